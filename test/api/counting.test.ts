@@ -262,143 +262,139 @@ it('a record that comes while its day is aggregated is counted', async () => {
   expect(await foldedInstallations()).toBe(2);
 });
 
-describe('roll-ups', () => {
-  it('roll-ups count a record that comes while they are made, in an hour without any', async () => {
-    setNow(NEXT_DAY);
-    const license = await shop.newLicense();
-    const later = recordOf(license, NOW + 3 * HOUR_MS);
-    const late = recordOf(license, NOW + HOUR_MS);
-    await write(recordOf(license, NOW));
-    await runToTheEnd(NEXT_DAY);
-    await write(later);
-    let isFirst = true;
-    const DB = withFaults(env.DB, async (sql) => {
-      if (isFirst && sql.includes('insert into "rollups"')) {
-        isFirst = false;
-        await write(late);
-      }
-      return null;
-    });
-    await runToTheEnd(NEXT_DAY, { DB });
-    expect(isFirst).toBe(false);
-    const bucket = bucketOf(NOW);
-    expect([...(await readRollups()).keys()].map((name) => Number(name.split(' ')[0]))).toEqual([
-      bucket,
-      bucket + 1,
-      bucket + 3,
-    ]);
-  });
-
-  it('roll-ups stay when their records are removed, also when one more comes days late', async () => {
-    setNow(NOW);
-    const license = await shop.newLicense();
-    const requestedAt = NOW - 5 * DAY_MS;
-    await write(...many(7, () => recordOf(license, requestedAt)));
-    const retention = { REQUEST_RETENTION_DAYS: '2' };
-    await runToTheEnd(NOW, retention);
-    expect(await readPages({}, 10)).toEqual([]);
-    expect([...(await readRollups()).values()]).toEqual([7]);
-    await write(recordOf(license, requestedAt));
-    await runToTheEnd(NOW, retention);
-    expect(await readPages({}, 10)).toEqual([]);
-    expect([...(await readRollups()).values()]).toEqual([7]);
-    expect((await getLicense(license.id)).totalRequests).toBe(8);
-  });
-
-  it('roll-ups stay with a product that is deleted, also when they are made again', async () => {
-    setNow(NOW);
-    const { id: productId } = await createProduct();
-    const license = await shop.newLicense({ productId });
-    await write(...many(3, () => recordOf(license, NOW - 3 * HOUR_MS)));
-    await runToTheEnd(NOW);
-    for (const path of [`licenses/${license.id}`, `products/${productId}`]) {
-      expect((await call('DELETE', `/api/v2/${path}`)).status).toBe(204);
+it('roll-ups count a record that comes while they are made, in an hour without any', async () => {
+  setNow(NEXT_DAY);
+  const license = await shop.newLicense();
+  const later = recordOf(license, NOW + 3 * HOUR_MS);
+  const late = recordOf(license, NOW + HOUR_MS);
+  await write(recordOf(license, NOW));
+  await runToTheEnd(NEXT_DAY);
+  await write(later);
+  let isFirst = true;
+  const DB = withFaults(env.DB, async (sql) => {
+    if (isFirst && sql.includes('insert into "rollups"')) {
+      isFirst = false;
+      await write(late);
     }
-    await write(recordOf(license, NOW - 3 * HOUR_MS));
-    await runToTheEnd(NOW);
-    const name = `${bucketOf(NOW - 3 * HOUR_MS)} ${productId} ${RESPONSE_TYPE_CODES.VALID}`;
-    expect(await readRollups()).toEqual(new Map([[name, 4]]));
+    return null;
   });
+  await runToTheEnd(NEXT_DAY, { DB });
+  expect(isFirst).toBe(false);
+  const bucket = bucketOf(NOW);
+  expect([...(await readRollups()).keys()].map((name) => Number(name.split(' ')[0]))).toEqual([
+    bucket,
+    bucket + 1,
+    bucket + 3,
+  ]);
 });
 
-describe('the retention', () => {
-  const hourStart = NOW - (NOW % HOUR_MS);
+it('roll-ups stay when their records are removed, also when one more comes days late', async () => {
+  setNow(NOW);
+  const license = await shop.newLicense();
+  const requestedAt = NOW - 5 * DAY_MS;
+  await write(...many(7, () => recordOf(license, requestedAt)));
+  const retention = { REQUEST_RETENTION_DAYS: '2' };
+  await runToTheEnd(NOW, retention);
+  expect(await readPages({}, 10)).toEqual([]);
+  expect([...(await readRollups()).values()]).toEqual([7]);
+  await write(recordOf(license, requestedAt));
+  await runToTheEnd(NOW, retention);
+  expect(await readPages({}, 10)).toEqual([]);
+  expect([...(await readRollups()).values()]).toEqual([7]);
+  expect((await getLicense(license.id)).totalRequests).toBe(8);
+});
 
-  /** The ages of the records that are kept, in hours. */
-  async function keptAges(): Promise<number[]> {
-    const records = await readPages({}, 1_000);
-    return records.map(({ requestDate }) => (hourStart - Date.parse(requestDate)) / HOUR_MS);
+it('roll-ups stay with a product that is deleted, also when they are made again', async () => {
+  setNow(NOW);
+  const { id: productId } = await createProduct();
+  const license = await shop.newLicense({ productId });
+  await write(...many(3, () => recordOf(license, NOW - 3 * HOUR_MS)));
+  await runToTheEnd(NOW);
+  for (const path of [`licenses/${license.id}`, `products/${productId}`]) {
+    expect((await call('DELETE', `/api/v2/${path}`)).status).toBe(204);
   }
+  await write(recordOf(license, NOW - 3 * HOUR_MS));
+  await runToTheEnd(NOW);
+  const name = `${bucketOf(NOW - 3 * HOUR_MS)} ${productId} ${RESPONSE_TYPE_CODES.VALID}`;
+  expect(await readRollups()).toEqual(new Map([[name, 4]]));
+});
 
-  /** Stores each record so many times, at later milliseconds. */
-  const repeatRecords = (times: number) =>
-    env.DB.prepare(
-      `with recursive n(i) as (select 1 union all select i + 1 from n where i < ?1 - 1)
-       insert into requests
-       select bucket, product_id, installation_id, id + i * 4096, nonce, type, outcome, details
-       from requests, n`,
-    )
-      .bind(times)
-      .run();
+const hourStart = NOW - (NOW % HOUR_MS);
 
-  const runWith = (days: string) => runToTheEnd(NOW, { REQUEST_RETENTION_DAYS: days });
+/** The ages of the records that are kept, in hours. */
+async function keptAges(): Promise<number[]> {
+  const records = await readPages({}, 1_000);
+  return records.map(({ requestDate }) => (hourStart - Date.parse(requestDate)) / HOUR_MS);
+}
 
-  it('the retention removes whole hours that are older than its days, and nothing else', async () => {
+/** Stores each record so many times, at later milliseconds. */
+const repeatRecords = (times: number) =>
+  env.DB.prepare(
+    `with recursive n(i) as (select 1 union all select i + 1 from n where i < ?1 - 1)
+     insert into requests
+     select bucket, product_id, installation_id, id + i * 4096, nonce, type, outcome, details
+     from requests, n`,
+  )
+    .bind(times)
+    .run();
+
+const runWith = (days: string) => runToTheEnd(NOW, { REQUEST_RETENTION_DAYS: days });
+
+it('the retention removes whole hours that are older than its days, and nothing else', async () => {
+  setNow(NOW);
+  const license = await shop.newLicense();
+  const days = 24 * 90;
+  const ages = [0, 1, 24, 24.5, 25, days, days + 0.5, days + 1, days + 100];
+  await write(...ages.map((hours) => recordOf(license, hourStart - hours * HOUR_MS)));
+  await runWith('90');
+  // The hour that began 90 days ago has records that are younger.
+  expect(await keptAges()).toEqual(ages.slice(0, 6));
+  await runWith('1');
+  expect(await keptAges()).toEqual([0, 1, 24]);
+  expect((await getLicense(license.id)).totalRequests).toBe(ages.length);
+});
+
+it('the retention is 90 days by default', () => {
+  expect(env.REQUEST_RETENTION_DAYS).toBe('90');
+});
+
+it.each(['0', '', ' ', 'x', '-1', 'NaN'])(
+  'the retention keeps all when it is "%s"',
+  async (days) => {
+    captureConsole();
     setNow(NOW);
     const license = await shop.newLicense();
-    const days = 24 * 90;
-    const ages = [0, 1, 24, 24.5, 25, days, days + 0.5, days + 1, days + 100];
-    await write(...ages.map((hours) => recordOf(license, hourStart - hours * HOUR_MS)));
-    await runWith('90');
-    // The hour that began 90 days ago has records that are younger.
-    expect(await keptAges()).toEqual(ages.slice(0, 6));
-    await runWith('1');
-    expect(await keptAges()).toEqual([0, 1, 24]);
-    expect((await getLicense(license.id)).totalRequests).toBe(ages.length);
-  });
+    await write(recordOf(license, Date.UTC(2025, 0, 1)), recordOf(license, NOW));
+    await runWith(days);
+    expect(await keptAges()).toHaveLength(2);
+  },
+);
 
-  it('the retention is 90 days by default', () => {
-    expect(env.REQUEST_RETENTION_DAYS).toBe('90');
-  });
-
-  it.each(['0', '', ' ', 'x', '-1', 'NaN'])(
-    'the retention keeps all when it is "%s"',
-    async (days) => {
-      captureConsole();
-      setNow(NOW);
-      const license = await shop.newLicense();
-      await write(recordOf(license, Date.UTC(2025, 0, 1)), recordOf(license, NOW));
-      await runWith(days);
-      expect(await keptAges()).toHaveLength(2);
-    },
-  );
-
-  it('one run of the retention removes at most 25,000 records, and the next run more', async () => {
-    setNow(NOW);
-    // Three licenses: one with records of one hour, one of two hours, and one with records that are kept.
-    const licenses = [await shop.newLicense(), await shop.newLicense(), await shop.newLicense()];
-    const hours = [[25_600], [0, 10, 10], [0, 0, 0, 1]];
-    for (const [index, license] of licenses.entries()) {
-      for (const [hour, count] of (hours[index] ?? []).entries()) {
-        const requestedAt = hour === 3 ? NOW : NOW - 100 * DAY_MS + hour * HOUR_MS;
-        await write(...many(Math.min(count, 25), () => recordOf(license, requestedAt)));
-        if (count > 25) await repeatRecords(count / 25);
-      }
+it('one run of the retention removes at most 25,000 records, and the next run more', async () => {
+  setNow(NOW);
+  // Three licenses: one with records of one hour, one of two hours, and one with records that are kept.
+  const licenses = [await shop.newLicense(), await shop.newLicense(), await shop.newLicense()];
+  const hours = [[25_600], [0, 10, 10], [0, 0, 0, 1]];
+  for (const [index, license] of licenses.entries()) {
+    for (const [hour, count] of (hours[index] ?? []).entries()) {
+      const requestedAt = hour === 3 ? NOW : NOW - 100 * DAY_MS + hour * HOUR_MS;
+      await write(...many(Math.min(count, 25), () => recordOf(license, requestedAt)));
+      if (count > 25) await repeatRecords(count / 25);
     }
-    await runWith('0');
-    const left = [];
-    for (let run = 0; run < 4; run++) {
-      await runScheduled(NOW);
-      left.push((await rowsOf('select 1 from requests')).length);
-      // Those that are left still have their installations.
-      const licenseIds = (await readPages({}, 1_000)).map(({ licenseId }) => licenseId);
-      expect(licenseIds).not.toContain(null);
-    }
-    expect(left).toEqual([621, 21, 11, 1]);
-    expect(await rowsOf('select 1 from installations')).toHaveLength(1);
-    const totals = await Promise.all(licenses.map(({ id }) => getLicense(id)));
-    expect(totals.map(({ totalRequests }) => totalRequests)).toEqual([25_600, 20, 1]);
-  });
+  }
+  await runWith('0');
+  const left = [];
+  for (let run = 0; run < 4; run++) {
+    await runScheduled(NOW);
+    left.push((await rowsOf('select 1 from requests')).length);
+    // Those that are left still have their installations.
+    const licenseIds = (await readPages({}, 1_000)).map(({ licenseId }) => licenseId);
+    expect(licenseIds).not.toContain(null);
+  }
+  expect(left).toEqual([621, 21, 11, 1]);
+  expect(await rowsOf('select 1 from installations')).toHaveLength(1);
+  const totals = await Promise.all(licenses.map(({ id }) => getLicense(id)));
+  expect(totals.map(({ totalRequests }) => totalRequests)).toEqual([25_600, 20, 1]);
 });
 
 it.each([

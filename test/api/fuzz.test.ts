@@ -7,7 +7,7 @@ import { productFields } from '@licet/contract/products';
 import { createdTokenFields } from '@licet/contract/tokens';
 import { validationRequest } from '@licet/contract/validation';
 import fc from 'fast-check';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { routes } from '../../src/routes/app.ts';
 import {
   type Blacklist,
@@ -314,42 +314,40 @@ async function expectSound({ method, path, headers, body }: Sent): Promise<numbe
   return status;
 }
 
-describe('whatever is sent', () => {
-  it('a validation responds to any request in two fields, or eight', async () => {
-    const validation = fc
-      .tuple(fc.constantFrom('/api/v1/validate', '/api/v2/validate', '//api/v1/validate/'), headers)
-      .chain(([to, list]) =>
-        fc.record({
-          method: fc.constant('POST'),
-          path: fc.constant(to),
-          headers: fc.constant<[string, string][]>([...list, ['TOKEN', ROOT_TOKEN]]),
-          body: fc.oneof(mutated('/api/v1/validate'), oddBody),
-        }),
-      );
-    const seen = new Set<number>();
-    await fc.assert(
-      fc.asyncProperty(validation, async (request) => {
-        const status = await expectSound(request);
-        expect([200, 400, 413, 429]).toContain(status);
-        seen.add(status);
+it('a validation responds to any request in two fields, or eight', async () => {
+  const validation = fc
+    .tuple(fc.constantFrom('/api/v1/validate', '/api/v2/validate', '//api/v1/validate/'), headers)
+    .chain(([to, list]) =>
+      fc.record({
+        method: fc.constant('POST'),
+        path: fc.constant(to),
+        headers: fc.constant<[string, string][]>([...list, ['TOKEN', ROOT_TOKEN]]),
+        body: fc.oneof(mutated('/api/v1/validate'), oddBody),
       }),
-      { seed: SEED, numRuns: 150 },
     );
-    expect([...seen]).toEqual(expect.arrayContaining([200, 400, 413]));
-  }, 30_000);
+  const seen = new Set<number>();
+  await fc.assert(
+    fc.asyncProperty(validation, async (request) => {
+      const status = await expectSound(request);
+      expect([200, 400, 413, 429]).toContain(status);
+      seen.add(status);
+    }),
+    { seed: SEED, numRuns: 150 },
+  );
+  expect([...seen]).toEqual(expect.arrayContaining([200, 400, 413]));
+}, 30_000);
 
-  it('the service responds to any request in the right structure, and never with a 5xx or a redirect', async () => {
-    const seen = new Map<number, number>();
-    await fc.assert(
-      fc.asyncProperty(sent, async (request) => {
-        const status = await expectSound(request);
-        seen.set(status, (seen.get(status) ?? 0) + 1);
-      }),
-      { seed: SEED, numRuns: 1_000, interruptAfterTimeLimit: 30_000, endOnFailure: false },
-    );
-    // The requests were neither all senseless nor all sensible.
-    for (const status of [200, 201, 204, 400, 401, 404, 405]) {
-      expect(seen.get(status) ?? 0, String(status)).toBeGreaterThan(0);
-    }
-  }, 60_000);
-});
+it('the service responds to any request in the right structure, and never with a 5xx or a redirect', async () => {
+  const seen = new Map<number, number>();
+  await fc.assert(
+    fc.asyncProperty(sent, async (request) => {
+      const status = await expectSound(request);
+      seen.set(status, (seen.get(status) ?? 0) + 1);
+    }),
+    { seed: SEED, numRuns: 1_000, interruptAfterTimeLimit: 30_000, endOnFailure: false },
+  );
+  // The requests were neither all senseless nor all sensible.
+  for (const status of [200, 201, 204, 400, 401, 404, 405]) {
+    expect(seen.get(status) ?? 0, String(status)).toBeGreaterThan(0);
+  }
+}, 60_000);

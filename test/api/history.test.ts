@@ -221,44 +221,42 @@ describe('filters', () => {
   }
 });
 
-describe('the records of an installation', () => {
-  const productId = 1;
+const productId = 1;
 
-  /** The license, and what writes a record of its only installation at a time. */
-  async function newInstallation() {
-    const licenseKey = crypto.randomUUID();
-    const product = (await createProduct()).id;
-    const item = { licenseKey, productId: product, licenseType: 'PERMANENT' };
-    const { id } = await importOne('licenses', item);
-    const licenseId = Number(id);
-    const recordedAt = (requestedAt: number) =>
-      recordAt(requestedAt, { licenseKey, licenseId, productId, ip: '192.0.2.1' });
-    const expectFound = async (...requestedAt: number[]) => {
-      const found = await readPages({ licenseKey }, 100);
-      expect(found.map(({ requestDate }) => Date.parse(requestDate))).toEqual(requestedAt);
-      expect((await getLicense(licenseId)).totalRequests).toBe(requestedAt.length);
-    };
-    return { recordedAt, expectFound };
+/** The license, and what writes a record of its only installation at a time. */
+async function newInstallation() {
+  const licenseKey = crypto.randomUUID();
+  const product = (await createProduct()).id;
+  const item = { licenseKey, productId: product, licenseType: 'PERMANENT' };
+  const { id } = await importOne('licenses', item);
+  const licenseId = Number(id);
+  const recordedAt = (requestedAt: number) =>
+    recordAt(requestedAt, { licenseKey, licenseId, productId, ip: '192.0.2.1' });
+  const expectFound = async (...requestedAt: number[]) => {
+    const found = await readPages({ licenseKey }, 100);
+    expect(found.map(({ requestDate }) => Date.parse(requestDate))).toEqual(requestedAt);
+    expect((await getLicense(licenseId)).totalRequests).toBe(requestedAt.length);
+  };
+  return { recordedAt, expectFound };
+}
+
+it('records of an isolate whose clock is two days slow are found and counted', async () => {
+  const { recordedAt, expectFound } = await newInstallation();
+  const isolate = newConsumer();
+  const fast = NOW + 2 * DAY_MS;
+  setNow(NOW);
+  await write(recordedAt(NOW));
+  await runToTheEnd(fast);
+  // The isolate knows neither its installation nor the buckets at first.
+  for (const minutes of [1, 2]) {
+    const requestedAt = NOW + minutes * MINUTE_MS;
+    setNow(requestedAt);
+    expect(await isolate([[recordedAt(requestedAt)]])).toEqual([]);
   }
-
-  it('records of an isolate whose clock is two days slow are found and counted', async () => {
-    const { recordedAt, expectFound } = await newInstallation();
-    const isolate = newConsumer();
-    const fast = NOW + 2 * DAY_MS;
-    setNow(NOW);
-    await write(recordedAt(NOW));
-    await runToTheEnd(fast);
-    // The isolate knows neither its installation nor the buckets at first.
-    for (const minutes of [1, 2]) {
-      const requestedAt = NOW + minutes * MINUTE_MS;
-      setNow(requestedAt);
-      expect(await isolate([[recordedAt(requestedAt)]])).toEqual([]);
-    }
-    await expectFound(NOW + 2 * MINUTE_MS, NOW + MINUTE_MS, NOW);
-    setNow(fast);
-    await runToTheEnd(fast);
-    await expectFound(NOW + 2 * MINUTE_MS, NOW + MINUTE_MS, NOW);
-    const counted = env.DB.prepare('select sum(requests) n from rollups where product_id >= 0');
-    expect(await counted.first('n')).toBe(3);
-  });
+  await expectFound(NOW + 2 * MINUTE_MS, NOW + MINUTE_MS, NOW);
+  setNow(fast);
+  await runToTheEnd(fast);
+  await expectFound(NOW + 2 * MINUTE_MS, NOW + MINUTE_MS, NOW);
+  const counted = env.DB.prepare('select sum(requests) n from rollups where product_id >= 0');
+  expect(await counted.first('n')).toBe(3);
 });

@@ -1,4 +1,4 @@
-import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import operations from '../../docs/operations.md?raw';
 import { type Isolate, newIsolate } from '../support/app.ts';
 import {
@@ -29,198 +29,192 @@ beforeEach(() => {
 
 const asked = () => ({ licenseKey: license.licenseKey, productId: license.productId });
 
-describe('the event of a request', () => {
-  it('the event of a request has the outcome of a validation and the farthest tier that was read', async () => {
-    const isolate = newWatchedIsolate();
-    const tiersOf = async (body: object) => {
-      const { recorded } = await isolate.validate(body);
-      await recorded;
-      return newEvents().map(({ outcome, status, tier }) => ({ outcome, status, tier }));
-    };
-    const valid = { outcome: 'VALID', status: 200 };
-    expect(await tiersOf(asked())).toEqual([{ ...valid, tier: 'd1' }]);
-    expect(await tiersOf(asked())).toEqual([{ ...valid, tier: 'memory' }]);
-    const other = await createLicense({ productId: license.productId, maxIPs: -1, maxHWIDs: -1 });
-    await isAllPublished();
-    newEvents();
-    const { licenseKey, productId } = other;
-    expect(await tiersOf({ licenseKey, productId })).toEqual([{ ...valid, tier: 'kv' }]);
-    expect(await tiersOf({ licenseKey: crypto.randomUUID(), productId })).toEqual([
-      { outcome: 'LICENSE_NOT_FOUND', status: 400, tier: 'd1' },
-    ]);
-    expect(await tiersOf({})).toEqual([{ outcome: 'INVALID_REQUEST', status: 400, tier: null }]);
-    isolate.conditions.database = () => 'fails';
-    isolate.conditions.kv = () => true;
-    await isolate.validate({ licenseKey: crypto.randomUUID(), productId });
-    isolate.conditions.database = () => null;
-    // Memory had the policy, and nobody had the license.
-    expect(newEvents()).toMatchObject([{ outcome: 'ERROR', status: 503, tier: 'memory' }]);
-  });
-
-  it('the event of a request is as docs/operations.md shows it', async () => {
-    await (await newIsolate().validate(asked())).recorded;
-    const [, example = ''] = operations.match(/```json\n(.*?)\n```/s) ?? [];
-    const [event] = newEvents();
-    expect(Object.keys(JSON.parse(example))).toEqual(Object.keys(event ?? {}));
-    expect(takeEvent([example])).toBe(true);
-    for (const [, field = ''] of operations.matchAll(/^\| `(\w+)` \|/gm)) {
-      expect(event).toHaveProperty(field);
-    }
-  });
-
-  it('the event of a request names the token by its id, under v2 and v2 validate', async () => {
-    const { id, token } = await createToken(['ALL_READ_WRITE']);
-    const isolate = newIsolate();
-    newEvents();
-    await isolate.call('GET', '/api/v2/ping', { token });
-    await isolate.call('POST', '/api/v2/validate', { token, body: asked() });
-    await isolate.call('GET', '/api/v2/ping', { token: ROOT_TOKEN });
-    await isolate.call('GET', '/api/v2/ping', { token: 'unknown' });
-    expect(newEvents().map(({ tokenId }) => tokenId)).toEqual([id, id, 'root', null]);
-  });
-
-  it('the event of a request names the route by its pattern, and never a key', async () => {
-    const path = `/api/v2/licenses/by-license-key/${license.licenseKey}`;
-    expect((await call('GET', path)).status).toBe(200);
-    expect((await call('GET', `//api/v2/nothing/${license.licenseKey}`)).status).toBe(404);
-    expect((await call('PATCH', path)).status).toBe(405);
-    const events = newEvents();
-    expect(events).toMatchObject([
-      {
-        message: 'GET /api/v2/licenses/by-license-key/:licenseKey 200',
-        method: 'GET',
-        route: '/api/v2/licenses/by-license-key/:licenseKey',
-        status: 200,
-        outcome: 'OK',
-      },
-      { method: 'GET', status: 404, outcome: 'REFUSED' },
-      { method: 'PATCH', status: 405, outcome: 'REFUSED' },
-    ]);
-    expect(JSON.stringify(events)).not.toContain(license.licenseKey);
-  });
-
-  it('only the first limited request of an address and minute is logged', async () => {
-    vi.useFakeTimers({ toFake: ['Date'] });
-    try {
-      const isolate = newIsolate({ REFUSED_LIMITER: 1, FAILED_TOKEN_LIMITER: 1 });
-      const flood = async (address: string) => {
-        const headers = { 'CF-Connecting-IP': address };
-        for (let request = 0; request < 4; request++) {
-          await isolate.validate({}, { headers });
-          await isolate.call('GET', '/api/v2/ping', { token: 'unknown', headers });
-        }
-        return newEvents().map(({ status }) => status);
-      };
-      expect(await flood('198.51.100.1')).toEqual([400, 401, 429]);
-      expect(await flood('198.51.100.2')).toEqual([400, 401, 429]);
-      vi.setSystemTime(Date.now() + 60_000);
-      expect(await flood('198.51.100.1')).toEqual([400, 401, 429]);
-    } finally {
-      vi.useRealTimers();
-    }
-  });
-
-  it('a request is not logged where LOG_REQUESTS is not true', async () => {
-    const isolate = newIsolate({ LOG_REQUESTS: 'false' });
-    const { headers } = await isolate.call('GET', '/api/v2/healthy');
-    expect(headers.get('X-Request-Id')).toMatch(/./);
-    expect(newEvents()).toEqual([]);
-  });
-
-  it('the event of a request tells a failure of our own from a rejection', async () => {
-    const isolate = newIsolate({
-      DB: Object.assign(Object.create(null), {
-        prepare: () => {
-          throw databaseError('select 1');
-        },
-      }),
-    });
-    const { status } = await isolate.call('GET', '/api/v2/products');
-    expect(status).toBe(500);
-    expect(newEvents()).toMatchObject([{ route: '/api/v2/products', outcome: 'FAILED' }]);
-  });
+it('the event of a request has the outcome of a validation and the farthest tier that was read', async () => {
+  const isolate = newWatchedIsolate();
+  const tiersOf = async (body: object) => {
+    const { recorded } = await isolate.validate(body);
+    await recorded;
+    return newEvents().map(({ outcome, status, tier }) => ({ outcome, status, tier }));
+  };
+  const valid = { outcome: 'VALID', status: 200 };
+  expect(await tiersOf(asked())).toEqual([{ ...valid, tier: 'd1' }]);
+  expect(await tiersOf(asked())).toEqual([{ ...valid, tier: 'memory' }]);
+  const other = await createLicense({ productId: license.productId, maxIPs: -1, maxHWIDs: -1 });
+  await isAllPublished();
+  newEvents();
+  const { licenseKey, productId } = other;
+  expect(await tiersOf({ licenseKey, productId })).toEqual([{ ...valid, tier: 'kv' }]);
+  expect(await tiersOf({ licenseKey: crypto.randomUUID(), productId })).toEqual([
+    { outcome: 'LICENSE_NOT_FOUND', status: 400, tier: 'd1' },
+  ]);
+  expect(await tiersOf({})).toEqual([{ outcome: 'INVALID_REQUEST', status: 400, tier: null }]);
+  isolate.conditions.database = () => 'fails';
+  isolate.conditions.kv = () => true;
+  await isolate.validate({ licenseKey: crypto.randomUUID(), productId });
+  isolate.conditions.database = () => null;
+  // Memory had the policy, and nobody had the license.
+  expect(newEvents()).toMatchObject([{ outcome: 'ERROR', status: 503, tier: 'memory' }]);
 });
 
-describe('X-Request-Id', () => {
-  const responseId = async (headers: Record<string, string>) => {
-    const response = await call('GET', '/api/v2/healthy', { headers });
-    const [event] = newEvents();
-    expect(response.headers.get('X-Request-Id')).toBe(event?.requestId);
-    return event?.requestId;
-  };
+it('the event of a request is as docs/operations.md shows it', async () => {
+  await (await newIsolate().validate(asked())).recorded;
+  const [, example = ''] = operations.match(/```json\n(.*?)\n```/s) ?? [];
+  const [event] = newEvents();
+  expect(Object.keys(JSON.parse(example))).toEqual(Object.keys(event ?? {}));
+  expect(takeEvent([example])).toBe(true);
+  for (const [, field = ''] of operations.matchAll(/^\| `(\w+)` \|/gm)) {
+    expect(event).toHaveProperty(field);
+  }
+});
 
-  it('X-Request-Id of the client is returned, and is in the log', async () => {
-    expect(await responseId({ 'X-Request-Id': 'order-4711_b' })).toBe('order-4711_b');
-  });
+it('the event of a request names the token by its id, under v2 and v2 validate', async () => {
+  const { id, token } = await createToken(['ALL_READ_WRITE']);
+  const isolate = newIsolate();
+  newEvents();
+  await isolate.call('GET', '/api/v2/ping', { token });
+  await isolate.call('POST', '/api/v2/validate', { token, body: asked() });
+  await isolate.call('GET', '/api/v2/ping', { token: ROOT_TOKEN });
+  await isolate.call('GET', '/api/v2/ping', { token: 'unknown' });
+  expect(newEvents().map(({ tokenId }) => tokenId)).toEqual([id, id, 'root', null]);
+});
 
-  it.each([undefined, '', 'a'.repeat(65), 'two words', "a'; drop table licenses"])(
-    'X-Request-Id is made where it is %j',
-    async (given) => {
-      const id = await responseId(given === undefined ? {} : { 'X-Request-Id': given });
-      expect(id).toMatch(/^[0-9a-f-]{36}$/);
+it('the event of a request names the route by its pattern, and never a key', async () => {
+  const path = `/api/v2/licenses/by-license-key/${license.licenseKey}`;
+  expect((await call('GET', path)).status).toBe(200);
+  expect((await call('GET', `//api/v2/nothing/${license.licenseKey}`)).status).toBe(404);
+  expect((await call('PATCH', path)).status).toBe(405);
+  const events = newEvents();
+  expect(events).toMatchObject([
+    {
+      message: 'GET /api/v2/licenses/by-license-key/:licenseKey 200',
+      method: 'GET',
+      route: '/api/v2/licenses/by-license-key/:licenseKey',
+      status: 200,
+      outcome: 'OK',
     },
-  );
-
-  it('X-Request-Id is on every response, rejections and failures too', async () => {
-    const headers = { 'X-Request-Id': 'one' };
-    const body = 'x'.repeat(17 * 1024);
-    const unread = await call('POST', '/api/v1/validate', { body, token: null, headers });
-    expect(unread.status).toBe(413);
-    expect(unread.headers.get('X-Request-Id')).toBe('one');
-    for (const path of ['/nothing', '/api/v1/nothing', '/api/v2/products']) {
-      const response = await call('GET', path, { headers, token: null });
-      expect(response.headers.get('X-Request-Id')).toBe('one');
-    }
-  });
+    { method: 'GET', status: 404, outcome: 'REFUSED' },
+    { method: 'PATCH', status: 405, outcome: 'REFUSED' },
+  ]);
+  expect(JSON.stringify(events)).not.toContain(license.licenseKey);
 });
 
-describe('Server-Timing', () => {
-  const headers = { 'X-Server-Timing': '1' };
-  const timesOf = async (isolate: Isolate, method: string, path: string, options: CallOptions) => {
-    const response = await isolate.call(method, `/api/v2${path}`, { ...options, headers });
-    return response.headers.get('Server-Timing');
-  };
+it('only the first limited request of an address and minute is logged', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  try {
+    const isolate = newIsolate({ REFUSED_LIMITER: 1, FAILED_TOKEN_LIMITER: 1 });
+    const flood = async (address: string) => {
+      const headers = { 'CF-Connecting-IP': address };
+      for (let request = 0; request < 4; request++) {
+        await isolate.validate({}, { headers });
+        await isolate.call('GET', '/api/v2/ping', { token: 'unknown', headers });
+      }
+      return newEvents().map(({ status }) => status);
+    };
+    expect(await flood('198.51.100.1')).toEqual([400, 401, 429]);
+    expect(await flood('198.51.100.2')).toEqual([400, 401, 429]);
+    vi.setSystemTime(Date.now() + 60_000);
+    expect(await flood('198.51.100.1')).toEqual([400, 401, 429]);
+  } finally {
+    vi.useRealTimers();
+  }
+});
 
-  it('Server-Timing reports the time in each tier, the nearest first, to a live token that requests it', async () => {
-    const isolate = await newWarmIsolate();
-    const { token } = await createToken(['LICENSE_VALIDATE']);
-    const ask = () => timesOf(isolate, 'POST', '/validate', { body: asked(), token });
-    expect(await ask()).toMatch(/^memory;dur=0, (kv;dur=\d+, )?d1;dur=\d+, total;dur=\d+$/);
-    expect(await ask()).toMatch(/^memory;dur=0, total;dur=\d+$/);
-    // Management reads its token from the database, whatever memory has.
-    expect(await timesOf(isolate, 'GET', '/products', { token })).toMatch(
-      /^d1;dur=\d+, total;dur=\d+$/,
-    );
-  });
+it('a request is not logged where LOG_REQUESTS is not true', async () => {
+  const isolate = newIsolate({ LOG_REQUESTS: 'false' });
+  const { headers } = await isolate.call('GET', '/api/v2/healthy');
+  expect(headers.get('X-Request-Id')).toMatch(/./);
+  expect(newEvents()).toEqual([]);
+});
 
-  it('Server-Timing counts what a request has read and changed in the database', async () => {
-    const DELAY_MS = 30;
-    const isolate = newWatchedIsolate();
-    isolate.conditions.response = () => scheduler.wait(DELAY_MS);
-    const product = { name: crypto.randomUUID(), productType: 'OTHER' };
-    const { token } = await createToken(['ALL_READ_WRITE']);
-    newEvents();
-    const requests = [
-      ['GET', '/products?limit=1', {}, 1],
-      ['GET', '/licenses', {}, 1],
-      ['GET', `/licenses/${license.id}`, {}, 1],
-      ['POST', '/products', { body: product }, 1],
-      // The token, and then the change.
-      ['POST', '/products', { body: product, token }, 2],
-    ] as const;
-    for (const [method, path, options, roundTrips] of requests) {
-      const times = await timesOf(isolate, method, path, options);
-      const [, inDatabase, total] = /^d1;dur=(\d+), total;dur=(\d+)$/.exec(times ?? '') ?? [];
-      expect(Number(inDatabase), path).toBeGreaterThanOrEqual(DELAY_MS * roundTrips);
-      expect(Number(inDatabase), path).toBeLessThanOrEqual(Number(total));
-    }
-    expect(newEvents().map(({ tier }) => tier)).toEqual(requests.map(() => 'd1'));
+it('the event of a request tells a failure of our own from a rejection', async () => {
+  const isolate = newIsolate({
+    DB: Object.assign(Object.create(null), {
+      prepare: () => {
+        throw databaseError('select 1');
+      },
+    }),
   });
+  const { status } = await isolate.call('GET', '/api/v2/products');
+  expect(status).toBe(500);
+  expect(newEvents()).toMatchObject([{ route: '/api/v2/products', outcome: 'FAILED' }]);
+});
 
-  it('Server-Timing is sent to nobody without a live token', async () => {
-    expect((await call('GET', '/api/v2/products')).headers.has('Server-Timing')).toBe(false);
-    const unknown = await call('GET', '/api/v2/products', { token: 'licet_no', headers });
-    expect(unknown.headers.has('Server-Timing')).toBe(false);
-    expect((await validate(asked(), { headers })).headers.has('Server-Timing')).toBe(false);
-  });
+const responseId = async (headers: Record<string, string>) => {
+  const response = await call('GET', '/api/v2/healthy', { headers });
+  const [event] = newEvents();
+  expect(response.headers.get('X-Request-Id')).toBe(event?.requestId);
+  return event?.requestId;
+};
+
+it('X-Request-Id of the client is returned, and is in the log', async () => {
+  expect(await responseId({ 'X-Request-Id': 'order-4711_b' })).toBe('order-4711_b');
+});
+
+it.each([undefined, '', 'a'.repeat(65), 'two words', "a'; drop table licenses"])(
+  'X-Request-Id is made where it is %j',
+  async (given) => {
+    const id = await responseId(given === undefined ? {} : { 'X-Request-Id': given });
+    expect(id).toMatch(/^[0-9a-f-]{36}$/);
+  },
+);
+
+it('X-Request-Id is on every response, rejections and failures too', async () => {
+  const headers = { 'X-Request-Id': 'one' };
+  const body = 'x'.repeat(17 * 1024);
+  const unread = await call('POST', '/api/v1/validate', { body, token: null, headers });
+  expect(unread.status).toBe(413);
+  expect(unread.headers.get('X-Request-Id')).toBe('one');
+  for (const path of ['/nothing', '/api/v1/nothing', '/api/v2/products']) {
+    const response = await call('GET', path, { headers, token: null });
+    expect(response.headers.get('X-Request-Id')).toBe('one');
+  }
+});
+
+const headers = { 'X-Server-Timing': '1' };
+const timesOf = async (isolate: Isolate, method: string, path: string, options: CallOptions) => {
+  const response = await isolate.call(method, `/api/v2${path}`, { ...options, headers });
+  return response.headers.get('Server-Timing');
+};
+
+it('Server-Timing reports the time in each tier, the nearest first, to a live token that requests it', async () => {
+  const isolate = await newWarmIsolate();
+  const { token } = await createToken(['LICENSE_VALIDATE']);
+  const ask = () => timesOf(isolate, 'POST', '/validate', { body: asked(), token });
+  expect(await ask()).toMatch(/^memory;dur=0, (kv;dur=\d+, )?d1;dur=\d+, total;dur=\d+$/);
+  expect(await ask()).toMatch(/^memory;dur=0, total;dur=\d+$/);
+  // Management reads its token from the database, whatever memory has.
+  expect(await timesOf(isolate, 'GET', '/products', { token })).toMatch(
+    /^d1;dur=\d+, total;dur=\d+$/,
+  );
+});
+
+it('Server-Timing counts what a request has read and changed in the database', async () => {
+  const DELAY_MS = 30;
+  const isolate = newWatchedIsolate();
+  isolate.conditions.response = () => scheduler.wait(DELAY_MS);
+  const product = { name: crypto.randomUUID(), productType: 'OTHER' };
+  const { token } = await createToken(['ALL_READ_WRITE']);
+  newEvents();
+  const requests = [
+    ['GET', '/products?limit=1', {}, 1],
+    ['GET', '/licenses', {}, 1],
+    ['GET', `/licenses/${license.id}`, {}, 1],
+    ['POST', '/products', { body: product }, 1],
+    // The token, and then the change.
+    ['POST', '/products', { body: product, token }, 2],
+  ] as const;
+  for (const [method, path, options, roundTrips] of requests) {
+    const times = await timesOf(isolate, method, path, options);
+    const [, inDatabase, total] = /^d1;dur=(\d+), total;dur=(\d+)$/.exec(times ?? '') ?? [];
+    expect(Number(inDatabase), path).toBeGreaterThanOrEqual(DELAY_MS * roundTrips);
+    expect(Number(inDatabase), path).toBeLessThanOrEqual(Number(total));
+  }
+  expect(newEvents().map(({ tier }) => tier)).toEqual(requests.map(() => 'd1'));
+});
+
+it('Server-Timing is sent to nobody without a live token', async () => {
+  expect((await call('GET', '/api/v2/products')).headers.has('Server-Timing')).toBe(false);
+  const unknown = await call('GET', '/api/v2/products', { token: 'licet_no', headers });
+  expect(unknown.headers.has('Server-Timing')).toBe(false);
+  expect((await validate(asked(), { headers })).headers.has('Server-Timing')).toBe(false);
 });

@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:workers';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { normalizeLicenseKey } from '../../src/resources/licenses/key.ts';
 import { newIsolate, settled } from '../support/app.ts';
 import {
@@ -246,41 +246,39 @@ it.each(CREATES)(
   },
 );
 
-describe('nothing is put into the outbox', () => {
-  it('a first binding moves the revision of its license, and puts nothing into the outbox', async () => {
-    const license = await createLicense({ maxIPs: 1, maxHWIDs: -1 });
-    const { licenseKey, productId } = license;
-    const seq = await newestSeq();
-    const before = (await readRevisions()).get(subjectOf(license)) ?? 0;
-    const response = await newIsolate().validate({ licenseKey, productId, ip: '192.0.2.1' });
-    await response.recorded;
-    expect(response.status).toBe(200);
-    expect(await rowsAfter(seq)).toEqual([]);
-    expect((await readRevisions()).get(subjectOf(license))).toBeGreaterThan(before);
-  });
+it('a first binding moves the revision of its license, and puts nothing into the outbox', async () => {
+  const license = await createLicense({ maxIPs: 1, maxHWIDs: -1 });
+  const { licenseKey, productId } = license;
+  const seq = await newestSeq();
+  const before = (await readRevisions()).get(subjectOf(license)) ?? 0;
+  const response = await newIsolate().validate({ licenseKey, productId, ip: '192.0.2.1' });
+  await response.recorded;
+  expect(response.status).toBe(200);
+  expect(await rowsAfter(seq)).toEqual([]);
+  expect((await readRevisions()).get(subjectOf(license))).toBeGreaterThan(before);
+});
 
-  it('validations and uses of a token put nothing into the outbox', async () => {
-    const { licenseKey, productId } = await createLicense();
-    const { id, token } = await createToken(['ALL_READ_WRITE']);
-    await validate({ licenseKey, productId });
-    const seq = await newestSeq();
-    await newIsolate().call('GET', '/api/v2/ping', { token });
-    await (await newIsolate().validate({ licenseKey, productId })).recorded;
-    const used = env.DB.prepare('select last_used_at from tokens where id = ?').bind(id);
-    expect(await used.first('last_used_at')).not.toBeNull();
-    expect(await rowsAfter(seq)).toEqual([]);
-  });
+it('validations and uses of a token put nothing into the outbox', async () => {
+  const { licenseKey, productId } = await createLicense();
+  const { id, token } = await createToken(['ALL_READ_WRITE']);
+  await validate({ licenseKey, productId });
+  const seq = await newestSeq();
+  await newIsolate().call('GET', '/api/v2/ping', { token });
+  await (await newIsolate().validate({ licenseKey, productId })).recorded;
+  const used = env.DB.prepare('select last_used_at from tokens where id = ?').bind(id);
+  expect(await used.first('last_used_at')).not.toBeNull();
+  expect(await rowsAfter(seq)).toEqual([]);
+});
 
-  it.each(['PUT', 'DELETE'])('%s with a stale If-Match leaves the outbox as is', async (method) => {
-    const license = await createLicense();
-    const path = pathOf(licenses, license);
-    const etag = (await call('GET', path)).headers.get('ETag') ?? '';
-    await updateLicense(license.id, { notes: 'Changed' });
-    const seq = await newestSeq();
-    const options = { headers: { 'If-Match': etag }, ...(method === 'PUT' && { body: {} }) };
-    expect((await call(method, path, options)).status).toBe(412);
-    expect(await rowsAfter(seq)).toEqual([]);
-  });
+it.each(['PUT', 'DELETE'])('%s with a stale If-Match leaves the outbox as is', async (method) => {
+  const license = await createLicense();
+  const path = pathOf(licenses, license);
+  const etag = (await call('GET', path)).headers.get('ETag') ?? '';
+  await updateLicense(license.id, { notes: 'Changed' });
+  const seq = await newestSeq();
+  const options = { headers: { 'If-Match': etag }, ...(method === 'PUT' && { body: {} }) };
+  expect((await call(method, path, options)).status).toBe(412);
+  expect(await rowsAfter(seq)).toEqual([]);
 });
 
 it('a license that is created again under an old key is newer than the old one', async () => {

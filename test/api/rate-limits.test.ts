@@ -68,105 +68,103 @@ async function askUntilLimited<Subject>(
   }
 }
 
-describe('by the local limiters', () => {
-  const newVisitor = async () => ({ ...(await newLicense()), connectingAddress: nextAddress() });
-  type Visitor = Awaited<ReturnType<typeof newVisitor>>;
-  const visit = ({ asked, connectingAddress }: Visitor) => validate(asked, { connectingAddress });
+const newVisitor = async () => ({ ...(await newLicense()), connectingAddress: nextAddress() });
+type Visitor = Awaited<ReturnType<typeof newVisitor>>;
+const visit = ({ asked, connectingAddress }: Visitor) => validate(asked, { connectingAddress });
 
-  it('validations of one key from one address are limited to 120 a minute, of which the first refusal is recorded and none is counted', async () => {
-    const { subject, allowed, limited } = await askUntilLimited(newVisitor, visit);
-    expect(allowed.map(({ status }) => status)).toEqual(Array(120).fill(200));
+it('validations of one key from one address are limited to 120 a minute, of which the first refusal is recorded and none is counted', async () => {
+  const { subject, allowed, limited } = await askUntilLimited(newVisitor, visit);
+  expect(allowed.map(({ status }) => status)).toEqual(Array(120).fill(200));
+  expect(limited.status).toBe(429);
+  expect(limited.json).toStrictEqual(TOO_MANY);
+  expect(limited.headers.get('Retry-After')).toBe('60');
+
+  const more = await Promise.all(Array.from({ length: 20 }, () => visit(subject)));
+  const { id, asked } = subject;
+  const passed = 120 + more.filter(({ status }) => status === 200).length;
+  // The minute may have ended by now: then the count has started again, and so have the refusals.
+  const windows = passed === 120 ? 1 : 2;
+  const refused = 141 - passed;
+  await historyOf({ licenseKey: asked.licenseKey, valid: 'true' }, passed);
+  const first = { responseType: 'RATE_LIMITED', rateLimited: true, spam: false, licenseId: id };
+  // It may be in a later group than those before it.
+  const records = await vi.waitFor(async () => {
+    const path = `/api/v2/requests?licenseKey=${asked.licenseKey}&valid=false`;
+    const { json } = await call('GET', path);
+    expect(json).toEqual(expect.arrayContaining([expect.objectContaining(first)]));
+    return json;
+  });
+  expect(records).toSatisfy((list: unknown[]) => list.length <= windows);
+  expect(refused).toBeGreaterThan(windows);
+  expect((await getLicense(id)).totalRequests).toBe(passed);
+});
+
+it('a limited address or key limits no other address and no other key', async () => {
+  const { subject } = await askUntilLimited(newVisitor, visit);
+  expect((await visit({ ...subject, connectingAddress: nextAddress() })).status).toBe(200);
+  expect((await visit({ ...subject, ...(await newLicense()) })).status).toBe(200);
+});
+
+it.each<[string, (attempt: number, license: License) => object, number]>([
+  ['unknown keys', (attempt) => ({ licenseKey: `guess-${attempt}` }), 101],
+  ['a wrong product', (_, { productId }) => ({ productId: productId + 100_000 }), 101],
+  ['a deleted license', (_, deleted) => ({ licenseKey: deleted.licenseKey }), 101],
+  ['unreadable bodies', () => ({ productId: 'none' }), 11],
+])(
+  'validations of %s are rejected 100 times a minute to one address, then limited as spam, while a known key stays valid',
+  async (_, change, recorded) => {
+    const { asked } = await newLicense();
+    const deleted = await createLicense({ productId: asked.productId });
+    await call('DELETE', `/api/v2/licenses/${deleted.id}`);
+    expect((await validate(asked, { connectingAddress: nextAddress() })).status).toBe(200);
+    const { subject, allowed, limited } = await askUntilLimited(
+      async () => nextAddress(),
+      (connectingAddress, attempt) =>
+        validate({ ...asked, ...change(attempt, deleted) }, { connectingAddress }),
+    );
+    expect(allowed.map(({ status }) => status)).toEqual(Array(100).fill(400));
     expect(limited.status).toBe(429);
     expect(limited.json).toStrictEqual(TOO_MANY);
     expect(limited.headers.get('Retry-After')).toBe('60');
+    const records = await historyOf({ ip: subject }, recorded);
+    const limitedRecords = records.filter(({ responseType }) => responseType === 'RATE_LIMITED');
+    expect(limitedRecords).toMatchObject([{ rateLimited: true, spam: true, valid: false }]);
+    const others = records.filter((record) => !limitedRecords.includes(record));
+    expect(others.every(({ rateLimited, spam }) => !rateLimited && !spam)).toBe(true);
+    expect((await validate(asked, { connectingAddress: subject })).status).toBe(200);
+  },
+);
 
-    const more = await Promise.all(Array.from({ length: 20 }, () => visit(subject)));
-    const { id, asked } = subject;
-    const passed = 120 + more.filter(({ status }) => status === 200).length;
-    // The minute may have ended by now: then the count has started again, and so have the refusals.
-    const windows = passed === 120 ? 1 : 2;
-    const refused = 141 - passed;
-    await historyOf({ licenseKey: asked.licenseKey, valid: 'true' }, passed);
-    const first = { responseType: 'RATE_LIMITED', rateLimited: true, spam: false, licenseId: id };
-    // It may be in a later group than those before it.
-    const records = await vi.waitFor(async () => {
-      const path = `/api/v2/requests?licenseKey=${asked.licenseKey}&valid=false`;
-      const { json } = await call('GET', path);
-      expect(json).toEqual(expect.arrayContaining([expect.objectContaining(first)]));
-      return json;
-    });
-    expect(records).toSatisfy((list: unknown[]) => list.length <= windows);
-    expect(refused).toBeGreaterThan(windows);
-    expect((await getLicense(id)).totalRequests).toBe(passed);
-  });
-
-  it('a limited address or key limits no other address and no other key', async () => {
-    const { subject } = await askUntilLimited(newVisitor, visit);
-    expect((await visit({ ...subject, connectingAddress: nextAddress() })).status).toBe(200);
-    expect((await visit({ ...subject, ...(await newLicense()) })).status).toBe(200);
-  });
-
-  it.each<[string, (attempt: number, license: License) => object, number]>([
-    ['unknown keys', (attempt) => ({ licenseKey: `guess-${attempt}` }), 101],
-    ['a wrong product', (_, { productId }) => ({ productId: productId + 100_000 }), 101],
-    ['a deleted license', (_, deleted) => ({ licenseKey: deleted.licenseKey }), 101],
-    ['unreadable bodies', () => ({ productId: 'none' }), 11],
-  ])(
-    'validations of %s are rejected 100 times a minute to one address, then limited as spam, while a known key stays valid',
-    async (_, change, recorded) => {
-      const { asked } = await newLicense();
-      const deleted = await createLicense({ productId: asked.productId });
-      await call('DELETE', `/api/v2/licenses/${deleted.id}`);
-      expect((await validate(asked, { connectingAddress: nextAddress() })).status).toBe(200);
-      const { subject, allowed, limited } = await askUntilLimited(
-        async () => nextAddress(),
-        (connectingAddress, attempt) =>
-          validate({ ...asked, ...change(attempt, deleted) }, { connectingAddress }),
-      );
-      expect(allowed.map(({ status }) => status)).toEqual(Array(100).fill(400));
-      expect(limited.status).toBe(429);
-      expect(limited.json).toStrictEqual(TOO_MANY);
-      expect(limited.headers.get('Retry-After')).toBe('60');
-      const records = await historyOf({ ip: subject }, recorded);
-      const limitedRecords = records.filter(({ responseType }) => responseType === 'RATE_LIMITED');
-      expect(limitedRecords).toMatchObject([{ rateLimited: true, spam: true, valid: false }]);
-      const others = records.filter((record) => !limitedRecords.includes(record));
-      expect(others.every(({ rateLimited, spam }) => !rateLimited && !spam)).toBe(true);
-      expect((await validate(asked, { connectingAddress: subject })).status).toBe(200);
-    },
+it('failed tokens are limited to 60 a minute for one address, and one that was used before is not', async () => {
+  const { token } = await createToken(['LICENSE_VALIDATE']);
+  expect((await call('GET', '/api/v2/ping', { token })).status).toBe(200);
+  const { subject, allowed, limited } = await askUntilLimited(
+    async () => ({ 'CF-Connecting-IP': nextAddress() }),
+    (headers, attempt) =>
+      call('GET', '/api/v2/ping', { token: attempt % 2 === 0 ? null : 'guess', headers }),
   );
+  expect(allowed.map(({ status }) => status)).toEqual(Array(60).fill(401));
+  expectError(limited, 429, 'Too many requests without a live token');
+  expect(limited.headers.get('Retry-After')).toBe('60');
+  expect((await call('GET', '/api/v2/ping', { token, headers: subject })).status).toBe(200);
+});
 
-  it('failed tokens are limited to 60 a minute for one address, and one that was used before is not', async () => {
-    const { token } = await createToken(['LICENSE_VALIDATE']);
-    expect((await call('GET', '/api/v2/ping', { token })).status).toBe(200);
-    const { subject, allowed, limited } = await askUntilLimited(
-      async () => ({ 'CF-Connecting-IP': nextAddress() }),
-      (headers, attempt) =>
-        call('GET', '/api/v2/ping', { token: attempt % 2 === 0 ? null : 'guess', headers }),
+it('forty servers behind one address that restart together with forty keys all get through', async () => {
+  const { id: productId } = await createProduct();
+  const licenses = await Promise.all(
+    Array.from({ length: 40 }, () => createLicense({ productId, maxIPs: -1, maxHWIDs: -1 })),
+  );
+  const connectingAddress = nextAddress();
+  for (const ip of [undefined, nextAddress()]) {
+    const responses = await Promise.all(
+      licenses.flatMap(({ licenseKey }) =>
+        // Each asks more than once while it starts.
+        [1, 2].map(() => validate({ licenseKey, productId, ip }, { connectingAddress })),
+      ),
     );
-    expect(allowed.map(({ status }) => status)).toEqual(Array(60).fill(401));
-    expectError(limited, 429, 'Too many requests without a live token');
-    expect(limited.headers.get('Retry-After')).toBe('60');
-    expect((await call('GET', '/api/v2/ping', { token, headers: subject })).status).toBe(200);
-  });
-
-  it('forty servers behind one address that restart together with forty keys all get through', async () => {
-    const { id: productId } = await createProduct();
-    const licenses = await Promise.all(
-      Array.from({ length: 40 }, () => createLicense({ productId, maxIPs: -1, maxHWIDs: -1 })),
-    );
-    const connectingAddress = nextAddress();
-    for (const ip of [undefined, nextAddress()]) {
-      const responses = await Promise.all(
-        licenses.flatMap(({ licenseKey }) =>
-          // Each asks more than once while it starts.
-          [1, 2].map(() => validate({ licenseKey, productId, ip }, { connectingAddress })),
-        ),
-      );
-      expect(responses.map(({ status }) => status)).toEqual(Array(80).fill(200));
-    }
-    await historyOf({ productId: String(productId), valid: 'true' }, 160);
-  });
+    expect(responses.map(({ status }) => status)).toEqual(Array(80).fill(200));
+  }
+  await historyOf({ productId: String(productId), valid: 'true' }, 160);
 });
 
 /** A limiter that lets so many through of each key, and what it was asked. */
@@ -201,65 +199,63 @@ it('the platform counts each validation of a license, under the address and the 
   expect(keys).toEqual(Array(5).fill(`198.51.100.1 ${id}`));
 });
 
-describe('what is counted together', () => {
-  /** An isolate whose limiter of validations refuses from the eleventh of a minute. */
-  const newStrictIsolate = () => {
-    const { limiter, keys } = newLimiter(10);
-    return { isolate: newIsolate({ VALIDATION_LIMITER: limiter }), keys };
+/** An isolate whose limiter of validations refuses from the eleventh of a minute. */
+const newStrictIsolate = () => {
+  const { limiter, keys } = newLimiter(10);
+  return { isolate: newIsolate({ VALIDATION_LIMITER: limiter }), keys };
+};
+
+it('one key has one limit however it is spelled, under v1 and v2, which both respond in two fields', async () => {
+  const { asked } = await newLicense();
+  const { isolate } = newStrictIsolate();
+  const headers = { 'CF-Connecting-IP': '198.51.100.1' };
+  await repeat(10, () => isolate.validate(asked, { headers }));
+  const spelled = { ...asked, licenseKey: ` ${asked.licenseKey.toLowerCase()}\n` };
+  const v2 = { version: 'v2', headers: { ...headers, TOKEN: ROOT_TOKEN } } as const;
+  for (const response of [
+    await isolate.validate(spelled, { headers }),
+    await isolate.validate(asked, v2),
+    await isolate.validate(spelled, v2),
+  ]) {
+    expect(response.status).toBe(429);
+    expect(response.json).toStrictEqual(TOO_MANY);
+  }
+});
+
+it('validations of one license are counted together, and made-up keys are not', async () => {
+  const { id, asked } = await newLicense();
+  const { isolate, keys } = newStrictIsolate();
+  const headers = { 'CF-Connecting-IP': '198.51.100.1' };
+  const unknown = { ...asked, licenseKey: crypto.randomUUID() };
+  expect(await repeat(15, () => isolate.validate(unknown, { headers }))).toEqual(
+    Array(15).fill(400),
+  );
+  expect(keys).toEqual([]);
+  expect((await repeat(11, () => isolate.validate(asked, { headers }))).at(-1)).toBe(429);
+  expect(new Set(keys)).toEqual(new Set([`198.51.100.1 ${id}`]));
+});
+
+it('validations are counted by the connecting address, of IPv6 its /64, whatever address the body has', async () => {
+  const { asked } = await newLicense();
+  const { isolate } = newStrictIsolate();
+  const ask = (connectingAddress: string) => {
+    const headers = { 'CF-Connecting-IP': connectingAddress };
+    return isolate.validate({ ...asked, ip: nextAddress() }, { headers });
   };
+  await repeat(10, (attempt) => ask(`2001:db8::${attempt}`));
+  expect((await ask('2001:DB8:0:0:f::1')).status).toBe(429);
+  expect((await ask('2001:db8:0:1::1')).status).toBe(200);
+  await repeat(10, () => ask('198.51.100.1'));
+  expect((await ask('::ffff:198.51.100.1')).status).toBe(429);
+  expect((await ask('198.51.100.2')).status).toBe(200);
+});
 
-  it('one key has one limit however it is spelled, under v1 and v2, which both respond in two fields', async () => {
-    const { asked } = await newLicense();
-    const { isolate } = newStrictIsolate();
-    const headers = { 'CF-Connecting-IP': '198.51.100.1' };
-    await repeat(10, () => isolate.validate(asked, { headers }));
-    const spelled = { ...asked, licenseKey: ` ${asked.licenseKey.toLowerCase()}\n` };
-    const v2 = { version: 'v2', headers: { ...headers, TOKEN: ROOT_TOKEN } } as const;
-    for (const response of [
-      await isolate.validate(spelled, { headers }),
-      await isolate.validate(asked, v2),
-      await isolate.validate(spelled, v2),
-    ]) {
-      expect(response.status).toBe(429);
-      expect(response.json).toStrictEqual(TOO_MANY);
-    }
-  });
-
-  it('validations of one license are counted together, and made-up keys are not', async () => {
-    const { id, asked } = await newLicense();
-    const { isolate, keys } = newStrictIsolate();
-    const headers = { 'CF-Connecting-IP': '198.51.100.1' };
-    const unknown = { ...asked, licenseKey: crypto.randomUUID() };
-    expect(await repeat(15, () => isolate.validate(unknown, { headers }))).toEqual(
-      Array(15).fill(400),
-    );
-    expect(keys).toEqual([]);
-    expect((await repeat(11, () => isolate.validate(asked, { headers }))).at(-1)).toBe(429);
-    expect(new Set(keys)).toEqual(new Set([`198.51.100.1 ${id}`]));
-  });
-
-  it('validations are counted by the connecting address, of IPv6 its /64, whatever address the body has', async () => {
-    const { asked } = await newLicense();
-    const { isolate } = newStrictIsolate();
-    const ask = (connectingAddress: string) => {
-      const headers = { 'CF-Connecting-IP': connectingAddress };
-      return isolate.validate({ ...asked, ip: nextAddress() }, { headers });
-    };
-    await repeat(10, (attempt) => ask(`2001:db8::${attempt}`));
-    expect((await ask('2001:DB8:0:0:f::1')).status).toBe(429);
-    expect((await ask('2001:db8:0:1::1')).status).toBe(200);
-    await repeat(10, () => ask('198.51.100.1'));
-    expect((await ask('::ffff:198.51.100.1')).status).toBe(429);
-    expect((await ask('198.51.100.2')).status).toBe(200);
-  });
-
-  it('validations are not counted where the connecting address is unknown', async () => {
-    const { asked } = await newLicense();
-    const { isolate, keys } = newStrictIsolate();
-    const ask = () => isolate.validate({ ...asked, ip: '198.51.100.1' });
-    expect(await repeat(15, ask)).toEqual(Array(15).fill(200));
-    expect(keys).toEqual([]);
-  });
+it('validations are not counted where the connecting address is unknown', async () => {
+  const { asked } = await newLicense();
+  const { isolate, keys } = newStrictIsolate();
+  const ask = () => isolate.validate({ ...asked, ip: '198.51.100.1' });
+  expect(await repeat(15, ask)).toEqual(Array(15).fill(200));
+  expect(keys).toEqual([]);
 });
 
 describe('a flood from one connecting address', () => {
@@ -517,66 +513,60 @@ it('a flood is recorded once a minute, and again in the next', async () => {
   }
 });
 
-describe('without a limiter', () => {
-  const headers = { 'CF-Connecting-IP': '198.51.100.99' };
+const headers = { 'CF-Connecting-IP': '198.51.100.99' };
 
-  it('every request goes through while the limiter fails', async () => {
-    const { asked } = await newLicense();
-    const broken = { limit: () => Promise.reject(new Error('The limiter is down')) };
-    const isolate = newIsolate({
-      VALIDATION_LIMITER: broken,
-      REFUSED_LIMITER: broken,
-      FAILED_TOKEN_LIMITER: broken,
-    });
-    const unknown = { ...asked, licenseKey: 'unknown' };
-    const ping = () => isolate.call('GET', '/api/v2/ping', { token: 'guess', headers });
-    expect(await repeat(15, () => isolate.validate(asked, { headers }))).toEqual(
-      Array(15).fill(200),
-    );
-    expect(await repeat(15, () => isolate.validate(unknown, { headers }))).toEqual(
-      Array(15).fill(400),
-    );
-    expect(await repeat(15, ping)).toEqual(Array(15).fill(401));
+it('every request goes through while the limiter fails', async () => {
+  const { asked } = await newLicense();
+  const broken = { limit: () => Promise.reject(new Error('The limiter is down')) };
+  const isolate = newIsolate({
+    VALIDATION_LIMITER: broken,
+    REFUSED_LIMITER: broken,
+    FAILED_TOKEN_LIMITER: broken,
   });
+  const unknown = { ...asked, licenseKey: 'unknown' };
+  const ping = () => isolate.call('GET', '/api/v2/ping', { token: 'guess', headers });
+  expect(await repeat(15, () => isolate.validate(asked, { headers }))).toEqual(Array(15).fill(200));
+  expect(await repeat(15, () => isolate.validate(unknown, { headers }))).toEqual(
+    Array(15).fill(400),
+  );
+  expect(await repeat(15, ping)).toEqual(Array(15).fill(401));
+});
 
-  const send = (bindings: object, path: string, body: object) => async () => {
-    const request = requestTo('POST', path, { body, token: null, headers });
-    return readResponse(request, await app.fetch(request, bindings, createExecutionContext()));
-  };
-  /** Only the Worker's database. */
-  const newBindings = () => ({ DB: env.DB, ROOT_TOKEN });
-  const filled = (count: number, status: number, rest: number) => [
-    ...Array(count).fill(status),
-    ...Array(rest).fill(429),
-  ];
+const send = (bindings: object, path: string, body: object) => async () => {
+  const request = requestTo('POST', path, { body, token: null, headers });
+  return readResponse(request, await app.fetch(request, bindings, createExecutionContext()));
+};
+/** Only the Worker's database. */
+const newBindings = () => ({ DB: env.DB, ROOT_TOKEN });
+const filled = (count: number, status: number, rest: number) => [
+  ...Array(count).fill(status),
+  ...Array(rest).fill(429),
+];
 
-  it('a limiter that is set to a number passes that many requests a minute', async () => {
-    vi.useFakeTimers({ toFake: ['Date'] });
-    const { asked } = await newLicense();
-    const ask = send({ ...newBindings(), VALIDATION_LIMITER: 3 }, '/api/v1/validate', asked);
-    expect(await repeat(5, ask)).toEqual(filled(3, 200, 2));
-    vi.setSystemTime(Date.now() + WINDOW_MS);
-    expect(await repeat(5, ask)).toEqual(filled(3, 200, 2));
-  });
+it('a limiter that is set to a number passes that many requests a minute', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  const { asked } = await newLicense();
+  const ask = send({ ...newBindings(), VALIDATION_LIMITER: 3 }, '/api/v1/validate', asked);
+  expect(await repeat(5, ask)).toEqual(filled(3, 200, 2));
+  vi.setSystemTime(Date.now() + WINDOW_MS);
+  expect(await repeat(5, ask)).toEqual(filled(3, 200, 2));
+});
 
-  it('one isolate counts the same limits by itself where no limiter is bound', async () => {
-    vi.useFakeTimers({ toFake: ['Date'] });
-    const { asked } = await newLicense();
-    const bindings = newBindings();
-    const unknown = { ...asked, licenseKey: 'unknown' };
-    expect(await repeat(130, send(bindings, '/api/v1/validate', asked))).toEqual(
-      filled(120, 200, 10),
-    );
-    const keys = Array.from({ length: 110 }, (_, index) => ({
-      ...unknown,
-      licenseKey: `U-${index}`,
-    }));
-    const responses = keys.map((body) => send(bindings, '/api/v1/validate', body)());
-    expect((await Promise.all(responses)).map(({ status }) => status).sort()).toEqual(
-      filled(100, 400, 10),
-    );
-    expect(await repeat(70, send(bindings, '/api/v2/validate', asked))).toEqual(
-      filled(60, 401, 10),
-    );
-  });
+it('one isolate counts the same limits by itself where no limiter is bound', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  const { asked } = await newLicense();
+  const bindings = newBindings();
+  const unknown = { ...asked, licenseKey: 'unknown' };
+  expect(await repeat(130, send(bindings, '/api/v1/validate', asked))).toEqual(
+    filled(120, 200, 10),
+  );
+  const keys = Array.from({ length: 110 }, (_, index) => ({
+    ...unknown,
+    licenseKey: `U-${index}`,
+  }));
+  const responses = keys.map((body) => send(bindings, '/api/v1/validate', body)());
+  expect((await Promise.all(responses)).map(({ status }) => status).sort()).toEqual(
+    filled(100, 400, 10),
+  );
+  expect(await repeat(70, send(bindings, '/api/v2/validate', asked))).toEqual(filled(60, 401, 10));
 });

@@ -4,7 +4,7 @@ import { licenseFields } from '@licet/contract/licenses';
 import { productFields } from '@licet/contract/products';
 import { type Fields, settable } from '@licet/contract/resource';
 import fc from 'fast-check';
-import { describe, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import {
   call,
@@ -116,166 +116,164 @@ const objectOf = (fields: Fields, special: Record<string, fc.Arbitrary<unknown> 
     }),
   );
 
-describe('PUT of what GET gave changes nothing of', () => {
-  it('PUT of what GET returned changes nothing of products', async () => {
-    const product = fc.record(
-      objectOf(productFields, {
-        name,
-        roleId: orNull(accountId),
-        purchaseRoleId: orNull(accountId),
-        offlineDays: fc.integer({ min: 0, max: 90 }),
-      }),
-      { requiredKeys: ['name', 'productType'] },
-    );
-    await fc.assert(
-      fc.asyncProperty(product, async (body) => {
-        const { id } = await createProduct(body);
-        await expectRoundTrip(`/products/${id}`, body);
-      }),
-      RUNS,
-    );
-  });
+it('PUT of what GET returned changes nothing of products', async () => {
+  const product = fc.record(
+    objectOf(productFields, {
+      name,
+      roleId: orNull(accountId),
+      purchaseRoleId: orNull(accountId),
+      offlineDays: fc.integer({ min: 0, max: 90 }),
+    }),
+    { requiredKeys: ['name', 'productType'] },
+  );
+  await fc.assert(
+    fc.asyncProperty(product, async (body) => {
+      const { id } = await createProduct(body);
+      await expectRoundTrip(`/products/${id}`, body);
+    }),
+    RUNS,
+  );
+});
 
-  it('PUT of what GET returned changes nothing of licenses in every state, of every owner, with what is bound to them, and an import under any key shows the same', async () => {
-    const { id: productId } = await createProduct();
-    const ip = fc.oneof(
-      fc.ipV4(),
-      fc.ipV6().filter((value) => !value.includes('.')),
-    );
-    // These depend on one another.
-    const dependent = {
-      ...{ productId: null, licenseType: null, expiryDate: null, licenseStatus: null },
-      ...{ ips: null, hwids: null },
-    };
-    const license = fc.record({
-      fields: fc.record(
-        objectOf(licenseFields, {
-          ...dependent,
-          ownerPlatformId: fc.oneof(fc.constant(''), accountId),
-          ownerChatId: fc.oneof(fc.constant(''), accountId),
-        }),
-        { requiredKeys: [] },
-      ),
-      expiry: fc.oneof(
-        fc.constant({ licenseType: 'PERMANENT' }),
-        fc
-          .oneof(time, fc.constant('2001-02-03T04:05:06.789+00:00'))
-          .map((expiryDate) => ({ licenseType: 'TEMPORARY', expiryDate })),
-      ),
-      licenseStatus: fc.constantFrom(...LICENSE_STATUSES),
-      ips: fc.array(ip, { maxLength: 5 }),
-      hwids: fc.array(name, { maxLength: 5 }),
-      lowered: fc.boolean(),
-      key: text(40),
-    });
-    const seen = new Set<string>();
-    await fc.assert(
-      fc.asyncProperty(
-        license,
-        async ({ fields, expiry, licenseStatus, ips, hwids, lowered, key }) => {
-          const created = await createLicense({ productId, ...fields, ...expiry });
-          expect(created).toMatchObject({ ...fields, ...expiry });
-          // Bound while there is no limit; a limit that is lowered then unbinds nothing.
-          const { maxIPs, maxHWIDs } = lowered ? { maxIPs: 1, maxHWIDs: 0 } : created;
-          await updateLicense(created.id, { maxIPs: -1, maxHWIDs: -1, ips, hwids });
-          const { licenseStatus: status } = await updateLicense(created.id, {
-            maxIPs,
-            maxHWIDs,
-            licenseStatus,
-          });
-          seen.add(status);
-          await expectRoundTrip(`/licenses/${created.id}`, {
-            maxIPs,
-            maxHWIDs,
-            hwids: [...new Set(hwids)],
-          });
-          await expectImported(`/licenses/${created.id}`, `Key ${++serial} ${key}`.trim());
-        },
-      ),
-      { ...RUNS, numRuns: 20 },
-    );
-    expect([...seen].sort()).toEqual([...LICENSE_STATUSES].sort());
-  });
-
-  it('PUT of what GET returned changes nothing of blacklist entries for all products and for one', async () => {
-    const { id: productId } = await createProduct();
-    const cidr = fc.oneof(
-      fc
-        .tuple(fc.ipV4(), fc.integer({ min: 0, max: 32 }))
-        .map(([address, bits]) => `${address}/${bits}`),
-      fc
-        .tuple(fc.ipV6(), fc.integer({ min: 96, max: 128 }))
-        .map(([address, bits]) => `${address}/${bits}`),
-    );
-    const entry = fc.record({
-      kind: fc.oneof(
-        fc.record({
-          licenseDataType: fc.constant('IP'),
-          data: fc.oneof(fc.ipV4(), fc.ipV6(), cidr),
-        }),
-        fc.record({ licenseDataType: fc.constant('HWID'), data: name }),
-      ),
-      scope: fc.constantFrom(
-        { isForAllProducts: true, productId: null },
-        { isForAllProducts: false, productId },
-      ),
-      reason: text(1_000),
-    });
-    await fc.assert(
-      fc.asyncProperty(entry, async ({ kind, scope, reason }) => {
-        const body = { ...kind, ...scope, reason };
-        const { id } = await createBlacklist(body);
-        await expectRoundTrip(`/blacklists/${id}`, { ...scope, reason });
-        // Different texts can be one network, which would be there already.
-        expect((await call('DELETE', `/api/v2/blacklists/${id}`)).status).toBe(204);
-      }),
-      RUNS,
-    );
-  });
-
-  it('PUT of what GET returned changes nothing of customers, as they are made and with every field set', async () => {
-    const { id: productId } = await createProduct();
-    // Each belongs to one customer.
-    const accounts = ['platformAId', 'platformBId', 'platformCId', 'marketAId', 'marketBId'];
-    const customer = fc.record(
-      objectOf(customerFields, {
-        ...Object.fromEntries(accounts.map((field) => [field, orNull(accountId)])),
-        chatId: null,
-        email: orNull(fc.emailAddress()),
+it('PUT of what GET returned changes nothing of licenses in every state, of every owner, with what is bound to them, and an import under any key shows the same', async () => {
+  const { id: productId } = await createProduct();
+  const ip = fc.oneof(
+    fc.ipV4(),
+    fc.ipV6().filter((value) => !value.includes('.')),
+  );
+  // These depend on one another.
+  const dependent = {
+    ...{ productId: null, licenseType: null, expiryDate: null, licenseStatus: null },
+    ...{ ips: null, hwids: null },
+  };
+  const license = fc.record({
+    fields: fc.record(
+      objectOf(licenseFields, {
+        ...dependent,
+        ownerPlatformId: fc.oneof(fc.constant(''), accountId),
+        ownerChatId: fc.oneof(fc.constant(''), accountId),
       }),
       { requiredKeys: [] },
-    );
-    await fc.assert(
-      fc.asyncProperty(customer, async (fields) => {
-        serial += 1;
-        const license = await createLicense({ productId, ownerChatId: `chat of ${serial}` });
-        const path = `/customers/${license.customer?.id}`;
-        await expectRoundTrip(path, { chatId: `chat of ${serial}` });
-
-        const unique = new Map(Object.entries(fields));
-        for (const field of accounts) {
-          const account = unique.get(field);
-          if (account) unique.set(field, `${account} ${serial}`);
-        }
-        const { email } = fields;
-        if (email) unique.set('email', `${serial}${email}`);
-        const body = Object.fromEntries(unique);
-        const put = await call('PUT', `/api/v2${path}`, { body });
-        expect(put.status, put.text).toBe(200);
-        await expectRoundTrip(path, body);
-      }),
-      RUNS,
-    );
+    ),
+    expiry: fc.oneof(
+      fc.constant({ licenseType: 'PERMANENT' }),
+      fc
+        .oneof(time, fc.constant('2001-02-03T04:05:06.789+00:00'))
+        .map((expiryDate) => ({ licenseType: 'TEMPORARY', expiryDate })),
+    ),
+    licenseStatus: fc.constantFrom(...LICENSE_STATUSES),
+    ips: fc.array(ip, { maxLength: 5 }),
+    hwids: fc.array(name, { maxLength: 5 }),
+    lowered: fc.boolean(),
+    key: text(40),
   });
+  const seen = new Set<string>();
+  await fc.assert(
+    fc.asyncProperty(
+      license,
+      async ({ fields, expiry, licenseStatus, ips, hwids, lowered, key }) => {
+        const created = await createLicense({ productId, ...fields, ...expiry });
+        expect(created).toMatchObject({ ...fields, ...expiry });
+        // Bound while there is no limit; a limit that is lowered then unbinds nothing.
+        const { maxIPs, maxHWIDs } = lowered ? { maxIPs: 1, maxHWIDs: 0 } : created;
+        await updateLicense(created.id, { maxIPs: -1, maxHWIDs: -1, ips, hwids });
+        const { licenseStatus: status } = await updateLicense(created.id, {
+          maxIPs,
+          maxHWIDs,
+          licenseStatus,
+        });
+        seen.add(status);
+        await expectRoundTrip(`/licenses/${created.id}`, {
+          maxIPs,
+          maxHWIDs,
+          hwids: [...new Set(hwids)],
+        });
+        await expectImported(`/licenses/${created.id}`, `Key ${++serial} ${key}`.trim());
+      },
+    ),
+    { ...RUNS, numRuns: 20 },
+  );
+  expect([...seen].sort()).toEqual([...LICENSE_STATUSES].sort());
+});
 
-  it('PUT of what GET returned changes nothing of tokens', async () => {
-    const intents = fc.subarray([...API_INTENTS], { minLength: 1 });
-    await fc.assert(
-      fc.asyncProperty(name, intents, orNull(time), async (tokenName, held, expiresAt) => {
-        const { id } = await createToken(held, { name: tokenName, expiresAt });
-        await expectRoundTrip(`/tokens/${id}`, { name: tokenName, intents: held, expiresAt });
+it('PUT of what GET returned changes nothing of blacklist entries for all products and for one', async () => {
+  const { id: productId } = await createProduct();
+  const cidr = fc.oneof(
+    fc
+      .tuple(fc.ipV4(), fc.integer({ min: 0, max: 32 }))
+      .map(([address, bits]) => `${address}/${bits}`),
+    fc
+      .tuple(fc.ipV6(), fc.integer({ min: 96, max: 128 }))
+      .map(([address, bits]) => `${address}/${bits}`),
+  );
+  const entry = fc.record({
+    kind: fc.oneof(
+      fc.record({
+        licenseDataType: fc.constant('IP'),
+        data: fc.oneof(fc.ipV4(), fc.ipV6(), cidr),
       }),
-      RUNS,
-    );
+      fc.record({ licenseDataType: fc.constant('HWID'), data: name }),
+    ),
+    scope: fc.constantFrom(
+      { isForAllProducts: true, productId: null },
+      { isForAllProducts: false, productId },
+    ),
+    reason: text(1_000),
   });
+  await fc.assert(
+    fc.asyncProperty(entry, async ({ kind, scope, reason }) => {
+      const body = { ...kind, ...scope, reason };
+      const { id } = await createBlacklist(body);
+      await expectRoundTrip(`/blacklists/${id}`, { ...scope, reason });
+      // Different texts can be one network, which would be there already.
+      expect((await call('DELETE', `/api/v2/blacklists/${id}`)).status).toBe(204);
+    }),
+    RUNS,
+  );
+});
+
+it('PUT of what GET returned changes nothing of customers, as they are made and with every field set', async () => {
+  const { id: productId } = await createProduct();
+  // Each belongs to one customer.
+  const accounts = ['platformAId', 'platformBId', 'platformCId', 'marketAId', 'marketBId'];
+  const customer = fc.record(
+    objectOf(customerFields, {
+      ...Object.fromEntries(accounts.map((field) => [field, orNull(accountId)])),
+      chatId: null,
+      email: orNull(fc.emailAddress()),
+    }),
+    { requiredKeys: [] },
+  );
+  await fc.assert(
+    fc.asyncProperty(customer, async (fields) => {
+      serial += 1;
+      const license = await createLicense({ productId, ownerChatId: `chat of ${serial}` });
+      const path = `/customers/${license.customer?.id}`;
+      await expectRoundTrip(path, { chatId: `chat of ${serial}` });
+
+      const unique = new Map(Object.entries(fields));
+      for (const field of accounts) {
+        const account = unique.get(field);
+        if (account) unique.set(field, `${account} ${serial}`);
+      }
+      const { email } = fields;
+      if (email) unique.set('email', `${serial}${email}`);
+      const body = Object.fromEntries(unique);
+      const put = await call('PUT', `/api/v2${path}`, { body });
+      expect(put.status, put.text).toBe(200);
+      await expectRoundTrip(path, body);
+    }),
+    RUNS,
+  );
+});
+
+it('PUT of what GET returned changes nothing of tokens', async () => {
+  const intents = fc.subarray([...API_INTENTS], { minLength: 1 });
+  await fc.assert(
+    fc.asyncProperty(name, intents, orNull(time), async (tokenName, held, expiresAt) => {
+      const { id } = await createToken(held, { name: tokenName, expiresAt });
+      await expectRoundTrip(`/tokens/${id}`, { name: tokenName, intents: held, expiresAt });
+    }),
+    RUNS,
+  );
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import {
   call,
   createBlacklist,
@@ -48,60 +48,58 @@ it('products are searched by text in name and description, without case, letter 
   ]);
 });
 
-describe('DELETE', () => {
-  it.each(['ACTIVE', 'EXPIRED', 'DEACTIVATED'])(
-    'DELETE of a product with a license that is %s returns 409 and changes nothing',
-    async (status) => {
-      const { id: productId } = await createProduct();
-      const deleted = await createLicense({ productId, licenseStatus: 'DELETED' });
-      const { id } = await createLicense({
-        productId,
-        licenseType: 'TEMPORARY',
-        expiryDate: status === 'EXPIRED' ? '2001-01-01' : '2099-01-01',
-        licenseStatus: status,
-        ips: ['203.0.113.1'],
-      });
-      const license = await getLicense(id);
-      expect(license.licenseStatus).toBe(status);
-
-      const response = await withoutChange(pathOf(productId), () =>
-        call('DELETE', pathOf(productId)),
-      );
-
-      expectError(response, 409, 'Product has licenses, cannot delete');
-      expect(await getLicense(id)).toEqual(license);
-      expect(await getLicense(deleted.id)).toEqual(deleted);
-    },
-  );
-
-  it('DELETE of a product deletes its DELETED licenses and blacklist entries with it; history stays', async () => {
+it.each(['ACTIVE', 'EXPIRED', 'DEACTIVATED'])(
+  'DELETE of a product with a license that is %s returns 409 and changes nothing',
+  async (status) => {
     const { id: productId } = await createProduct();
-    const license = await createLicense({ productId });
-    const { licenseKey } = license;
-    const entry = await createBlacklist({
-      data: '198.51.100.1',
-      isForAllProducts: false,
+    const deleted = await createLicense({ productId, licenseStatus: 'DELETED' });
+    const { id } = await createLicense({
       productId,
+      licenseType: 'TEMPORARY',
+      expiryDate: status === 'EXPIRED' ? '2001-01-01' : '2099-01-01',
+      licenseStatus: status,
+      ips: ['203.0.113.1'],
     });
-    const general = await createBlacklist({ data: '198.51.100.2' });
-    expect((await validate({ licenseKey, productId, ip: '203.0.113.1' })).status).toBe(200);
-    const history = await historyOf({ licenseKey }, 1);
-    await updateLicense(license.id, { licenseStatus: 'DELETED' });
+    const license = await getLicense(id);
+    expect(license.licenseStatus).toBe(status);
 
-    expect((await call('DELETE', pathOf(productId))).status).toBe(204);
-
-    expectError(await call('GET', pathOf(productId)), 404, 'Product not found');
-    expectError(await call('GET', `/api/v2/licenses/${license.id}`), 404, 'License not found');
-    expect((await call('GET', `/api/v2/licenses?licenseStatus=DELETED`)).json).not.toContainEqual(
-      expect.objectContaining({ id: license.id }),
+    const response = await withoutChange(pathOf(productId), () =>
+      call('DELETE', pathOf(productId)),
     );
-    expect(await idsOf('/api/v2/blacklists')).toContain(general.id);
-    expect(await idsOf('/api/v2/blacklists')).not.toContain(entry.id);
-    expect(await historyOf({ licenseKey }, 1)).toEqual(history);
-    expect(await read(`/api/v2/requests/${history[0]?.id}`)).toEqual(history[0]);
-    expect((await validate({ licenseKey, productId })).json).toEqual({
-      valid: false,
-      message: 'License not found or invalid',
-    });
+
+    expectError(response, 409, 'Product has licenses, cannot delete');
+    expect(await getLicense(id)).toEqual(license);
+    expect(await getLicense(deleted.id)).toEqual(deleted);
+  },
+);
+
+it('DELETE of a product deletes its DELETED licenses and blacklist entries with it; history stays', async () => {
+  const { id: productId } = await createProduct();
+  const license = await createLicense({ productId });
+  const { licenseKey } = license;
+  const entry = await createBlacklist({
+    data: '198.51.100.1',
+    isForAllProducts: false,
+    productId,
+  });
+  const general = await createBlacklist({ data: '198.51.100.2' });
+  expect((await validate({ licenseKey, productId, ip: '203.0.113.1' })).status).toBe(200);
+  const history = await historyOf({ licenseKey }, 1);
+  await updateLicense(license.id, { licenseStatus: 'DELETED' });
+
+  expect((await call('DELETE', pathOf(productId))).status).toBe(204);
+
+  expectError(await call('GET', pathOf(productId)), 404, 'Product not found');
+  expectError(await call('GET', `/api/v2/licenses/${license.id}`), 404, 'License not found');
+  expect((await call('GET', `/api/v2/licenses?licenseStatus=DELETED`)).json).not.toContainEqual(
+    expect.objectContaining({ id: license.id }),
+  );
+  expect(await idsOf('/api/v2/blacklists')).toContain(general.id);
+  expect(await idsOf('/api/v2/blacklists')).not.toContain(entry.id);
+  expect(await historyOf({ licenseKey }, 1)).toEqual(history);
+  expect(await read(`/api/v2/requests/${history[0]?.id}`)).toEqual(history[0]);
+  expect((await validate({ licenseKey, productId })).json).toEqual({
+    valid: false,
+    message: 'License not found or invalid',
   });
 });

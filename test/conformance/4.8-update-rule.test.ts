@@ -129,25 +129,23 @@ describe.each(UPDATABLE)('$name', (resource) => {
   );
 });
 
-describe('licenses', () => {
-  it('PUT with another licenseKey returns 400 and changes nothing', async () => {
-    const { id: productId } = await createProduct();
-    const path = `/api/v2/licenses/${(await createLicense({ productId })).id}`;
-    const response = await withoutChange(path, () =>
-      put(path, { notes: 'changed', licenseKey: '0000-0000-0000-0000-0000' }),
-    );
-    expectError(response, 400, 'licenseKey cannot be changed');
-  });
+it('PUT with another licenseKey returns 400 and changes nothing', async () => {
+  const { id: productId } = await createProduct();
+  const path = `/api/v2/licenses/${(await createLicense({ productId })).id}`;
+  const response = await withoutChange(path, () =>
+    put(path, { notes: 'changed', licenseKey: '0000-0000-0000-0000-0000' }),
+  );
+  expectError(response, 400, 'licenseKey cannot be changed');
+});
 
-  it('a binding changes the ETag, so that a PUT cannot undo it unseen', async () => {
-    const { id, licenseKey, productId } = await createLicense();
-    const path = `/api/v2/licenses/${id}`;
-    const etag = (await call('GET', path)).headers.get('ETag') ?? '';
-    expect((await validate({ licenseKey, productId, ip: '203.0.113.1' })).status).toBe(200);
-    const response = await put(path, { ips: [] }, { 'If-Match': etag });
-    expectError(response, 412, /changed/);
-    expect((await getLicense(id)).ips).toEqual(['203.0.113.1']);
-  });
+it('a binding changes the ETag, so that a PUT cannot undo it unseen', async () => {
+  const { id, licenseKey, productId } = await createLicense();
+  const path = `/api/v2/licenses/${id}`;
+  const etag = (await call('GET', path)).headers.get('ETag') ?? '';
+  expect((await validate({ licenseKey, productId, ip: '203.0.113.1' })).status).toBe(200);
+  const response = await put(path, { ips: [] }, { 'If-Match': etag });
+  expectError(response, 412, /changed/);
+  expect((await getLicense(id)).ips).toEqual(['203.0.113.1']);
 });
 
 it('If-Match takes a list of tags, a weak tag and *', async () => {
