@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers';
 import type { ResponseType } from '@licet/contract/outcomes';
 import fc from 'fast-check';
-import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, expect, it } from 'vitest';
 import { RESPONSE_TYPE_CODES } from '../../src/db/codes.ts';
 import type { HistoryRecord } from '../../src/requests/record.ts';
 import {
@@ -76,136 +76,129 @@ function withWriteFaults(faults: readonly Fault[]): D1Database {
   return withFaults(env.DB, (sql) => (isWrite(sql) ? (left.shift() ?? null) : null));
 }
 
-describe('at any time', () => {
-  const TWELVE = { maxLength: 12 };
-  const licenses: License[] = [];
+const TWELVE = { maxLength: 12 };
+const licenses: License[] = [];
 
-  beforeAll(async () => {
-    for (let index = 0; index < 2; index++) licenses.push(await shop.newLicense());
-  });
+beforeAll(async () => {
+  for (let index = 0; index < 2; index++) licenses.push(await shop.newLicense());
+});
 
-  const asked = fc.record({
-    installation: fc.nat(4),
-    outcome: fc.constantFrom<ResponseType>('VALID', 'VALID', 'MAX_IPS_REACHED', 'RATE_LIMITED'),
-    ageMinutes: fc.oneof(
-      { weight: 4, arbitrary: fc.constantFrom(0, 1, 3, 5) },
-      { weight: 1, arbitrary: fc.nat(180) },
-      { weight: 1, arbitrary: fc.nat(70 * 60) },
-    ),
-  });
-  const step = fc.oneof(
-    {
-      weight: 4,
-      arbitrary: fc.record({
-        asked: fc.array(asked, { minLength: 1, maxLength: 8 }),
-        // Both at once write the same.
-        isolates: fc.constantFrom([0], [1], [0, 1]),
+const asked = fc.record({
+  installation: fc.nat(4),
+  outcome: fc.constantFrom<ResponseType>('VALID', 'VALID', 'MAX_IPS_REACHED', 'RATE_LIMITED'),
+  ageMinutes: fc.oneof(
+    { weight: 4, arbitrary: fc.constantFrom(0, 1, 3, 5) },
+    { weight: 1, arbitrary: fc.nat(180) },
+    { weight: 1, arbitrary: fc.nat(70 * 60) },
+  ),
+});
+const step = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      asked: fc.array(asked, { minLength: 1, maxLength: 8 }),
+      // Both at once write the same.
+      isolates: fc.constantFrom([0], [1], [0, 1]),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ repeatedBy: fc.nat(1) }) },
+  { weight: 3, arbitrary: fc.record({ hours: fc.constantFrom(0, 0, 1, 2, 24, 50) }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      // Several at once, each with these faults of its round trips that write.
+      runs: fc.array(fc.array(fc.constantFrom<Fault>(null, 'fails', 'response is lost'), TWELVE), {
+        minLength: 1,
+        maxLength: 3,
       }),
-    },
-    { weight: 1, arbitrary: fc.record({ repeatedBy: fc.nat(1) }) },
-    { weight: 3, arbitrary: fc.record({ hours: fc.constantFrom(0, 0, 1, 2, 24, 50) }) },
-    {
-      weight: 4,
-      arbitrary: fc.record({
-        // Several at once, each with these faults of its round trips that write.
-        runs: fc.array(
-          fc.array(fc.constantFrom<Fault>(null, 'fails', 'response is lost'), TWELVE),
-          {
-            minLength: 1,
-            maxLength: 3,
-          },
-        ),
-      }),
-    },
-  );
+    }),
+  },
+);
 
-  type Asked = typeof asked extends fc.Arbitrary<infer Value> ? Value : never;
+type Asked = typeof asked extends fc.Arbitrary<infer Value> ? Value : never;
 
-  /** Five installations of two licenses and of an unknown key. */
-  function newRecord({ installation, outcome, ageMinutes }: Asked, now: number): HistoryRecord {
-    const license = licenses[installation >> 1];
-    return recordAt(now - ageMinutes * MINUTE_MS, {
-      licenseId: license?.id ?? null,
-      licenseKey: license?.licenseKey ?? 'unknown',
-      productId: shop.productId,
-      hwid: `HW-${installation}`,
-      outcome,
-    });
-  }
+/** Five installations of two licenses and of an unknown key. */
+function newRecord({ installation, outcome, ageMinutes }: Asked, now: number): HistoryRecord {
+  const license = licenses[installation >> 1];
+  return recordAt(now - ageMinutes * MINUTE_MS, {
+    licenseId: license?.id ?? null,
+    licenseKey: license?.licenseKey ?? 'unknown',
+    productId: shop.productId,
+    hwid: `HW-${installation}`,
+    outcome,
+  });
+}
 
-  const isOf = (license: License) => (record: HistoryRecord) =>
-    record.licenseId === license.id && record.outcome !== 'RATE_LIMITED';
+const isOf = (license: License) => (record: HistoryRecord) =>
+  record.licenseId === license.id && record.outcome !== 'RATE_LIMITED';
 
-  it('totals count every record once, and in the end so do the roll-ups', async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(step, { minLength: 4, maxLength: 12 }),
-        fc.constantFrom(0, 2, 4),
-        async (steps, retentionDays) => {
-          captureConsole();
-          await emptyHistory();
-          const settings = { REQUEST_RETENTION_DAYS: String(retentionDays) };
-          const isolates: Deliver[] = [newConsumer(), newConsumer()];
-          const all: HistoryRecord[] = [];
-          let message: HistoryRecord[] = [];
-          let now = NOW;
-          setNow(now);
-          const lastExpired = () =>
-            retentionDays === 0 ? -1 : bucketOf(now - retentionDays * DAY_MS) - 1;
-          for (const doing of steps) {
-            if ('hours' in doing) {
-              now += doing.hours * HOUR_MS;
-              setNow(now);
-              // A message does not come again after its records have been removed.
-              if (doing.hours > 2) message = [];
-            } else if ('runs' in doing) {
-              await Promise.all(
-                doing.runs.map((faults) =>
-                  runScheduled(now, { ...settings, DB: withWriteFaults(faults) }),
-                ),
-              );
-            } else {
-              if ('asked' in doing) {
-                message = doing.asked
-                  .map((one) => newRecord(one, now))
-                  .filter((record) => bucketOf(timeOf(record)) > lastExpired());
-                all.push(...message);
-              }
-              const writers = 'asked' in doing ? doing.isolates : [doing.repeatedBy];
-              await Promise.all(
-                writers.map(async (index) =>
-                  expect(await isolates[index]?.([message])).toEqual([]),
-                ),
-              );
+it('totals count every record once, and in the end so do the roll-ups', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(step, { minLength: 4, maxLength: 12 }),
+      fc.constantFrom(0, 2, 4),
+      async (steps, retentionDays) => {
+        captureConsole();
+        await emptyHistory();
+        const settings = { REQUEST_RETENTION_DAYS: String(retentionDays) };
+        const isolates: Deliver[] = [newConsumer(), newConsumer()];
+        const all: HistoryRecord[] = [];
+        let message: HistoryRecord[] = [];
+        let now = NOW;
+        setNow(now);
+        const lastExpired = () =>
+          retentionDays === 0 ? -1 : bucketOf(now - retentionDays * DAY_MS) - 1;
+        for (const doing of steps) {
+          if ('hours' in doing) {
+            now += doing.hours * HOUR_MS;
+            setNow(now);
+            // A message does not come again after its records have been removed.
+            if (doing.hours > 2) message = [];
+          } else if ('runs' in doing) {
+            await Promise.all(
+              doing.runs.map((faults) =>
+                runScheduled(now, { ...settings, DB: withWriteFaults(faults) }),
+              ),
+            );
+          } else {
+            if ('asked' in doing) {
+              message = doing.asked
+                .map((one) => newRecord(one, now))
+                .filter((record) => bucketOf(timeOf(record)) > lastExpired());
+              all.push(...message);
             }
-            for (const license of licenses) {
-              const { totalRequests } = await getLicense(license.id);
-              expect(totalRequests).toBe(all.filter(isOf(license)).length);
-            }
+            const writers = 'asked' in doing ? doing.isolates : [doing.repeatedBy];
+            await Promise.all(
+              writers.map(async (index) => expect(await isolates[index]?.([message])).toEqual([])),
+            );
           }
-
-          // The buckets of all records are closed, and their days are over.
-          now += 26 * HOUR_MS;
-          await runToTheEnd(now, settings);
           for (const license of licenses) {
             const { totalRequests } = await getLicense(license.id);
             expect(totalRequests).toBe(all.filter(isOf(license)).length);
           }
-          expect(await readRollups()).toEqual(countRollups(all));
-          const kept = all.filter((record) => bucketOf(timeOf(record)) > lastExpired());
-          const ids = (await readPages({}, 1_000)).map(({ id }) => id);
-          expect(ids.toSorted()).toEqual(kept.map(({ id }) => id).toSorted());
-          const installations = await rowsOf('select hwid from installations');
-          const isInstallation = ({ licenseId }: HistoryRecord) => licenseId !== null;
-          expect(installations.length).toBe(
-            new Set(kept.filter(isInstallation).map(({ installation }) => installation.hwid)).size,
-          );
-        },
-      ),
-      { numRuns: 8 },
-    );
-  }, 60_000);
-});
+        }
+
+        // The buckets of all records are closed, and their days are over.
+        now += 26 * HOUR_MS;
+        await runToTheEnd(now, settings);
+        for (const license of licenses) {
+          const { totalRequests } = await getLicense(license.id);
+          expect(totalRequests).toBe(all.filter(isOf(license)).length);
+        }
+        expect(await readRollups()).toEqual(countRollups(all));
+        const kept = all.filter((record) => bucketOf(timeOf(record)) > lastExpired());
+        const ids = (await readPages({}, 1_000)).map(({ id }) => id);
+        expect(ids.toSorted()).toEqual(kept.map(({ id }) => id).toSorted());
+        const installations = await rowsOf('select hwid from installations');
+        const isInstallation = ({ licenseId }: HistoryRecord) => licenseId !== null;
+        expect(installations.length).toBe(
+          new Set(kept.filter(isInstallation).map(({ installation }) => installation.hwid)).size,
+        );
+      },
+    ),
+    { numRuns: 8 },
+  );
+}, 60_000);
 
 it('a license that is created again under an old key has a count of its own', async () => {
   const licenseKey = crypto.randomUUID();
@@ -395,28 +388,4 @@ it('one run of the retention removes at most 25,000 records, and the next run mo
   expect(await rowsOf('select 1 from installations')).toHaveLength(1);
   const totals = await Promise.all(licenses.map(({ id }) => getLicense(id)));
   expect(totals.map(({ totalRequests }) => totalRequests)).toEqual([25_600, 20, 1]);
-});
-
-it.each([
-  ['rolled up', 'insert into "rollups"', 'Records were not rolled up'],
-  ['removed', 'delete from "requests"', 'Old records were not removed'],
-])('records are aggregated, rolled up and removed while others cannot be %s', async (...names) => {
-  const [failing, statement, message] = names;
-  const lines = captureConsole();
-  setNow(NOW);
-  const license = await shop.newLicense();
-  await write(recordOf(license, NOW - 100 * DAY_MS, 'old'));
-  await runToTheEnd(NOW, { REQUEST_RETENTION_DAYS: '0' });
-  await write(recordOf(license, NOW - 2 * DAY_MS, 'young'));
-  const DB = withFaults(env.DB, (sql) => (sql.includes(statement) ? 'fails' : null));
-  await runToTheEnd(NOW, { DB });
-  const done = {
-    aggregated:
-      (await rowsOf(`select 1 from installations where hwid = 'young' and requests > 0`)).length >
-      0,
-    'rolled up': (await readRollups()).size === 2,
-    removed: (await readPages({ hwid: 'old' }, 10)).length === 0,
-  };
-  expect(done).toEqual({ aggregated: true, 'rolled up': true, removed: true, [failing]: false });
-  expect(new Set(lines)).toEqual(new Set([JSON.stringify({ message, error: 'Error' })]));
 });

@@ -2,20 +2,12 @@ import { env } from 'cloudflare:workers';
 import { statistics } from '@licet/contract/statistics';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Bindings } from '../../src/isolate.ts';
-import { firstIdAt, timeOfId } from '../../src/lib/time-id.ts';
-import { newRecordId } from '../../src/requests/record.ts';
+import { firstIdAt } from '../../src/lib/time-id.ts';
 import { newIsolate, settled, validateWith } from '../support/app.ts';
-import {
-  call,
-  createToken,
-  getLicense,
-  type HistoryRecord,
-  type License,
-  validate,
-} from '../support/client.ts';
+import { call, getLicense, type HistoryRecord, type License, validate } from '../support/client.ts';
 import { type TestClock, takeClock } from '../support/clock.ts';
 import { captureConsole } from '../support/console.ts';
-import { type Fault, unreachable, withFaults } from '../support/faults.ts';
+import { type Fault, withFaults } from '../support/faults.ts';
 import {
   DAY_MS,
   emptyHistory,
@@ -136,26 +128,6 @@ describe.each(WAYS)('$way', ({ through }) => {
     const { gaps } = statistics.parse((await call('GET', '/api/v2/statistics')).json);
     const hour = new Date(Math.floor(Date.now() / HOUR_MS) * HOUR_MS).toISOString();
     expect(gaps).toEqual([{ time: hour.replace('Z', '+00:00'), requests: 1 }]);
-  });
-
-  it('an installation that the retention has removed is stored again', async () => {
-    const license = await shop.newLicense();
-    const isolate = newIsolate(through());
-    await (await isolate.validate(askFor(license))).recorded;
-    await expectRecorded(license, 1);
-    const later = Date.now() + 100 * DAY_MS;
-    await runToTheEnd(later);
-    expect((await recordsOf(license)).history).toEqual([]);
-    setNow(later);
-
-    const others = [askFor(license), askFor(license, { hwid: 'another' })];
-    for (const body of others) await (await isolate.validate(body)).recorded;
-    const { history, total } = await recordsOf(license);
-    expect(history.map(({ hwid }) => hwid)).toEqual(['another', null]);
-    expect(total).toBe(3);
-    expect(consoleLines).toEqual([]);
-    // The next tests are in the present.
-    await emptyHistory();
   });
 
   it('records in two batches at once are stored again after their installations were removed', async () => {
@@ -372,38 +344,6 @@ it('keys that are longer when they are normalized count and find their records',
   expect((await getLicense(Number(id))).totalRequests).toBe(1);
 });
 
-it('the id of a record holds its millisecond, is unique in it and grows', () => {
-  const now = Date.UTC(2031, 5, 5);
-  const ids = Array.from({ length: 2_000 }, () => newRecordId(now));
-  expect(new Set(ids.map(timeOfId))).toEqual(new Set([now]));
-  expect(ids).toEqual(ids.toSorted((a, b) => a - b));
-  expect(new Set(ids).size).toBe(ids.length);
-  expect(newRecordId(now + 1)).toBeGreaterThan(ids.at(-1) ?? Number.NaN);
-});
-
-it('a validation that cannot be decided returns 503 in two fields, under v1 and v2', async () => {
-  const license = await shop.newLicense({ maxIPs: 1, maxHWIDs: -1 });
-  const { token } = await createToken(['LICENSE_VALIDATE']);
-  const DB = unreachable(env.DB);
-  for (const body of [
-    askFor(license, { ip: '11.60.0.1' }),
-    { ...askFor(license), licenseKey: 'nobody-knows' },
-  ]) {
-    for (const options of [
-      { version: 'v1' },
-      { version: 'v2', headers: { TOKEN: ROOT_TOKEN } },
-      { version: 'v2', headers: { TOKEN: token } },
-    ] as const) {
-      const { status, json, recorded } = await validateWith({ DB }, body, options);
-      expect(status).toBe(503);
-      expect(json).toStrictEqual(DOWN);
-      await recorded;
-    }
-  }
-  expectNothingSecretLogged(license.licenseKey, token);
-  expect(consoleLines.length).toBeGreaterThan(0);
-});
-
 it.each<Fault>(['fails', 'response is lost'])(
   'a binding that %s is repeated, and takes one slot',
   async (fault) => {
@@ -435,18 +375,3 @@ it.each<{ fault: Fault; bound: string[] }>([
     expectNothingSecretLogged(license.licenseKey, '11.60.0.1');
   },
 );
-
-it('an ordinary validation writes nothing to the log', async () => {
-  // With a clock that jumps a slow machine's record would be given up.
-  vi.unstubAllGlobals();
-  const license = await shop.newLicense({ maxIPs: 1, maxHWIDs: 1 });
-  for (const body of [
-    askFor(license, { ip: '11.61.0.1', hwid: 'one' }),
-    askFor(license, { ip: '11.61.0.2' }),
-    { ...askFor(license), licenseKey: 'unknown' },
-    {},
-  ]) {
-    await (await validateWith({}, body)).recorded;
-  }
-  expect(consoleLines).toEqual([]);
-});

@@ -1,6 +1,5 @@
 import { createExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
-import { Licet } from '@licet/client';
 import { license } from '@licet/contract/licenses';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { app } from '../../src/routes/app.ts';
@@ -305,22 +304,6 @@ it('the statistics of 24 hours, 7 days and 30 days of a large shop read at most 
   }
 });
 
-it('iterating over 1,000 of 100,000 licenses with the client reads at most 20 rows each', async () => {
-  const { spy, roundTrips } = spyOnDatabase(env.DB);
-  const licet = new Licet({
-    url: 'https://licet.test',
-    token: ROOT_TOKEN,
-    fetch: async (request) => app.fetch(request, { ...env, DB: spy }, createExecutionContext()),
-  });
-  for (const list of [licet.licenses, licet.licenses.byProductId(7)]) {
-    roundTrips.length = 0;
-    let seen = 0;
-    for await (const _ of list.iterate()) if (++seen === 1_000) break;
-    expect(seen).toBeGreaterThanOrEqual(licenses / products);
-    expect(await totalRead(roundTrips)).toBeLessThanOrEqual(20 * seen);
-  }
-});
-
 it('a complete list is sent while it is read', async () => {
   const { spy, roundTrips } = spyOnDatabase(env.DB);
   const request = new Request('http://licet.test/api/v2/licenses', {
@@ -487,15 +470,6 @@ it('a day is aggregated in twelve runs of 40 statements and 50,000 rows beside t
   // Each installation asked once on that day. In each run an expired hour is removed.
   expect(rowsWritten(all, 'update "installations"')).toBe(24 * 463);
   expect(rowsWritten(all, 'delete from "requests"')).toBe(RUNS * 463);
-});
-
-it('each index is used by a statement', async () => {
-  const { results } = await env.DB.prepare(
-    `select name from sqlite_master where type = 'index' and sql not like 'create unique %'`,
-  ).all<{ name: string }>();
-  const names = results.map(({ name }) => name);
-  expect(names).not.toEqual([]);
-  expect(names.filter((name) => !usedIndexes.has(name))).toEqual([]);
 });
 
 it('a customer is forgotten without a look at the installations of others', async () => {

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers';
 import { localConsoleName, newLoginCode } from '@licet/contract/login-code';
 import { WRONG_HOST } from '@licet/contract/messages';
-import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeAll, expect, it, vi } from 'vitest';
 import { callWith, newIsolate, settled } from '../support/app.ts';
 import {
   type CallOptions,
@@ -95,22 +95,6 @@ it("a log-in takes the session from the platform's secure random source", async 
   expect(secretIn(cookie)).toBe('A'.repeat(43));
 });
 
-it('a log-in by token or code leaves an event, and one that fails leaves none', async () => {
-  const events = async () =>
-    (await env.DB.prepare("select * from events where type = 'session.created'").all()).results;
-  const { id, token } = await createToken(['PRODUCTS_READ']);
-  const before = (await events()).length;
-  await logIn({ token, headers: { 'CF-Connecting-IP': '203.0.113.41' } });
-  const code = await newLoginCode(ROOT_TOKEN, Date.now());
-  for (let use = 1; use <= 2; use++) await logIn({ token: null, body: { code } });
-  await logIn({ token: 'licet_nobody' });
-  const common = { is_console: 1, resource_type: 'session', resource_id: null, changes: null };
-  expect((await events()).slice(before)).toMatchObject([
-    { ...common, token_id: id, ip: '203.0.113.41' },
-    { ...common, token_id: null },
-  ]);
-});
-
 it.each([null, '', 'licet_nobody', `${ROOT_TOKEN}x`])(
   'a log-in with the token %j returns 401 without a cookie',
   async (token) => {
@@ -172,33 +156,24 @@ const BAD_CODE =
 const logInWith = (code: unknown, headers = {}) =>
   logIn({ token: null, body: { code }, headers: { ...OWN_PAGE, ...headers } });
 
-it('a log-in code works once, as ROOT_TOKEN', async () => {
+it('a log-in code works once, as ROOT_TOKEN, and stays used after its session has ended', async () => {
   const code = await newLoginCode(ROOT_TOKEN, Date.now());
   const response = await logInWith(code);
   expect(response.status, response.text).toBe(204);
-  const self = await callAs(cookieIn(response), 'GET', '/api/v2/tokens/self');
+  const cookie = cookieIn(response);
+  const self = await callAs(cookie, 'GET', '/api/v2/tokens/self');
   expect(self.json).toMatchObject({ id: null, name: 'root' });
   expectError(await logInWith(code), 401, BAD_CODE);
+  for (const ended of [cookie, `__Host-licet=${code}`]) {
+    expect((await callAs(ended, 'DELETE', LOGIN)).status).toBe(204);
+    expectError(await logInWith(code), 401, BAD_CODE);
+  }
 });
 
 it('a log-in code works once, even with several log-ins at the same time', async () => {
   const code = await newLoginCode(ROOT_TOKEN, Date.now());
   const responses = await Promise.all(Array.from({ length: 5 }, () => logInWith(code)));
   expect(responses.map(({ status }) => status).toSorted()).toEqual([204, 401, 401, 401, 401]);
-});
-
-it('a log-in code stays used after its session has ended', async () => {
-  const code = await newLoginCode(ROOT_TOKEN, Date.now());
-  const cookie = cookieIn(await logInWith(code));
-  expect((await callAs(cookie, 'DELETE', LOGIN)).status).toBe(204);
-  expectError(await logInWith(code), 401, BAD_CODE);
-});
-
-it('a log-in code stays used after a log-out with the code as the cookie', async () => {
-  const code = await newLoginCode(ROOT_TOKEN, Date.now());
-  expect((await logInWith(code)).status).toBe(204);
-  await callAs(`__Host-licet=${code}`, 'DELETE', LOGIN);
-  expectError(await logInWith(code), 401, BAD_CODE);
 });
 
 it('a log-in code works for five minutes', async () => {
@@ -247,7 +222,7 @@ it('a log-in body of more than 1,024 bytes returns 413', async () => {
   expect((await logInWith('x'.repeat(2_000))).status).toBe(413);
 });
 
-it('a session has the intents of its token', async () => {
+it('a session has the intents of its token, also when they change', async () => {
   const { id, name, token } = await createToken(['PRODUCTS_READ'], { expiresAt: '2035-01-01' });
   const cookie = await sessionOf(token);
   expect((await callAs(cookie, 'GET', '/api/v2/products')).status).toBe(200);
@@ -260,6 +235,9 @@ it('a session has the intents of its token', async () => {
     intents: ['PRODUCTS_READ'],
     expiresAt: '2035-01-01T00:00:00.000+00:00',
   });
+  await call('PUT', `/api/v2/tokens/${id}`, { body: { intents: ['LICENSES_READ'] } });
+  expect((await callAs(cookie, 'GET', '/api/v2/products')).status).toBe(403);
+  expect((await callAs(cookie, 'GET', '/api/v2/licenses')).status).toBe(200);
 });
 
 it('a session of ROOT_TOKEN has ALL_READ_WRITE, and can make changes', async () => {
@@ -273,14 +251,6 @@ it('a session of ROOT_TOKEN has ALL_READ_WRITE, and can make changes', async () 
     intents: ['ALL_READ_WRITE'],
     expiresAt: null,
   });
-});
-
-it('a session follows a change of the intents of its token at the next request', async () => {
-  const { id, token } = await createToken(['PRODUCTS_READ']);
-  const cookie = await sessionOf(token);
-  await call('PUT', `/api/v2/tokens/${id}`, { body: { intents: ['LICENSES_READ'] } });
-  expect((await callAs(cookie, 'GET', '/api/v2/products')).status).toBe(403);
-  expect((await callAs(cookie, 'GET', '/api/v2/licenses')).status).toBe(200);
 });
 
 it('a session ends with its token at the next request, also for a stolen cookie', async () => {
@@ -376,145 +346,133 @@ it('an expired session is removed by the scheduled handler', async () => {
   expect(await codes.bind(await sha256Hex(code)).first()).toBeNull();
 });
 
-describe('the cookie of a session', () => {
-  let cookie: string;
-  let productId: number;
-  beforeAll(async () => {
-    cookie = await sessionOf();
-    productId = (await createProduct()).id;
+let cookie: string;
+let productId: number;
+beforeAll(async () => {
+  cookie = await sessionOf();
+  productId = (await createProduct()).id;
+});
+
+const change = (headers: Record<string, string>) =>
+  call('PUT', `/api/v2/products/${productId}`, {
+    token: null,
+    body: { name: 'Changed from elsewhere' },
+    headers: { Cookie: cookie, ...headers },
   });
+const expectUnchanged = async () =>
+  expect((await getProduct(productId)).name).not.toBe('Changed from elsewhere');
 
-  const change = (headers: Record<string, string>) =>
-    call('PUT', `/api/v2/products/${productId}`, {
-      token: null,
-      body: { name: 'Changed from elsewhere' },
-      headers: { Cookie: cookie, ...headers },
-    });
-  const expectUnchanged = async () =>
-    expect((await getProduct(productId)).name).not.toBe('Changed from elsewhere');
-
-  it.each([
-    ["another site's fetch", { 'Sec-Fetch-Site': 'cross-site', Origin: 'https://evil.example' }],
-    [
-      "another site's fetch that claims our origin",
-      { 'Sec-Fetch-Site': 'cross-site', Origin: 'http://licet.test' },
-    ],
-    ['a same-site sibling', { 'Sec-Fetch-Site': 'same-site', Origin: 'http://sibling.licet.test' }],
-    ['no page', { 'Sec-Fetch-Site': 'none' }],
-    ['another origin in a browser without Sec-Fetch-Site', { Origin: 'https://evil.example' }],
-    ['another port in a browser without Sec-Fetch-Site', { Origin: 'http://licet.test:8080' }],
-    ['a hidden origin in a browser without Sec-Fetch-Site', { Origin: 'null' }],
-    ['neither Sec-Fetch-Site nor Origin', {}],
-  ])('the cookie is not accepted from %s', async (_, headers) => {
-    expectError(
-      await change({ ...JSON_TYPE, ...headers }),
-      401,
-      NOT_LIVE,
-      ENDPOINTS['PUT /api/v2/products/:id'],
-    );
-    await expectUnchanged();
-    const response = await call('GET', '/api/v2/products', {
-      token: null,
-      headers: { Cookie: cookie, ...headers },
-    });
-    expectError(response, 401, NOT_LIVE, ENDPOINTS['GET /api/v2/products']);
-  });
-
-  it.each([
-    ["another site's image", { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Dest': 'image' }],
-    ["another site's link", { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'navigate' }],
-  ])('the cookie is not accepted from %s', async (_, headers) => {
-    const response = await call('GET', '/api/v2/ping', {
-      token: null,
-      headers: { Cookie: cookie, ...headers },
-    });
-    expectError(response, 401, NOT_LIVE, ENDPOINTS['GET /api/v2/ping']);
-  });
-
-  it.each([
-    'application/x-www-form-urlencoded',
-    'multipart/form-data; boundary=x',
-    'text/plain',
-    'text/plain; application/json',
-    'application/jsonp',
-    '',
-  ])('a request with the cookie and the content type %j changes nothing', async (type) => {
-    const response = await change({ ...OWN_PAGE, 'Content-Type': type });
-    const message = 'A change with a session needs the header Content-Type: application/json';
-    expectError(response, 403, message, ENDPOINTS['PUT /api/v2/products/:id']);
-    await expectUnchanged();
-  });
-
-  it('DELETE with the cookie needs a JSON content type', async () => {
-    const { id } = await createProduct();
-    const remove = (headers: Record<string, string>) =>
-      call('DELETE', `/api/v2/products/${id}`, {
-        token: null,
-        headers: { ...OWN_PAGE, Cookie: cookie, ...headers },
-      });
-    expect((await remove({})).status).toBe(403);
-    expect((await getProduct(id)).id).toBe(id);
-    expect((await remove(JSON_TYPE)).status).toBe(204);
-  });
-
-  it.each(['http://licet.test', 'https://licet.test'])(
-    'the cookie is accepted from the origin %s in a browser without Sec-Fetch-Site, also behind a proxy with TLS',
-    async (origin) => {
-      const headers = { Cookie: cookie, Origin: origin };
-      const response = await call('GET', '/api/v2/ping', { token: null, headers });
-      expect(response.status).toBe(200);
-    },
+it.each([
+  ["another site's fetch", { 'Sec-Fetch-Site': 'cross-site', Origin: 'https://evil.example' }],
+  ["another site's link", { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'navigate' }],
+  [
+    "another site's fetch that claims our origin",
+    { 'Sec-Fetch-Site': 'cross-site', Origin: 'http://licet.test' },
+  ],
+  ['a same-site sibling', { 'Sec-Fetch-Site': 'same-site', Origin: 'http://sibling.licet.test' }],
+  ['no page', { 'Sec-Fetch-Site': 'none' }],
+  ['another origin in a browser without Sec-Fetch-Site', { Origin: 'https://evil.example' }],
+  ['another port in a browser without Sec-Fetch-Site', { Origin: 'http://licet.test:8080' }],
+  ['a hidden origin in a browser without Sec-Fetch-Site', { Origin: 'null' }],
+  ['neither Sec-Fetch-Site nor Origin', {}],
+])('the cookie is not accepted from %s', async (_, headers) => {
+  expectError(
+    await change({ ...JSON_TYPE, ...headers }),
+    401,
+    NOT_LIVE,
+    ENDPOINTS['PUT /api/v2/products/:id'],
   );
-
-  it('the cookie is ignored beside a TOKEN header of any value', async () => {
-    for (const token of ['', 'licet_nobody']) {
-      expectError(await callAs(cookie, 'GET', '/api/v2/ping', { token }), 401, NOT_LIVE);
-    }
-    const { token } = await createToken(['PRODUCTS_READ']);
-    const response = await callAs(cookie, 'GET', '/api/v2/tokens/self', { token });
-    expect(response.json).toMatchObject({ intents: ['PRODUCTS_READ'] });
+  await expectUnchanged();
+  const response = await call('GET', '/api/v2/products', {
+    token: null,
+    headers: { Cookie: cookie, ...headers },
   });
+  expectError(response, 401, NOT_LIVE, ENDPOINTS['GET /api/v2/products']);
+});
 
-  it('the cookie is ignored by v1 and v2 validate', async () => {
-    const body = { licenseKey: 'NO-SUCH-KEY', productId };
-    const v2 = await callAs(cookie, 'POST', '/api/v2/validate', { body });
-    expectError(v2, 401, NOT_LIVE, ENDPOINTS['POST /api/v2/validate']);
-    const withCookie = await callAs(cookie, 'POST', '/api/v1/validate', { body });
-    const without = await call('POST', '/api/v1/validate', { body, token: null });
-    expect([withCookie.status, withCookie.text]).toEqual([without.status, without.text]);
-    expect(withCookie.headers.get('Access-Control-Allow-Credentials')).toBeNull();
-  });
+it.each([
+  'application/x-www-form-urlencoded',
+  'multipart/form-data; boundary=x',
+  'text/plain',
+  'text/plain; application/json',
+  'application/jsonp',
+  '',
+])('a request with the cookie and the content type %j changes nothing', async (type) => {
+  const response = await change({ ...OWN_PAGE, 'Content-Type': type });
+  const message = 'A change with a session needs the header Content-Type: application/json';
+  expectError(response, 403, message, ENDPOINTS['PUT /api/v2/products/:id']);
+  await expectUnchanged();
+});
 
-  it('GET with the cookie changes nothing, on any path of v2', async () => {
-    const state = async () =>
-      JSON.stringify([
-        (await env.DB.prepare('select count(*), max(id) from events').raw())[0],
-        (await env.DB.prepare('select count(*) from sessions').raw())[0],
-      ]);
-    const before = await state();
-    for (const name of Object.keys(ENDPOINTS)) {
-      const path = (name.split(' ')[1] ?? '')
-        .replace(':platform/', 'CHAT/')
-        .replace(/:\w+/g, String(productId));
-      await callAs(cookie, 'GET', path, { headers: { 'X-HTTP-Method-Override': 'DELETE' } });
-    }
-    expect(await state()).toBe(before);
-  });
+it('DELETE with the cookie needs a JSON content type', async () => {
+  const { id } = await createProduct();
+  const remove = (headers: Record<string, string>) =>
+    call('DELETE', `/api/v2/products/${id}`, {
+      token: null,
+      headers: { ...OWN_PAGE, Cookie: cookie, ...headers },
+    });
+  expect((await remove({})).status).toBe(403);
+  expect((await getProduct(id)).id).toBe(id);
+  expect((await remove(JSON_TYPE)).status).toBe(204);
+});
 
-  it.each([
-    'Cookie: other=1',
-    '__Host-licet=',
-    `__Host-licet=${'B'.repeat(43)}`,
-    `licet=${'B'.repeat(43)}`,
-  ])('a stale or invented cookie, %j, returns 401', async (made) => {
-    expectError(await ping(made), 401, NOT_LIVE);
-  });
+it.each(['http://licet.test', 'https://licet.test'])(
+  'the cookie is accepted from the origin %s in a browser without Sec-Fetch-Site, also behind a proxy with TLS',
+  async (origin) => {
+    const headers = { Cookie: cookie, Origin: origin };
+    const response = await call('GET', '/api/v2/ping', { token: null, headers });
+    expect(response.status).toBe(200);
+  },
+);
 
-  it('a log-out from another page ends no session', async () => {
-    const headers = { Cookie: cookie, 'Sec-Fetch-Site': 'same-site' };
-    expect((await call('DELETE', LOGIN, { token: null, headers })).status).toBe(403);
-    expect((await ping(cookie)).status).toBe(200);
-  });
+it('the cookie is ignored beside a TOKEN header of any value', async () => {
+  for (const token of ['', 'licet_nobody']) {
+    expectError(await callAs(cookie, 'GET', '/api/v2/ping', { token }), 401, NOT_LIVE);
+  }
+  const { token } = await createToken(['PRODUCTS_READ']);
+  const response = await callAs(cookie, 'GET', '/api/v2/tokens/self', { token });
+  expect(response.json).toMatchObject({ intents: ['PRODUCTS_READ'] });
+});
+
+it('the cookie is ignored by v1 and v2 validate', async () => {
+  const body = { licenseKey: 'NO-SUCH-KEY', productId };
+  const v2 = await callAs(cookie, 'POST', '/api/v2/validate', { body });
+  expectError(v2, 401, NOT_LIVE, ENDPOINTS['POST /api/v2/validate']);
+  const withCookie = await callAs(cookie, 'POST', '/api/v1/validate', { body });
+  const without = await call('POST', '/api/v1/validate', { body, token: null });
+  expect([withCookie.status, withCookie.text]).toEqual([without.status, without.text]);
+  expect(withCookie.headers.get('Access-Control-Allow-Credentials')).toBeNull();
+});
+
+it('GET with the cookie changes nothing, on any path of v2', async () => {
+  const state = async () =>
+    JSON.stringify([
+      (await env.DB.prepare('select count(*), max(id) from events').raw())[0],
+      (await env.DB.prepare('select count(*) from sessions').raw())[0],
+    ]);
+  const before = await state();
+  for (const name of Object.keys(ENDPOINTS)) {
+    const path = (name.split(' ')[1] ?? '')
+      .replace(':platform/', 'CHAT/')
+      .replace(/:\w+/g, String(productId));
+    await callAs(cookie, 'GET', path, { headers: { 'X-HTTP-Method-Override': 'DELETE' } });
+  }
+  expect(await state()).toBe(before);
+});
+
+it.each([
+  'Cookie: other=1',
+  '__Host-licet=',
+  `__Host-licet=${'B'.repeat(43)}`,
+  `licet=${'B'.repeat(43)}`,
+])('a stale or invented cookie, %j, returns 401', async (made) => {
+  expectError(await ping(made), 401, NOT_LIVE);
+});
+
+it('a log-out from another page ends no session', async () => {
+  const headers = { Cookie: cookie, 'Sec-Fetch-Site': 'same-site' };
+  expect((await call('DELETE', LOGIN, { token: null, headers })).status).toBe(403);
+  expect((await ping(cookie)).status).toBe(200);
 });
 
 const nameAt = (port: string, token = ROOT_TOKEN) =>

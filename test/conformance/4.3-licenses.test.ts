@@ -160,7 +160,6 @@ it.each([
 it.each([
   ['by-customer-id/abc', 'customerId must be a positive integer'],
   ['by-product-id/9007199254740993', 'productId must be a positive integer'],
-  ['by-platform/platform_a/5', /^platform must be one of PLATFORM_A, /],
   ['by-platform/PLATFORM_A/5?productId=x', 'productId must be a positive integer'],
 ])('%s returns 400', async (path, message) => {
   expectError(await call('GET', `${licenses.path}/${path}`), 400, message);

@@ -136,6 +136,7 @@ it('PUT makes a blacklist entry for one product one for all, and back', async ()
   const entry = await createBlacklist({ data, isForAllProducts: false, productId });
   const general = await put(entry, { isForAllProducts: true });
   expect(general.json).toMatchObject({ isForAllProducts: true, productId: null });
+  expect((await put(entry, Object(general.json))).status).toBe(200);
   const refused = await withoutChange(pathOf(entry), () => put(entry, { isForAllProducts: false }));
   expectError(refused, 400, 'productId is required when isForAllProducts is false');
   const back = await put(entry, { isForAllProducts: false, productId });

@@ -226,6 +226,13 @@ it.each([
   expect(record).toMatchObject({ hwid: written, productVersion: written });
 });
 
+it('a license key is logged in 255 characters, and without half of a pair', async () => {
+  const licenseKey = `${'x'.repeat(254)}😀`;
+  await validate({ licenseKey, productId: product.id }, { connectingAddress: '192.0.2.11' });
+  const [record] = await historyOf({ ip: '192.0.2.11' }, 1);
+  expect(record?.licenseKey).toBe(`${'x'.repeat(254)}\uFFFD`);
+});
+
 /** Fields that are only logged, and their names in the history. */
 const LOGGED = [
   { field: 'productVersion', column: 'productVersion' },
@@ -251,6 +258,7 @@ it.each([
   [null, null],
   [17, '17'],
   [17.5, '17.5'],
+  ['a\0b\uD800', 'ab\uFFFD'],
   [true, null],
   [['a'], null],
   [{}, null],

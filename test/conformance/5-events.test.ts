@@ -1,9 +1,11 @@
 import { env } from 'cloudflare:workers';
 import { event } from '@licet/contract/events';
+import { newLoginCode } from '@licet/contract/login-code';
 import { afterEach, expect, it, vi } from 'vitest';
 import type * as z from 'zod';
 import { newIsolate, settled } from '../support/app.ts';
 import {
+  type CallOptions,
   call,
   createBlacklist,
   createLicense,
@@ -20,6 +22,7 @@ import { spyOnDatabase } from '../support/d1-spy.ts';
 import { withoutTable } from '../support/faults.ts';
 import { DAY_MS, runScheduled, setNow } from '../support/history.ts';
 import { customers, licenses, products, read, tokens } from '../support/resources.ts';
+import { ROOT_TOKEN } from '../support/root-token.ts';
 import { expectEveryWritingRoute, WRITES } from '../support/writes.ts';
 
 /** Each change leaves one event, in the transaction of the change (5). */
@@ -233,8 +236,14 @@ it('an event shortens long values, and shows the one slot of a thousand that was
 it('a log-in to the console and a change there leave events that say so', async () => {
   const { id: tokenId, name, token } = await createToken(['ALL_READ_WRITE']);
   const { id } = await createProduct();
+  const logIn = (options: CallOptions) => call('POST', '/console/session', options);
+  const code = await newLoginCode(ROOT_TOKEN, Date.now());
   const events = await left(async () => {
-    const response = await call('POST', '/console/session', { token });
+    for (const status of [204, 401]) {
+      expect((await logIn({ token: null, body: { code } })).status).toBe(status);
+    }
+    expect((await logIn({ token: 'licet_nobody' })).status).toBe(401);
+    const response = await logIn({ token });
     expect(response.status, response.text).toBe(204);
     const Cookie = response.headers.get('Set-Cookie')?.split(';')[0] ?? '';
     const headers = { Cookie, 'Sec-Fetch-Site': 'same-origin', 'Content-Type': 'application/json' };
@@ -251,6 +260,7 @@ it('a log-in to the console and a change there leave events that say so', async 
       resourceId: null,
       changes: null,
     },
+    { type: 'session.created', actor: { tokenId: null, tokenName: 'root', isConsole: true } },
   ]);
 });
 

@@ -1,6 +1,6 @@
 import { beforeEach, expect, it, vi } from 'vitest';
 import { BatchLoader, SingleFlight } from '../../src/cache/batch-loader.ts';
-import { DATABASE_TIMEOUT_MS, KV_TIMEOUT_MS, TimeoutError } from '../../src/lib/async.ts';
+import { TimeoutError } from '../../src/lib/async.ts';
 
 /** How long a request waits for the load of another one, and a little more. */
 const JOINED_MS = 8_000 + 10;
@@ -153,15 +153,6 @@ it('keys of a read that was cancelled are read again together 8 seconds later', 
   expect(await loaded).toEqual(numbered(50));
 });
 
-it('a slow read still settles the loads that have begun another one', async () => {
-  const { reads, load } = controlledRead();
-  const loaded = load('A');
-  await pass(JOINED_MS);
-  expect(reads).toHaveLength(2);
-  reads[0]?.succeed();
-  expect(await loaded).toBe('A');
-});
-
 /** Loads that end when the test says so. */
 function controlledLoads() {
   const loads: PromiseWithResolvers<string>[] = [];
@@ -186,15 +177,6 @@ it('requests that miss a key at the same moment share one load', async () => {
   expect(await later).toBe('second');
 });
 
-it('requests share a load that takes as long as KV and D1 may take together', async () => {
-  const { loads, run } = controlledLoads();
-  const found = Promise.all([run('A'), run('A')]);
-  await pass(KV_TIMEOUT_MS + DATABASE_TIMEOUT_MS);
-  expect(loads).toHaveLength(1);
-  loads[0]?.resolve('first');
-  expect(await found).toEqual(['first', 'first']);
-});
-
 it('the error of a load reaches all that share it, and nobody later', async () => {
   const { loads, run } = controlledLoads();
   const found = Promise.allSettled([run('A'), run('A')]);
@@ -204,14 +186,6 @@ it('the error of a load reaches all that share it, and nobody later', async () =
   const later = run('A');
   loads[1]?.resolve('second');
   expect(await later).toBe('second');
-});
-
-it('a load outlives the request that began it', async () => {
-  const { loads, run } = controlledLoads();
-  const found = run('A');
-  expect(kept).toHaveLength(1);
-  loads[0]?.resolve('first');
-  await Promise.all([found, ...kept]);
 });
 
 it('a load that was cancelled is begun again 8 seconds later, once for all', async () => {

@@ -1,9 +1,4 @@
-import {
-  addressBits,
-  canonicalAddress,
-  canonicalNetwork,
-  networkBits,
-} from '@licet/contract/addresses';
+import { canonicalAddress, canonicalNetwork } from '@licet/contract/addresses';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 
@@ -174,37 +169,4 @@ it.each([
   'fe80::1%eth0/64',
 ])('canonicalNetwork takes "%s" for no network', (text) => {
   expect(canonicalNetwork(text)).toBeNull();
-});
-
-/** An address and one that shares its first bits: only at random prefixes do two ever meet. */
-const neighbours = ip.chain((address) =>
-  fc
-    .tuple(fc.nat(address.bits), fc.bigInt({ min: 0n, max: (1n << 128n) - 1n }))
-    .map(([shared, noise]) => {
-      const free = (1n << BigInt(address.bits - shared)) - 1n;
-      const value = (address.value & ~free) | (noise & free);
-      return { address, other: { ...address, value } };
-    })
-    .filter(({ other }) => other.bits === 32 || other.value >> 32n !== 0xffffn),
-);
-
-const prefixes = fc.nat(128);
-
-it('networkBits begin the bits of an address if and only if the network holds it', () => {
-  fc.assert(
-    fc.property(neighbours, prefixes, ({ address, other }, anyPrefix) => {
-      const prefix = anyPrefix % address.bits;
-      const bits = networkBits(canonicalNetwork(`${write(other)}/${prefix}`) ?? '');
-      const isHeld = networkAt(address, prefix) === networkAt(other, prefix);
-      expect(bits).toHaveLength(prefix + 1);
-      expect(addressBits(write(address)).startsWith(bits ?? 'none')).toBe(isHeld);
-    }),
-    { numRuns: 500 },
-  );
-});
-
-it('networkBits are none of an address, and of a text that is no address there are no bits', () => {
-  expect(networkBits('10.0.0.1')).toBeNull();
-  expect(networkBits('2001:db8::1')).toBeNull();
-  expect(addressBits('localhost')).toBe('');
 });
