@@ -2,13 +2,7 @@ import { API_INTENTS, type ApiIntent } from '@licet/contract/enums';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { declaredIntents } from '../../src/auth/middleware.ts';
 import { routes as appRoutes } from '../../src/routes/app.ts';
-import {
-  call,
-  createLicense,
-  createToken,
-  expectError,
-  type ReadResponse,
-} from '../support/client.ts';
+import { call, create, expectError, type ReadResponse } from '../support/client.ts';
 import { ENDPOINTS, PUBLIC } from '../support/endpoints.ts';
 
 /** The routes of v2 as they are mounted, each once, with what its handlers declare. */
@@ -46,12 +40,12 @@ const BAD_TOKENS = ['no', 'an empty', 'an unknown', 'an expired', 'a revoked'];
 const tokenWith = (intent: ApiIntent): string => tokens.get(intent) ?? '';
 
 beforeAll(async () => {
-  for (const intent of API_INTENTS) tokens.set(intent, (await createToken([intent])).token);
+  for (const intent of API_INTENTS) tokens.set(intent, (await create.token([intent])).token);
 
-  const expired = await createToken(API_INTENTS, { expiresAt: '2020-01-01T00:00:00Z' });
+  const expired = await create.token(API_INTENTS, { expiresAt: '2020-01-01T00:00:00Z' });
   badTokens.set('an expired', expired.token);
 
-  const revoked = await createToken(API_INTENTS);
+  const revoked = await create.token(API_INTENTS);
   expect((await call('GET', '/api/v2/ping', { token: revoked.token })).status).toBe(200);
   expect((await call('DELETE', `/api/v2/tokens/${revoked.id}`)).status).toBe(204);
   badTokens.set('a revoked', revoked.token);
@@ -131,7 +125,7 @@ it('a body that is too big is 401 without a live token, not 413', async () => {
 });
 
 it('a client without a live token cannot learn which ids and keys exist', async () => {
-  const { id, licenseKey, productId } = await createLicense();
+  const { id, licenseKey, productId } = await create.license();
   for (const [known, unknown] of [
     [`/products/${productId}`, '/products/999999'],
     [`/licenses/${id}`, '/licenses/999999'],
@@ -181,8 +175,8 @@ it.each(['/api/v2', '/api/v2/nowhere', '/api/v2/licenses/1/nowhere'])(
 );
 
 it('a v2 validation whose body comes after its token was revoked is rejected', async () => {
-  const { licenseKey, productId } = await createLicense();
-  const { id, token } = await createToken(['LICENSE_VALIDATE']);
+  const { licenseKey, productId } = await create.license();
+  const { id, token } = await create.token(['LICENSE_VALIDATE']);
   const body = { licenseKey, productId };
   // From here on the token is in memory.
   expect((await call('POST', '/api/v2/validate', { token, body })).status).toBe(200);

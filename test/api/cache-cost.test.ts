@@ -3,7 +3,7 @@ import { afterEach, expect, it, vi } from 'vitest';
 import { openDatabase } from '../../src/db/client.ts';
 import { keepCounts } from '../../src/requests/counts.ts';
 import { settled } from '../support/app.ts';
-import { getLicense, type License, updateLicense } from '../support/client.ts';
+import { get, type License, updateLicense } from '../support/client.ts';
 import { takeClock } from '../support/clock.ts';
 import { captureConsole } from '../support/console.ts';
 import { sumRows } from '../support/d1-spy.ts';
@@ -93,7 +93,7 @@ it('hot validations at once share a few batches, and cost a written row each', a
   expect(new Set(isolate.steps())).toEqual(new Set(['record']));
   expect(isolate.steps().length).toBeLessThan(20);
   expect((await rowsOf(isolate)).written).toBe(101);
-  expect((await getLicense(license.id)).totalRequests).toBe(102);
+  expect((await get.license(license.id)).totalRequests).toBe(102);
 });
 
 it('new isolates respond from KV and do not wait for D1', async () => {
@@ -195,7 +195,7 @@ it('limits that look full are checked in D1, where a slot may be free', async ()
   expect(isolate.steps()).toEqual(['bind']);
   release();
   await recorded;
-  expect((await getLicense(license.id)).ips).toEqual(['192.0.2.2']);
+  expect((await get.license(license.id)).ips).toEqual(['192.0.2.2']);
 });
 
 it('unknown keys stay unknown for 30 seconds, and are known then after an import elsewhere', async () => {

@@ -1,15 +1,7 @@
 import { env, exports } from 'cloudflare:workers';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { newIsolate, settled, type ValidationOptions } from '../support/app.ts';
-import {
-  createBlacklist,
-  createToken,
-  getLicense,
-  historyOf,
-  type License,
-  requestTo,
-  validate,
-} from '../support/client.ts';
+import { create, get, historyOf, type License, requestTo, validate } from '../support/client.ts';
 import { type TestClock, takeClock } from '../support/clock.ts';
 import { captureConsole } from '../support/console.ts';
 import { MINUTE_MS } from '../support/history.ts';
@@ -38,8 +30,8 @@ const newLicense = (fields: object = {}): Promise<License> =>
 const askFor = (license: License, more: object = BOUND) => askForLicense(license, more);
 
 beforeAll(async () => {
-  await createBlacklist({ data: BLACKLISTED_IP });
-  await createBlacklist({ data: BLACKLISTED_HWID, licenseDataType: 'HWID' });
+  await create.blacklist({ data: BLACKLISTED_IP });
+  await create.blacklist({ data: BLACKLISTED_HWID, licenseDataType: 'HWID' });
 });
 
 beforeEach(() => {
@@ -105,8 +97,8 @@ it.each(STATES)(
   'tokens in KV or memory authorize validations in an isolate that $state',
   async (state) => {
     const license = await newLicense();
-    const { token } = await createToken(['LICENSE_VALIDATE']);
-    const other = await createToken(['ALL_READ']);
+    const { token } = await create.token(['LICENSE_VALIDATE']);
+    const other = await create.token(['ALL_READ']);
     const by = (TOKEN: string) => ({ version: 'v2', headers: { TOKEN } }) as const;
     await prepare(state, [askFor(license), by(token)], [askFor(license), by(other.token)]);
     cutOffD1();
@@ -149,7 +141,7 @@ it.each(STATES)(
   async (state) => {
     const license = await newLicense();
     const free = await newLicense({ maxIPs: 5 });
-    const { token } = await createToken(['LICENSE_VALIDATE']);
+    const { token } = await create.token(['LICENSE_VALIDATE']);
     const v2 = { version: 'v2', headers: { TOKEN: token } } as const;
     await prepare(state, [askFor(license)], [askFor(free), v2]);
     cutOffD1();
@@ -168,7 +160,7 @@ it.each(STATES)(
       }
     }
     await settled();
-    expect(await getLicense(free.id)).toMatchObject({ ips: [BOUND.ip] });
+    expect(await get.license(free.id)).toMatchObject({ ips: [BOUND.ip] });
     expect(lines.join()).not.toContain(license.licenseKey);
   },
 );
@@ -189,7 +181,7 @@ it('licenses that are known to have changed return 503 while KV shows the old sn
 it('D1 decides every validation while KV is down', async () => {
   const license = await newLicense();
   const deactivated = await newLicense({ licenseStatus: 'DEACTIVATED' });
-  const { token } = await createToken(['LICENSE_VALIDATE']);
+  const { token } = await create.token(['LICENSE_VALIDATE']);
   await isAllPublished();
   cutOffKv();
   await expectResponse(askFor(license), 200, 'License is valid');

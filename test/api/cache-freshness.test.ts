@@ -1,13 +1,5 @@
 import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
-import {
-  call,
-  createLicense,
-  createProduct,
-  createToken,
-  type License,
-  settled,
-  updateLicense,
-} from '../support/client.ts';
+import { call, create, type License, settled, updateLicense } from '../support/client.ts';
 import { type TestClock, takeClock } from '../support/clock.ts';
 import { captureConsole } from '../support/console.ts';
 import { MINUTE_MS } from '../support/history.ts';
@@ -75,8 +67,8 @@ it('an isolate sees its own change at once, and goes on while KV shows the old s
 });
 
 it('a license that is imported again under its old key is accepted by the next request', async () => {
-  const product = await createProduct();
-  const license = await createLicense({ productId: product.id });
+  const product = await create.product();
+  const license = await create.license({ productId: product.id });
   const isolate = newWatchedIsolate();
   await expectStatus(isolate, license, 200);
   await freezeKv(isolate);
@@ -110,8 +102,8 @@ it('a change is not undone by a KV that shows an older one, after 10,000 new lic
 });
 
 it('a license that is gone when a value is to be bound is refused from then on', async () => {
-  const product = await createProduct();
-  const license = await createLicense({ productId: product.id, maxIPs: 2, ips: ['192.0.2.1'] });
+  const product = await create.product();
+  const license = await create.license({ productId: product.id, maxIPs: 2, ips: ['192.0.2.1'] });
   const isolate = await newWarmIsolate();
   const ask = (ip: string) => isolate.validate(askFor(license, { ip }));
   const first = await ask('192.0.2.1');
@@ -147,7 +139,7 @@ it('a change whose response from D1 was lost is seen after 30 seconds', async ()
 
 it('a revoked token that KV still shows is used until its first valid response is recorded', async () => {
   const license = await newLicense();
-  const { id, token } = await createToken(['LICENSE_VALIDATE']);
+  const { id, token } = await create.token(['LICENSE_VALIDATE']);
   const isolate = newWatchedIsolate();
   const statusOf = async () => {
     const options = { version: 'v2', headers: { TOKEN: token } } as const;

@@ -1,13 +1,7 @@
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { newIsolate, settled } from '../support/app.ts';
-import {
-  createLicense,
-  createProduct,
-  createToken,
-  type License,
-  type Product,
-} from '../support/client.ts';
+import { create, type License, type Product } from '../support/client.ts';
 import { type TestClock, takeClock } from '../support/clock.ts';
 import { captureConsole } from '../support/console.ts';
 import { spyOnDatabase } from '../support/d1-spy.ts';
@@ -43,7 +37,7 @@ beforeEach(async () => {
   await emptyOutbox();
   await emptyKv();
   isolate = newWatchedIsolate();
-  product = await createProduct();
+  product = await create.product();
 });
 
 afterEach(settled);
@@ -75,7 +69,7 @@ const put = ({ id }: License, body: object) => change('PUT', `/licenses/${id}`, 
 
 /** A license that is published. */
 async function newLicense(fields: object = {}): Promise<License> {
-  const license = await createLicense({
+  const license = await create.license({
     productId: product.id,
     maxIPs: -1,
     maxHWIDs: -1,
@@ -87,7 +81,7 @@ async function newLicense(fields: object = {}): Promise<License> {
 
 it('KV holds licenses and tokens under hashes, and no license key and no token', async () => {
   const license = await newLicense();
-  const { token } = await createToken(['LICENSE_VALIDATE']);
+  const { token } = await create.token(['LICENSE_VALIDATE']);
   await isAllPublished();
   const contents = await contentsOfKv();
   const hashes = [await kvKeyOf(license), await kvKeyOfToken(token)];
@@ -379,7 +373,7 @@ describe.each(WAYS)('a database that is set back, with records that go $way', ({
 
   it('tokens whose revocation was undone are live', async () => {
     const license = await newLicense();
-    const { id, token } = await createToken(['LICENSE_VALIDATE']);
+    const { id, token } = await create.token(['LICENSE_VALIDATE']);
     await isAllPublished();
     await newLicense();
     const setBack = await remember();

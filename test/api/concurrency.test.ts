@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { getLicense, validate } from '../support/client.ts';
+import { get, validate } from '../support/client.ts';
 import { openShop } from '../support/shop.ts';
 
 /**
@@ -54,7 +54,7 @@ it.each([
   }
 
   const bound = (name: 'ip' | 'hwid') => new Set(valid.flatMap((visitor) => visitor[name] ?? []));
-  const { ips, hwids } = await getLicense(id);
+  const { ips, hwids } = await get.license(id);
   expect(new Set(ips)).toEqual(limits.maxIPs === -1 ? new Set() : bound('ip'));
   expect(new Set(hwids)).toEqual(limits.maxHWIDs === -1 ? new Set() : bound('hwid'));
   expect(ips.length + hwids.length).toBe(bound('ip').size + bound('hwid').size);

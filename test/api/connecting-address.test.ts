@@ -2,7 +2,7 @@ import { createExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { expect, it, vi } from 'vitest';
 import { app } from '../../src/routes/app.ts';
-import { createLicense, getLicense, requestTo } from '../support/client.ts';
+import { create, get, requestTo } from '../support/client.ts';
 
 /** The address that counts as the client's where proxies may stand in front of the service (1.2). */
 
@@ -27,7 +27,7 @@ it.each<[what: string, proxies: string | undefined, peer: string | null, bound: 
   ['a link-local proxy is believed', 'fe80::/10', '[fe80::1%eth0]:50000', [HEADER]],
   ['the platform is believed', undefined, '192.0.2.2:50000', [HEADER]],
 ])('the header CF-Connecting-IP: %s', async (_what, proxies, peer, bound) => {
-  const { id, licenseKey, productId } = await createLicense({ maxIPs: 5 });
+  const { id, licenseKey, productId } = await create.license({ maxIPs: 5 });
   const request = requestTo('POST', '/api/v1/validate', {
     body: { licenseKey, productId },
     token: null,
@@ -41,11 +41,11 @@ it.each<[what: string, proxies: string | undefined, peer: string | null, bound: 
     createExecutionContext(),
   );
   expect(status).toBe(200);
-  expect((await getLicense(id)).ips).toEqual(bound);
+  expect((await get.license(id)).ips).toEqual(bound);
 });
 
 it('a trusted proxy that names no client counts itself', async () => {
-  const { id, licenseKey, productId } = await createLicense({ maxIPs: 5 });
+  const { id, licenseKey, productId } = await create.license({ maxIPs: 5 });
   const body = { licenseKey, productId };
   const request = requestTo('POST', '/api/v1/validate', { body, token: null });
   await app.fetch(
@@ -53,19 +53,19 @@ it('a trusted proxy that names no client counts itself', async () => {
     { ...env, TRUSTED_PROXIES: PROXIES },
     createExecutionContext(),
   );
-  expect((await getLicense(id)).ips).toEqual(['10.0.0.1']);
+  expect((await get.license(id)).ips).toEqual(['10.0.0.1']);
 });
 
 const NO_ADDRESSES = ['9.9.9.9:555', '9.9.9.9, 8.8.8.8', '[2001:db8::1]', 'fe80::1%eth0', '', 'x'];
 
 async function boundWith(named: string, bindings: Parameters<typeof app.fetch>[1]) {
-  const { id, licenseKey, productId } = await createLicense({ maxIPs: 5 });
+  const { id, licenseKey, productId } = await create.license({ maxIPs: 5 });
   const headers = { 'CF-Connecting-IP': named };
   const body = { licenseKey, productId };
   const request = requestTo('POST', '/api/v1/validate', { body, token: null, headers });
   const cf = { clientIp: '10.0.0.1:50000' };
   await app.fetch(new Request(request, { cf }), bindings, createExecutionContext());
-  return (await getLicense(id)).ips;
+  return (await get.license(id)).ips;
 }
 
 it('a trusted proxy whose header is no address counts as the client, which is logged once', async () => {

@@ -4,14 +4,7 @@ import fc from 'fast-check';
 import { beforeAll, beforeEach, expect, it } from 'vitest';
 import { RESPONSE_TYPE_CODES } from '../../src/db/codes.ts';
 import type { HistoryRecord } from '../../src/requests/record.ts';
-import {
-  call,
-  createProduct,
-  getLicense,
-  historyOf,
-  type License,
-  validate,
-} from '../support/client.ts';
+import { call, create, get, historyOf, type License, validate } from '../support/client.ts';
 import { captureConsole } from '../support/console.ts';
 import { type Fault, withFaults } from '../support/faults.ts';
 import {
@@ -173,7 +166,7 @@ it('totals count every record once, and in the end so do the roll-ups', async ()
             );
           }
           for (const license of licenses) {
-            const { totalRequests } = await getLicense(license.id);
+            const { totalRequests } = await get.license(license.id);
             expect(totalRequests).toBe(all.filter(isOf(license)).length);
           }
         }
@@ -182,7 +175,7 @@ it('totals count every record once, and in the end so do the roll-ups', async ()
         now += 26 * HOUR_MS;
         await runToTheEnd(now, settings);
         for (const license of licenses) {
-          const { totalRequests } = await getLicense(license.id);
+          const { totalRequests } = await get.license(license.id);
           expect(totalRequests).toBe(all.filter(isOf(license)).length);
         }
         expect(await readRollups()).toEqual(countRollups(all));
@@ -205,7 +198,7 @@ it('a license that is created again under an old key has a count of its own', as
   const totals = [];
   let records = 0;
   for (const requests of [3, 2]) {
-    const { id: productId } = await createProduct();
+    const { id: productId } = await create.product();
     const item = { licenseKey, productId, licenseType: 'PERMANENT', maxIPs: -1, maxHWIDs: -1 };
     const { id } = await importOne('licenses', item);
     // The product is the same in each record: the installations differ in nothing but the license.
@@ -213,7 +206,7 @@ it('a license that is created again under an old key has a count of its own', as
     records += requests;
     const history = await historyOf({ licenseKey }, records);
     expect(history.filter(({ licenseId }) => licenseId === id)).toHaveLength(requests);
-    totals.push((await getLicense(Number(id))).totalRequests);
+    totals.push((await get.license(Number(id))).totalRequests);
     for (const path of [`licenses/${id}`, `products/${productId}`]) {
       expect((await call('DELETE', `/api/v2/${path}`)).status).toBe(204);
     }
@@ -251,7 +244,7 @@ it('a record that comes while its day is aggregated is counted', async () => {
   });
   await runToTheEnd(NEXT_DAY, { DB });
   expect(isFirst).toBe(false);
-  expect((await getLicense(license.id)).totalRequests).toBe(2);
+  expect((await get.license(license.id)).totalRequests).toBe(2);
   expect(await foldedInstallations()).toBe(2);
 });
 
@@ -294,12 +287,12 @@ it('roll-ups stay when their records are removed, also when one more comes days 
   await runToTheEnd(NOW, retention);
   expect(await readPages({}, 10)).toEqual([]);
   expect([...(await readRollups()).values()]).toEqual([7]);
-  expect((await getLicense(license.id)).totalRequests).toBe(8);
+  expect((await get.license(license.id)).totalRequests).toBe(8);
 });
 
 it('roll-ups stay with a product that is deleted, also when they are made again', async () => {
   setNow(NOW);
-  const { id: productId } = await createProduct();
+  const { id: productId } = await create.product();
   const license = await shop.newLicense({ productId });
   await write(...many(3, () => recordOf(license, NOW - 3 * HOUR_MS)));
   await runToTheEnd(NOW);
@@ -344,7 +337,7 @@ it('the retention removes whole hours that are older than its days, and nothing 
   expect(await keptAges()).toEqual(ages.slice(0, 6));
   await runWith('1');
   expect(await keptAges()).toEqual([0, 1, 24]);
-  expect((await getLicense(license.id)).totalRequests).toBe(ages.length);
+  expect((await get.license(license.id)).totalRequests).toBe(ages.length);
 });
 
 it('the retention is 90 days by default', () => {
@@ -386,6 +379,6 @@ it('one run of the retention removes at most 25,000 records, and the next run mo
   }
   expect(left).toEqual([621, 21, 11, 1]);
   expect(await rowsOf('select 1 from installations')).toHaveLength(1);
-  const totals = await Promise.all(licenses.map(({ id }) => getLicense(id)));
+  const totals = await Promise.all(licenses.map(({ id }) => get.license(id)));
   expect(totals.map(({ totalRequests }) => totalRequests)).toEqual([25_600, 20, 1]);
 });

@@ -3,12 +3,7 @@ import { request } from '@licet/contract/requests';
 import fc from 'fast-check';
 import { beforeAll, beforeEach, expect, it } from 'vitest';
 import type { HistoryRecord } from '../../src/requests/record.ts';
-import {
-  call,
-  createProduct,
-  getLicense,
-  type HistoryRecord as WireRecord,
-} from '../support/client.ts';
+import { call, create, get, type HistoryRecord as WireRecord } from '../support/client.ts';
 import {
   DAY_MS,
   emptyHistory,
@@ -49,7 +44,7 @@ const licenseIds = new Map<string, number>();
 
 beforeAll(async () => {
   for (const index of [0, 1, 2]) {
-    products.push((await createProduct({ name: `Product ${index}` })).id);
+    products.push((await create.product({ name: `Product ${index}` })).id);
   }
   for (const [index, licenseKey] of KEYS.entries()) {
     const productId = products[licenseKey === GONE ? 2 : index % 2];
@@ -224,7 +219,7 @@ const productId = 1;
 /** The license, and what writes a record of its only installation at a time. */
 async function newInstallation() {
   const licenseKey = crypto.randomUUID();
-  const product = (await createProduct()).id;
+  const product = (await create.product()).id;
   const item = { licenseKey, productId: product, licenseType: 'PERMANENT' };
   const { id } = await importOne('licenses', item);
   const licenseId = Number(id);
@@ -233,7 +228,7 @@ async function newInstallation() {
   const expectFound = async (...requestedAt: number[]) => {
     const found = await readPages({ licenseKey }, 100);
     expect(found.map(({ requestDate }) => Date.parse(requestDate))).toEqual(requestedAt);
-    expect((await getLicense(licenseId)).totalRequests).toBe(requestedAt.length);
+    expect((await get.license(licenseId)).totalRequests).toBe(requestedAt.length);
   };
   return { recordedAt, expectFound };
 }

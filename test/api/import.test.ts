@@ -11,13 +11,9 @@ import { blacklistItem, customerItem, licenseItem, productItem } from '../../src
 import { callWith, settled } from '../support/app.ts';
 import {
   call,
-  createBlacklist,
-  createLicense,
-  createProduct,
+  create,
   expectError,
-  getCustomer,
-  getLicense,
-  getProduct,
+  get,
   historyOf,
   type License,
   updateLicense,
@@ -124,12 +120,12 @@ const count = async (table: string): Promise<number> =>
 
 /** A shop in which everything is used, made by the interface itself. */
 async function fillShop(): Promise<void> {
-  const { id: productId } = await createProduct({
+  const { id: productId } = await create.product({
     ...(await products.fullBody()),
     defaultMaxIPs: 5,
   });
-  const other = await createProduct({ name: 'Other', productType: 'OTHER', defaultMaxIPs: 1 });
-  const lowered = await createLicense({
+  const other = await create.product({ name: 'Other', productType: 'OTHER', defaultMaxIPs: 1 });
+  const lowered = await create.license({
     productId,
     ownerChatId: '1',
     ownerChatUsername: 'ada',
@@ -138,7 +134,7 @@ async function fillShop(): Promise<void> {
     notes: 'Ä "quoted"\n😀',
   });
   await updateLicense(lowered.id, { maxIPs: 1, maxHWIDs: 0 });
-  await createLicense({
+  await create.license({
     productId,
     licenseType: 'TEMPORARY',
     expiryDate: '2001-01-01',
@@ -146,25 +142,25 @@ async function fillShop(): Promise<void> {
     licensePlatformOther: 'Forum',
     ownerPlatformId: 'x',
   });
-  await createLicense({
+  await create.license({
     productId: other.id,
     licenseStatus: 'DEACTIVATED',
     licensePlatform: 'MARKET_A',
     ownerPlatformId: '9007199254740993',
     ownerChatId: '1',
   });
-  const deleted = await createLicense({ productId: other.id, licensePlatform: 'CHAT' });
+  const deleted = await create.license({ productId: other.id, licensePlatform: 'CHAT' });
   await call('DELETE', `/api/v2/licenses/${deleted.id}`);
-  const gone = await createLicense({ productId });
-  await createLicense({ productId, licenseType: 'TEMPORARY', expiryDate: '2099-01-01' });
+  const gone = await create.license({ productId });
+  await create.license({ productId, licenseType: 'TEMPORARY', expiryDate: '2099-01-01' });
   await env.DB.prepare('delete from licenses where id = ?').bind(gone.id).run();
   const [customer] = await listOf('customers');
   await call('PUT', `/api/v2/customers/${customer?.id}`, {
     body: { firstName: 'Ada', email: 'Ada@Shop.example', platformBId: '7', role: 'VIP' },
   });
-  await createBlacklist({ data: '198.51.100.0/24', reason: 'Proxies' });
-  await createBlacklist({ data: '203.0.113.1', isForAllProducts: false, productId });
-  await createBlacklist({ licenseDataType: 'HWID', data: 'cracked' });
+  await create.blacklist({ data: '198.51.100.0/24', reason: 'Proxies' });
+  await create.blacklist({ data: '203.0.113.1', isForAllProducts: false, productId });
+  await create.blacklist({ licenseDataType: 'HWID', data: 'cracked' });
   await validate({ licenseKey: lowered.licenseKey, productId, ip: '192.0.2.1', hwid: 'a' });
   await historyOf({ licenseKey: lowered.licenseKey }, 1);
 }
@@ -358,7 +354,7 @@ it('an import keeps ids that are free; else the database gives new ones, above a
     { outcome: 'created', id: 12, differences: [], reason: null },
     { outcome: 'created', id: 7343, differences: [], reason: null },
   ]);
-  expect(await getLicense(7342)).toMatchObject({ licenseKey: 'second', ips: license.ips });
+  expect(await get.license(7342)).toMatchObject({ licenseKey: 'second', ips: license.ips });
   const again = await importItems('licenses', items);
   expect(again.results.map(({ outcome, id }) => [outcome, id])).toEqual([
     ['unchanged', 7341],
@@ -366,8 +362,8 @@ it('an import keeps ids that are free; else the database gives new ones, above a
     ['unchanged', 12],
     ['unchanged', 7343],
   ]);
-  expect((await createLicense({ productId: 602 })).id).toBe(7344);
-  expect((await createProduct()).id).toBe(603);
+  expect((await create.license({ productId: 602 })).id).toBe(7344);
+  expect((await create.product()).id).toBe(603);
 });
 
 /** All that is stored, and deleted again. */
@@ -430,7 +426,7 @@ it('a product of the same name with another id is another product', async () => 
   expect(await importOne('products', { ...product, id: 8 })).toMatchObject({
     outcome: 'created',
   });
-  expect(await getProduct(8)).toMatchObject({ name: 'Chunk Guard', createdDate: CREATED });
+  expect(await get.product(8)).toMatchObject({ name: 'Chunk Guard', createdDate: CREATED });
 });
 
 describe('a license', () => {
@@ -439,7 +435,7 @@ describe('a license', () => {
   const store = async (fields: Fields): Promise<License> => {
     const { id, outcome } = await importOne('licenses', { ...license, ...fields });
     expect(outcome).toBe('created');
-    return getLicense(id ?? 0);
+    return get.license(id ?? 0);
   };
 
   it('an imported license validates with what was bound, counts on, and binds no more than its limit', async () => {
@@ -450,7 +446,7 @@ describe('a license', () => {
     expect((await ask('192.0.2.99')).json).toMatchObject({ message: 'Max IPs reached' });
     expect((await ask('192.0.2.10', 'HW 2')).json).toMatchObject({ message: 'Max HWIDs reached' });
     await historyOf({ licenseKey }, 3);
-    expect(await getLicense(id)).toMatchObject({ totalRequests: 131, hwids: ['HW 1'] });
+    expect(await get.license(id)).toMatchObject({ totalRequests: 131, hwids: ['HW 1'] });
   });
 
   it('an import binds addresses in canonical form, and leaves out what no validation can send', async () => {
@@ -461,7 +457,7 @@ describe('a license', () => {
     };
     const result = await importOne('licenses', item);
     expect(result).toMatchObject({ outcome: 'created', differences: ['ips', 'hwids'] });
-    expect(await getLicense(7341)).toMatchObject({
+    expect(await get.license(7341)).toMatchObject({
       ips: ['192.0.2.1', '2001:db8::1'],
       hwids: ['a'],
     });
@@ -474,7 +470,7 @@ describe('a license', () => {
       productId: '602',
       licenseType: 'PERMANENT',
     });
-    expect(await getLicense(id ?? 0)).toMatchObject({
+    expect(await get.license(id ?? 0)).toMatchObject({
       maxIPs: 2,
       maxHWIDs: -1,
       licenseStatus: 'ACTIVE',
@@ -494,7 +490,7 @@ describe('a license', () => {
       ...{ ownerChatId: 77, ownerPlatformId: null, ips: null, hwids: '', customer: null },
     });
     expect(id).toBe(12);
-    expect(await getLicense(12)).toMatchObject({
+    expect(await get.license(12)).toMatchObject({
       maxIPs: 3,
       maxHWIDs: -1,
       totalRequests: 17,
@@ -559,7 +555,7 @@ describe('a license', () => {
       outcome: 'created',
       differences: ['maxIPs', 'maxHWIDs'],
     });
-    expect(await getLicense(7341)).toMatchObject({ maxIPs: -1, maxHWIDs: -1 });
+    expect(await get.license(7341)).toMatchObject({ maxIPs: -1, maxHWIDs: -1 });
     expect(await importOne('licenses', large)).toMatchObject({ outcome: 'unchanged' });
     expect(await importOne('products', { ...product, id: 77, defaultMaxIPs: 1e6 })).toMatchObject({
       outcome: 'created',
@@ -570,7 +566,7 @@ describe('a license', () => {
   it('an imported license that is PERMANENT has no expiryDate, and the response names it', async () => {
     const result = await importOne('licenses', { ...license, licenseType: 'PERMANENT' });
     expect(result).toMatchObject({ outcome: 'created', differences: ['expiryDate'] });
-    expect(await getLicense(7341)).toMatchObject({ expiryDate: null });
+    expect(await get.license(7341)).toMatchObject({ expiryDate: null });
   });
 });
 
@@ -592,7 +588,7 @@ describe('the customer of a license', () => {
       ...fields,
     });
     expect(outcome).toBe('created');
-    return (await getLicense(id ?? 0)).customer;
+    return (await get.license(id ?? 0)).customer;
   };
 
   it('a license without an imported customer creates the customer, with all that is known, and once', async () => {
@@ -600,7 +596,7 @@ describe('the customer of a license', () => {
     await importItems('licenses', items);
     expect(await listOf('customers')).toMatchObject([ada]);
     expect(await importOne('customers', ada)).toMatchObject({ outcome: 'unchanged' });
-    expect(await getLicense(3)).toMatchObject({ customer: ada });
+    expect(await get.license(3)).toMatchObject({ customer: ada });
   });
 
   it('the customer of a license gets another id where theirs is taken, and keeps the license', async () => {
@@ -636,8 +632,8 @@ describe('the customer of a license', () => {
       outcome: 'created',
       differences: ['email', 'platformAId'],
     });
-    expect(await getCustomer(3)).toMatchObject({ chatId: '5', email: null, platformAId: null });
-    expect(await getCustomer(17)).toMatchObject({ email: ada.email, platformAId: '48213' });
+    expect(await get.customer(3)).toMatchObject({ chatId: '5', email: null, platformAId: null });
+    expect(await get.customer(17)).toMatchObject({ email: ada.email, platformAId: '48213' });
   });
 
   it.each([

@@ -3,10 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { callWith } from '../support/app.ts';
 import {
   call,
-  createLicense,
-  createProduct,
+  create,
   expectError,
-  getLicense,
+  get,
   type License,
   type ReadResponse,
   updateLicense,
@@ -76,7 +75,7 @@ const licensePath = ({ id }: { id: number }) => `${licenses.path}/${id}`;
 const productPath = ({ productId }: License) => `${products.path}/${productId}`;
 
 const newLicense = (fields: object = {}): Promise<License> =>
-  createLicense({ maxIPs: 1, maxHWIDs: 1, ...fields });
+  create.license({ maxIPs: 1, maxHWIDs: 1, ...fields });
 
 const VISITOR = { ip: '11.70.0.1', hwid: 'HW-1' };
 
@@ -97,12 +96,12 @@ const isInvalid = (message: string) => [400, { valid: false, message }];
 
 it('a first validation is rejected and binds nothing when the license moves to another product', async () => {
   const license = await newLicense();
-  const { id: productId } = await createProduct();
+  const { id: productId } = await create.product();
   const { response, etag } = await raceValidation(license, () =>
     updateLicense(license.id, { productId }),
   );
   expect([response.status, response.json]).toEqual(isInvalid('License not found or invalid'));
-  expect(await getLicense(license.id)).toMatchObject({ ips: [], hwids: [] });
+  expect(await get.license(license.id)).toMatchObject({ ips: [], hwids: [] });
   expect(await etagOf(licensePath(license)), 'a refusal is no change').toBe(etag);
 });
 
@@ -115,7 +114,7 @@ it.each([
   const { response } = await raceValidation(license, () => updateLicense(license.id, limits));
   expect(response.status).toBe(200);
   expect(response.json).toMatchObject(limits);
-  expect(await getLicense(license.id)).toMatchObject({ ...limits, ...bound });
+  expect(await get.license(license.id)).toMatchObject({ ...limits, ...bound });
 });
 
 it('a first validation is rejected and stores nothing when the license and its product go', async () => {
@@ -158,7 +157,7 @@ it('a PUT of a license that goes with its product gets 404, and nothing is store
 
 it('a PUT of a license gets 400 when the product that it moves to goes, and nothing is stored', async () => {
   const license = await newLicense(LIMITS);
-  const { id: productId } = await createProduct();
+  const { id: productId } = await create.product();
   const raced = await race(
     () => remove(`${products.path}/${productId}`),
     'PUT',
@@ -170,7 +169,7 @@ it('a PUT of a license gets 400 when the product that it moves to goes, and noth
 });
 
 it('a license whose product goes while it is created is not stored, nor is its owner', async () => {
-  const { id: productId } = await createProduct();
+  const { id: productId } = await create.product();
   const body = { productId, licenseType: 'PERMANENT', ownerChatId: 'nobody', ips: ['11.72.0.1'] };
   const change = () => remove(`${products.path}/${productId}`);
   const raced = await race(change, 'POST', licenses.path, { body });
@@ -179,7 +178,7 @@ it('a license whose product goes while it is created is not stored, nor is its o
 });
 
 it.each<[string, (license: License) => Promise<unknown>]>([
-  ['a license is created in it', ({ productId }) => createLicense({ productId })],
+  ['a license is created in it', ({ productId }) => create.license({ productId })],
   [
     'a license in it is restored',
     (license) => updateLicense(license.id, { licenseStatus: 'ACTIVE' }),

@@ -3,7 +3,7 @@ import { expect, it, vi } from 'vitest';
 import worker from '../../src/index.ts';
 import type { HistoryRecord } from '../../src/requests/record.ts';
 import { validateWith } from '../support/app.ts';
-import { getLicense, historyOf, type License } from '../support/client.ts';
+import { get, historyOf, type License } from '../support/client.ts';
 import { takeClock } from '../support/clock.ts';
 import { captureConsole } from '../support/console.ts';
 import { spyOnDatabase } from '../support/d1-spy.ts';
@@ -24,7 +24,7 @@ const queueThat = (send: () => Promise<never>) => ({ ...env.TEST_RECORDS, send }
 
 async function expectRecorded(license: License, count: number): Promise<void> {
   await historyOf({ licenseKey: license.licenseKey }, count);
-  expect((await getLicense(license.id)).totalRequests).toBe(count);
+  expect((await get.license(license.id)).totalRequests).toBe(count);
 }
 
 it('a validation gets its response at once, and its record comes through the queue', async () => {
@@ -108,7 +108,7 @@ it('a message comes again when it cannot be written, and does not delay the othe
   const other = await shop.newLicense();
   const unwritten = await deliver([[newRecord(other)]], { DB: unreachable(env.DB) });
   expect(unwritten).toMatchObject([{ index: 0 }]);
-  expect((await getLicense(other.id)).totalRequests).toBe(0);
+  expect((await get.license(other.id)).totalRequests).toBe(0);
   expect(lines).toHaveLength(2);
   expect(lines.join()).not.toContain(other.licenseKey);
 });
@@ -133,7 +133,7 @@ it('a message that cannot be written at all is whole in the dead-letter queue', 
     await vi.waitFor(() => expect(queues()).toEqual(['records']), { timeout: 5_000 });
     await received.mock.results[0]?.value;
   });
-  expect((await getLicense(license.id)).totalRequests).toBe(0);
+  expect((await get.license(license.id)).totalRequests).toBe(0);
   // A consumer of the dead letters, the Worker for one, can write them.
   await vi.waitFor(() => expect(queues()).toEqual(['records', 'dead']), { timeout: 5_000 });
   await expectRecorded(license, 1);

@@ -6,12 +6,9 @@ import { app } from '../../src/routes/app.ts';
 import { type Isolate, newIsolate, settled } from '../support/app.ts';
 import {
   call,
-  createBlacklist,
-  createLicense,
-  createProduct,
-  createToken,
+  create,
   expectError,
-  getLicense,
+  get,
   historyOf,
   type License,
   type ReadResponse,
@@ -47,7 +44,7 @@ let addresses = 0;
 const nextAddress = () => `198.18.${addresses >> 8}.${addresses++ & 255}`;
 
 const newLicense = async () => {
-  const { id, licenseKey, productId } = await createLicense({ maxIPs: -1, maxHWIDs: -1 });
+  const { id, licenseKey, productId } = await create.license({ maxIPs: -1, maxHWIDs: -1 });
   return { id, asked: { licenseKey, productId } };
 };
 
@@ -91,7 +88,7 @@ it.each<[string, (attempt: number, license: License) => object]>([
   'validations of %s are rejected 100 times a minute to one address, then limited as spam, while a known key stays valid',
   async (_, change) => {
     const { asked } = await newLicense();
-    const deleted = await createLicense({ productId: asked.productId });
+    const deleted = await create.license({ productId: asked.productId });
     await call('DELETE', `/api/v2/licenses/${deleted.id}`);
     expect((await validate(asked, { connectingAddress: nextAddress() })).status).toBe(200);
     const { subject, allowed, limited } = await askUntilLimited(
@@ -111,7 +108,7 @@ it.each<[string, (attempt: number, license: License) => object]>([
 );
 
 it('failed tokens are limited to 60 a minute for one address, and one that was used before is not', async () => {
-  const { token } = await createToken(['LICENSE_VALIDATE']);
+  const { token } = await create.token(['LICENSE_VALIDATE']);
   expect((await call('GET', '/api/v2/ping', { token })).status).toBe(200);
   const { subject, allowed, limited } = await askUntilLimited(
     async () => ({ 'CF-Connecting-IP': nextAddress() }),
@@ -125,9 +122,9 @@ it('failed tokens are limited to 60 a minute for one address, and one that was u
 });
 
 it('forty servers behind one address that restart together with forty keys all get through', async () => {
-  const { id: productId } = await createProduct();
+  const { id: productId } = await create.product();
   const licenses = await Promise.all(
-    Array.from({ length: 40 }, () => createLicense({ productId, maxIPs: -1, maxHWIDs: -1 })),
+    Array.from({ length: 40 }, () => create.license({ productId, maxIPs: -1, maxHWIDs: -1 })),
   );
   const connectingAddress = nextAddress();
   for (const ip of [undefined, nextAddress()]) {
@@ -239,9 +236,9 @@ function newFloodedIsolate(bindings: Partial<Bindings> = {}) {
 let licenses: License[];
 let productId: number;
 beforeAll(async () => {
-  ({ id: productId } = await createProduct());
-  const create = () => createLicense({ productId, maxIPs: -1, maxHWIDs: -1 });
-  licenses = await Promise.all(Array.from({ length: 40 }, create));
+  ({ id: productId } = await create.product());
+  const newProgram = () => create.license({ productId, maxIPs: -1, maxHWIDs: -1 });
+  licenses = await Promise.all(Array.from({ length: 40 }, newProgram));
 });
 async function askAll(isolate: Isolate): Promise<number[]> {
   const responses = await Promise.all(
@@ -344,7 +341,7 @@ it('validations that fail without the database all return 503, and leave 300 rec
 
 it('a flood of made-up addresses asks a full license for a slot once a second', async () => {
   const { isolate, statementsWith } = newFloodedIsolate();
-  const full = await createLicense({ productId, maxIPs: 1, ips: ['192.0.2.1'] });
+  const full = await create.license({ productId, maxIPs: 1, ips: ['192.0.2.1'] });
   expect(await askAll(isolate)).toEqual(ALL_VALID);
   const statuses = await repeat(300, (attempt) =>
     isolate.validate(
@@ -359,7 +356,7 @@ it('a flood of made-up addresses asks a full license for a slot once a second', 
 
 it('a flood of unknown tokens asks D1 for no more of them than the limit, under v2 validate as well', async () => {
   const { isolate, statementsWith } = newFloodedIsolate();
-  const { token } = await createToken(['ALL_READ']);
+  const { token } = await create.token(['ALL_READ']);
   const ping = (used: string) =>
     isolate.call('GET', '/api/v2/ping', { token: used, headers: flooder });
   expect((await ping(token)).status).toBe(200);
@@ -393,7 +390,7 @@ it('a flood of unknown tokens with made-up keys looks up no more licenses than t
 
 it('a flood of a revoked token asks D1 for it no more often than of unknown ones', async () => {
   const { isolate, statementsWith } = newFloodedIsolate();
-  const { id, token } = await createToken(['ALL_READ']);
+  const { id, token } = await create.token(['ALL_READ']);
   const ping = () => isolate.call('GET', '/api/v2/ping', { token, headers: flooder });
   expect((await ping()).status).toBe(200);
   expect((await call('DELETE', `/api/v2/tokens/${id}`)).status).toBe(204);
@@ -406,7 +403,7 @@ it('a flood of a revoked token asks D1 for it no more often than of unknown ones
 it('a flood of failed tokens leaves a live token valid that only KV has', async () => {
   const { isolate } = newFloodedIsolate();
   const { asked } = await newLicense();
-  const { token } = await createToken(['LICENSE_VALIDATE']);
+  const { token } = await create.token(['LICENSE_VALIDATE']);
   await isAllPublished();
   await repeat(61, (attempt) =>
     isolate.call('GET', '/api/v2/ping', { token: `flood-${attempt}`, headers: flooder }),
@@ -418,7 +415,7 @@ it('a flood of failed tokens leaves a live token valid that only KV has', async 
 it('a rate limit goes before the blacklist', async () => {
   const { asked } = await newLicense();
   const ip = '198.51.100.66';
-  await createBlacklist({ data: ip });
+  await create.blacklist({ data: ip });
   const isolate = newIsolate({ VALIDATION_LIMITER: newLimiter(10).limiter });
   const headers = { 'CF-Connecting-IP': ip };
   await repeat(10, () => isolate.validate(asked, { headers }));
@@ -442,7 +439,7 @@ it('a flood is recorded once a minute, and again in the next', async () => {
     const refused = { licenseKey: asked.licenseKey, valid: 'false' };
     const records = await historyOf(refused, minute);
     expect(records).toMatchObject(Array(minute).fill({ rateLimited: true, spam: false }));
-    expect((await getLicense(id)).totalRequests).toBe(minute * 10);
+    expect((await get.license(id)).totalRequests).toBe(minute * 10);
     await settled();
     clock.elapse(WINDOW_MS);
     keys.length = 0;

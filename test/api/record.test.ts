@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Bindings } from '../../src/isolate.ts';
 import { firstIdAt } from '../../src/lib/time-id.ts';
 import { newIsolate, settled, validateWith } from '../support/app.ts';
-import { call, getLicense, type HistoryRecord, type License, validate } from '../support/client.ts';
+import { call, get, type HistoryRecord, type License, validate } from '../support/client.ts';
 import { type TestClock, takeClock } from '../support/clock.ts';
 import { captureConsole } from '../support/console.ts';
 import { type Fault, withFaults } from '../support/faults.ts';
@@ -76,7 +76,7 @@ async function recordsOf({
   licenseKey,
 }: License): Promise<{ history: HistoryRecord[]; total: number }> {
   const history = await readPages({ licenseKey }, 1_000);
-  return { history, total: (await getLicense(id)).totalRequests };
+  return { history, total: (await get.license(id)).totalRequests };
 }
 
 async function expectRecorded(license: License, count: number): Promise<HistoryRecord[]> {
@@ -172,7 +172,7 @@ describe.each(WAYS)('$way', ({ through }) => {
       await record(body);
       expect(await readPages({ licenseKey: body.licenseKey }, 10)).toHaveLength(1);
     }
-    expect((await getLicense(license.id)).totalRequests).toBe(1);
+    expect((await get.license(license.id)).totalRequests).toBe(1);
   });
 
   it('a failure of the service leaves one record, under the license', async () => {
@@ -341,7 +341,7 @@ it('keys that are longer when they are normalized count and find their records',
   const { id } = await importOne('licenses', item);
   await (await validateWith({}, { licenseKey, productId })).recorded;
   expect(await readPages({ licenseKey }, 10)).toMatchObject([{ licenseKey, licenseId: id }]);
-  expect((await getLicense(Number(id))).totalRequests).toBe(1);
+  expect((await get.license(Number(id))).totalRequests).toBe(1);
 });
 
 it.each<Fault>(['fails', 'response is lost'])(
@@ -352,7 +352,7 @@ it.each<Fault>(['fails', 'response is lost'])(
     const first = await validateWith({ DB: faultsAt(isBinding, [fault]) }, body);
     expect(first.status).toBe(200);
     await first.recorded;
-    expect((await getLicense(license.id)).ips).toEqual(['11.60.0.1']);
+    expect((await get.license(license.id)).ips).toEqual(['11.60.0.1']);
   },
 );
 
@@ -368,10 +368,10 @@ it.each<{ fault: Fault; bound: string[] }>([
     const first = await validateWith({ DB }, body);
     await first.recorded;
     expect(first.status).toBe(503);
-    expect((await getLicense(license.id)).ips).toEqual(bound);
+    expect((await get.license(license.id)).ips).toEqual(bound);
 
     expect((await validate(body)).status).toBe(200);
-    expect((await getLicense(license.id)).ips).toEqual(['11.60.0.1']);
+    expect((await get.license(license.id)).ips).toEqual(['11.60.0.1']);
     expectNothingSecretLogged(license.licenseKey, '11.60.0.1');
   },
 );

@@ -4,7 +4,7 @@ import { settable } from '@licet/contract/resource';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import * as z from 'zod';
-import { call, createLicense, createProduct, updateLicense } from '../support/client.ts';
+import { call, create, updateLicense } from '../support/client.ts';
 import { importOne } from '../support/import.ts';
 import { read } from '../support/resources.ts';
 
@@ -95,13 +95,13 @@ const license = fc.record({
 });
 
 it('PUT of what GET returned changes nothing of licenses in every state, of every owner, with what is bound to them, and an import under any key shows the same', async () => {
-  const { id: productId } = await createProduct();
+  const { id: productId } = await create.product();
   const seen = new Set<string>();
   let serial = 0;
   await fc.assert(
     fc.asyncProperty(license, async ({ fields, expiry, licenseStatus, ...random }) => {
       const { ips, hwids, lowered, key } = random;
-      const created = await createLicense({ productId, ...fields, ...expiry });
+      const created = await create.license({ productId, ...fields, ...expiry });
       expect(created).toMatchObject({ ...fields, ...expiry });
       // Bound while there is no limit; a limit that is lowered then unbinds nothing.
       const { maxIPs, maxHWIDs } = lowered ? { maxIPs: 1, maxHWIDs: 0 } : created;

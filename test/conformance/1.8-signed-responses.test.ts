@@ -5,10 +5,8 @@ import { sha256 } from '../../src/lib/sha256.ts';
 import { type Isolate, newIsolate, settled, type TestBindings } from '../support/app.ts';
 import {
   call,
-  createLicense,
-  createProduct,
-  createToken,
-  getLicense,
+  create,
+  get,
   historyOf,
   type License,
   type Product,
@@ -37,12 +35,12 @@ let isolate: Isolate;
 
 beforeAll(async () => {
   [es, rs] = await Promise.all([newSigningKey('ES256', 'es-1'), newSigningKey('RS256', 'rs-1')]);
-  product = await createProduct({ offlineDays: 7 });
+  product = await create.product({ offlineDays: 7 });
   isolate = newIsolate({ SIGNING_KEY_1: es.secret, SIGNING_KEY_2: rs.secret });
 });
 
 const newLicense = (fields: object = {}): Promise<License> =>
-  createLicense({ productId: product.id, ...fields });
+  create.license({ productId: product.id, ...fields });
 
 async function ask(body: object, by = isolate, headers: Record<string, string> = {}) {
   const response = await by.validate(body, {
@@ -142,7 +140,7 @@ it('an unknown kid returns 400 without a signature and binds nothing', async () 
     expect(status).toBe(400);
     expect(json).toEqual({ valid: false, message: 'kid is unknown' });
   }
-  expect((await getLicense(license.id)).ips).toEqual([]);
+  expect((await get.license(license.id)).ips).toEqual([]);
 });
 
 it.each([
@@ -205,7 +203,7 @@ it('claims are null for fields that were not sent, and for a license without an 
 
 it('responses of v2 are signed too', async () => {
   const license = await newLicense();
-  const { token } = await createToken(['LICENSE_VALIDATE']);
+  const { token } = await create.token(['LICENSE_VALIDATE']);
   const options = { token, body: signedBody(license) };
   const response = await isolate.call('POST', '/api/v2/validate', options);
   await claimsOf(responded.parse(response.json).signed, es);
@@ -216,7 +214,7 @@ const SIGNED_ROWS = OUTCOME_ROWS.filter(({ responseType }) => responseType !== '
 it.each(SIGNED_ROWS)(
   '$responseType: the claims equal the unsigned body and the record',
   async (row) => {
-    const arranged = await arrange(row, product, await createProduct());
+    const arranged = await arrange(row, product, await create.product());
     const body = { ...arranged.body, nonce: newNonce(), lease: true };
     // The blacklist is in KV.
     await settled();
@@ -303,8 +301,8 @@ it.each([
 });
 
 it('a lease follows a change of the product, also by an import, in the next validation', async () => {
-  const other = await createProduct();
-  const license = await createLicense({ productId: other.id });
+  const other = await create.product();
+  const license = await create.license({ productId: other.id });
   const hasLease = async () => (await ask(signedBody(license, lease))).json.lease !== undefined;
   expect(await hasLease()).toBe(false);
   const change = (offlineDays: number) =>
@@ -316,7 +314,7 @@ it('a lease follows a change of the product, also by an import, in the next vali
   const item = { id: other.id + 1_000, name: 'Imported', productType: 'OTHER', offlineDays: 9 };
   const body = { kind: 'products', items: [item] };
   expect((await isolate.call('POST', '/api/v2/import', { body })).status).toBe(200);
-  const imported = await createLicense({ productId: item.id });
+  const imported = await create.license({ productId: item.id });
   const { json } = await ask(signedBody(imported, lease));
   expect(json.lease).toBeDefined();
 });
@@ -342,7 +340,7 @@ it.each([
       status: 503,
       json: { valid: false, message: 'Service temporarily unavailable' },
     });
-    expect((await getLicense(license.id)).hwids).toEqual([]);
+    expect((await get.license(license.id)).hwids).toEqual([]);
     const signed = await ask(signedBody(license, { kid: 'rs-1' }), faulty);
     await claimsOf(signed.json.signed, rs);
     const logged = log.mock.calls.flat().join('\n');

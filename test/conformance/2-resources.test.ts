@@ -1,12 +1,5 @@
 import { expect, it } from 'vitest';
-import {
-  call,
-  createLicense,
-  createProduct,
-  expectError,
-  historyOf,
-  validate,
-} from '../support/client.ts';
+import { call, create, expectError, historyOf, validate } from '../support/client.ts';
 import { API_INTENTS } from '../support/endpoints.ts';
 import {
   blacklists,
@@ -93,7 +86,7 @@ it('a license has the fields of 2.2 and no other', async () => {
 });
 
 it('a license without optional fields reads empty, null or as its product has it', async () => {
-  const { id: productId } = await createProduct({ defaultMaxIPs: 7, defaultMaxHWIDs: -1 });
+  const { id: productId } = await create.product({ defaultMaxIPs: 7, defaultMaxHWIDs: -1 });
   const response = await post(licenses.path, { productId, licenseType: 'PERMANENT' });
   expect(response.json).toEqual({
     id: INTEGER,
@@ -131,7 +124,7 @@ it('a blacklist entry has the fields of 2.3 and no other', async () => {
 });
 
 it('a license request has the fields of 2.4 and no other', async () => {
-  const { id: licenseId, licenseKey, productId } = await createLicense();
+  const { id: licenseId, licenseKey, productId } = await create.license();
   await validate({
     licenseKey,
     productId,
@@ -190,7 +183,7 @@ it('a customer has the fields of 2.5 and no other', async () => {
 });
 
 it('all of a customer but the id and the time of creation may be null', async () => {
-  const { customer } = await createLicense({ ownerChatId: '5' });
+  const { customer } = await create.license({ ownerChatId: '5' });
   const { id, createdAt, chatId, ...others } = customer ?? {};
   expect({ id, createdAt, chatId }).toEqual({ id: INTEGER, createdAt: TIMESTAMP, chatId: '5' });
   expect(Object.keys(others)).toHaveLength(25);

@@ -1,14 +1,7 @@
 import { env } from 'cloudflare:workers';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { newIsolate, settled } from '../support/app.ts';
-import {
-  call,
-  createLicense,
-  createProduct,
-  createToken,
-  expectError,
-  type ReadResponse,
-} from '../support/client.ts';
+import { call, create, expectError, type ReadResponse } from '../support/client.ts';
 import { HOUR_MS } from '../support/history.ts';
 import {
   blacklists,
@@ -104,7 +97,7 @@ describe.each(CREATES)('POST $path', ({ path, list, fullBody }) => {
 
 it('an Idempotency-Key of another path is the key of another request', async () => {
   const key = nextKey();
-  const { id: productId } = await createProduct();
+  const { id: productId } = await create.product();
   const body = { productId, licenseType: 'PERMANENT' };
   expect((await post(licenses.path, body, key)).status).toBe(201);
   expect((await post(BATCH, { ...body, count: 1 }, key)).status).toBe(422);
@@ -114,8 +107,8 @@ it('an Idempotency-Key of another token is another key', async () => {
   const key = nextKey();
   const body = await products.fullBody();
   const [one, other] = [
-    await createToken(['ALL_READ_WRITE']),
-    await createToken(['ALL_READ_WRITE']),
+    await create.token(['ALL_READ_WRITE']),
+    await create.token(['ALL_READ_WRITE']),
   ];
   const locations = new Set<string | null>();
   for (const options of [{}, { token: one.token }, { token: other.token }]) {
@@ -146,7 +139,7 @@ it('an Idempotency-Key of a request that failed may be used again', async () => 
 });
 
 it('an Idempotency-Key of a license gets the same response after its product is deleted', async () => {
-  const { id: productId } = await createProduct();
+  const { id: productId } = await create.product();
   const [key, body] = [nextKey(), { productId, licenseType: 'PERMANENT' }];
   const first = await post(licenses.path, body, key);
   expect((await call('DELETE', first.headers.get('Location') ?? '')).status).toBe(204);
@@ -193,7 +186,7 @@ it('a forgotten customer is not kept for a repetition', async () => {
   const [key, other] = [nextKey(), nextKey()];
   const email = 'forgotten@example.com';
   const first = await post(customers.path, { email }, key);
-  const { id: productId } = await createProduct();
+  const { id: productId } = await create.product();
   const body = { productId, licenseType: 'PERMANENT', customerEmail: email };
   expect((await post(licenses.path, body, other)).status).toBe(201);
   expect((await call('DELETE', first.headers.get('Location') ?? '')).status).toBe(204);
@@ -201,7 +194,7 @@ it('a forgotten customer is not kept for a repetition', async () => {
   expect((await post(licenses.path, body, other)).status).toBe(409);
   const { results } = await env.DB.prepare('select * from idempotency_keys').all();
   expect(JSON.stringify(results)).not.toContain('forgotten@');
-  expect((await createLicense({ productId, customerEmail: email })).customer).not.toBeNull();
+  expect((await create.license({ productId, customerEmail: email })).customer).not.toBeNull();
 });
 
 it.each([
@@ -209,7 +202,7 @@ it.each([
   { licensePlatform: 'MARKET_A', ownerPlatformId: 'market-777' },
   { licensePlatform: 'OTHER', licensePlatformOther: 'Forum', ownerPlatformId: 'forum-777' },
 ])('no repetition names a forgotten customer as the owner of a license: %j', async (owner) => {
-  const { customer, productId } = await createLicense({ ...owner });
+  const { customer, productId } = await create.license({ ...owner });
   const body = {
     ...{ productId, licenseType: 'PERMANENT', customerEmail: `${crypto.randomUUID()}@b.example` },
     ...owner,

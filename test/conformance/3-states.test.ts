@@ -1,13 +1,5 @@
 import { beforeEach, expect, it, vi } from 'vitest';
-import {
-  call,
-  createLicense,
-  createProduct,
-  expectError,
-  getLicense,
-  updateLicense,
-  validate,
-} from '../support/client.ts';
+import { call, create, expectError, get, updateLicense, validate } from '../support/client.ts';
 import { idsOf, licenses, readList, withoutChange } from '../support/resources.ts';
 
 const EXPIRY = '2026-06-01T12:00:00.000+00:00';
@@ -20,7 +12,7 @@ const pathOf = (license: { id: number }) => `${licenses.path}/${license.id}`;
 const put = (license: { id: number }, body: object) => call('PUT', pathOf(license), { body });
 
 const createTemporary = (fields: object = {}) =>
-  createLicense({ licenseType: 'TEMPORARY', expiryDate: EXPIRY, ...fields });
+  create.license({ licenseType: 'TEMPORARY', expiryDate: EXPIRY, ...fields });
 
 const messageFor = async ({ licenseKey, productId }: { licenseKey: string; productId: number }) =>
   (await validate({ licenseKey, productId })).json;
@@ -48,7 +40,7 @@ it('a TEMPORARY license is EXPIRED from the very millisecond of its expiry, in e
     const inLists = await Promise.all(lists.map((list) => readList(`${licenses.path}${list}`)));
     const byKey = await call('GET', `${licenses.path}/by-license-key/${licenseKey}`);
     return [
-      await getLicense(id),
+      await get.license(id),
       byKey.json,
       ...inLists.map((list) => list.find((one) => one.id === id)),
     ];
@@ -104,7 +96,7 @@ it.each([
   async (status, message) => {
     const license = await createTemporary({ licenseStatus: status });
     const expectStatus = async () => {
-      expect((await getLicense(license.id)).licenseStatus).toBe(status);
+      expect((await get.license(license.id)).licenseStatus).toBe(status);
       expect(await messageFor(license)).toEqual(refusal(message));
     };
     await expectStatus();
@@ -113,13 +105,13 @@ it.each([
     await updateLicense(license.id, { expiryDate: '2027-01-01' });
     await expectStatus();
     await updateLicense(license.id, { licenseStatus: 'ACTIVE' });
-    expect((await getLicense(license.id)).licenseStatus).toBe('ACTIVE');
+    expect((await get.license(license.id)).licenseStatus).toBe('ACTIVE');
     expect(await messageFor(license)).toEqual(VALID);
   },
 );
 
 it('TEMPORARY needs an expiryDate', async () => {
-  const { id: productId } = await createProduct();
+  const { id: productId } = await create.product();
   for (const expiryDate of [undefined, null]) {
     const body = { productId, licenseType: 'TEMPORARY', expiryDate };
     const response = await withoutChange(licenses.path, () =>
@@ -167,7 +159,7 @@ it('DELETE marks the license DELETED, and again returns 204 again', async () => 
   for (let time = 0; time < 2; time++) {
     const response = await call('DELETE', pathOf(license));
     expect([response.status, response.text]).toEqual([204, '']);
-    expect((await getLicense(license.id)).licenseStatus).toBe('DELETED');
+    expect((await get.license(license.id)).licenseStatus).toBe('DELETED');
   }
 });
 

@@ -6,10 +6,9 @@ import { callWith, newIsolate, settled } from '../support/app.ts';
 import {
   type CallOptions,
   call,
-  createProduct,
-  createToken,
+  create,
   expectError,
-  getProduct,
+  get,
   type ReadResponse,
 } from '../support/client.ts';
 import { ENDPOINTS } from '../support/endpoints.ts';
@@ -70,7 +69,7 @@ const sessionRow = async (cookie: string) =>
     .first();
 
 it('a log-in with a live token returns 204 with the cookie', async () => {
-  const { token } = await createToken(['PRODUCTS_READ']);
+  const { token } = await create.token(['PRODUCTS_READ']);
   const { status, text, headers } = await logIn({ token });
   expect([status, text]).toEqual([204, '']);
   const [pair, ...attributes] = headers.get('Set-Cookie')?.split('; ') ?? [];
@@ -81,7 +80,7 @@ it('a log-in with a live token returns 204 with the cookie', async () => {
 });
 
 it('a log-in stores only the hash of the session, with the hash of its token', async () => {
-  const { token } = await createToken(['PRODUCTS_READ']);
+  const { token } = await create.token(['PRODUCTS_READ']);
   const cookie = await sessionOf(token);
   const row = await sessionRow(cookie);
   expect(row).toMatchObject({ token_hash: await sha256Hex(token) });
@@ -105,9 +104,9 @@ it.each([null, '', 'licet_nobody', `${ROOT_TOKEN}x`])(
 );
 
 it('a log-in with an expired or revoked token returns 401', async () => {
-  const expired = await createToken(['ALL_READ'], { expiresAt: '2020-01-01' });
+  const expired = await create.token(['ALL_READ'], { expiresAt: '2020-01-01' });
   expectError(await logIn({ token: expired.token }), 401, NOT_LIVE);
-  const revoked = await createToken(['ALL_READ']);
+  const revoked = await create.token(['ALL_READ']);
   await call('DELETE', `/api/v2/tokens/${revoked.id}`);
   expectError(await logIn({ token: revoked.token }), 401, NOT_LIVE);
 });
@@ -223,7 +222,7 @@ it('a log-in body of more than 1,024 bytes returns 413', async () => {
 });
 
 it('a session has the intents of its token, also when they change', async () => {
-  const { id, name, token } = await createToken(['PRODUCTS_READ'], { expiresAt: '2035-01-01' });
+  const { id, name, token } = await create.token(['PRODUCTS_READ'], { expiresAt: '2035-01-01' });
   const cookie = await sessionOf(token);
   expect((await callAs(cookie, 'GET', '/api/v2/products')).status).toBe(200);
   const refused = await callAs(cookie, 'GET', '/api/v2/licenses');
@@ -254,18 +253,18 @@ it('a session of ROOT_TOKEN has ALL_READ_WRITE, and can make changes', async () 
 });
 
 it('a session ends with its token at the next request, also for a stolen cookie', async () => {
-  const { id, token } = await createToken(['ALL_READ_WRITE']);
+  const { id, token } = await create.token(['ALL_READ_WRITE']);
   const cookie = await sessionOf(token);
   expect((await ping(cookie)).status).toBe(200);
   expect((await call('DELETE', `/api/v2/tokens/${id}`)).status).toBe(204);
   expectError(await ping(cookie), 401, NOT_LIVE);
-  const { id: productId } = await createProduct();
+  const { id: productId } = await create.product();
   expectError(await callAs(cookie, 'DELETE', `/api/v2/products/${productId}`), 401, NOT_LIVE);
 });
 
 it('a session ends when its token expires', async () => {
   setNow(START);
-  const { token } = await createToken(['ALL_READ'], { expiresAt: '2026-03-01T00:00:10Z' });
+  const { token } = await create.token(['ALL_READ'], { expiresAt: '2026-03-01T00:00:10Z' });
   const cookie = await sessionOf(token);
   setNow(START + 9_999);
   expect((await ping(cookie)).status).toBe(200);
@@ -350,7 +349,7 @@ let cookie: string;
 let productId: number;
 beforeAll(async () => {
   cookie = await sessionOf();
-  productId = (await createProduct()).id;
+  productId = (await create.product()).id;
 });
 
 const change = (headers: Record<string, string>) =>
@@ -360,7 +359,7 @@ const change = (headers: Record<string, string>) =>
     headers: { Cookie: cookie, ...headers },
   });
 const expectUnchanged = async () =>
-  expect((await getProduct(productId)).name).not.toBe('Changed from elsewhere');
+  expect((await get.product(productId)).name).not.toBe('Changed from elsewhere');
 
 it.each([
   ["another site's fetch", { 'Sec-Fetch-Site': 'cross-site', Origin: 'https://evil.example' }],
@@ -405,14 +404,14 @@ it.each([
 });
 
 it('DELETE with the cookie needs a JSON content type', async () => {
-  const { id } = await createProduct();
+  const { id } = await create.product();
   const remove = (headers: Record<string, string>) =>
     call('DELETE', `/api/v2/products/${id}`, {
       token: null,
       headers: { ...OWN_PAGE, Cookie: cookie, ...headers },
     });
   expect((await remove({})).status).toBe(403);
-  expect((await getProduct(id)).id).toBe(id);
+  expect((await get.product(id)).id).toBe(id);
   expect((await remove(JSON_TYPE)).status).toBe(204);
 });
 
@@ -429,7 +428,7 @@ it('the cookie is ignored beside a TOKEN header of any value', async () => {
   for (const token of ['', 'licet_nobody']) {
     expectError(await callAs(cookie, 'GET', '/api/v2/ping', { token }), 401, NOT_LIVE);
   }
-  const { token } = await createToken(['PRODUCTS_READ']);
+  const { token } = await create.token(['PRODUCTS_READ']);
   const response = await callAs(cookie, 'GET', '/api/v2/tokens/self', { token });
   expect(response.json).toMatchObject({ intents: ['PRODUCTS_READ'] });
 });

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { callWith } from '../support/app.ts';
-import { call, createToken } from '../support/client.ts';
+import { call, create } from '../support/client.ts';
 
 it.each([null, 'no-such-token'])(
   'GET healthy returns 200 and the string healthy with the token %s',
@@ -11,7 +11,7 @@ it.each([null, 'no-such-token'])(
 );
 
 it('GET ping returns 200 and the string pong with a token of any intent', async () => {
-  const { token } = await createToken(['LICENSE_VALIDATE']);
+  const { token } = await create.token(['LICENSE_VALIDATE']);
   const response = await call('GET', '/api/v2/ping', { token });
   expect([response.status, response.text]).toEqual([200, 'pong']);
 });
@@ -26,7 +26,7 @@ it.each<string[]>([
 ])(
   'GET platforms lists the labels of %j for people, and the names without one',
   async (text = '', ...changed) => {
-    const { token } = await createToken(['LICENSE_VALIDATE']);
+    const { token } = await create.token(['LICENSE_VALIDATE']);
     const bindings = { PLATFORM_LABELS: text };
     const response = await callWith(bindings, 'GET', '/api/v2/platforms', { token });
     const names = ['PLATFORM_A', 'PLATFORM_B', 'PLATFORM_C', 'MARKET_A', 'MARKET_B'];

@@ -1,11 +1,9 @@
 import { expect, it } from 'vitest';
 import {
   call,
-  createBlacklist,
-  createLicense,
-  createProduct,
+  create,
   expectError,
-  getLicense,
+  get,
   historyOf,
   updateLicense,
   validate,
@@ -25,23 +23,23 @@ it('an error names every field that is wrong', async () => {
 });
 
 it('product names need not be unique', async () => {
-  const one = await createProduct({ name: 'Same' });
-  const other = await createProduct({ name: 'Same' });
+  const one = await create.product({ name: 'Same' });
+  const other = await create.product({ name: 'Same' });
   expect(other.id).not.toBe(one.id);
 });
 
 it('products are filtered by productType', async () => {
-  const mod = await createProduct({ productType: 'GAME_JAVA_MOD' });
-  const plugin = await createProduct({ productType: 'GAME_BEDROCK_MOD' });
+  const mod = await create.product({ productType: 'GAME_JAVA_MOD' });
+  const plugin = await create.product({ productType: 'GAME_BEDROCK_MOD' });
   const ids = await idsOf(`${products.path}?productType=GAME_JAVA_MOD`);
   expect(ids).toContain(mod.id);
   expect(ids).not.toContain(plugin.id);
 });
 
 it('products are searched by text in name and description, without case, letter for letter', async () => {
-  const byName = await createProduct({ name: 'Region 100%_GUARD' });
-  const byDescription = await createProduct({ description: 'like Region 100%_Guard' });
-  await createProduct({ name: 'Region 100 safe guard' });
+  const byName = await create.product({ name: 'Region 100%_GUARD' });
+  const byDescription = await create.product({ description: 'like Region 100%_Guard' });
+  await create.product({ name: 'Region 100 safe guard' });
   expect(await idsOf(`${products.path}?q=${encodeURIComponent('100%_guard')}`)).toEqual([
     byName.id,
     byDescription.id,
@@ -51,16 +49,16 @@ it('products are searched by text in name and description, without case, letter 
 it.each(['ACTIVE', 'EXPIRED', 'DEACTIVATED'])(
   'DELETE of a product with a license that is %s returns 409 and changes nothing',
   async (status) => {
-    const { id: productId } = await createProduct();
-    const deleted = await createLicense({ productId, licenseStatus: 'DELETED' });
-    const { id } = await createLicense({
+    const { id: productId } = await create.product();
+    const deleted = await create.license({ productId, licenseStatus: 'DELETED' });
+    const { id } = await create.license({
       productId,
       licenseType: 'TEMPORARY',
       expiryDate: status === 'EXPIRED' ? '2001-01-01' : '2099-01-01',
       licenseStatus: status,
       ips: ['203.0.113.1'],
     });
-    const license = await getLicense(id);
+    const license = await get.license(id);
     expect(license.licenseStatus).toBe(status);
 
     const response = await withoutChange(pathOf(productId), () =>
@@ -68,21 +66,21 @@ it.each(['ACTIVE', 'EXPIRED', 'DEACTIVATED'])(
     );
 
     expectError(response, 409, 'Product has licenses, cannot delete');
-    expect(await getLicense(id)).toEqual(license);
-    expect(await getLicense(deleted.id)).toEqual(deleted);
+    expect(await get.license(id)).toEqual(license);
+    expect(await get.license(deleted.id)).toEqual(deleted);
   },
 );
 
 it('DELETE of a product deletes its DELETED licenses and blacklist entries with it; history stays', async () => {
-  const { id: productId } = await createProduct();
-  const license = await createLicense({ productId });
+  const { id: productId } = await create.product();
+  const license = await create.license({ productId });
   const { licenseKey } = license;
-  const entry = await createBlacklist({
+  const entry = await create.blacklist({
     data: '198.51.100.1',
     isForAllProducts: false,
     productId,
   });
-  const general = await createBlacklist({ data: '198.51.100.2' });
+  const general = await create.blacklist({ data: '198.51.100.2' });
   expect((await validate({ licenseKey, productId, ip: '203.0.113.1' })).status).toBe(200);
   const history = await historyOf({ licenseKey }, 1);
   await updateLicense(license.id, { licenseStatus: 'DELETED' });

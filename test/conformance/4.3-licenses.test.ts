@@ -1,10 +1,9 @@
 import { expect, it } from 'vitest';
 import {
   call,
-  createLicense,
-  createProduct,
+  create,
   expectError,
-  getLicense,
+  get,
   type License,
   updateLicense,
   validate,
@@ -23,25 +22,25 @@ it.each([
   ['absent', {}],
   ['null', { maxIPs: null, maxHWIDs: null }],
 ])("a new license with limits that are %s takes its product's", async (_, limits) => {
-  const { id: productId } = await createProduct({ defaultMaxIPs: 0, defaultMaxHWIDs: -1 });
-  expect(await createLicense({ productId, ...limits })).toMatchObject({
+  const { id: productId } = await create.product({ defaultMaxIPs: 0, defaultMaxHWIDs: -1 });
+  expect(await create.license({ productId, ...limits })).toMatchObject({
     maxIPs: 0,
     maxHWIDs: -1,
   });
 });
 
 it('a license with its own limits keeps them whatever its product says', async () => {
-  const { id: productId } = await createProduct({ defaultMaxIPs: 3, defaultMaxHWIDs: 3 });
+  const { id: productId } = await create.product({ defaultMaxIPs: 3, defaultMaxHWIDs: 3 });
   const limits = { maxIPs: -1, maxHWIDs: 0 };
-  const { id } = await createLicense({ productId, ...limits });
+  const { id } = await create.license({ productId, ...limits });
   await call('PUT', `/api/v2/products/${productId}`, { body: { defaultMaxIPs: 9 } });
-  expect(await getLicense(id)).toMatchObject(limits);
+  expect(await get.license(id)).toMatchObject(limits);
 });
 
 it.each(['maxIPs', 'maxHWIDs', 'licenseType', 'licenseStatus', 'productId'])(
   '%s cannot be cleared',
   async (field) => {
-    const { id } = await createLicense();
+    const { id } = await create.license();
     const update = () => put(id, { notes: 'new', [field]: null });
     const response = await withoutChange(`${licenses.path}/${id}`, update);
     expectError(response, 400, new RegExp(`^${field} must be`));
@@ -49,8 +48,8 @@ it.each(['maxIPs', 'maxHWIDs', 'licenseType', 'licenseStatus', 'productId'])(
 );
 
 it('PUT moves a license to another product', async () => {
-  const license = await createLicense();
-  const { id: productId } = await createProduct();
+  const license = await create.license();
+  const { id: productId } = await create.product();
   const moved = await updateLicense(license.id, { productId });
   expect(moved).toMatchObject({ productId, productIdString: String(productId) });
   const ask = (asked: number) => validate({ licenseKey: license.licenseKey, productId: asked });
@@ -59,25 +58,25 @@ it('PUT moves a license to another product', async () => {
 });
 
 it('PUT takes the addresses in canonical form, each once, in the order in which they were bound', async () => {
-  const { id } = await createLicense({ ips: ['2001:DB8:0:0::1', '::ffff:10.0.0.1', '10.0.0.1'] });
-  expect((await getLicense(id)).ips).toEqual(['2001:db8::1', '10.0.0.1']);
+  const { id } = await create.license({ ips: ['2001:DB8:0:0::1', '::ffff:10.0.0.1', '10.0.0.1'] });
+  expect((await get.license(id)).ips).toEqual(['2001:db8::1', '10.0.0.1']);
   await updateLicense(id, { ips: ['203.0.113.1', '10.0.0.1', '2001:db8::1'] });
-  expect((await getLicense(id)).ips).toEqual(['2001:db8::1', '10.0.0.1', '203.0.113.1']);
+  expect((await get.license(id)).ips).toEqual(['2001:db8::1', '10.0.0.1', '203.0.113.1']);
   await updateLicense(id, { ips: ['203.0.113.1', '10.0.0.1'] });
-  expect((await getLicense(id)).ips).toEqual(['10.0.0.1', '203.0.113.1']);
+  expect((await get.license(id)).ips).toEqual(['10.0.0.1', '203.0.113.1']);
 });
 
 it('PUT of a license takes its own licenseKey, compared as a validation compares', async () => {
-  const { id, licenseKey } = await createLicense();
+  const { id, licenseKey } = await create.license();
   expect((await put(id, { licenseKey: ` ${licenseKey.toLowerCase()} ` })).status).toBe(200);
-  expect((await getLicense(id)).licenseKey).toBe(licenseKey);
+  expect((await get.license(id)).licenseKey).toBe(licenseKey);
 });
 
 const byKey = (key: string) =>
   call('GET', `${licenses.path}/by-license-key/${encodeURIComponent(key)}`);
 
 it('by-license-key returns the license, its key compared as a validation compares', async () => {
-  const license = await createLicense();
+  const license = await create.license();
   const { licenseKey, productId } = license;
   const forms = [licenseKey, licenseKey.toLowerCase(), ` ${licenseKey}\r\n`, `\uFEFF${licenseKey}`];
   for (const form of forms) {
@@ -94,9 +93,9 @@ it.each(['0000-0000-0000-0000-0000', '%', 'a/b', '\0', "' or 1=1 --"])(
 );
 
 it('by-customer-email gives the licenses of that customer, without regard to case', async () => {
-  const first = await createLicense({ ownerChatId: 'mail-1' });
-  const second = await createLicense({ ownerChatId: 'mail-1' });
-  await createLicense({ ownerChatId: 'mail-2' });
+  const first = await create.license({ ownerChatId: 'mail-1' });
+  const second = await create.license({ ownerChatId: 'mail-1' });
+  await create.license({ ownerChatId: 'mail-2' });
   await setEmail(first, 'Ada+Shop@Example.com');
   for (const email of ['Ada+Shop@Example.com', 'ada+shop@example.COM', 'ADA%2BSHOP@EXAMPLE.COM']) {
     expect(await listed(`by-customer-email/${email}`)).toEqual([first.id, second.id]);
@@ -105,10 +104,10 @@ it('by-customer-email gives the licenses of that customer, without regard to cas
 
 it('by-platform gives the licenses of that account, on that platform alone', async () => {
   const owner = { licensePlatform: 'PLATFORM_B', ownerPlatformId: 'id/with %' };
-  const first = await createLicense(owner);
-  const second = await createLicense(owner);
-  await createLicense({ ...owner, licensePlatform: 'PLATFORM_C' });
-  await createLicense({ ...owner, ownerPlatformId: 'ID/with %' });
+  const first = await create.license(owner);
+  const second = await create.license(owner);
+  await create.license({ ...owner, licensePlatform: 'PLATFORM_C' });
+  await create.license({ ...owner, ownerPlatformId: 'ID/with %' });
   const path = `by-platform/PLATFORM_B/${encodeURIComponent('id/with %')}`;
   expect(await listed(path)).toEqual([first.id, second.id]);
   expect(await listed(`${path}?productId=${second.productId}`)).toEqual([second.id]);
@@ -116,16 +115,16 @@ it('by-platform gives the licenses of that account, on that platform alone', asy
 });
 
 it('by-customer-id gives the licenses of that customer', async () => {
-  const first = await createLicense({ ownerChatId: 'customer-1' });
-  const second = await createLicense({ ownerChatId: 'customer-1' });
-  await createLicense({ ownerChatId: 'customer-2' });
+  const first = await create.license({ ownerChatId: 'customer-1' });
+  const second = await create.license({ ownerChatId: 'customer-1' });
+  await create.license({ ownerChatId: 'customer-2' });
   expect(await listed(`by-customer-id/${first.customer?.id}`)).toEqual([first.id, second.id]);
 });
 
 it('by-product-id gives the licenses of that product', async () => {
-  const { id, productId } = await createLicense();
-  await createLicense();
-  const { id: second } = await createLicense({ productId });
+  const { id, productId } = await create.license();
+  await create.license();
+  const { id: second } = await create.license({ productId });
   expect(await listed(`by-product-id/${productId}`)).toEqual([id, second]);
 });
 
@@ -133,14 +132,14 @@ it('by-chat-id gives the licenses of that CHAT user, whichever field names them'
   const chatId = '123456789012345678';
   const onChat = { licensePlatform: 'CHAT', ownerPlatformId: chatId };
   const owned = [
-    await createLicense({ ownerChatId: chatId }),
-    await createLicense(onChat),
-    await createLicense({ ...onChat, ownerChatId: chatId }),
-    await createLicense({ ownerChatId: chatId, licensePlatform: 'PLATFORM_A' }),
+    await create.license({ ownerChatId: chatId }),
+    await create.license(onChat),
+    await create.license({ ...onChat, ownerChatId: chatId }),
+    await create.license({ ownerChatId: chatId, licensePlatform: 'PLATFORM_A' }),
   ];
-  await createLicense({ ownerChatId: '123456789012345679' });
-  await createLicense({ licensePlatform: 'CHAT', ownerPlatformId: '123456789012345679' });
-  await createLicense({ licensePlatform: 'PLATFORM_A', ownerPlatformId: chatId });
+  await create.license({ ownerChatId: '123456789012345679' });
+  await create.license({ licensePlatform: 'CHAT', ownerPlatformId: '123456789012345679' });
+  await create.license({ licensePlatform: 'PLATFORM_A', ownerPlatformId: chatId });
   expect(await listed(`by-chat-id/${chatId}`)).toEqual(owned.map(({ id }) => id));
 });
 
@@ -166,14 +165,14 @@ it.each([
 });
 
 it('licenseStatus, licenseType and productId leave the licenses that fit all of them', async () => {
-  const { id: productId } = await createProduct();
+  const { id: productId } = await create.product();
   const expiring = (expiryDate: string) => ({ productId, licenseType: 'TEMPORARY', expiryDate });
-  const permanent = await createLicense({ productId });
-  const active = await createLicense(expiring('2099-01-01'));
-  const expired = await createLicense(expiring('2001-01-01'));
-  const deactivated = await createLicense({ productId, licenseStatus: 'DEACTIVATED' });
-  const deleted = await createLicense({ productId, licenseStatus: 'DELETED' });
-  await createLicense();
+  const permanent = await create.license({ productId });
+  const active = await create.license(expiring('2099-01-01'));
+  const expired = await create.license(expiring('2001-01-01'));
+  const deactivated = await create.license({ productId, licenseStatus: 'DEACTIVATED' });
+  const deleted = await create.license({ productId, licenseStatus: 'DELETED' });
+  await create.license();
 
   const filtered = (filter: string) => idsOf(`${licenses.path}?productId=${productId}&${filter}`);
   expect(await filtered('')).toEqual([permanent.id, active.id, expired.id, deactivated.id]);
@@ -191,13 +190,13 @@ it.each([
   ['ownerChatId', { ownerChatId: 'needle-1' }],
   ['ownerPlatformId', { licensePlatform: 'MARKET_A', ownerPlatformId: 'needle-1' }],
 ])('q finds a text in %s, without case', async (_, fields) => {
-  const { id, productId } = await createLicense(fields);
-  await createLicense({ productId });
+  const { id, productId } = await create.license(fields);
+  await create.license({ productId });
   expect(await idsOf(`${licenses.path}?productId=${productId}&q=needle-1`)).toEqual([id]);
 });
 
 it('q finds a part of a license key', async () => {
-  const { id, licenseKey } = await createLicense();
+  const { id, licenseKey } = await create.license();
   const part = licenseKey.slice(3, 20).toLowerCase();
   expect(await idsOf(`${licenses.path}?q=${part}`)).toEqual([id]);
 });

@@ -6,11 +6,9 @@ import { bucketOf } from '../../src/lib/time-id.ts';
 import {
   type Customer,
   call,
-  createLicense,
-  createProduct,
+  create,
   expectError,
-  getCustomer,
-  getLicense,
+  get,
   historyOf,
   updateLicense,
   validate,
@@ -22,7 +20,7 @@ const put = (id: number, body: object) => call('PUT', `${customers.path}/${id}`,
 
 /** Four requests on four days: two addresses, two hardware IDs, the last with a wrong key. */
 async function recordFour() {
-  const { licenseKey, productId } = await createLicense();
+  const { licenseKey, productId } = await create.license();
   const unknownKey = `unknown-${productId}`;
   const asked = [
     { licenseKey, ip: '203.0.113.1', hwid: `HW-A-${productId}` },
@@ -108,7 +106,7 @@ it('GET requests without a limit returns at most 1000 of them, the newest', asyn
 
 /** The customer of a new license. */
 const ownerOf = async (fields: object): Promise<Customer | null> =>
-  (await createLicense({ ...fields })).customer;
+  (await create.license({ ...fields })).customer;
 
 it('customers are searched by q in names, e-mail and accounts, without case', async () => {
   const one = await customers.create();
@@ -143,7 +141,7 @@ it('a license with an ownerChatId creates the customer with it, once', async () 
   expect(first).toMatchObject({ chatId: 'chat-1', chatUsername: 'steve' });
   expect(again).toEqual(first);
   expect(other?.id).not.toBe(first?.id);
-  expect(await getCustomer(first?.id ?? 0)).toEqual(first);
+  expect(await get.customer(first?.id ?? 0)).toEqual(first);
 });
 
 it.each([
@@ -243,7 +241,7 @@ it.each([
   ['licensePlatformOther', 'Shop'],
   ['ownerPlatformId', 'renewed-b'],
 ])('a license is linked again by another %s', async (field, value) => {
-  const license = await createLicense({
+  const license = await create.license({
     licensePlatform: 'OTHER',
     licensePlatformOther: 'Forum',
     ownerPlatformId: `renewed-${field}`,
@@ -277,15 +275,15 @@ it('an account of a customer with another chat id is not taken from them', async
 });
 
 it('a license stays with its customer when their account changes, until its owner does', async () => {
-  const { id, customer } = await createLicense({ ownerChatId: 'cleared-1' });
+  const { id, customer } = await create.license({ ownerChatId: 'cleared-1' });
   await put(customer?.id ?? 0, { chatId: null });
-  const read = await getLicense(id);
+  const read = await get.license(id);
   expect(read.customer).toEqual({ ...customer, chatId: null });
   expect(await updateLicense(id, read)).toMatchObject({ customer: read.customer });
 });
 
 it('a license is linked again when its owner changes, and to no customer when it names none', async () => {
-  const license = await createLicense({ ownerChatId: 'moved-1' });
+  const license = await create.license({ ownerChatId: 'moved-1' });
   const moved = await updateLicense(license.id, { ownerChatId: 'moved-2' });
   expect(moved.customer).toMatchObject({ chatId: 'moved-2' });
   expect(moved.customer?.id).not.toBe(license.customer?.id);
@@ -303,10 +301,10 @@ it.each([
     { ownerChatId: 'parallel-3', licensePlatform: 'MARKET_A', ownerPlatformId: 'parallel-4' },
   ],
 ])('ten parallel licenses of one new owner with %s share one customer', async (_, fields) => {
-  const { id: productId } = await createProduct();
+  const { id: productId } = await create.product();
   const before = await idsOf(customers.path);
   const created = await Promise.all(
-    Array.from({ length: 10 }, () => createLicense({ productId, ...fields })),
+    Array.from({ length: 10 }, () => create.license({ productId, ...fields })),
   );
   const owners = new Set(created.map(({ customer }) => customer?.id));
   expect(await idsOf(customers.path)).toEqual([...before, ...owners]);

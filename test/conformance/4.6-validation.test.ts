@@ -2,11 +2,9 @@ import { beforeAll, expect, it } from 'vitest';
 import { validateWith } from '../support/app.ts';
 import {
   call,
-  createBlacklist,
-  createLicense,
-  createProduct,
+  create,
   expectError,
-  getLicense,
+  get,
   historyOf,
   type Product,
   updateLicense,
@@ -22,14 +20,14 @@ let product: Product;
 let otherProduct: Product;
 
 beforeAll(async () => {
-  product = await createProduct({ name: 'Ours' });
-  otherProduct = await createProduct({ name: 'Another' });
+  product = await create.product({ name: 'Ours' });
+  otherProduct = await create.product({ name: 'Another' });
 });
 
 const REFUSED = { valid: false, message: expect.any(String) };
 
 it('v1 validate needs no token and ignores one', async () => {
-  const license = await createLicense({ productId: product.id });
+  const license = await create.license({ productId: product.id });
   for (const token of [null, '', 'wrong', ROOT_TOKEN]) {
     const response = await validate(askFor(license), { token });
     expect(response.status).toBe(200);
@@ -65,7 +63,7 @@ it.each(OUTCOME_ROWS)(
       spam: false,
       ...(row.responseType === 'INVALID_REQUEST' && { remarks: row.message }),
     });
-    const after = await getLicense(license.id);
+    const after = await get.license(license.id);
     expect(after.totalRequests).toBe(row.hasNoLicense ? 0 : 1);
     if (!isValid) expect(after).toMatchObject({ ips: [], hwids: [] });
   },
@@ -100,7 +98,7 @@ const PATHS = [
 ];
 
 it.each(PATHS)('POST %s validates in place', async (path) => {
-  const license = await createLicense({ productId: product.id });
+  const license = await create.license({ productId: product.id });
   const response = await call('POST', path, { body: askFor(license) });
   expect(response.status).toBe(200);
   expect(response.json).toMatchObject({ valid: true });
@@ -147,7 +145,7 @@ it.each([
   { data: CONNECTING, what: 'the connecting address' },
   { data: '203.0.112.0/22', what: 'a range that holds the connecting address' },
 ])('a blacklist entry of $what rejects, for all products or for this one', async ({ data }) => {
-  const license = await createLicense({ productId: product.id });
+  const license = await create.license({ productId: product.id });
   const ask = () =>
     validate(askFor(license, { ip: BODY_ADDRESS }), { connectingAddress: CONNECTING });
 
@@ -157,36 +155,36 @@ it.each([
     [{ isForAllProducts: false, productId: otherProduct.id }, 200],
   ] as const) {
     expect((await ask()).status, 'before').toBe(200);
-    const { id } = await createBlacklist({ data, ...scope });
+    const { id } = await create.blacklist({ data, ...scope });
     expect((await ask()).status, JSON.stringify(scope)).toBe(status);
     await call('DELETE', `/api/v2/blacklists/${id}`);
   }
 });
 
 it('a blacklist entry of a hardware ID rejects it, for all products or for this one', async () => {
-  const license = await createLicense({ productId: product.id, maxHWIDs: -1 });
+  const license = await create.license({ productId: product.id, maxHWIDs: -1 });
   for (const [scope, status] of [
     [{ isForAllProducts: true }, 400],
     [{ isForAllProducts: false, productId: product.id }, 400],
     [{ isForAllProducts: false, productId: otherProduct.id }, 200],
   ] as const) {
     const { hwid } = newcomer();
-    await createBlacklist({ licenseDataType: 'HWID', data: hwid, ...scope });
+    await create.blacklist({ licenseDataType: 'HWID', data: hwid, ...scope });
     expect((await validate(askFor(license, { hwid }))).status).toBe(status);
   }
 });
 
 it('the blacklist takes an address as a hardware ID for what it is', async () => {
-  const license = await createLicense({ productId: product.id });
+  const license = await create.license({ productId: product.id });
   const { ip } = newcomer();
-  await createBlacklist({ licenseDataType: 'HWID', data: ip });
+  await create.blacklist({ licenseDataType: 'HWID', data: ip });
   expect((await validate(askFor(license, { ip }))).status).toBe(200);
 });
 
 it('the history says that the connecting address may be the listed one, without the address', async () => {
-  const license = await createLicense({ productId: product.id });
+  const license = await create.license({ productId: product.id });
   const { ip } = newcomer();
-  await createBlacklist({ data: '192.0.2.66', reason: 'Resold' });
+  await create.blacklist({ data: '192.0.2.66', reason: 'Resold' });
   await validate(askFor(license, { ip }), { connectingAddress: '192.0.2.66' });
   const [record] = await historyOf({ ip }, 1);
   expect(record).toMatchObject({
@@ -199,7 +197,7 @@ it.each([
   { kind: 'ips', limit: 'maxIPs', value: 'ip', message: 'Max IPs reached' },
   { kind: 'hwids', limit: 'maxHWIDs', value: 'hwid', message: 'Max HWIDs reached' },
 ] as const)('a validation binds $kind up to the limit, in their order', async (of) => {
-  const license = await createLicense({ productId: product.id, [of.limit]: 2 });
+  const license = await create.license({ productId: product.id, [of.limit]: 2 });
   const values = [newcomer(), newcomer(), newcomer()].map((visitor) => visitor[of.value]);
   const [one = '', two = '', three = ''] = values.toReversed();
   const ask = async (value: string) => {
@@ -212,55 +210,55 @@ it.each([
   expect(await ask(two)).toBe(200);
   expect(await ask(three)).toEqual(refusal);
   expect(await ask(one)).toBe(200);
-  expect((await getLicense(license.id))[of.kind]).toEqual([one, two]);
+  expect((await get.license(license.id))[of.kind]).toEqual([one, two]);
 
   await updateLicense(license.id, { [of.limit]: 1 });
   expect(await ask(two), 'bound before the limit was lowered').toBe(200);
   expect(await ask(three)).toEqual(refusal);
-  expect((await getLicense(license.id))[of.kind]).toEqual([one, two]);
+  expect((await get.license(license.id))[of.kind]).toEqual([one, two]);
 
   await updateLicense(license.id, { [of.kind]: [] });
   expect(await ask(three), 'in a slot that was freed').toBe(200);
   expect(await ask(one)).toEqual(refusal);
-  expect((await getLicense(license.id))[of.kind]).toEqual([three]);
+  expect((await get.license(license.id))[of.kind]).toEqual([three]);
 
   await updateLicense(license.id, { [of.limit]: -1 });
   expect(await ask(one)).toBe(200);
-  expect((await getLicense(license.id))[of.kind], 'nothing is bound at -1').toEqual([three]);
+  expect((await get.license(license.id))[of.kind], 'nothing is bound at -1').toEqual([three]);
 
   await updateLicense(license.id, { [of.limit]: 0, [of.kind]: [] });
   expect(await ask(one)).toEqual(refusal);
 });
 
 it('a validation binds an address and a hardware ID together or not at all', async () => {
-  const license = await createLicense({ productId: product.id, maxIPs: 2, maxHWIDs: 1 });
+  const license = await create.license({ productId: product.id, maxIPs: 2, maxHWIDs: 1 });
   const [one, two] = [newcomer(), newcomer()];
   await validate(askFor(license, one));
   expect((await validate(askFor(license, two))).json).toEqual({
     valid: false,
     message: 'Max HWIDs reached',
   });
-  expect(await getLicense(license.id)).toMatchObject({ ips: [one.ip], hwids: [one.hwid] });
+  expect(await get.license(license.id)).toMatchObject({ ips: [one.ip], hwids: [one.hwid] });
   expect((await validate(askFor(license, { ...two, hwid: one.hwid }))).status).toBe(200);
-  expect(await getLicense(license.id)).toMatchObject({ ips: [one.ip, two.ip] });
+  expect(await get.license(license.id)).toMatchObject({ ips: [one.ip, two.ip] });
 });
 
 it('a validation binds one address once, however it is spelled', async () => {
-  const license = await createLicense({ productId: product.id, maxIPs: 2 });
+  const license = await create.license({ productId: product.id, maxIPs: 2 });
   for (const ip of ['2001:DB8::1', '2001:db8:0:0:0:0:0:1', '1.2.3.4', '::ffff:1.2.3.4']) {
     expect((await validate(askFor(license, { ip }))).status, ip).toBe(200);
   }
-  expect((await getLicense(license.id)).ips).toEqual(['2001:db8::1', '1.2.3.4']);
+  expect((await get.license(license.id)).ips).toEqual(['2001:db8::1', '1.2.3.4']);
 });
 
 it('a validation binds hardware IDs as they are written', async () => {
-  const license = await createLicense({ productId: product.id, maxHWIDs: 1 });
+  const license = await create.license({ productId: product.id, maxHWIDs: 1 });
   expect((await validate(askFor(license, { hwid: 'abc' }))).status).toBe(200);
   expect((await validate(askFor(license, { hwid: 'ABC' }))).status).toBe(400);
 });
 
 it('a validation without a hardware ID has no hardware limit checked', async () => {
-  const license = await createLicense({ productId: product.id, maxHWIDs: 0 });
+  const license = await create.license({ productId: product.id, maxHWIDs: 0 });
   expect((await validate(askFor(license))).status).toBe(200);
 });
 
@@ -272,7 +270,7 @@ it.each([
 ])(
   'a validation with REQUIRE_HWID and maxHWIDs $maxHWIDs returns $status for hwid $hwid',
   async ({ maxHWIDs, hwid, status }) => {
-    const license = await createLicense({ productId: product.id, maxHWIDs });
+    const license = await create.license({ productId: product.id, maxHWIDs });
     const response = await validateWith(
       { REQUIRE_HWID: 'true' },
       askFor(license, { ...(hwid !== undefined && { hwid }) }),

@@ -1,34 +1,27 @@
 import { beforeAll, expect, it } from 'vitest';
 import { validateWith } from '../support/app.ts';
-import {
-  createLicense,
-  createProduct,
-  getLicense,
-  historyOf,
-  type Product,
-  validate,
-} from '../support/client.ts';
+import { create, get, historyOf, type Product, validate } from '../support/client.ts';
 
 /** Section 4.7 and decisions 1.1 and 1.2: the requests of programs, and the responses. */
 
 let product: Product;
 
 beforeAll(async () => {
-  product = await createProduct();
+  product = await create.product();
 });
 
 const CONNECTING = '192.0.2.10';
 
 /** Validates a new license, with more or other fields than the required ones. */
 async function ask(more: object = {}, options: Parameters<typeof validate>[1] = {}) {
-  const { id, licenseKey, productId } = await createLicense({ productId: product.id });
+  const { id, licenseKey, productId } = await create.license({ productId: product.id });
   const response = await validate(
     { licenseKey, productId, ...more },
     { connectingAddress: CONNECTING, ...options },
   );
   return {
     response,
-    license: () => getLicense(id),
+    license: () => get.license(id),
     record: async () => (await historyOf({ licenseKey }, 1))[0],
   };
 }
@@ -38,7 +31,7 @@ async function askWith(
   write: (licenseKey: string) => string,
   headers: Record<string, string> = {},
 ) {
-  const { licenseKey } = await createLicense({ productId: product.id });
+  const { licenseKey } = await create.license({ productId: product.id });
   return validate(write(licenseKey), { headers });
 }
 
@@ -56,7 +49,7 @@ const OPTIONAL = [
 const refusal = (message: string) => ({ valid: false, message });
 
 it('the response to a valid request has exactly the eight fields', async () => {
-  const license = await createLicense({
+  const license = await create.license({
     productId: product.id,
     licenseType: 'TEMPORARY',
     expiryDate: '2035-12-31T23:59:59.999+00:00',
@@ -84,14 +77,14 @@ it.each([
   { maxIPs: 1, maxHWIDs: 2, iPLocked: true, hardwareLocked: true },
 ])('the response for limits $maxIPs and $maxHWIDs says what is locked', async (limits) => {
   const { maxIPs, maxHWIDs } = limits;
-  const { licenseKey } = await createLicense({ productId: product.id, maxIPs, maxHWIDs });
+  const { licenseKey } = await create.license({ productId: product.id, maxIPs, maxHWIDs });
   // Without an address and a hardware ID no limit is in the way.
   const response = await validate({ licenseKey, productId: product.id });
   expect(response.json).toMatchObject(limits);
 });
 
 it('the response has the expiry in UTC, and null for a license that never expires', async () => {
-  const temporary = await createLicense({
+  const temporary = await create.license({
     productId: product.id,
     licenseType: 'TEMPORARY',
     expiryDate: '2036-01-01T01:30:00+02:00',
@@ -189,11 +182,11 @@ it.each([
 });
 
 it('a text field may have a number in a body with thousands of other numbers', async () => {
-  const { id, licenseKey } = await createLicense({ productId: product.id });
+  const { id, licenseKey } = await create.license({ productId: product.id });
   const players = Array.from({ length: 2_000 }, (_, index) => index);
   const response = await validate({ licenseKey, productId: product.id, hwid: 4711, players });
   expect(response.status).toBe(200);
-  expect((await getLicense(id)).hwids).toEqual(['4711']);
+  expect((await get.license(id)).hwids).toEqual(['4711']);
 });
 
 it('the body may have fields that we do not know', async () => {
@@ -215,13 +208,13 @@ it.each([
   ['1.10', 'with a last zero'],
   ['-0', 'a zero below zero'],
 ])('a number in a text field is the text that was written: %s, %s', async (written) => {
-  const { id, licenseKey } = await createLicense({ productId: product.id });
+  const { id, licenseKey } = await create.license({ productId: product.id });
   const response = await validate(
     `{"licenseKey":"${licenseKey}","productId":${product.id},
       "hwid":${written},"productVersion":${written},"nested":{"number":1}}`,
   );
   expect(response.status).toBe(200);
-  expect((await getLicense(id)).hwids).toEqual([written]);
+  expect((await get.license(id)).hwids).toEqual([written]);
   const [record] = await historyOf({ licenseKey }, 1);
   expect(record).toMatchObject({ hwid: written, productVersion: written });
 });
@@ -330,12 +323,12 @@ it.each([
 });
 
 it('ip is ignored with TRUST_BODY_IP=false', async () => {
-  const { licenseKey, productId, id } = await createLicense({ productId: product.id });
+  const { licenseKey, productId, id } = await create.license({ productId: product.id });
   const body = { licenseKey, productId, ip: '198.51.100.7' };
   const headers = { 'CF-Connecting-IP': CONNECTING };
   const { status } = await validateWith({ TRUST_BODY_IP: 'false' }, body, { headers });
   expect(status).toBe(200);
-  expect((await getLicense(id)).ips).toEqual([CONNECTING]);
+  expect((await get.license(id)).ips).toEqual([CONNECTING]);
 });
 
 it.each(['X-Forwarded-For', 'X-Real-IP', 'True-Client-IP', 'Forwarded', 'CF-Connecting-IPv6'])(

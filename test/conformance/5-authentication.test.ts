@@ -3,14 +3,7 @@ import { env } from 'cloudflare:workers';
 import { afterEach, expect, it, vi } from 'vitest';
 import { app } from '../../src/routes/app.ts';
 import { newIsolate, settled } from '../support/app.ts';
-import {
-  call,
-  createToken,
-  expectError,
-  getToken,
-  readResponse,
-  requestTo,
-} from '../support/client.ts';
+import { call, create, expectError, get, readResponse, requestTo } from '../support/client.ts';
 import { takeClock } from '../support/clock.ts';
 import { MINUTE_MS, setNow } from '../support/history.ts';
 import { isAllPublished, sha256Hex } from '../support/published.ts';
@@ -49,7 +42,7 @@ it('the header TOKEN is the only place for a token', async () => {
 });
 
 it('a token has the permissions of all its intents together', async () => {
-  const { token } = await createToken(['PRODUCTS_READ', 'CUSTOMERS_READ']);
+  const { token } = await create.token(['PRODUCTS_READ', 'CUSTOMERS_READ']);
   const status = async (path: string) => (await call('GET', `/api/v2${path}`, { token })).status;
   expect(await status('/products')).toBe(200);
   expect(await status('/customers')).toBe(200);
@@ -57,7 +50,7 @@ it('a token has the permissions of all its intents together', async () => {
 });
 
 it('a token is 256 random bits behind a prefix that is easily recognised', async () => {
-  const created = await Promise.all(Array.from({ length: 5 }, () => createToken(['ALL_READ'])));
+  const created = await Promise.all(Array.from({ length: 5 }, () => create.token(['ALL_READ'])));
   const secrets = created.map(({ token }) => token);
   // 43 characters of base64url are 32 bytes.
   for (const secret of secrets) expect(secret).toMatch(/^licet_[A-Za-z0-9_-]{43}$/);
@@ -66,13 +59,13 @@ it('a token is 256 random bits behind a prefix that is easily recognised', async
 
 it("a token comes from the platform's secure source", async () => {
   const secureSource = vi.spyOn(crypto, 'getRandomValues').mockImplementation((array) => array);
-  const { token } = await createToken(['ALL_READ']);
+  const { token } = await create.token(['ALL_READ']);
   secureSource.mockRestore();
   expect(token).toBe(`licet_${'A'.repeat(43)}`);
 });
 
 it('a token is shown once, when it is created', async () => {
-  const { id, token } = await createToken(['ALL_READ']);
+  const { id, token } = await create.token(['ALL_READ']);
   const responses = [
     await call('GET', `${tokens.path}/${id}`),
     await call('GET', tokens.path),
@@ -85,20 +78,20 @@ it('a token is shown once, when it is created', async () => {
 });
 
 it('a token is stored as its SHA-256 only', async () => {
-  const { id, token } = await createToken(['ALL_READ']);
+  const { id, token } = await create.token(['ALL_READ']);
   const row = await env.DB.prepare('select * from tokens where id = ?').bind(id).first();
   expect(row).toMatchObject({ token_hash: await sha256Hex(token) });
   expect(JSON.stringify(row)).not.toContain(token.slice('licet_'.length));
 });
 
 it('a token has each intent once, in the order of the interface', async () => {
-  const { intents } = await createToken(['ALL_READ', 'PRODUCTS_READ', 'ALL_READ']);
+  const { intents } = await create.token(['ALL_READ', 'PRODUCTS_READ', 'ALL_READ']);
   expect(intents).toEqual(['PRODUCTS_READ', 'ALL_READ']);
 });
 
 it('a token that has expired returns 401 from the very millisecond', async () => {
   setNow(START);
-  const { token } = await createToken(['ALL_READ'], { expiresAt: '2026-03-01T00:00:01.000Z' });
+  const { token } = await create.token(['ALL_READ'], { expiresAt: '2026-03-01T00:00:01.000Z' });
   setNow(START + 999);
   expect((await ping(token)).status).toBe(200);
   setNow(START + 1_000);
@@ -106,7 +99,7 @@ it('a token that has expired returns 401 from the very millisecond', async () =>
 });
 
 it('a token that is revoked returns 401 at the very next request and is found no more', async () => {
-  const { id, token } = await createToken(['ALL_READ']);
+  const { id, token } = await create.token(['ALL_READ']);
   expect((await ping(token)).status).toBe(200);
   expect((await call('DELETE', `${tokens.path}/${id}`)).status).toBe(204);
   expectError(await ping(token), 401, UNAUTHORISED);
@@ -115,7 +108,7 @@ it('a token that is revoked returns 401 at the very next request and is found no
 });
 
 it('a token that is changed has its new intents at the very next request', async () => {
-  const { id, token } = await createToken(['PRODUCTS_READ']);
+  const { id, token } = await create.token(['PRODUCTS_READ']);
   const status = async (path: string) => (await call('GET', path, { token })).status;
   expect(await status('/api/v2/products')).toBe(200);
   expect((await put(id, { intents: ['LICENSES_READ'] })).status).toBe(200);
@@ -125,12 +118,12 @@ it('a token that is changed has its new intents at the very next request', async
 
 const expectLastUsed = async (id: number, milliseconds: number) => {
   await settled();
-  expect(Date.parse((await getToken(id)).lastUsedAt ?? '')).toBe(milliseconds);
+  expect(Date.parse((await get.token(id)).lastUsedAt ?? '')).toBe(milliseconds);
 };
 
 it('lastUsedAt is null until the token is used, and follows its use to within 5 minutes', async () => {
-  const { id, token } = await createToken(['ALL_READ']);
-  expect((await getToken(id)).lastUsedAt).toBeNull();
+  const { id, token } = await create.token(['ALL_READ']);
+  expect((await get.token(id)).lastUsedAt).toBeNull();
   for (const use of [START, START + 5 * MINUTE_MS + 1, START + 60 * MINUTE_MS]) {
     setNow(use);
     await ping(token);
@@ -140,7 +133,7 @@ it('lastUsedAt is null until the token is used, and follows its use to within 5 
 });
 
 it('lastUsedAt moves without the ETag and updatedAt, which are of changes', async () => {
-  const { id, token, updatedAt } = await createToken(['ALL_READ']);
+  const { id, token, updatedAt } = await create.token(['ALL_READ']);
   const etag = async () => (await call('GET', `${tokens.path}/${id}`)).headers.get('ETag');
   const before = await etag();
   setNow(START);
@@ -148,7 +141,7 @@ it('lastUsedAt moves without the ETag and updatedAt, which are of changes', asyn
   vi.useRealTimers();
   await expectLastUsed(id, START);
   expect(await etag()).toBe(before);
-  expect((await getToken(id)).updatedAt).toBe(updatedAt);
+  expect((await get.token(id)).updatedAt).toBe(updatedAt);
 });
 
 it.each([
@@ -159,7 +152,7 @@ it.each([
 ])('lastUsedAt is not written for a token that is %s and sent to %s', async (state, endpoint) => {
   takeClock({ skipsPauses: true });
   const expiresAt = state === 'expired' ? '2001-01-01' : null;
-  const { id, token } = await createToken(['ALL_READ_WRITE'], { expiresAt });
+  const { id, token } = await create.token(['ALL_READ_WRITE'], { expiresAt });
   if (state === 'revoked') await call('DELETE', `${tokens.path}/${id}`);
   await isAllPublished();
   const isolate = newIsolate();
@@ -178,7 +171,7 @@ const pingWith = async (rootToken: string | undefined, token: string) => {
 };
 
 it('the root token acts as a token with ALL_READ_WRITE, and so creates the first ones', async () => {
-  const { token } = await createToken(['PRODUCTS_READ_WRITE']);
+  const { token } = await create.token(['PRODUCTS_READ_WRITE']);
   expect((await call('GET', '/api/v2/tokens', { token: ROOT_TOKEN })).status).toBe(200);
   expect((await call('GET', '/api/v2/products', { token })).status).toBe(200);
 });

@@ -7,12 +7,9 @@ import { newIsolate, settled } from '../support/app.ts';
 import {
   type CallOptions,
   call,
-  createBlacklist,
-  createLicense,
-  createProduct,
-  createToken,
+  create,
   expectError,
-  getLicense as readLicense,
+  get,
   readPagesFrom,
   updateLicense,
   validate,
@@ -83,7 +80,7 @@ const ROUTES = Object.entries(WRITES).map(([route, prepare]) => ({ route, prepar
 it.each(ROUTES)('$route leaves one event of two written rows', async ({ route, prepare }) => {
   const { path, body } = await prepare();
   const method = route.split(' ', 1).join();
-  const { id: tokenId, name, token } = await createToken(['ALL_READ_WRITE']);
+  const { id: tokenId, name, token } = await create.token(['ALL_READ_WRITE']);
   const { spy: DB, roundTrips } = spyOnDatabase(env.DB);
   const isolate = newIsolate({ DB });
   const startedAt = Date.now();
@@ -113,14 +110,14 @@ it.each(ROUTES)('$route leaves one event of two written rows', async ({ route, p
 });
 
 it('an event has the value before and after of each changed field, and no other', async () => {
-  const { id, productId } = await createLicense({ notes: 'Old', maxIPs: 2 });
+  const { id, productId } = await create.license({ notes: 'Old', maxIPs: 2 });
   const created = onlyOne(await eventsOf({ resourceType: 'license', resourceId: id }));
   expect(created).toMatchObject({
     type: 'license.created',
     actor: { tokenId: null, tokenName: 'root', isConsole: false },
     ip: null,
   });
-  const { licenseKey } = await readLicense(id);
+  const { licenseKey } = await get.license(id);
   expect(created.changes).toEqual({
     licenseKey: { before: null, after: licenseKey.slice(-4) },
     productId: { before: null, after: productId },
@@ -146,20 +143,20 @@ it('an event has the value before and after of each changed field, and no other'
 });
 
 it('an event has the customer of a license, also one that the license creates', async () => {
-  const { id } = await createLicense();
+  const { id } = await create.license();
   const given = onlyOne(
     await left(() => updateLicense(id, { customerEmail: 'owner-of-events@example.com' })),
   );
-  const customerId = (await readLicense(id)).customer?.id;
+  const customerId = (await get.license(id)).customer?.id;
   expect(given.changes).toEqual({ customerId: { before: null, after: customerId } });
   const taken = onlyOne(await left(() => updateLicense(id, { customerId: null })));
   expect(taken.changes).toEqual({ customerId: { before: customerId, after: null } });
 });
 
 it('a PUT that leaves fewer addresses or hardware IDs is the event license.slots_freed', async () => {
-  const { id: productId } = await createProduct();
+  const { id: productId } = await create.product();
   const bound = { ips: ['192.0.2.1', '192.0.2.2'], hwids: ['HW-1'] };
-  const { id } = await createLicense({ productId, ...bound });
+  const { id } = await create.license({ productId, ...bound });
   const freed = onlyOne(await left(() => updateLicense(id, { ips: ['192.0.2.2'] })));
   expect(freed).toMatchObject({
     type: 'license.slots_freed',
@@ -209,8 +206,8 @@ it('a request of an import is one event with the number of new objects', async (
 });
 
 it('no event has a secret or a whole license key', async () => {
-  const { token } = await createToken(['ALL_READ']);
-  const { licenseKey } = await createLicense();
+  const { token } = await create.token(['ALL_READ']);
+  const { licenseKey } = await create.license();
   const stored = JSON.stringify((await env.DB.prepare('select * from events').all()).results);
   expect(stored).not.toContain(token);
   expect(stored).not.toContain(licenseKey);
@@ -218,9 +215,9 @@ it('no event has a secret or a whole license key', async () => {
 });
 
 it('an event shortens long values, and shows the one slot of a thousand that was freed', async () => {
-  const { id: productId } = await createProduct();
+  const { id: productId } = await create.product();
   const hwids = Array.from({ length: 1_000 }, (_, index) => `${index} ${'"'.repeat(240)}`);
-  const { id } = await createLicense({
+  const { id } = await create.license({
     productId,
     maxHWIDs: -1,
     hwids,
@@ -234,8 +231,8 @@ it('an event shortens long values, and shows the one slot of a thousand that was
 });
 
 it('a log-in to the console and a change there leave events that say so', async () => {
-  const { id: tokenId, name, token } = await createToken(['ALL_READ_WRITE']);
-  const { id } = await createProduct();
+  const { id: tokenId, name, token } = await create.token(['ALL_READ_WRITE']);
+  const { id } = await create.product();
   const logIn = (options: CallOptions) => call('POST', '/console/session', options);
   const code = await newLoginCode(ROOT_TOKEN, Date.now());
   const events = await left(async () => {
@@ -295,7 +292,7 @@ it.each([licenses, customers])(
 );
 
 it('an update that another one overtakes leaves one event', async () => {
-  const { id } = await createLicense({ notes: 'first' });
+  const { id } = await create.license({ notes: 'first' });
   const path = `${licenses.path}/${id}`;
   let attempts = 0;
   const DB = interceptDatabase(env.DB, async (statements, send) => {
@@ -316,7 +313,7 @@ it('an update that another one overtakes leaves one event', async () => {
 });
 
 it('a validation leaves no event', async () => {
-  const { licenseKey, productId } = await createLicense();
+  const { licenseKey, productId } = await create.license();
   const events = await left(async () => {
     expect((await validate({ licenseKey, productId, ip: '192.0.2.9' })).status).toBe(200);
     await settled();
@@ -327,7 +324,7 @@ it('a validation leaves no event', async () => {
 it('a change that a constraint refuses leaves no event', async () => {
   const [one, other] = [await customers.create(), await customers.create()];
   await call('PUT', `${customers.path}/${one.id}`, { body: { email: 'taken@example.com' } });
-  await createBlacklist({ data: '198.51.100.77' });
+  await create.blacklist({ data: '198.51.100.77' });
   const events = await left(async () => {
     const taken = { body: { email: 'taken@example.com' } };
     const entry = { licenseDataType: 'IP', isForAllProducts: true, data: '198.51.100.77' };
@@ -339,8 +336,8 @@ it('a change that a constraint refuses leaves no event', async () => {
 });
 
 it('DELETE of a product with licenses leaves no event', async () => {
-  const { id } = await createProduct();
-  await createLicense({ productId: id });
+  const { id } = await create.product();
+  await create.license({ productId: id });
   const events = await left(async () => {
     expect((await call('DELETE', `${products.path}/${id}`)).status).toBe(409);
   });
@@ -348,7 +345,7 @@ it('DELETE of a product with licenses leaves no event', async () => {
 });
 
 it('a change whose event cannot be stored is not made', async () => {
-  const { id, name } = await createProduct();
+  const { id, name } = await create.product();
   await withoutTable('events', async () => {
     const response = await call('PUT', `${products.path}/${id}`, { body: { name: 'Renamed' } });
     expect(response.status).toBe(500);
@@ -357,7 +354,7 @@ it('a change whose event cannot be stored is not made', async () => {
 });
 
 it('GET events shows the newest first, and pages have each event once', async () => {
-  const { id } = await createProduct();
+  const { id } = await create.product();
   const filter = { resourceType: 'product', resourceId: id };
   for (const name of ['A', 'B', 'C', 'D']) {
     await call('PUT', `${products.path}/${id}`, { body: { name } });
@@ -371,10 +368,10 @@ it('GET events shows the newest first, and pages have each event once', async ()
 });
 
 it('GET events filters by type, resource, token and time', async () => {
-  const { id: tokenId, token } = await createToken(['ALL_READ_WRITE']);
+  const { id: tokenId, token } = await create.token(['ALL_READ_WRITE']);
   const start = Date.now() + DAY_MS;
   setNow(start);
-  const product = await createProduct();
+  const product = await create.product();
   const rename = (name: string) =>
     call('PUT', `${products.path}/${product.id}`, { body: { name }, token });
   setNow(start + 1_000);
@@ -428,7 +425,7 @@ it('a page of a filter without an index has all events that match, however many 
 it('the retention removes events that are older than its days, a thousand at a time', async () => {
   const now = Date.now();
   await env.DB.prepare('delete from events').run();
-  const { id } = await createProduct();
+  const { id } = await create.product();
   setNow(now + 10 * DAY_MS);
   await call('PUT', `${products.path}/${id}`, { body: { name: 'Younger' } });
   const typesAt = async (days: number, EVENT_RETENTION_DAYS: string) => {
@@ -449,7 +446,7 @@ it('the retention removes events that are older than its days, a thousand at a t
 });
 
 it.each(['', 'often', '-1'])('a retention of %j days removes no event', async (days) => {
-  await createProduct();
+  await create.product();
   const before = await eventsOf();
   const logged = vi.spyOn(console, 'error').mockImplementation(() => undefined);
   await runScheduled(Date.now() + 1_000 * DAY_MS, { EVENT_RETENTION_DAYS: days });

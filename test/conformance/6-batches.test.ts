@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { call, createProduct, expectError, validate } from '../support/client.ts';
+import { call, create, expectError, validate } from '../support/client.ts';
 import { idsOf, licenses, readList, withoutChange } from '../support/resources.ts';
 
 const batch = (body: object) => call('POST', `${licenses.path}/batch`, { body });
@@ -18,7 +18,7 @@ it('a batch creates licenses that differ in their ids and keys alone, sorted by 
 });
 
 it('every license of a batch is valid at once', async () => {
-  const { id: productId } = await createProduct();
+  const { id: productId } = await create.product();
   const response = await batch({ productId, licenseType: 'PERMANENT', count: 2 });
   const created = await readList(`${licenses.path}/by-product-id/${productId}`);
   expect(response.status).toBe(201);
@@ -47,7 +47,7 @@ it('a batch with a bad value returns 400 and creates nothing', async () => {
 });
 
 it('a batch of 500 licenses is created within 2 seconds', async () => {
-  const { id: productId } = await createProduct();
+  const { id: productId } = await create.product();
   const startedAt = performance.now();
   const response = await batch({ productId, licenseType: 'PERMANENT', count: 500 });
   expect(performance.now() - startedAt).toBeLessThan(2_000);

@@ -1,14 +1,7 @@
 import { license as licenseWire } from '@licet/contract/licenses';
 import { beforeAll, expect, it } from 'vitest';
 import * as z from 'zod';
-import {
-  call,
-  createLicense,
-  createProduct,
-  expectError,
-  type License,
-  readPagesFrom,
-} from '../support/client.ts';
+import { call, create, expectError, type License, readPagesFrom } from '../support/client.ts';
 import {
   DAY_MS,
   emptyHistory,
@@ -132,11 +125,11 @@ it.each([
   'the page after a license that $change a list by $sort returns 400 and names after',
   async ({ body, sort }) => {
     setNow(NOW);
-    const { id: productId } = await createProduct();
+    const { id: productId } = await create.product();
     const ids: number[] = [];
     for (let day = 1; day <= 3; day++) {
       const fields = { productId, licenseType: 'TEMPORARY', expiryDate: inDays(day) };
-      ids.push((await createLicense(fields)).id);
+      ids.push((await create.license(fields)).id);
     }
     const list = `/api/v2/licenses?productId=${productId}&expiresTo=${inDays(7)}&sort=${sort}`;
     const after = `${list}&limit=1&after=${ids[1]}`;
@@ -150,7 +143,7 @@ it.each([
 );
 
 it('a page is full while more licenses follow, however many between them do not match', async () => {
-  const { id: productId } = await createProduct();
+  const { id: productId } = await create.product();
   const body = { productId, licenseType: 'PERMANENT', count: 500 };
   for (const notes of ['first', 'second', 'third']) {
     const created = await call('POST', '/api/v2/licenses/batch', { body });

@@ -9,9 +9,9 @@ import type { HistoryRecord } from '../../src/requests/record.ts';
 import { newIsolate } from '../support/app.ts';
 import {
   call,
-  createProduct,
+  create,
   expectError,
-  getLicense,
+  get,
   type License,
   type ReadResponse,
   readPagesFrom,
@@ -126,7 +126,7 @@ it('installations are exact before and after the aggregation, and the last seen 
     { hwid: 'often', lastSeen: 70, requests: 3 },
     { hwid: 'limited', lastSeen: 6, requests: 1 },
   ]);
-  expect((await getLicense(license.id)).totalRequests).toBe(4);
+  expect((await get.license(license.id)).totalRequests).toBe(4);
 });
 
 it('installations come in pages, each linked to the next', async () => {
@@ -144,7 +144,7 @@ it('installations come in pages, each linked to the next', async () => {
 });
 
 it('installations beyond 1,000 a day are in neither the list nor the statistics, before and after the aggregation', async () => {
-  const license = await shop.newLicense({ productId: (await createProduct()).id });
+  const license = await shop.newLicense({ productId: (await create.product()).id });
   const records = Array.from({ length: 1_010 }, (_, index) =>
     recordOf(license, NOW, { hwid: `HW-${index}`, productVersion: '1.0' }),
   );
@@ -213,7 +213,7 @@ it('the last 24 hours are the default, by hour and by outcome', async () => {
 
 it('statistics of a product have its validations only', async () => {
   const license = await shop.newLicense();
-  const other = await createProduct();
+  const other = await create.product();
   await write(
     recordOf(license, NOW - 2 * HOUR_MS),
     recordOf(license, NOW),
@@ -289,7 +289,7 @@ it('sums equal the records of the history, before and after roll-ups and late re
 }, 40_000);
 
 it('licenses, versions and expiries are counted with the request', async () => {
-  const { id: productId } = await createProduct({ name: 'Counted' });
+  const { id: productId } = await create.product({ name: 'Counted' });
   const temporary = (days: number) => ({
     licenseType: 'TEMPORARY',
     expiryDate: new Date(NOW + days * DAY_MS).toISOString(),
@@ -377,7 +377,7 @@ it('the counts of versions of 2,000 installations are held for two minutes', asy
 
 it('licenses are counted once a day, and compared with those of the first day of the period', async () => {
   const before = (await statisticsOf()).licenses;
-  const { id: productId } = await createProduct();
+  const { id: productId } = await create.product();
   for (const days of [1, 2, 400]) {
     const expiryDate = new Date(NOW + days * DAY_MS).toISOString();
     const body = { productId, licenseType: 'TEMPORARY', expiryDate, count: 3 };

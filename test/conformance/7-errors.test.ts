@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
-import { call, createLicense, createProduct, createToken, expectError } from '../support/client.ts';
+import { call, create, expectError } from '../support/client.ts';
 import { captureConsole } from '../support/console.ts';
 import { readSet, writeSet } from '../support/endpoints.ts';
 import { withoutTable } from '../support/faults.ts';
 import { licenses, products, withoutChange } from '../support/resources.ts';
 
 it('accepted_intents are those of the endpoint whatever the error', async () => {
-  const { id } = await createProduct();
+  const { id } = await create.product();
   const body = '{';
   const errors: [status: number, method: string, path: string, body?: string][] = [
     [400, 'POST', products.path, body],
@@ -53,7 +53,7 @@ it.each<[status: number, code: string, field: string | null, Parameters<typeof c
 });
 
 it('an error of the rules for several fields has the field of its message', async () => {
-  const { id: productId } = await createProduct();
+  const { id: productId } = await create.product();
   for (const [fields, code, field] of [
     [{ licenseType: 'TEMPORARY' }, 'MISSING_FIELD', 'expiryDate'],
     [{ expiryDate: '2035-01-01' }, 'INVALID_VALUE', 'expiryDate'],
@@ -67,8 +67,8 @@ it('an error of the rules for several fields has the field of its message', asyn
 });
 
 it('a token without the intent, a conflict and an old If-Match have their codes', async () => {
-  const { token } = await createToken(['PRODUCTS_READ']);
-  const { id, productId } = await createLicense();
+  const { token } = await create.token(['PRODUCTS_READ']);
+  const { id, productId } = await create.license();
   const path = `${licenses.path}/${id}`;
   const codes = [
     await call('GET', path, { token }),
@@ -103,8 +103,8 @@ it('our own failure returns 500 with a message that says nothing of our insides'
 });
 
 it('our own failure is logged without keys, tokens and SQL', async () => {
-  const { licenseKey, productId } = await createLicense();
-  const { token } = await createToken(['ALL_READ_WRITE']);
+  const { licenseKey, productId } = await create.license();
+  const { token } = await create.token(['ALL_READ_WRITE']);
   const consoleLines = captureConsole();
   await withoutTable('bindings', async () => {
     const path = `${licenses.path}/by-license-key/${licenseKey}`;
@@ -127,7 +127,7 @@ it('our own failure is logged without keys, tokens and SQL', async () => {
 });
 
 it('no error message repeats a license key or a token', async () => {
-  const { id, licenseKey, productId } = await createLicense();
+  const { id, licenseKey, productId } = await create.license();
   const path = `${licenses.path}/${id}`;
   const otherKey = 'AAAA-AAAA-AAAA-AAAA-AAAA';
   const secret = 'licet_a-token-that-is-unknown';

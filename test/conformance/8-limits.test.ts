@@ -2,11 +2,9 @@ import { exports } from 'cloudflare:workers';
 import { beforeAll, expect, it } from 'vitest';
 import {
   call,
-  createLicense,
-  createProduct,
-  createToken,
+  create,
   expectError,
-  getLicense,
+  get,
   historyOf,
   type License,
   type ReadResponse,
@@ -22,8 +20,8 @@ let license: License;
 let asked: { licenseKey: string; productId: number };
 
 beforeAll(async () => {
-  const product = await createProduct();
-  license = await createLicense({ productId: product.id, maxIPs: -1, maxHWIDs: -1 });
+  const product = await create.product();
+  license = await create.license({ productId: product.id, maxIPs: -1, maxHWIDs: -1 });
   asked = { licenseKey: license.licenseKey, productId: product.id };
 });
 
@@ -116,7 +114,7 @@ it('a client that breaks off gets 400 and is recorded as a body that cannot be r
 });
 
 it('a validation that is too large is recorded with the connecting address, and binds and counts nothing', async () => {
-  const { totalRequests } = await getLicense(license.id);
+  const { totalRequests } = await get.license(license.id);
   const connectingAddress = '192.0.2.113';
   const response = await validate(bodyOf(17 * KIB, asked), { connectingAddress });
   expect(response.status).toBe(413);
@@ -128,7 +126,7 @@ it('a validation that is too large is recorded with the connecting address, and 
     valid: false,
     successful: true,
   });
-  expect((await getLicense(license.id)).totalRequests).toBe(totalRequests);
+  expect((await get.license(license.id)).totalRequests).toBe(totalRequests);
 });
 
 it('a body that is no validation may have 1 MiB, and with more gets 413 in the error structure, also of unknown length', async () => {
@@ -144,7 +142,7 @@ const PATHS = ['/api/v2/products', '/api/v2/licenses', '/api/v2/validate'];
 const TOO_LARGE_FOR_ALL = 'x'.repeat(KIB * KIB + 1);
 
 it.each(PATHS)('a body of any size to %s gets 403 if the token may not send it', async (path) => {
-  const { token } = await createToken(['CUSTOMERS_READ']);
+  const { token } = await create.token(['CUSTOMERS_READ']);
   for (const body of ['{}', TOO_LARGE_FOR_ALL]) {
     for (const response of [
       await call('POST', path, { body, token }),
