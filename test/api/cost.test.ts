@@ -11,7 +11,7 @@ import { removeExpiredKeys } from '../../src/db/idempotency.ts';
 import worker from '../../src/index.ts';
 import type { Bindings } from '../../src/isolate.ts';
 import { app } from '../../src/routes/app.ts';
-import { callWith, newIsolate as newServiceIsolate } from '../support/app.ts';
+import { newIsolate as newServiceIsolate } from '../support/app.ts';
 import { create, type Product, readResponse } from '../support/client.ts';
 import { spyOnDatabase, sumRows } from '../support/d1-spy.ts';
 import { emptyHistory, HOUR_MS, runScheduled, setNow } from '../support/history.ts';
@@ -226,7 +226,7 @@ it('a change of a license or token is one write of KV and at most 12 written row
     await emptyOutbox();
     roundTrips.length = 0;
     operations.length = 0;
-    await callWith({ DB, SNAPSHOTS }, method, `/api/v2${path}`, { body });
+    await newServiceIsolate({ DB, SNAPSHOTS }).call(method, `/api/v2${path}`, { body });
     expect(operations.map(({ name }) => name)).toEqual(['put']);
     expect((await sumRows(roundTrips.flat())).written).toBeLessThanOrEqual(12);
   }
@@ -265,7 +265,7 @@ it('an Idempotency-Key is two written rows more, and one for its removal', async
     return (await sumRows(roundTrips.flat())).written;
   };
   const create = (headers: Record<string, string>) => () =>
-    callWith({ DB }, 'POST', '/api/v2/licenses', { body, headers });
+    newServiceIsolate({ DB }).call('POST', '/api/v2/licenses', { body, headers });
   const plain = await written(create({}));
   expect((await written(create({ 'Idempotency-Key': 'order-1' }))) - plain).toBe(2);
   expect(await written(create({ 'Idempotency-Key': 'order-1' }))).toBe(0);

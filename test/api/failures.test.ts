@@ -3,7 +3,7 @@ import { env } from 'cloudflare:workers';
 import { beforeEach, expect, it } from 'vitest';
 import worker from '../../src/index.ts';
 import { app } from '../../src/routes/app.ts';
-import { callWith, newIsolate } from '../support/app.ts';
+import { newIsolate } from '../support/app.ts';
 import { call, expectError, requestTo } from '../support/client.ts';
 import { captureConsole } from '../support/console.ts';
 import { unreachable, withFaults } from '../support/faults.ts';
@@ -116,6 +116,6 @@ it.each([
 ])('$resource.name: a PUT of $body without the database returns 500', async (of) => {
   const path = `${of.resource.path}/${(await of.resource.create()).id}`;
   const DB = withFaults(env.DB, (sql) => (/^update /m.test(sql) ? 'fails' : null));
-  const response = await callWith({ DB }, 'PUT', path, { body: of.body });
+  const response = await newIsolate({ DB }).call('PUT', path, { body: of.body });
   expectError(response, 500, 'Internal server error');
 });

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, it } from 'vitest';
-import { callWith } from '../support/app.ts';
+import { newIsolate } from '../support/app.ts';
 import {
   call,
   create,
@@ -52,7 +52,7 @@ async function race(
     await change();
     before = await readStored();
   });
-  const response = await callWith({ DB }, method, path, options);
+  const response = await newIsolate({ DB }).call(method, path, options);
   expect(before, 'the change was made').toBeDefined();
   return { response, stored: { before, after: await readStored() } };
 }
@@ -88,7 +88,7 @@ async function raceValidation(license: License, change: () => Promise<unknown>) 
   });
   const { licenseKey, productId } = license;
   const body = { licenseKey, productId, ...VISITOR };
-  const response = await callWith({ DB }, 'POST', '/api/v1/validate', { body });
+  const response = await newIsolate({ DB }).call('POST', '/api/v1/validate', { body });
   return { response, etag };
 }
 

@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers';
 import { expect, it, vi } from 'vitest';
 import worker from '../../src/index.ts';
 import type { HistoryRecord } from '../../src/requests/record.ts';
-import { validateWith } from '../support/app.ts';
+import { newIsolate } from '../support/app.ts';
 import { get, historyOf, type License } from '../support/client.ts';
 import { takeClock } from '../support/clock.ts';
 import { captureConsole } from '../support/console.ts';
@@ -31,7 +31,7 @@ it('a validation gets its response at once, and its record comes through the que
   const license = await shop.newLicense();
   const { spy, roundTrips } = spyOnDatabase(env.DB);
   const bindings = { DB: spy, RECORDS: env.TEST_RECORDS };
-  const { status, recorded } = await validateWith(bindings, askFor(license));
+  const { status, recorded } = await newIsolate(bindings).validate(askFor(license));
   expect(status).toBe(200);
   await recorded;
   const written = roundTrips.flat().filter(({ sql }) => sql.includes('insert into "requests"'));
@@ -47,7 +47,7 @@ it.each([
   const license = await shop.newLicense();
   const RECORDS = queueThat(send);
   takeClock({ skipsPauses: true });
-  const { status, recorded } = await validateWith({ RECORDS }, askFor(license));
+  const { status, recorded } = await newIsolate({ RECORDS }).validate(askFor(license));
   expect(status).toBe(200);
   await recorded;
   await expectRecorded(license, 1);

@@ -3,7 +3,7 @@ import { statistics } from '@licet/contract/statistics';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Bindings } from '../../src/isolate.ts';
 import { firstIdAt } from '../../src/lib/time-id.ts';
-import { newIsolate, settled, validateWith } from '../support/app.ts';
+import { newIsolate, settled } from '../support/app.ts';
 import { call, get, type HistoryRecord, type License, validate } from '../support/client.ts';
 import { type TestClock, takeClock } from '../support/clock.ts';
 import { captureConsole } from '../support/console.ts';
@@ -179,7 +179,7 @@ describe.each(WAYS)('$way', ({ through }) => {
     const license = await shop.newLicense();
     const { spy: SNAPSHOTS } = spyOnKv(env.SNAPSHOTS, () => true);
     const bindings = { ...through(), DB: faultsAt(isLookUp, ['fails', 'fails']), SNAPSHOTS };
-    const { status, json, recorded } = await validateWith(bindings, askFor(license));
+    const { status, json, recorded } = await newIsolate(bindings).validate(askFor(license));
     await recorded;
     expect(status).toBe(503);
     expect(json).toStrictEqual(DOWN);
@@ -339,7 +339,7 @@ it('keys that are longer when they are normalized count and find their records',
   const licenseKey = `${'\u00DF'.repeat(200)}-${crypto.randomUUID()}`;
   const item = { licenseKey, productId, licenseType: 'PERMANENT', maxIPs: -1, maxHWIDs: -1 };
   const { id } = await importOne('licenses', item);
-  await (await validateWith({}, { licenseKey, productId })).recorded;
+  await (await newIsolate().validate({ licenseKey, productId })).recorded;
   expect(await readPages({ licenseKey }, 10)).toMatchObject([{ licenseKey, licenseId: id }]);
   expect((await get.license(Number(id))).totalRequests).toBe(1);
 });
@@ -349,7 +349,7 @@ it.each<Fault>(['fails', 'response is lost'])(
   async (fault) => {
     const license = await shop.newLicense({ maxIPs: 1, maxHWIDs: -1 });
     const body = askFor(license, { ip: '11.60.0.1' });
-    const first = await validateWith({ DB: faultsAt(isBinding, [fault]) }, body);
+    const first = await newIsolate({ DB: faultsAt(isBinding, [fault]) }).validate(body);
     expect(first.status).toBe(200);
     await first.recorded;
     expect((await get.license(license.id)).ips).toEqual(['11.60.0.1']);
@@ -365,7 +365,7 @@ it.each<{ fault: Fault; bound: string[] }>([
     const license = await shop.newLicense({ maxIPs: 1, maxHWIDs: -1 });
     const body = askFor(license, { ip: '11.60.0.1' });
     const DB = faultsAt(isBinding, [fault, fault, fault]);
-    const first = await validateWith({ DB }, body);
+    const first = await newIsolate({ DB }).validate(body);
     await first.recorded;
     expect(first.status).toBe(503);
     expect((await get.license(license.id)).ips).toEqual(bound);

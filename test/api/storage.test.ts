@@ -3,7 +3,7 @@ import { env } from 'cloudflare:workers';
 import { license } from '@licet/contract/licenses';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { app } from '../../src/routes/app.ts';
-import { callWith, newIsolate } from '../support/app.ts';
+import { newIsolate } from '../support/app.ts';
 import type { CallOptions, ReadResponse } from '../support/client.ts';
 import type { SentStatement } from '../support/d1-intercept.ts';
 import { metaOf, type RoundTrips, spyOnDatabase, sumRows } from '../support/d1-spy.ts';
@@ -66,7 +66,7 @@ async function ask(
   options: CallOptions = {},
 ): Promise<ReadResponse & { roundTrips: RoundTrips }> {
   const { spy, roundTrips } = spyOnDatabase(env.DB);
-  return { ...(await callWith({ DB: spy }, method, path, options)), roundTrips };
+  return { ...(await newIsolate({ DB: spy }).call(method, path, options)), roundTrips };
 }
 
 const bound = ({ sql, params }: SentStatement, prefix = '') =>

@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers';
 import { localConsoleName, newLoginCode } from '@licet/contract/login-code';
 import { WRONG_HOST } from '@licet/contract/messages';
 import { afterEach, beforeAll, expect, it, vi } from 'vitest';
-import { callWith, newIsolate, settled } from '../support/app.ts';
+import { newIsolate, settled } from '../support/app.ts';
 import {
   type CallOptions,
   call,
@@ -203,7 +203,7 @@ it('a log-in code is refused with another secret, with a changed expiry, and as 
 it('a log-in code is refused without a root token of 32 characters', async () => {
   const short = 'r'.repeat(31);
   const code = await newLoginCode(short, Date.now());
-  const response = await callWith({ ROOT_TOKEN: short }, 'POST', LOGIN, {
+  const response = await newIsolate({ ROOT_TOKEN: short }).call('POST', LOGIN, {
     token: null,
     body: { code },
   });
@@ -275,7 +275,7 @@ it('a session ends when its token expires', async () => {
 it('a session of ROOT_TOKEN ends when the secret is changed or removed', async () => {
   const headers = { ...OWN_PAGE, Cookie: await sessionOf() };
   const pingWith = async (secret: string) =>
-    (await callWith({ ROOT_TOKEN: secret }, 'GET', '/api/v2/ping', { token: null, headers }))
+    (await newIsolate({ ROOT_TOKEN: secret }).call('GET', '/api/v2/ping', { token: null, headers }))
       .status;
   expect(await pingWith(ROOT_TOKEN)).toBe(200);
   expect(await pingWith('another root token of thirty-two characters')).toBe(401);

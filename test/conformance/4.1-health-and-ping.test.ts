@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { callWith } from '../support/app.ts';
+import { newIsolate } from '../support/app.ts';
 import { call, create } from '../support/client.ts';
 
 it.each([null, 'no-such-token'])(
@@ -28,7 +28,7 @@ it.each<string[]>([
   async (text = '', ...changed) => {
     const { token } = await create.token(['LICENSE_VALIDATE']);
     const bindings = { PLATFORM_LABELS: text };
-    const response = await callWith(bindings, 'GET', '/api/v2/platforms', { token });
+    const response = await newIsolate(bindings).call('GET', '/api/v2/platforms', { token });
     const names = ['PLATFORM_A', 'PLATFORM_B', 'PLATFORM_C', 'MARKET_A', 'MARKET_B'];
     expect([response.status, response.json]).toEqual([
       200,

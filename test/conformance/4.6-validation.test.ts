@@ -1,5 +1,5 @@
 import { beforeAll, expect, it } from 'vitest';
-import { validateWith } from '../support/app.ts';
+import { newIsolate } from '../support/app.ts';
 import {
   call,
   create,
@@ -271,8 +271,7 @@ it.each([
   'a validation with REQUIRE_HWID and maxHWIDs $maxHWIDs returns $status for hwid $hwid',
   async ({ maxHWIDs, hwid, status }) => {
     const license = await create.license({ productId: product.id, maxHWIDs });
-    const response = await validateWith(
-      { REQUIRE_HWID: 'true' },
+    const response = await newIsolate({ REQUIRE_HWID: 'true' }).validate(
       askFor(license, { ...(hwid !== undefined && { hwid }) }),
     );
     expect(response.status).toBe(status);

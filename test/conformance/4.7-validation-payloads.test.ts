@@ -1,5 +1,5 @@
 import { beforeAll, expect, it } from 'vitest';
-import { validateWith } from '../support/app.ts';
+import { newIsolate } from '../support/app.ts';
 import { create, get, historyOf, type Product, validate } from '../support/client.ts';
 
 /** Section 4.7 and decisions 1.1 and 1.2: the requests of programs, and the responses. */
@@ -326,7 +326,7 @@ it('ip is ignored with TRUST_BODY_IP=false', async () => {
   const { licenseKey, productId, id } = await create.license({ productId: product.id });
   const body = { licenseKey, productId, ip: '198.51.100.7' };
   const headers = { 'CF-Connecting-IP': CONNECTING };
-  const { status } = await validateWith({ TRUST_BODY_IP: 'false' }, body, { headers });
+  const { status } = await newIsolate({ TRUST_BODY_IP: 'false' }).validate(body, { headers });
   expect(status).toBe(200);
   expect((await get.license(id)).ips).toEqual([CONNECTING]);
 });
