@@ -11,10 +11,10 @@ import { DAY_MS } from '../support/history.ts';
 import { importOne } from '../support/import.ts';
 import { contentsOfKv, emptyOutbox, isAllPublished, kvKeyOf } from '../support/published.ts';
 import { askFor, askForUnknown, openShop } from '../support/shop.ts';
-import type { Step } from '../support/steps.ts';
 import {
   newWarmIsolate,
   newWatchedIsolate,
+  type Step,
   type WatchedIsolate,
 } from '../support/watched-isolate.ts';
 

@@ -221,7 +221,8 @@ it('validations are not counted where the connecting address is unknown', async 
 });
 
 const flooder = { 'CF-Connecting-IP': '203.0.113.66' };
-/** A cold isolate with limits of its own, and what it sends to D1. */
+
+/** A cold isolate with limits of its own, what it sends to D1, and what it responds to a flood. */
 function newFloodedIsolate(bindings: Partial<Bindings> = {}) {
   const { spy: DB, roundTrips } = spyOnDatabase(env.DB);
   const limits = { VALIDATION_LIMITER: 120, REFUSED_LIMITER: 100, FAILED_TOKEN_LIMITER: 60 };
@@ -230,8 +231,28 @@ function newFloodedIsolate(bindings: Partial<Bindings> = {}) {
   clock.elapse(WINDOW_MS - (Date.now() % WINDOW_MS));
   const statementsWith = (text: string) =>
     roundTrips.flat().filter(({ sql }) => sql.includes(text)).length;
-  return { isolate: newIsolate({ DB, ...limits, ...bindings }), statementsWith };
+  const isolate = newIsolate({ DB, ...limits, ...bindings });
+  /** So many validations, one after another, by how often each status came. */
+  async function flood(
+    times: number,
+    body: object | ((attempt: number) => object),
+    tokenOf?: (attempt: number) => string,
+  ): Promise<Record<number, number>> {
+    const counts: Record<number, number> = {};
+    for (let attempt = 0; attempt < times; attempt++) {
+      const asked = typeof body === 'function' ? body(attempt) : body;
+      const { status } = await isolate.validate(asked, {
+        version: tokenOf ? 'v2' : 'v1',
+        headers: { ...flooder, ...(tokenOf && { TOKEN: tokenOf(attempt) }) },
+      });
+      counts[status] = (counts[status] ?? 0) + 1;
+    }
+    return counts;
+  }
+  const ping = (token: string) => isolate.call('GET', '/api/v2/ping', { token, headers: flooder });
+  return { isolate, statementsWith, flood, ping };
 }
+
 /** Programs behind the same address as the flood, each asked once before it. */
 let licenses: License[];
 let productId: number;
@@ -247,16 +268,13 @@ async function askAll(isolate: Isolate): Promise<number[]> {
   return responses.map(({ status }) => status);
 }
 const ALL_VALID = Array(40).fill(200);
-const counted = (statuses: number[], status: number) =>
-  statuses.filter((one) => one === status).length;
 
 it('a flood of unreadable requests leaves eleven short records', async () => {
-  const { isolate } = newFloodedIsolate();
+  const { isolate, flood } = newFloodedIsolate();
   expect(await askAll(isolate)).toEqual(ALL_VALID);
   const long = 'x'.repeat(2_000);
   const body = { licenseKey: long, productId: 'none', hwid: long, operatingSystem: long };
-  const statuses = await repeat(1_000, () => isolate.validate(body, { headers: flooder }));
-  expect([counted(statuses, 400), counted(statuses, 429)]).toEqual([100, 900]);
+  expect(await flood(1_000, body)).toEqual({ 400: 100, 429: 900 });
   expect(await askAll(isolate)).toEqual(ALL_VALID);
   await settled();
   const { json } = await call(
@@ -268,12 +286,11 @@ it('a flood of unreadable requests leaves eleven short records', async () => {
 });
 
 it('a flood of unknown keys leaves ten long records, and then short ones', async () => {
-  const { isolate } = newFloodedIsolate();
+  const { flood } = newFloodedIsolate();
   const hwid = 'x'.repeat(500);
   const licenseKey = `unknown-${crypto.randomUUID()}`;
   const body = { licenseKey, productId, hwid, operatingSystem: 'Linux' };
-  const statuses = await repeat(60, () => isolate.validate(body, { headers: flooder }));
-  expect(counted(statuses, 400)).toBe(60);
+  expect(await flood(60, body)).toEqual({ 400: 60 });
   await settled();
   const history = await historyOf({ licenseKey, limit: '100' }, 60);
   expect(history.filter((record) => record.hwid === hwid)).toHaveLength(10);
@@ -282,34 +299,31 @@ it('a flood of unknown keys leaves ten long records, and then short ones', async
 });
 
 it('a known key is valid 120 times a minute for a client over the limit of refused validations', async () => {
-  const { isolate } = newFloodedIsolate();
+  const { isolate, flood } = newFloodedIsolate();
   expect(await askAll(isolate)).toEqual(ALL_VALID);
-  await repeat(101, () => isolate.validate({}, { headers: flooder }));
+  await flood(101, {});
   const [license] = licenses;
   if (!license) throw new Error('There is no license');
-  const statuses = await repeat(150, () => isolate.validate(askFor(license), { headers: flooder }));
-  expect([counted(statuses, 200), counted(statuses, 429)]).toEqual([119, 31]);
+  expect(await flood(150, askFor(license))).toEqual({ 200: 119, 429: 31 });
 });
 
 it('licenses in memory stay valid on one machine, whenever they were loaded, while their client is over the limit', async () => {
-  const { isolate, statementsWith } = newFloodedIsolate({ SNAPSHOTS: undefined });
+  const { isolate, statementsWith, flood } = newFloodedIsolate({ SNAPSHOTS: undefined });
   expect(await askAll(isolate)).toEqual(ALL_VALID);
   // The next minute of the limits, in which all snapshots are older than 30 seconds.
   takeClock().elapse(WINDOW_MS);
-  await repeat(101, () => isolate.validate({}, { headers: flooder }));
+  await flood(101, {});
   const before = statementsWith('"license_key_normalized" in');
   expect(await askAll(isolate)).toEqual(ALL_VALID);
   expect(statementsWith('"license_key_normalized" in')).toBe(before);
 });
 
 it('a flood of unknown keys asks D1 for no more of them than the limit', async () => {
-  const { isolate, statementsWith } = newFloodedIsolate();
+  const { isolate, statementsWith, flood } = newFloodedIsolate();
   expect(await askAll(isolate)).toEqual(ALL_VALID);
   const before = statementsWith('"license_key_normalized" in');
-  const statuses = await repeat(300, (attempt) =>
-    isolate.validate({ licenseKey: `flood-${attempt}`, productId }, { headers: flooder }),
-  );
-  expect([counted(statuses, 400), counted(statuses, 429)]).toEqual([100, 200]);
+  const unknown = (attempt: number) => ({ licenseKey: `flood-${attempt}`, productId });
+  expect(await flood(300, unknown)).toEqual({ 400: 100, 429: 200 });
   expect(statementsWith('"license_key_normalized" in') - before).toBe(101);
   expect(await askAll(isolate)).toEqual(ALL_VALID);
 });
@@ -340,48 +354,34 @@ it('validations that fail without the database all return 503, and leave 300 rec
 });
 
 it('a flood of made-up addresses asks a full license for a slot once a second', async () => {
-  const { isolate, statementsWith } = newFloodedIsolate();
+  const { isolate, statementsWith, flood } = newFloodedIsolate();
   const full = await create.license({ productId, maxIPs: 1, ips: ['192.0.2.1'] });
   expect(await askAll(isolate)).toEqual(ALL_VALID);
-  const statuses = await repeat(300, (attempt) =>
-    isolate.validate(
-      { licenseKey: full.licenseKey, productId, ip: `100.64.${attempt >> 8}.${attempt & 255}` },
-      { headers: flooder },
-    ),
-  );
-  expect([counted(statuses, 400), counted(statuses, 429)]).toEqual([100, 200]);
+  const madeUp = (attempt: number) =>
+    askFor(full, { ip: `100.64.${attempt >> 8}.${attempt & 255}` });
+  expect(await flood(300, madeUp)).toEqual({ 400: 100, 429: 200 });
   expect(statementsWith('insert into "bindings"')).toBeLessThan(10);
   expect(await askAll(isolate)).toEqual(ALL_VALID);
 });
 
 it('a flood of unknown tokens asks D1 for no more of them than the limit, under v2 validate as well', async () => {
-  const { isolate, statementsWith } = newFloodedIsolate();
+  const { statementsWith, flood, ping } = newFloodedIsolate();
   const { token } = await create.token(['ALL_READ']);
-  const ping = (used: string) =>
-    isolate.call('GET', '/api/v2/ping', { token: used, headers: flooder });
   expect((await ping(token)).status).toBe(200);
   const before = statementsWith('from "tokens"');
   const statuses = await repeat(100, (attempt) => ping(`flood-${attempt}`));
-  statuses.push(
-    ...(await repeat(100, (attempt) =>
-      isolate.validate({}, { version: 'v2', headers: { ...flooder, TOKEN: `more-${attempt}` } }),
-    )),
-  );
-  expect([counted(statuses, 401), counted(statuses, 429)]).toEqual([60, 140]);
+  expect(statuses).toEqual([...Array(60).fill(401), ...Array(40).fill(429)]);
+  expect(await flood(100, {}, (attempt) => `more-${attempt}`)).toEqual({ 429: 100 });
   expect(statementsWith('from "tokens"') - before).toBe(61);
   expect((await ping(token)).status).toBe(200);
 });
 
 it('a flood of unknown tokens with made-up keys looks up no more licenses than the limit', async () => {
   const { spy: SNAPSHOTS, operations } = spyOnKv(env.SNAPSHOTS);
-  const { isolate } = newFloodedIsolate({ SNAPSHOTS });
-  const statuses = await repeat(300, (attempt) =>
-    isolate.validate(
-      { licenseKey: `guess-${attempt}`, productId },
-      { version: 'v2', headers: { ...flooder, TOKEN: `guess-${attempt}` } },
-    ),
-  );
-  expect([counted(statuses, 401), counted(statuses, 429)]).toEqual([60, 240]);
+  const { flood } = newFloodedIsolate({ SNAPSHOTS });
+  const madeUp = (attempt: number) => ({ licenseKey: `guess-${attempt}`, productId });
+  const tokenOf = (attempt: number) => `guess-${attempt}`;
+  expect(await flood(300, madeUp, tokenOf)).toEqual({ 401: 60, 429: 240 });
   await settled();
   // Each of the 60 reads its token and its license, and the others their token; the policy is read once.
   expect(operations.filter(({ key }) => key.startsWith('license')).length).toBeLessThanOrEqual(61);
@@ -389,27 +389,23 @@ it('a flood of unknown tokens with made-up keys looks up no more licenses than t
 });
 
 it('a flood of a revoked token asks D1 for it no more often than of unknown ones', async () => {
-  const { isolate, statementsWith } = newFloodedIsolate();
+  const { statementsWith, ping } = newFloodedIsolate();
   const { id, token } = await create.token(['ALL_READ']);
-  const ping = () => isolate.call('GET', '/api/v2/ping', { token, headers: flooder });
-  expect((await ping()).status).toBe(200);
+  expect((await ping(token)).status).toBe(200);
   expect((await call('DELETE', `/api/v2/tokens/${id}`)).status).toBe(204);
   const before = statementsWith('from "tokens"');
-  const statuses = await repeat(100, ping);
-  expect([counted(statuses, 401), counted(statuses, 429)]).toEqual([60, 40]);
+  const statuses = await repeat(100, () => ping(token));
+  expect(statuses).toEqual([...Array(60).fill(401), ...Array(40).fill(429)]);
   expect(statementsWith('from "tokens"') - before).toBeLessThanOrEqual(61);
 });
 
 it('a flood of failed tokens leaves a live token valid that only KV has', async () => {
-  const { isolate } = newFloodedIsolate();
+  const { flood, ping } = newFloodedIsolate();
   const { asked } = await newLicense();
   const { token } = await create.token(['LICENSE_VALIDATE']);
   await isAllPublished();
-  await repeat(61, (attempt) =>
-    isolate.call('GET', '/api/v2/ping', { token: `flood-${attempt}`, headers: flooder }),
-  );
-  const options = { version: 'v2', headers: { ...flooder, TOKEN: token } } as const;
-  expect((await isolate.validate(asked, options)).status).toBe(200);
+  await repeat(61, (attempt) => ping(`flood-${attempt}`));
+  expect(await flood(1, asked, () => token)).toEqual({ 200: 1 });
 });
 
 it('a rate limit goes before the blacklist', async () => {

@@ -96,7 +96,6 @@ export async function settled(): Promise<void> {
   await Promise.allSettled(running);
 }
 
-/** Sends any request to the Worker. */
 export async function send(request: Request): Promise<ReadResponse> {
   const context = createExecutionContext();
   const response = await readResponse(request, await app.fetch(request, bindings, context));
@@ -104,7 +103,6 @@ export async function send(request: Request): Promise<ReadResponse> {
   return response;
 }
 
-/** Sends a request to any path of the service. */
 export const call = (
   method: string,
   path: string,

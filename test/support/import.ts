@@ -26,7 +26,6 @@ export async function importItems(
   return importResponse.parse(response.json);
 }
 
-/** Imports one item. */
 export async function importOne(
   kind: ImportKind,
   item: unknown,

@@ -38,14 +38,12 @@ export interface CreatableResource extends Resource {
 const anyObject = z.looseObject({ id: z.int() });
 export type AnyObject = z.infer<typeof anyObject>;
 
-/** Reads an object of any resource. */
 export async function read(path: string): Promise<AnyObject> {
   const response = await call('GET', path);
   expect(response.status, response.text).toBe(200);
   return anyObject.parse(response.json);
 }
 
-/** Reads a list of any resource. */
 export async function readList(path: string): Promise<AnyObject[]> {
   const response = await call('GET', path);
   expect(response.status, response.text).toBe(200);

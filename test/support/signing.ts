@@ -11,7 +11,6 @@ export interface TestKey {
   secret: string;
 }
 
-/** A new signing key. */
 export async function newSigningKey(alg: Algorithm, kid: string): Promise<TestKey> {
   const { privateKey } = await generateKeyPair(alg, { extractable: true });
   const jwk = { ...(await exportJWK(privateKey)), kid };
