@@ -16,23 +16,63 @@ import {
   get,
   historyOf,
   type License,
+  restart,
   updateLicense,
   validate,
 } from '../support/client.ts';
 import { spyOnDatabase } from '../support/d1-spy.ts';
 import { beforeFirstWrite, withFaults } from '../support/faults.ts';
-import {
-  emptyService,
-  everything,
-  importItems,
-  importOne,
-  KINDS,
-  listOf,
-  postImport,
-} from '../support/import.ts';
+import { importItems, importOne, postImport } from '../support/import.ts';
+import { emptyKv } from '../support/published.ts';
 import { type Fields, products } from '../support/resources.ts';
 
 /** POST /api/v2/import: what another service has is stored as it is, once, and nothing is overwritten. */
+
+const LISTS: Record<ImportKind, readonly string[]> = {
+  products: ['/api/v2/products'],
+  customers: ['/api/v2/customers'],
+  licenses: ['/api/v2/licenses', '/api/v2/licenses?licenseStatus=DELETED'],
+  blacklists: ['/api/v2/blacklists'],
+};
+
+const KINDS: readonly ImportKind[] = ['products', 'customers', 'licenses', 'blacklists'];
+
+/** All that GET shows of a kind. */
+async function listOf(kind: ImportKind): Promise<Fields[]> {
+  const lists = await Promise.all(LISTS[kind].map((path) => call('GET', path)));
+  return lists.flatMap(({ text }) => {
+    const items: Fields[] = JSON.parse(text);
+    return items;
+  });
+}
+
+/** All that can be imported, as GET shows it. */
+async function everything(): Promise<Record<ImportKind, Fields[]>> {
+  const [products = [], customers = [], licenses = [], blacklists = []] = await Promise.all(
+    KINDS.map(listOf),
+  );
+  return { products, customers, licenses, blacklists };
+}
+
+/** Everything that an import stores, and the history of it. */
+const TABLES = [
+  ...['bindings', 'licenses', 'blacklists', 'customers', 'products'],
+  ...['requests', 'buckets', 'installations', 'rollups', 'deleted_ids'],
+];
+
+/** Leaves a service as it is before its first use, but for its tokens. The Worker is a cold isolate. */
+async function emptyService(): Promise<void> {
+  await settled();
+  await env.DB.batch([
+    ...TABLES.map((table) => env.DB.prepare(`delete from ${table}`)),
+    env.DB.prepare(
+      `delete from sqlite_sequence where name in ('licenses', 'customers', 'products')`,
+    ),
+    env.DB.prepare('delete from outbox'),
+  ]);
+  await emptyKv();
+  restart();
+}
 
 beforeEach(emptyService);
 afterEach(settled);

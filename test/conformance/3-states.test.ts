@@ -20,24 +20,29 @@ const messageFor = async ({ licenseKey, productId }: { licenseKey: string; produ
 const VALID = expect.objectContaining({ valid: true });
 const refusal = (message: string) => ({ valid: false, message });
 
-it('a TEMPORARY license is EXPIRED from the very millisecond of its expiry, in every response', async () => {
-  const license = await createTemporary({
-    ownerChatId: '42',
-    licensePlatform: 'PLATFORM_A',
-    ownerPlatformId: 'a-42',
-  });
-  const { id, licenseKey, productId, customer } = license;
-  await call('PUT', `/api/v2/customers/${customer?.id}`, { body: { email: 'a@example.com' } });
+/** A license of an owner, and the paths of all lists that have it. */
+async function createListed() {
+  const owner = { licensePlatform: 'PLATFORM_A', ownerPlatformId: crypto.randomUUID() };
+  const license = await createTemporary({ ...owner, ownerChatId: owner.ownerPlatformId });
+  const { productId, customer, ownerPlatformId } = license;
+  const email = `${ownerPlatformId}@example.com`;
+  await call('PUT', `/api/v2/customers/${customer?.id}`, { body: { email } });
   const lists = [
     '',
     `/by-product-id/${productId}`,
     `/by-customer-id/${customer?.id}`,
-    '/by-customer-email/a@example.com',
-    '/by-platform/PLATFORM_A/a-42',
-    '/by-chat-id/42',
-  ];
+    `/by-customer-email/${email}`,
+    `/by-platform/PLATFORM_A/${ownerPlatformId}`,
+    `/by-chat-id/${ownerPlatformId}`,
+  ].map((list) => `${licenses.path}${list}`);
+  return { license, lists };
+}
+
+it('a TEMPORARY license is EXPIRED from the very millisecond of its expiry, in every response', async () => {
+  const { license, lists } = await createListed();
+  const { id, licenseKey } = license;
   const shown = async () => {
-    const inLists = await Promise.all(lists.map((list) => readList(`${licenses.path}${list}`)));
+    const inLists = await Promise.all(lists.map(readList));
     const byKey = await call('GET', `${licenses.path}/by-license-key/${licenseKey}`);
     return [
       await get.license(id),
@@ -164,29 +169,14 @@ it('DELETE marks the license DELETED, and again returns 204 again', async () => 
 });
 
 it('a DELETED license is in no list unless asked for by licenseStatus=DELETED', async () => {
-  const license = await createTemporary({
-    ownerChatId: '99',
-    licensePlatform: 'MARKET_B',
-    ownerPlatformId: 'b-99',
-  });
-  await call('PUT', `/api/v2/customers/${license.customer?.id}`, {
-    body: { email: 'd@example.com' },
-  });
+  const { license, lists } = await createListed();
   await call('DELETE', pathOf(license));
-  for (const list of [
-    '',
-    `/by-product-id/${license.productId}`,
-    `/by-customer-id/${license.customer?.id}`,
-    '/by-customer-email/d@example.com',
-    '/by-platform/MARKET_B/b-99',
-    '/by-chat-id/99',
-  ]) {
-    const path = `${licenses.path}${list}`;
+  for (const path of lists) {
     expect(await idsOf(path)).not.toContain(license.id);
     expect(await idsOf(`${path}?licenseStatus=ACTIVE`)).not.toContain(license.id);
     expect(await idsOf(`${path}?licenseStatus=DELETED`)).toContain(license.id);
   }
-  const page = await call('GET', `${licenses.path}/by-chat-id/99?limit=10`);
+  const page = await call('GET', `${lists.at(-1)}?limit=10`);
   expect(page.headers.get('X-Total-Count')).toBe('0');
 });
 
