@@ -282,10 +282,27 @@ export const screenTexts = {
     hwids: 'Hardware IDs',
     slots: (bound: number, limit: number) =>
       limit === -1 ? `${bound} bound, no limit` : `${bound} of ${limit} bound`,
-    noSlots: 'Nothing is bound yet. The first valid request takes a slot.',
+    noSlotsYet: 'Nothing is bound yet. The first valid request takes a slot.',
+    noSlotsNow: 'Nothing is bound now. The next valid request takes a slot.',
+    notLimited: {
+      ips: 'No limit, so addresses are not bound.',
+      hwids: 'No limit, so hardware IDs are not bound.',
+    },
     free: 'Free',
     freeOne: (value: string) => `Free ${value}`,
     freeAll: 'Free all',
+    id: 'Id',
+    ownerForgotten: 'Owner forgotten',
+    verdict: 'Latest request',
+    neverAsked: 'No program has asked with this key yet.',
+    lastAsked: 'Last asked',
+    from: 'from',
+    wasValid: 'valid',
+    wasRefused: (name: string) => `refused, ${name.charAt(0).toLowerCase()}${name.slice(1)}`,
+    causeGone: 'The cause is gone. Your customer can start the program again.',
+    bound: 'Bound',
+    notBound: 'Not bound',
+    noSlot: 'No free slot',
     freed: (value: string) => `${value} freed`,
     freedAll: (count: number) => `${plural(count, 'slot')} freed`,
     blockReason: (key: string) => `Blocked from license ${key}`,
@@ -300,19 +317,14 @@ export const screenTexts = {
     installationsEmpty: 'No program has asked with this key yet.',
     installationsColumns: {
       caller: 'Address and hardware ID',
+      state: 'State',
       version: 'Version',
       system: 'System',
       first: 'First seen',
       last: 'Last seen',
       requests: 'Requests',
     },
-    history: 'History',
     historyAll: 'All of its history',
-    historyEmpty: 'No program has asked with this key yet.',
-    historyColumns: { time: 'Time', outcome: 'Outcome', ip: 'Address', version: 'Version' },
-    events: 'Events',
-    eventsAll: 'All of its events',
-    eventsEmpty: 'No changes of this license on record.',
   },
 
   licenseForm: {
@@ -373,6 +385,7 @@ export const screenTexts = {
     emptyTitle: 'No program has asked yet',
     empty: 'The first validation appears here by itself, as soon as your program asks for it.',
     noMatch: 'No request fits these filters.',
+    noneOfKey: 'No program has asked yet.',
     columns: {
       time: 'Time',
       outcome: 'Outcome',
@@ -501,6 +514,14 @@ export const screenTexts = {
     deleted: (name: string) => `${name} deleted`,
     inUse: 'This product has licenses, so it cannot be deleted. Delete them first.',
     showLicenses: 'Show its licenses',
+    facts: 'Details',
+    changed: 'Changed',
+    active: 'Active licenses',
+    validations: 'Validations in 30 days',
+    versions: 'Versions in use',
+    noVersions: 'No version is known yet.',
+    versionColumns: { version: 'Version', installations: 'Installations' },
+    days: (count: number) => (count === 0 ? 'Never' : plural(count, 'day')),
   },
 
   customers: {
@@ -520,12 +541,16 @@ export const screenTexts = {
       phone: 'Phone',
       licenses: 'Licenses',
       created: 'Created',
+      id: 'Id',
     },
     nameless: (id: number) => `Customer ${id}`,
     licenses: 'Licenses',
     licensesOf: (name: string) => `Licenses of ${name}`,
     allLicenses: 'All of them',
     noLicenses: 'This customer has no license.',
+    noData: 'No personal data',
+    noDataLead:
+      'Nothing identifies this customer: the person was forgotten, or nothing was ever entered.',
     newLicense: 'New license',
     person: 'Person',
     firstName: 'First name',
@@ -616,6 +641,12 @@ export const screenTexts = {
     revokeOwnLead:
       'You are logged in with this token: your session ends too. The token is then refused. This cannot be undone.',
     revoked: (name: string) => `${name} revoked`,
+    facts: 'Details',
+    changed: 'Changed',
+    grid: { what: 'Objects', read: 'Read', write: 'Change', yes: 'Yes', no: 'No' },
+    itsChanges: 'Changes made with this token',
+    noChanges: 'Nothing was changed with this token.',
+    ownChanges: 'Changes of this token',
   },
 
   events: {
@@ -646,7 +677,6 @@ export const screenTexts = {
     },
     gone: 'This event is no longer kept.',
     oneObject: (resource: string, id: number) => `${resource} ${id}`,
-    key: (end: string) => `License …${end}`,
     objects: (resource: EventResource, count: number) =>
       ({
         product: plural(count, 'product'),
@@ -669,6 +699,8 @@ export const screenTexts = {
     no: 'No',
     moreChanges: (count: number) => `and ${count} more`,
     all: 'All events of this object',
+    allOfObject: 'All of them',
+    noneOfObject: 'No changes on record.',
   },
 
   program: {

@@ -96,7 +96,7 @@ function OneChange({
 }
 
 /** Fields that name the object, which stands beside them. */
-const NAMES_OBJECT = ['count', 'data', 'licenseKey', 'name'];
+const NAMES_OBJECT = ['count', 'data', 'name'];
 
 /** The first fields of an event on at most two lines. */
 export function ChangeSummary({ event: { type, changes }, names }: { event: Event; names: Names }) {
@@ -219,9 +219,8 @@ export function EventObject({ event, names }: { event: Event; names: Names }): R
     return typeof count === 'number' ? words.objects(resourceType, count) : null;
   }
   const id = resourceId;
-  const end = textAfter(changes?.licenseKey);
+  // The event of a change has no key, so that each event calls a license by its id.
   const known =
-    (resourceType === 'license' && end && words.key(end)) ||
     (resourceType === 'product' && names.get(id)) ||
     textAfter(changes?.name) ||
     (resourceType === 'customer' && personOf(changes)) ||
@@ -238,14 +237,20 @@ export function EventObject({ event, names }: { event: Event; names: Names }): R
   }
   if (type.endsWith('.deleted') || resourceType === 'session') return text;
   if (resourceType === 'token' && !mayReadTokens) return text;
+  if (resourceType === 'blacklist') {
+    return (
+      <Link to="/blacklist" search={{ open: id }} {...shared}>
+        {text}
+      </Link>
+    );
+  }
   const places = {
-    product: '/products',
-    customer: '/customers',
-    blacklist: '/blacklist',
-    token: '/tokens',
+    product: '/products/$id',
+    customer: '/customers/$id',
+    token: '/tokens/$id',
   } as const;
   return (
-    <Link to={places[resourceType]} search={{ open: id }} {...shared}>
+    <Link to={places[resourceType]} params={{ id }} {...shared}>
       {text}
     </Link>
   );

@@ -133,7 +133,7 @@ export async function lookUp(
         group: words.customers,
         title: [firstName, lastName].filter(Boolean).join(' ') || email || username || String(id),
         note: email ?? '',
-        link: { to: '/customers', search: { open: id } },
+        link: { to: '/customers/$id', params: { id } },
       }),
     ),
     ...things.map(
@@ -142,7 +142,7 @@ export async function lookUp(
         group: words.products,
         title: name,
         note: description,
-        link: { to: '/products', search: { open: id } },
+        link: { to: '/products/$id', params: { id } },
       }),
     ),
     ...places,

@@ -302,10 +302,11 @@ describeInBrowser('the layout of the console', () => {
     const page = await openConsole(`/events?resourceType=product&resourceId=${id}`);
     const rows = page.getByRole('table', { name: 'Events' }).getByRole('row');
     await rows.filter({ hasText: 'Product created' }).getByRole('link', { name }).click();
+    await page.getByRole('link', { name: 'Edit' }).click();
     await page.getByLabel('Description').fill('new');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('Changes saved').waitFor();
-    await page.goBack();
+    await page.goto(`/console/events?resourceType=product&resourceId=${id}`);
     await rows.filter({ hasText: 'Product changed' }).waitFor({ timeout: 5_000 });
   });
 

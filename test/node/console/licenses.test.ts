@@ -112,7 +112,7 @@ describeInBrowser('the console in a browser', () => {
     await page.keyboard.press('/');
     await page.getByRole('combobox', { name: 'Search' }).fill(product.name);
     await page.getByRole('option', { name: product.name }).click();
-    await page.getByRole('dialog', { name: product.name }).waitFor();
+    await page.getByRole('heading', { name: product.name }).waitFor();
   });
 
   it('an address of a license is blocked from its slot, for its product', async () => {

@@ -5,7 +5,6 @@ import { describe } from '../../api.ts';
 import { OutcomeBadge } from '../../components/badge.tsx';
 import { Button, ButtonLink, IconButton } from '../../components/button.tsx';
 import { type Column, DataTable } from '../../components/data-table.tsx';
-import { Dialog } from '../../components/dialog.tsx';
 import { FilterExact, FilterProduct, FilterSelect } from '../../components/form.tsx';
 import { Empty, NoMatch, Page } from '../../components/page.tsx';
 import { Time } from '../../components/time.tsx';
@@ -15,7 +14,7 @@ import { screenTexts } from '../../screen-texts.ts';
 import { useShortcuts } from '../../shortcuts.ts';
 import { plural, texts } from '../../texts.ts';
 import { Fix } from './fix.tsx';
-import { Pane } from './pane.tsx';
+import { Pane, PaneDialog } from './pane.tsx';
 import { countUnknownKeys, type Entry, isOpenEnded, pageQuery } from './queries.ts';
 import { type HistorySearch, historyRoute, PERIODS } from './route.ts';
 
@@ -339,13 +338,7 @@ export function Screen() {
           </div>
         )}
       </div>
-      {!isWide && (
-        <Dialog title={words.paneTitle} isOpen={open !== undefined} onClose={close}>
-          <div className="-mx-4 sm:-mx-5">
-            {open !== undefined && <Pane key={open} id={open} known={known} />}
-          </div>
-        </Dialog>
-      )}
+      {!isWide && <PaneDialog open={open} known={known} onClose={close} />}
     </Page>
   );
 }
