@@ -230,6 +230,10 @@ export const screenTexts = {
       extendLead:
         'The days are added to the expiry date, or to the current time if that date has passed. Licenses that never expire stay as they are.',
       extendDays: 'Days',
+      assign: 'Assign to…',
+      assignTitle: (count: number) => `Assign ${plural(count, 'license')} to a customer`,
+      assignLead: 'The licenses belong to the customer from then on. Programs notice nothing.',
+      assignAction: 'Assign',
       deactivate: 'Deactivate',
       restore: 'Restore',
       delete: 'Delete',
@@ -237,6 +241,7 @@ export const screenTexts = {
       deleteLead: 'Programs with these keys are refused. You can restore deleted licenses.',
       running: {
         extend: 'Extending licenses',
+        assign: 'Assigning licenses',
         deactivate: 'Deactivating licenses',
         restore: 'Restoring licenses',
         delete: 'Deleting licenses',
@@ -244,6 +249,7 @@ export const screenTexts = {
       },
       done: {
         extend: (count: number) => `${plural(count, 'license')} extended`,
+        assign: (count: number) => `${plural(count, 'license')} assigned`,
         deactivate: (count: number) => `${plural(count, 'license')} deactivated`,
         restore: (count: number) => `${plural(count, 'license')} restored`,
         delete: (count: number) => `${plural(count, 'license')} deleted`,
@@ -342,8 +348,10 @@ export const screenTexts = {
     maxHWIDs: 'Hardware ID limit',
     limitHint: 'Empty: the default of the product. -1: no limit.',
     limitHintEdit: '-1: no limit',
-    customerEmail: 'E-mail of the customer',
-    customerEmailHint: 'A customer with a new e-mail is created.',
+    customerHint:
+      'An e-mail, or a part of a name to choose from. A customer with a new e-mail is created.',
+    customerHintEdit:
+      'An e-mail, or a part of a name to choose from. A new e-mail creates a customer; empty is nobody.',
     ownerChatId: 'Chat id',
     ownerChatUsername: 'Chat name',
     licensePlatform: 'Bought on',
@@ -543,6 +551,7 @@ export const screenTexts = {
       created: 'Created',
       id: 'Id',
     },
+    one: 'Customer',
     nameless: (id: number) => `Customer ${id}`,
     licenses: 'Licenses',
     licensesOf: (name: string) => `Licenses of ${name}`,

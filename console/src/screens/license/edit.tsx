@@ -13,6 +13,7 @@ import { useProductNames } from '../../products.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import { useRefusal } from '../../session.ts';
 import { texts } from '../../texts.ts';
+import { customerText, ownerOfText } from '../customers/field.tsx';
 import { bodyOf, type LicenseBody, LicenseFields } from './form-fields.tsx';
 import { licenseQuery, refresh } from './queries.ts';
 import { licenseEditRoute } from './route.ts';
@@ -45,6 +46,7 @@ const bodyOfLicense = (license: License): LicenseBody => ({
   licensePlatformOther: license.licensePlatformOther,
   ownerPlatformId: license.ownerPlatformId,
   notes: license.notes,
+  customer: customerText(license.customer),
 });
 
 const fieldsOf = (names: ReadonlyMap<number, string>): readonly EditedField<LicenseBody>[] => [
@@ -75,6 +77,7 @@ const fieldsOf = (names: ReadonlyMap<number, string>): readonly EditedField<Lice
   { name: 'licensePlatformOther', label: words.licensePlatformOther },
   { name: 'ownerPlatformId', label: words.ownerPlatformId },
   { name: 'notes', label: words.notes },
+  { name: 'customer', label: screenTexts.customers.one },
 ];
 
 function Editor({ read: { item: license, etag } }: { read: Tagged<License> }) {
@@ -104,8 +107,9 @@ function Editor({ read: { item: license, etag } }: { read: Tagged<License> }) {
             const isSameTime = toLocal(body.expiryDate) === toLocal(stored.item.expiryDate);
             return isSameTime ? { ...body, expiryDate: stored.item.expiryDate } : body;
           }}
-          update={async (changes, ifMatch) => {
-            await licet.licenses.update(license.id, changes, { ifMatch });
+          update={async ({ customer, ...changes }, ifMatch) => {
+            const owner = customer === undefined ? {} : ownerOfText(customer);
+            await licet.licenses.update(license.id, { ...changes, ...owner }, { ifMatch });
             await refresh();
           }}
           read={async () => {
