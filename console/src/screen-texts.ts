@@ -110,6 +110,7 @@ const fields: Readonly<Record<string, string>> = {
   email: 'E-mail',
   expiryDate: 'Expires',
   hwids: 'Hardware IDs',
+  intents: 'Permissions',
   ips: 'Addresses',
   isForAllProducts: 'For all products',
   licenseDataType: 'Kind',

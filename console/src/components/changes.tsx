@@ -29,6 +29,9 @@ const VALUES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   licenseType: screenTexts.licenseTypes,
   licenseDataType: screenTexts.dataTypes,
   productType: screenTexts.productTypes,
+  intents: Object.fromEntries(
+    Object.entries(screenTexts.intents).map(([intent, [label]]) => [intent, label]),
+  ),
 };
 
 const LIMITS = /^(?:max|defaultMax)(?:IPs|HWIDs)$/;
@@ -38,8 +41,7 @@ const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d/;
 export function formatValue(field: string, value: unknown, names: Names): string {
   if (value === null || value === undefined) return '';
   if (Array.isArray(value)) {
-    const isIntents = field === 'intents';
-    return value.map((each) => formatValue(isIntents ? 'intent' : '', each, names)).join(', ');
+    return value.map((each) => formatValue(field, each, names)).join(', ');
   }
   if (typeof value === 'boolean') return value ? words.yes : words.no;
   if (typeof value === 'number') {
@@ -75,8 +77,8 @@ function OneChange({
 }) {
   if (Array.isArray(before) || Array.isArray(after)) {
     const signed = [
-      ...without(before, after).map((value) => `−${formatValue('', value, names)}`),
-      ...without(after, before).map((value) => `+${formatValue('', value, names)}`),
+      ...without(before, after).map((value) => `−${formatValue(field, value, names)}`),
+      ...without(after, before).map((value) => `+${formatValue(field, value, names)}`),
     ];
     return signed.join(', ');
   }

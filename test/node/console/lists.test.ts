@@ -307,6 +307,7 @@ describeInBrowser('the lists of the console', () => {
     expect(await licet.tokens.get(created?.id ?? 0)).toMatchObject({ expiresAt: null });
     const changes = page.getByRole('region', { name: 'Changes of this token' });
     await changes.getByText('Token changed').waitFor();
+    await changes.getByText('Permissions: +Manage licenses').waitFor();
     await page.getByRole('button', { name: 'Revoke' }).click();
     await response(page, 'Revoke');
     await page.getByText(`${name} desk revoked`).waitFor();
@@ -346,6 +347,19 @@ describeInBrowser('the lists of the console', () => {
     await dialog.waitFor({ state: 'hidden' });
     await page.goBack();
     expect(new URL(page.url()).search).toBe('');
+  });
+
+  it('the pages of a customer, a product and a token fit a phone', async () => {
+    const email = `${'long'.repeat(12)}-${randomUUID()}@shop.example`;
+    const { customer } = await newLicense({ customerEmail: email, notes: 'long '.repeat(60) });
+    const { id } = await licet.tokens.create({ name: 'long'.repeat(20), intents: ['ALL_READ'] });
+    const page = await openConsole('/', { viewport: PHONE });
+    for (const path of [`customers/${customer?.id}`, `products/${product.id}`, `tokens/${id}`]) {
+      await page.goto(`/console/${path}`);
+      await page.getByRole('region', { name: /^(Events|Changes of)/ }).waitFor();
+      await page.waitForLoadState('networkidle');
+      expect(await page.evaluate('document.documentElement.scrollWidth'), path).toBe(360);
+    }
   });
 
   it.each(['products', 'customers', 'blacklist', 'tokens'])('%s fit a phone', async (name) => {

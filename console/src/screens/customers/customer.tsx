@@ -3,6 +3,7 @@ import { queryOptions, useQuery } from '@tanstack/react-query';
 import { Pencil } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { hasStatus, licet } from '../../api.ts';
+import { StatusBadge } from '../../components/badge.tsx';
 import { Button, ButtonLink, TextLink } from '../../components/button.tsx';
 import { confirm } from '../../components/confirm.tsx';
 import { Cancel, EditPage } from '../../components/edit-page.tsx';
@@ -11,7 +12,7 @@ import { SectionRows } from '../../components/section-rows.tsx';
 import { type SimpleColumn, SimpleTable } from '../../components/simple-table.tsx';
 import { Time } from '../../components/time.tsx';
 import { toasts } from '../../components/toasts.tsx';
-import { formatNumber } from '../../format.ts';
+import { formatNumber, formatSlots, productName } from '../../format.ts';
 import { editedQuery, OneItem } from '../../layout/one-item.tsx';
 import { usePlatformLabel } from '../../platforms.ts';
 import { useProductNames } from '../../products.ts';
@@ -21,7 +22,6 @@ import { useShortcuts } from '../../shortcuts.ts';
 import { texts } from '../../texts.ts';
 import { EventSection } from '../events/section.tsx';
 import { HistorySection } from '../history/section.tsx';
-import { columnsOf } from '../licenses/columns.tsx';
 import { accountsOf, isForgotten, nameOf } from './accounts.ts';
 import { CustomerForm, refreshCustomers } from './form.tsx';
 import { customerEditRoute, customerRoute } from './route.ts';
@@ -186,8 +186,6 @@ function Details({ customer }: { customer: Customer }) {
   );
 }
 
-const LICENSE_COLUMNS = ['status', 'product', 'expires', 'ips', 'hwids', 'notes'];
-
 function LicenseSection({
   query,
   total,
@@ -199,9 +197,10 @@ function LicenseSection({
 }) {
   const mayWrite = useMay('writeLicenses');
   const names = useProductNames();
+  const { columns: headers, never } = screenTexts.licenses;
   const columns: readonly SimpleColumn<License>[] = [
     [
-      screenTexts.licenses.columns.licenseKey,
+      headers.licenseKey,
       ({ id: licenseId, licenseKey }) => (
         <TextLink
           to="/licenses/$licenseId"
@@ -212,12 +211,23 @@ function LicenseSection({
         </TextLink>
       ),
     ],
-    ...columnsOf(names)
-      .filter((column) => LICENSE_COLUMNS.includes(column.id))
-      .map(
-        ({ header, cell, isNumber }): SimpleColumn<License> =>
-          isNumber ? [header, cell, 'number'] : [header, cell],
-      ),
+    [headers.status, ({ licenseStatus }) => <StatusBadge status={licenseStatus} />],
+    [headers.product, ({ productId }) => productName(names, productId)],
+    [
+      headers.expires,
+      ({ expiryDate }) =>
+        expiryDate === null ? (
+          <span className="text-muted">{never}</span>
+        ) : (
+          <Time value={expiryDate} show="date" />
+        ),
+    ],
+    [headers.ips, ({ ips, maxIPs }) => formatSlots(ips.length, maxIPs), 'number'],
+    [headers.hwids, ({ hwids, maxHWIDs }) => formatSlots(hwids.length, maxHWIDs), 'number'],
+    [
+      headers.notes,
+      ({ notes }) => notes && <span className="line-clamp-2 sm:max-w-60">{notes}</span>,
+    ],
   ];
   return (
     <Section
