@@ -225,6 +225,7 @@ export const screenTexts = {
     never: 'Never',
     unlimited: 'no limit',
     noOwner: 'No owner',
+    ownerForgotten: 'Owner forgotten',
     bulk: {
       extend: 'Extend',
       extendTitle: (count: number) => `Extend ${plural(count, 'license')}`,
@@ -299,7 +300,6 @@ export const screenTexts = {
     freeOne: (value: string) => `Free ${value}`,
     freeAll: 'Free all',
     id: 'Id',
-    ownerForgotten: 'Owner forgotten',
     verdict: 'Latest request',
     neverAsked: 'No program has asked with this key yet.',
     lastAsked: 'Last asked',

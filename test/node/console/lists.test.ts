@@ -177,7 +177,9 @@ describeInBrowser('the lists of the console', () => {
     const page = await openConsole(`/customers?after=${id - 1}`);
     const row = page.getByRole('row').filter({ hasText: `Customer ${id}` });
     await row.getByText('No personal data').waitFor();
-    await page.goto(`/console/licenses/${license.id}`);
+    await page.goto(`/console/licenses?q=${license.licenseKey}`);
+    await page.getByRole('cell', { name: 'Owner forgotten' }).waitFor();
+    await page.getByRole('link', { name: license.licenseKey }).click();
     await page.getByRole('link', { name: 'Owner forgotten' }).click();
     await page.getByText('Nothing identifies this customer').waitFor();
     expect(await accessibilityFindings(page)).toEqual([]);

@@ -226,7 +226,7 @@ function LicenseSection({
     [headers.hwids, ({ hwids, maxHWIDs }) => formatSlots(hwids.length, maxHWIDs), 'number'],
     [
       headers.notes,
-      ({ notes }) => notes && <span className="line-clamp-2 sm:max-w-60">{notes}</span>,
+      ({ notes }) => notes && <span className="sm:line-clamp-2 sm:max-w-60">{notes}</span>,
     ],
   ];
   return (

@@ -17,11 +17,10 @@ import { screenTexts } from '../../screen-texts.ts';
 import { useMay, useRefusal } from '../../session.ts';
 import { useShortcuts } from '../../shortcuts.ts';
 import { texts } from '../../texts.ts';
-import { isForgotten } from '../customers/accounts.ts';
 import { EventSection } from '../events/section.tsx';
 import { HistorySection } from '../history/section.tsx';
 import { extend } from '../licenses/bulk.ts';
-import { ownerOf } from '../licenses/columns.tsx';
+import { ownerName } from '../licenses/columns.tsx';
 import { ExtendDialog } from '../licenses/selection-bar.tsx';
 import { InstallationSection } from './activity.tsx';
 import { change, licenseQuery, refresh, requestsQuery } from './queries.ts';
@@ -175,8 +174,7 @@ function Details({ license }: { license: License }) {
   const mayReadProducts = useMay('readProducts');
   const none = <span className="text-muted">{words.none}</span>;
   const { customer, licensePlatform, licensePlatformOther, ownerPlatformId } = license;
-  // A customer whose license names no account and whose person is unknown was forgotten.
-  const owner = ownerOf(license) || (customer && isForgotten(customer) ? words.ownerForgotten : '');
+  const owner = ownerName(license);
   const platform = licensePlatform && (licensePlatformOther || labelOf(licensePlatform));
   return (
     <Section title={words.facts}>

@@ -18,7 +18,7 @@ export function Verdict({ license }: { license: License }) {
   return (
     <section
       aria-label={words.verdict}
-      className="min-h-15 rounded-xl border border-line bg-surface px-4 py-4 sm:px-5"
+      className="flex min-h-15 flex-col justify-center rounded-xl border border-line bg-surface px-4 py-4 sm:px-5"
     >
       {data === undefined ? (
         <div className="-m-5">

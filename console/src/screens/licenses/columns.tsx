@@ -4,6 +4,7 @@ import type { Column } from '../../components/data-table.tsx';
 import { Time } from '../../components/time.tsx';
 import { formatNumber, formatSlots, productName } from '../../format.ts';
 import { screenTexts } from '../../screen-texts.ts';
+import { isForgotten } from '../customers/accounts.ts';
 
 const { columns: words } = screenTexts.licenses;
 
@@ -24,6 +25,12 @@ export function ownerOf({
     ownerPlatformId
   );
 }
+
+/** The owner of a license in words, also of one whose owner was forgotten; empty without an owner. */
+export const ownerName = (license: License): string =>
+  // A license that names an account has an owner of whom nothing else may be known.
+  ownerOf(license) ||
+  (license.customer && isForgotten(license.customer) ? screenTexts.licenses.ownerForgotten : '');
 
 /** A name in one line, however long it is. */
 const Name = ({ children }: { children: string }) => (
@@ -58,8 +65,8 @@ export const columnsOf = (products: ReadonlyMap<number, string>): readonly Colum
     id: 'owner',
     header: words.owner,
     cell: (license) =>
-      ownerOf(license) ? (
-        <Name>{ownerOf(license)}</Name>
+      ownerName(license) ? (
+        <Name>{ownerName(license)}</Name>
       ) : (
         <span className="text-muted max-sm:hidden">{screenTexts.licenses.noOwner}</span>
       ),
