@@ -333,8 +333,9 @@ describeInBrowser('the console in a browser', () => {
     ] as const) {
       await page.goto(`/console${path}`);
       await page.getByRole('heading', { name: heading }).waitFor();
-      await vi.waitFor(async () =>
-        expect(await page.getByRole('status', { name: 'Loading' }).count()).toBe(0),
+      await vi.waitFor(
+        async () => expect(await page.getByRole('status', { name: 'Loading' }).count()).toBe(0),
+        20_000,
       );
       for (const width of [360, 1280]) {
         await page.setViewportSize({ width, height: 800 });
