@@ -4,6 +4,7 @@ import { Plus } from 'lucide-react';
 import { useMemo } from 'react';
 import { licet } from '../../api.ts';
 import { ButtonLink, TextLink } from '../../components/button.tsx';
+import { Cut } from '../../components/cut.tsx';
 import { type Column, DataTable } from '../../components/data-table.tsx';
 import { FilterText } from '../../components/form.tsx';
 import { ItemDialog } from '../../components/item-dialog.tsx';
@@ -12,7 +13,6 @@ import { Time } from '../../components/time.tsx';
 import { type platformLabel, usePlatformLabel } from '../../platforms.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import { useMay, useRefusal } from '../../session.ts';
-import { plural } from '../../texts.ts';
 import { ACCOUNTS, nameOf } from './accounts.ts';
 import { CustomerForm } from './form.tsx';
 import { CustomerLicenses } from './licenses.tsx';
@@ -20,12 +20,6 @@ import { customersRoute } from './route.ts';
 
 const words = screenTexts.customers;
 const PAGE_ROWS = 50;
-
-const Cut = ({ children }: { children: string | null }) => (
-  <span className="block max-w-56 truncate max-sm:max-w-full" title={children ?? undefined}>
-    {children}
-  </span>
-);
 
 /** The columns; those about licenses only if the token may read licenses. */
 const columnsOf = (
@@ -38,12 +32,18 @@ const columnsOf = (
     cell: (customer) => <Cut>{nameOf(customer)}</Cut>,
     phone: 'title',
   },
-  { id: 'email', header: words.columns.email, cell: ({ email }) => <Cut>{email}</Cut> },
+  {
+    id: 'email',
+    header: words.columns.email,
+    cell: ({ email }) => email && <Cut>{email}</Cut>,
+    phone: 'line',
+  },
   {
     id: 'chat',
     header: words.columns.chat,
-    cell: ({ chatUsername, chatId }) => <Cut>{chatUsername ?? chatId}</Cut>,
-    phone: 'hidden',
+    cell: ({ chatUsername, chatId }) => <Cut>{chatUsername ?? chatId ?? ''}</Cut>,
+    width: 'w-28',
+    isWide: true,
   },
   {
     id: 'accounts',
@@ -56,13 +56,12 @@ const columnsOf = (
         }).join(', ')}
       </Cut>
     ),
-    phone: 'hidden',
+    isWide: true,
   },
   {
     id: 'phone',
     header: words.columns.phone,
-    cell: ({ phoneNumber }) => <Cut>{phoneNumber}</Cut>,
-    phone: 'hidden',
+    cell: ({ phoneNumber }) => phoneNumber && <Cut>{phoneNumber}</Cut>,
     isExtra: true,
   },
   ...(mayReadLicenses
@@ -79,6 +78,8 @@ const columnsOf = (
               {words.licenses}
             </TextLink>
           ),
+          width: 'w-25',
+          phone: 'titleEnd' as const,
         },
       ]
     : []),
@@ -86,7 +87,7 @@ const columnsOf = (
     id: 'created',
     header: words.columns.created,
     cell: ({ createdAt }) => createdAt && <Time value={createdAt} show="date" />,
-    phone: 'hidden',
+    width: 'w-29',
   },
 ];
 
@@ -124,7 +125,7 @@ export function Screen() {
         linkOf={({ id }) => ({ to: '/customers', search: { ...search, open: id }, state: true })}
         onEdit={({ id }) => void navigate({ search: (old) => ({ ...old, open: id }), state: true })}
         tools={
-          <search className="block sm:w-80">
+          <search className="block">
             <FilterText
               label={words.search}
               value={q ?? ''}
@@ -141,7 +142,8 @@ export function Screen() {
             <NoMatch to="/customers" />
           )
         }
-        footer={page.data?.total ? plural(page.data.total, 'customer') : undefined}
+        total={page.data?.total}
+        count={words.count}
         pages={{ to: '/customers', search: { q }, after, next }}
       />
       <ItemDialog<Customer>

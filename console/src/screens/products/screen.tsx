@@ -4,6 +4,7 @@ import { Plus } from 'lucide-react';
 import { licet } from '../../api.ts';
 import { ButtonLink, TextLink } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
+import { Cut } from '../../components/cut.tsx';
 import { type Column, DataTable } from '../../components/data-table.tsx';
 import { ItemDialog } from '../../components/item-dialog.tsx';
 import { Empty, Page } from '../../components/page.tsx';
@@ -44,8 +45,8 @@ function LicensesLink({ product: { id: productId, name } }: { product: Product }
   if (!mayRead || total === undefined) return null;
   return (
     <TextLink to="/licenses" search={{ productId }} aria-label={words.licenses(total)}>
-      <span className="sm:hidden">{words.licenses(total)}</span>
-      <span className="max-sm:hidden">{formatNumber(total)}</span>
+      <span className="md:hidden">{words.licenses(total)}</span>
+      <span className="max-md:hidden">{formatNumber(total)}</span>
     </TextLink>
   );
 }
@@ -54,57 +55,61 @@ const COLUMNS: readonly Column<Product>[] = [
   {
     id: 'name',
     header: words.columns.name,
-    cell: ({ name }) => (
-      <span className="line-clamp-2 max-w-80 break-words" title={name}>
-        {name}
-      </span>
-    ),
+    cell: ({ name }) => <Cut>{name}</Cut>,
     phone: 'title',
   },
   {
     id: 'id',
     header: words.columns.id,
     cell: ({ id }) => (
-      <span className="inline-flex items-center gap-1 sm:-my-2">
+      <span className="-my-3 inline-flex items-center gap-1 max-md:-mr-3 md:-my-2">
         <span className="font-mono text-[0.8125rem]">
-          <span className="sm:hidden">{words.id(id)}</span>
-          <span className="max-sm:hidden">{id}</span>
+          <span className="md:hidden">{words.id(id)}</span>
+          <span className="max-md:hidden">{id}</span>
         </span>
         <CopyButton value={String(id)} label={words.copyId(id)} isIcon />
       </span>
     ),
+    width: 'w-28',
+    phone: 'lineEnd',
   },
   {
     id: 'type',
     header: words.columns.type,
     cell: ({ productType, productTypeOther }) =>
       (productType === 'OTHER' && productTypeOther) || screenTexts.productTypes[productType],
+    width: 'w-36',
+    phone: 'line',
   },
   {
     id: 'licenses',
     header: words.columns.licenses,
     isNumber: true,
     cell: (product) => <LicensesLink product={product} />,
+    width: 'w-24',
+    phone: 'titleEnd',
   },
   {
     id: 'maxIPs',
     header: words.columns.maxIPs,
     isNumber: true,
     cell: ({ defaultMaxIPs }) => limitOf(defaultMaxIPs),
-    phone: 'hidden',
+    width: 'w-30',
+    isWide: true,
   },
   {
     id: 'maxHWIDs',
     header: words.columns.maxHWIDs,
     isNumber: true,
     cell: ({ defaultMaxHWIDs }) => limitOf(defaultMaxHWIDs),
-    phone: 'hidden',
+    width: 'w-33',
+    isWide: true,
   },
   {
     id: 'created',
     header: words.columns.created,
     cell: ({ createdDate }) => <Time value={createdDate} show="date" />,
-    phone: 'hidden',
+    width: 'w-29',
   },
 ];
 
@@ -131,6 +136,7 @@ export function Screen() {
         onRetry={products.refetch}
         linkOf={({ id }) => ({ to: '/products', search: { open: id } })}
         onEdit={({ id }) => void navigate({ search: { open: id } })}
+        count={words.count}
         empty={
           <Empty title={words.emptyTitle} actions={create}>
             {words.empty}
