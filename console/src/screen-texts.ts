@@ -226,6 +226,7 @@ export const screenTexts = {
     unlimited: 'no limit',
     noOwner: 'No owner',
     bulk: {
+      actions: 'Change',
       extend: 'Extend',
       extendTitle: (count: number) => `Extend ${plural(count, 'license')}`,
       extendLead:

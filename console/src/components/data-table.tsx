@@ -268,7 +268,7 @@ export function DataTable<Row extends Item>(props: DataTableProps<Row>) {
                           {index === 0 && linkOf ? (
                             <Link
                               {...linkOf(row)}
-                              className={`-my-2.5 block rounded-sm py-2.5 text-ink underline-offset-2 group-hover:underline pointer-coarse:-my-3 pointer-coarse:py-3 ${isTitle ? 'font-medium' : ''}`}
+                              className={`-my-2.5 block rounded-sm py-2.5 text-ink underline-offset-2 group-hover:underline pointer-coarse:-my-3.5 pointer-coarse:py-3.5 ${isTitle ? 'font-medium' : ''}`}
                             >
                               {content}
                             </Link>

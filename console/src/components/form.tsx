@@ -61,9 +61,11 @@ export function Form({
     <Errors value={errors?.byField ?? {}}>
       <form ref={form} onSubmit={submit} className={className}>
         {children}
-        {/* Beside the button that was used, because the form may be longer than the screen. */}
-        {errors?.rest && <Notice tone="bad">{errors.rest}</Notice>}
-        <div className="flex flex-wrap items-center gap-2">{buttons(isBusy)}</div>
+        <div className="flex flex-col gap-3 in-data-dialog:sticky in-data-dialog:bottom-0 in-data-dialog:-mx-5 in-data-dialog:border-t in-data-dialog:border-line in-data-dialog:bg-raised in-data-dialog:px-5 in-data-dialog:py-3 in-data-dialog:sm:-mx-6 in-data-dialog:sm:px-6">
+          {/* Beside the button that was used, because the form may be longer than the screen. */}
+          {errors?.rest && <Notice tone="bad">{errors.rest}</Notice>}
+          <div className="flex flex-wrap items-center gap-2">{buttons(isBusy)}</div>
+        </div>
       </form>
     </Errors>
   );
