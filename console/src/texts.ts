@@ -116,7 +116,7 @@ export const texts = {
     previous: 'Previous',
     pages: 'Pages',
     range: (first: number, last: number) =>
-      `${first.toLocaleString('en')}–${last.toLocaleString('en')}`,
+      [...new Set([first, last])].map((row) => row.toLocaleString('en')).join('–'),
     of: (shown: string, total: string) => `${shown} of ${total}`,
     sort: 'Order',
     sortBy: (name: string) => `Sort by ${name}`,

@@ -3,7 +3,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Plus } from 'lucide-react';
 import { useMemo } from 'react';
 import { licet } from '../../api.ts';
-import { ButtonLink, TextLink } from '../../components/button.tsx';
+import { ButtonLink } from '../../components/button.tsx';
 import { Cut } from '../../components/cut.tsx';
 import { type Column, DataTable } from '../../components/data-table.tsx';
 import { FilterText } from '../../components/form.tsx';
@@ -13,6 +13,7 @@ import { Time } from '../../components/time.tsx';
 import { type platformLabel, usePlatformLabel } from '../../platforms.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import { useMay, useRefusal } from '../../session.ts';
+import { LicenseCount } from '../licenses/count.tsx';
 import { ACCOUNTS, nameOf } from './accounts.ts';
 import { CustomerForm } from './form.tsx';
 import { CustomerLicenses } from './licenses.tsx';
@@ -69,14 +70,9 @@ const columnsOf = (
         {
           id: 'licenses',
           header: words.columns.licenses,
+          isNumber: true,
           cell: (customer: Customer) => (
-            <TextLink
-              to="/licenses"
-              search={{ customerId: customer.id }}
-              aria-label={words.licensesOf(nameOf(customer))}
-            >
-              {words.licenses}
-            </TextLink>
+            <LicenseCount of={{ customerId: customer.id }} name={nameOf(customer)} />
           ),
           width: 'w-25',
           phone: 'titleEnd' as const,

@@ -1,8 +1,8 @@
 import type { Product } from '@licet/client';
-import { useQuery } from '@tanstack/react-query';
 import { Plus } from 'lucide-react';
+import { useMemo } from 'react';
 import { licet } from '../../api.ts';
-import { ButtonLink, TextLink } from '../../components/button.tsx';
+import { ButtonLink } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { Cut } from '../../components/cut.tsx';
 import { type Column, DataTable } from '../../components/data-table.tsx';
@@ -12,7 +12,8 @@ import { Time } from '../../components/time.tsx';
 import { formatNumber } from '../../format.ts';
 import { useProducts } from '../../products.ts';
 import { screenTexts } from '../../screen-texts.ts';
-import { useMay, useRefusal } from '../../session.ts';
+import { useRefusal } from '../../session.ts';
+import { LicenseCount } from '../licenses/count.tsx';
 import { ProductForm } from './form.tsx';
 import { productsRoute } from './route.ts';
 
@@ -23,35 +24,7 @@ const limitOf = (limit: number): string => (limit === -1 ? words.unlimited : for
 /** The longest list whose licenses are counted: each product takes a request. */
 const MAX_COUNTED = 20;
 
-/** A link to a product's licenses, with their number if there are not many products. */
-function LicensesLink({ product: { id: productId, name } }: { product: Product }) {
-  const mayRead = useMay('readLicenses');
-  const { data: products = [] } = useProducts();
-  const isCounted = products.length <= MAX_COUNTED;
-  const { data } = useQuery({
-    queryKey: ['licenses', 'count', productId],
-    queryFn: ({ signal }) => licet.licenses.page({ productId, limit: 1 }, { signal }),
-    staleTime: 60_000,
-    enabled: mayRead && isCounted,
-  });
-  const total = data?.total;
-  if (mayRead && !isCounted) {
-    return (
-      <TextLink to="/licenses" search={{ productId }} aria-label={words.licensesOf(name)}>
-        {words.columns.licenses}
-      </TextLink>
-    );
-  }
-  if (!mayRead || total === undefined) return null;
-  return (
-    <TextLink to="/licenses" search={{ productId }} aria-label={words.licenses(total)}>
-      <span className="md:hidden">{words.licenses(total)}</span>
-      <span className="max-md:hidden">{formatNumber(total)}</span>
-    </TextLink>
-  );
-}
-
-const COLUMNS: readonly Column<Product>[] = [
+const columnsOf = (isCounted: boolean): readonly Column<Product>[] => [
   {
     id: 'name',
     header: words.columns.name,
@@ -85,7 +58,9 @@ const COLUMNS: readonly Column<Product>[] = [
     id: 'licenses',
     header: words.columns.licenses,
     isNumber: true,
-    cell: (product) => <LicensesLink product={product} />,
+    cell: ({ id, name }) => (
+      <LicenseCount of={{ productId: id }} name={name} isCounted={isCounted} />
+    ),
     width: 'w-24',
     phone: 'titleEnd',
   },
@@ -117,6 +92,8 @@ export function Screen() {
   const { open } = productsRoute.useSearch();
   const navigate = productsRoute.useNavigate();
   const products = useProducts();
+  const isCounted = (products.data?.length ?? 0) <= MAX_COUNTED;
+  const columns = useMemo(() => columnsOf(isCounted), [isCounted]);
   const refusal = useRefusal('writeProducts');
   const close = (): void => void navigate({ search: {}, replace: true });
   const create = refusal === undefined && (
@@ -130,7 +107,7 @@ export function Screen() {
       <DataTable
         name="products"
         label={words.title}
-        columns={COLUMNS}
+        columns={columns}
         rows={products.data}
         error={products.error}
         onRetry={products.refetch}
