@@ -114,8 +114,7 @@ export interface DataTableProps<Row extends Item> {
   tools?: ReactNode;
 }
 
-/** The sticky head is below the header of the page. */
-const HEAD_CLASS = 'sticky top-14 z-10 border-b border-line bg-surface';
+const HEAD_CLASS = 'sticky z-10 border-b border-line bg-surface';
 const CELL_CLASS = 'border-line group-not-last:md:border-b';
 const PADDING_CLASS = 'px-2 first:pl-4 last:pr-4 xl:px-2.5';
 /** The whole cell is the target. */
@@ -160,9 +159,15 @@ export function DataTable<Row extends Item>(props: DataTableProps<Row>) {
   });
 
   const shown = columns.filter(({ id }, index) => index === 0 || visibility[id]);
-  // More columns than fit scroll sideways; then the head cannot stay in sight.
+  // More columns than fit scroll sideways, in a box of their own. The head can stay in sight, below the header of
+  // the page, only without that box.
   const isScrolling = shown.some(({ isExtra }) => isExtra);
-  const hasTitleEnd = shown.some(({ phone }) => phone === 'titleEnd');
+  const headClass = `${HEAD_CLASS} ${isScrolling ? 'top-0' : 'top-14'}`;
+  /** The left end of a card's line takes all of it if no column is at the right end. */
+  const spanOf = (place: keyof typeof PLACES): string =>
+    place.endsWith('End') || shown.some(({ phone }) => phone === `${place}End`)
+      ? ''
+      : 'max-md:col-span-3!';
   const selectedHere = data.filter(isSelected).length;
   const selectAll = (label: ReactNode) => (
     <label className={CHECKBOX_CLASS}>
@@ -222,7 +227,7 @@ export function DataTable<Row extends Item>(props: DataTableProps<Row>) {
               <thead className="text-xs text-muted max-md:hidden">
                 <tr>
                   {selection && (
-                    <th scope="col" className={`${HEAD_CLASS} w-11 p-0`}>
+                    <th scope="col" className={`${headClass} w-11 p-0`}>
                       {selectAll(null)}
                     </th>
                   )}
@@ -231,7 +236,7 @@ export function DataTable<Row extends Item>(props: DataTableProps<Row>) {
                       key={column.id}
                       column={column}
                       sort={sort}
-                      width={column.width ?? (isScrolling ? 'w-48' : '')}
+                      className={`${headClass} ${column.width ?? (isScrolling ? 'w-48' : '')}`}
                     />
                   ))}
                 </tr>
@@ -257,18 +262,19 @@ export function DataTable<Row extends Item>(props: DataTableProps<Row>) {
                     )}
                     {shown.map((column, index) => {
                       const content = column.cell(row);
-                      const isTitle = column.phone === 'title';
                       return (
                         <td
                           key={column.id}
                           className={`${CELL_CLASS} ${PADDING_CLASS} py-2.5 max-md:min-w-0 max-md:p-0! pointer-coarse:py-3 ${
-                            column.phone ? PLACES[column.phone] : 'max-md:hidden'
-                          } ${isTitle && !hasTitleEnd ? 'max-md:col-span-3' : ''} ${column.isWide ? 'max-xl:hidden' : ''} ${column.isNumber ? 'md:text-right' : ''}`}
+                            column.phone
+                              ? `${PLACES[column.phone]} ${spanOf(column.phone)}`
+                              : 'max-md:hidden'
+                          } ${column.isWide ? 'max-xl:hidden' : ''} ${column.isNumber ? 'md:text-right' : ''}`}
                         >
                           {index === 0 && linkOf ? (
                             <Link
                               {...linkOf(row)}
-                              className={`-my-2.5 block rounded-sm py-2.5 text-ink underline-offset-2 group-hover:underline pointer-coarse:-my-3.5 pointer-coarse:py-3.5 ${isTitle ? 'font-medium' : ''}`}
+                              className={`-my-2.5 block rounded-sm py-2.5 text-ink underline-offset-2 group-hover:underline pointer-coarse:-my-3.5 pointer-coarse:py-3.5 ${column.phone === 'title' ? 'font-medium' : ''}`}
                             >
                               {content}
                             </Link>
@@ -300,13 +306,13 @@ export function DataTable<Row extends Item>(props: DataTableProps<Row>) {
 function HeaderCell<Row>({
   column: { header, sort: by, isNumber, isIcon, isWide },
   sort,
-  width,
+  className: place,
 }: {
   column: Column<Row>;
   sort: DataTableProps<Item>['sort'];
-  width: string;
+  className: string;
 }) {
-  const className = `${HEAD_CLASS} ${PADDING_CLASS} ${width} py-2 font-medium whitespace-nowrap ${isWide ? 'max-xl:hidden' : ''} ${isNumber ? 'text-right' : ''}`;
+  const className = `${place} ${PADDING_CLASS} py-2 font-medium whitespace-nowrap ${isWide ? 'max-xl:hidden' : ''} ${isNumber ? 'text-right' : ''}`;
   if (!by || !sort) {
     return (
       <th scope="col" className={className}>

@@ -101,6 +101,14 @@ describeInBrowser('the rows of the console', () => {
     const heads = page.getByRole('columnheader');
     const places = () => heads.evaluateAll((all) => all.map((head) => head.offsetLeft));
     const before = await places();
+    await page.getByRole('button', { name: 'Columns' }).click();
+    const notes = page.getByRole('menuitemcheckbox', { name: 'Notes' });
+    await notes.click();
+    const head = await page.getByRole('columnheader', { name: 'Notes' }).boundingBox();
+    const row = await page.getByRole('row').nth(1).boundingBox();
+    expect((head?.y ?? 0) + (head?.height ?? 0)).toBe(row?.y);
+    await notes.click();
+    await page.keyboard.press('Escape');
     const header = await page.getByRole('banner').boundingBox();
     await page.getByRole('link', { name: 'Next' }).scrollIntoViewIfNeeded();
     expect((await heads.first().boundingBox())?.y).toBe(header?.height);

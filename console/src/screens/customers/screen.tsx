@@ -57,6 +57,7 @@ const columnsOf = (
         }).join(', ')}
       </Cut>
     ),
+    width: 'w-40',
     isWide: true,
   },
   {

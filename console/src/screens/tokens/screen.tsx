@@ -31,7 +31,7 @@ const Expiry = ({ expiresAt }: { expiresAt: string | null }) =>
 /** A value on a phone with the name of its column before it. */
 const named = (name: string, value: ReactNode) => (
   <>
-    <span className="md:hidden">{name}: </span>
+    <span className="text-muted md:hidden">{name}: </span>
     {value}
   </>
 );
@@ -46,6 +46,7 @@ const columnsOf = (sessionId: number | null): readonly Column<Token>[] => [
         {id === sessionId && <Badge tone="accent">{words.thisSession}</Badge>}
       </span>
     ),
+    width: 'w-56',
     phone: 'title',
   },
   {
@@ -70,7 +71,7 @@ const columnsOf = (sessionId: number | null): readonly Column<Token>[] => [
     header: words.columns.expires,
     cell: ({ expiresAt }) => named(words.columns.expires, <Expiry expiresAt={expiresAt} />),
     width: 'w-29',
-    phone: 'lastEnd',
+    phone: 'titleEnd',
   },
   {
     id: 'created',
