@@ -56,7 +56,7 @@ declare module '@tanstack/react-router' {
 
 declare module '@tanstack/history' {
   interface HistoryState {
-    /** The `after` of the pages of a list before this one. */
-    trail?: readonly number[];
+    /** The pages of a list before this one. */
+    passed?: readonly { after: number | undefined; rows: number }[];
   }
 }

@@ -2,6 +2,10 @@ import * as z from 'zod/mini';
 
 /** Parameters of an address. Invalid ones are ignored, because people edit addresses. */
 
+/** The number of parameters that are given. */
+export const countGiven = (search: object): number =>
+  Object.values(search).filter((value) => value !== undefined).length;
+
 /** An id, such as `productId=602`. */
 export const id = z.catch(z.optional(z.int().check(z.gte(0))), undefined);
 

@@ -1,12 +1,12 @@
 import type { Event } from '@licet/client';
 import { LICENSE_PLATFORMS } from '@licet/contract/enums';
-import { Link } from '@tanstack/react-router';
 import { Fragment, type ReactNode } from 'react';
 import { formatDate, formatNumber, formatTime, productName } from '../format.ts';
 import { platformLabel } from '../platforms.ts';
 import { screenTexts } from '../screen-texts.ts';
 import { useMay } from '../session.ts';
 import { texts } from '../texts.ts';
+import { TextLink } from './button.tsx';
 
 /** Events in words: the object, the sender, and the fields before and after. */
 
@@ -200,8 +200,6 @@ export function Actor({ actor: { tokenId, tokenName, isConsole } }: { actor: Eve
   );
 }
 
-const LINK = 'rounded-sm text-accent underline-offset-2 hover:underline';
-
 const textAfter = (change: Changes[string] | undefined): string | undefined => {
   const value = change?.after ?? change?.before;
   return typeof value === 'string' && value !== '' ? value : undefined;
@@ -228,22 +226,21 @@ export function EventObject({ event, names }: { event: Event; names: Names }): R
     (resourceType === 'customer' && personOf(changes)) ||
     (resourceType === 'blacklist' && textAfter(changes?.data));
   const label = known || words.oneObject(texts.resources[resourceType], id);
-  const shared = { className: LINK, title: label };
-  const text = <span className="inline-block max-w-56 truncate align-bottom">{label}</span>;
+  const text = <span className="inline-block max-w-full truncate align-bottom">{label}</span>;
   if (resourceType === 'license') {
     return (
-      <Link to="/licenses/$licenseId" params={{ licenseId: id }} {...shared}>
+      <TextLink to="/licenses/$licenseId" params={{ licenseId: id }} title={label}>
         {text}
-      </Link>
+      </TextLink>
     );
   }
   if (type.endsWith('.deleted') || resourceType === 'session') return text;
   if (resourceType === 'token' && !mayReadTokens) return text;
   if (resourceType === 'blacklist') {
     return (
-      <Link to="/blacklist" search={{ open: id }} {...shared}>
+      <TextLink to="/blacklist" search={{ open: id }} title={label}>
         {text}
-      </Link>
+      </TextLink>
     );
   }
   const places = {
@@ -252,8 +249,8 @@ export function EventObject({ event, names }: { event: Event; names: Names }): R
     token: '/tokens/$id',
   } as const;
   return (
-    <Link to={places[resourceType]} params={{ id }} {...shared}>
+    <TextLink to={places[resourceType]} params={{ id }} title={label}>
       {text}
-    </Link>
+    </TextLink>
   );
 }

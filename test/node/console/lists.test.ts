@@ -209,7 +209,7 @@ describeInBrowser('the lists of the console', () => {
     await page.getByRole('main').getByRole('link', { name: 'In your program' }).click();
     await expect.poll(() => page.getByLabel('Product').inputValue()).toBe(String(id));
     await page.goBack();
-    await page.getByRole('link', { name: '1 license', exact: true }).click();
+    await page.getByRole('link', { name: `1 license of ${name}` }).click();
     await page.getByRole('link', { name: licenseKey }).waitFor();
   });
 
@@ -364,9 +364,18 @@ describeInBrowser('the lists of the console', () => {
     }
   });
 
-  it.each(['products', 'customers', 'blacklist', 'tokens'])('%s fit a phone', async (name) => {
+  it.each([
+    ['products', 'Create product'],
+    ['customers', 'Create customer'],
+    ['blacklist', 'Block'],
+    ['tokens', 'Create token'],
+  ])('%s fit a phone, with the button of their form in sight', async (name, label) => {
     const page = await openConsole(`/${name}?open=new`, { viewport: PHONE });
-    await page.getByRole('dialog').waitFor();
+    const button = page.getByRole('dialog').getByRole('button', { name: label, exact: true });
+    await button.waitFor();
+    const { y = 0, height = 0 } = (await button.boundingBox()) ?? {};
+    expect(y).toBeGreaterThan(0);
+    expect(y + height).toBeLessThanOrEqual(PHONE.height);
     const isTooWide = () =>
       page.evaluate<boolean>('document.documentElement.scrollWidth > innerWidth');
     expect(await isTooWide()).toBe(false);

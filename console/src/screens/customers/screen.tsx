@@ -4,7 +4,8 @@ import { Plus } from 'lucide-react';
 import { useMemo } from 'react';
 import { licet } from '../../api.ts';
 import { Badge } from '../../components/badge.tsx';
-import { ButtonLink, TextLink } from '../../components/button.tsx';
+import { ButtonLink } from '../../components/button.tsx';
+import { Cut } from '../../components/cut.tsx';
 import { type Column, DataTable } from '../../components/data-table.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { FilterText } from '../../components/form.tsx';
@@ -13,19 +14,13 @@ import { Time } from '../../components/time.tsx';
 import { type platformLabel, usePlatformLabel } from '../../platforms.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import { useMay, useRefusal } from '../../session.ts';
-import { plural } from '../../texts.ts';
+import { LicenseCount } from '../licenses/count.tsx';
 import { accountsOf, isForgotten, nameOf } from './accounts.ts';
 import { CustomerForm } from './form.tsx';
 import { customersRoute } from './route.ts';
 
 const words = screenTexts.customers;
 const PAGE_ROWS = 50;
-
-const Cut = ({ children }: { children: string | null }) => (
-  <span className="block max-w-56 truncate max-sm:max-w-full" title={children ?? undefined}>
-    {children}
-  </span>
-);
 
 /** The columns; those about licenses only if the token may read licenses. */
 const columnsOf = (
@@ -43,24 +38,30 @@ const columnsOf = (
     ),
     phone: 'title',
   },
-  { id: 'email', header: words.columns.email, cell: ({ email }) => <Cut>{email}</Cut> },
+  {
+    id: 'email',
+    header: words.columns.email,
+    cell: ({ email }) => email && <Cut>{email}</Cut>,
+    phone: 'line',
+  },
   {
     id: 'chat',
     header: words.columns.chat,
-    cell: ({ chatUsername, chatId }) => <Cut>{chatUsername ?? chatId}</Cut>,
-    phone: 'hidden',
+    cell: ({ chatUsername, chatId }) => <Cut>{chatUsername ?? chatId ?? ''}</Cut>,
+    width: 'w-28',
+    isWide: true,
   },
   {
     id: 'accounts',
     header: words.columns.accounts,
     cell: (customer) => <Cut>{accountsOf(customer, labelOf).join(', ')}</Cut>,
-    phone: 'hidden',
+    width: 'w-40',
+    isWide: true,
   },
   {
     id: 'phone',
     header: words.columns.phone,
-    cell: ({ phoneNumber }) => <Cut>{phoneNumber}</Cut>,
-    phone: 'hidden',
+    cell: ({ phoneNumber }) => phoneNumber && <Cut>{phoneNumber}</Cut>,
     isExtra: true,
   },
   ...(mayReadLicenses
@@ -68,15 +69,12 @@ const columnsOf = (
         {
           id: 'licenses',
           header: words.columns.licenses,
+          isNumber: true,
           cell: (customer: Customer) => (
-            <TextLink
-              to="/licenses"
-              search={{ customerId: customer.id }}
-              aria-label={words.licensesOf(nameOf(customer))}
-            >
-              {words.licenses}
-            </TextLink>
+            <LicenseCount of={{ customerId: customer.id }} name={nameOf(customer)} />
           ),
+          width: 'w-25',
+          phone: 'titleEnd' as const,
         },
       ]
     : []),
@@ -84,7 +82,7 @@ const columnsOf = (
     id: 'created',
     header: words.columns.created,
     cell: ({ createdAt }) => createdAt && <Time value={createdAt} show="date" />,
-    phone: 'hidden',
+    width: 'w-29',
   },
 ];
 
@@ -125,7 +123,7 @@ export function Screen() {
             void navigate({ to: '/customers/$id/edit', params: { id } }),
         })}
         tools={
-          <search className="block sm:w-80">
+          <search className="block">
             <FilterText
               label={words.search}
               value={q ?? ''}
@@ -142,7 +140,8 @@ export function Screen() {
             <NoMatch to="/customers" />
           )
         }
-        footer={page.data?.total ? plural(page.data.total, 'customer') : undefined}
+        total={page.data?.total}
+        count={words.count}
         pages={{ to: '/customers', search: { q }, after, next }}
       />
       <Dialog title={words.new} isOpen={search.open !== undefined} onClose={close} isWide>

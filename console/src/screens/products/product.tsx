@@ -21,6 +21,7 @@ import { useMay, useRefusal } from '../../session.ts';
 import { useShortcuts } from '../../shortcuts.ts';
 import { texts } from '../../texts.ts';
 import { EventSection } from '../events/section.tsx';
+import { LicenseCount } from '../licenses/count.tsx';
 import { limitOf, ProductForm, refreshProducts, typeOf } from './form.tsx';
 import { productEditRoute, productRoute } from './route.ts';
 
@@ -103,7 +104,7 @@ function ProductScreen({ product }: { product: Product }) {
       <div className="grid items-start gap-5 lg:grid-cols-2">
         <Details product={product} />
         <div className="flex min-w-0 flex-col gap-5">
-          <Licenses id={id} />
+          <Licenses product={product} />
           {mayReadRequests && <Versions id={id} />}
         </div>
       </div>
@@ -155,29 +156,17 @@ const statisticsQuery = (id: number) =>
   });
 
 /** The number of licenses, with links to the filtered list. */
-function Licenses({ id }: { id: number }) {
+function Licenses({ product: { id, name } }: { product: Product }) {
   const mayRead = useMay('readLicenses');
   const mayWrite = useMay('writeLicenses');
   const { data: statistics } = useQuery({
     ...statisticsQuery(id),
     enabled: useMay('readRequests'),
   });
-  const { data: page } = useQuery({
-    queryKey: ['licenses', 'count', id],
-    queryFn: ({ signal }) => licet.licenses.page({ productId: id, limit: 1 }, { signal }),
-    enabled: mayRead,
-  });
   if (!mayRead) return null;
   const own = statistics?.products.find(({ productId }) => productId === id);
   const rows: readonly (readonly [string, ReactNode])[] = [
-    [
-      words.columns.licenses,
-      page?.total !== undefined && (
-        <TextLink to="/licenses" search={{ productId: id }}>
-          {words.licenses(page.total)}
-        </TextLink>
-      ),
-    ],
+    [words.columns.licenses, <LicenseCount key="licenses" of={{ productId: id }} name={name} />],
     [words.active, own && formatNumber(own.active)],
     [words.validations, own && formatNumber(own.validations)],
   ];
