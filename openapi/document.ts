@@ -32,8 +32,7 @@ All of v2 but the health check takes an API token in the header \`TOKEN\`; any o
 a path with another method 405 with \`Allow\`, with the body of any other error.
 
 Every response has an \`X-Request-Id\`: that of the request (up to 64 letters, digits, \`-\`, \`_\` and \`=\`), or a
-new one. The log has it too. With a live token, \`X-Server-Timing: 1\` asks for \`Server-Timing\`: where the request
-spent its time, in milliseconds.
+new one. The log has it too.
 
 Numbers in brackets are sections of the interface (\`docs/interface.md\`).`;
 

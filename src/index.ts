@@ -1,8 +1,8 @@
+import { DAY_MS } from '@licet/contract/durations';
 import { removeExpiredSessions } from './auth/sessions.ts';
 import { removeExpiredKeys } from './db/idempotency.ts';
 import { type Bindings, isolateOf } from './isolate.ts';
 import { logFailure } from './lib/log.ts';
-import { retentionStart, SettingError } from './lib/retention.ts';
 import { aggregateDays, rollUp } from './requests/aggregate.ts';
 import { keepCounts } from './requests/counts.ts';
 import { receiveRecords } from './requests/queue.ts';
@@ -14,11 +14,8 @@ import { app } from './routes/app.ts';
 const STOP = 'stop';
 
 /** Runs a task of the scheduled handler. A failure does not stop the other tasks. */
-async function attempt(task: Promise<unknown>, failure: string): Promise<void> {
-  await task.catch((error) =>
-    logFailure(error instanceof SettingError ? error.message : failure, error),
-  );
-}
+const attempt = (task: Promise<unknown>, failure: string): Promise<unknown> =>
+  task.catch((error) => logFailure(failure, error));
 
 export default {
   fetch: app.fetch,
@@ -29,13 +26,15 @@ export default {
       console.log(JSON.stringify({ message: 'Stopping', event: 'stop' }));
       return recorder.drain((work) => context.waitUntil(work));
     }
-    /** Removes rows that are older than a setting. */
+    /** Removes rows that are older than the days of a setting; 0 keeps all. */
     const removeExpired = async (
       name: 'REQUEST_RETENTION_DAYS' | 'EVENT_RETENTION_DAYS',
       removeBefore: (start: number) => Promise<void>,
     ) => {
-      const start = retentionStart(name, env[name], scheduledTime);
-      if (start !== null) await removeBefore(start);
+      const days = Number(env[name]);
+      // Removing data by mistake is worse than keeping it.
+      if (!(days >= 0)) logFailure(`${name} must be a number of days`, new RangeError());
+      else if (days > 0) await removeBefore(scheduledTime - days * DAY_MS);
     };
     // Requests of an outage wait in memory, and perhaps no new one comes.
     recorder.keepWriting((work) => context.waitUntil(work));

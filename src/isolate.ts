@@ -9,7 +9,6 @@ import { LocalLimiter, PlatformLimiter, type RateLimiter } from './lib/rate-limi
 import type { RequestTimings } from './lib/request-timings.ts';
 import { SigningKeys } from './lib/signing-keys.ts';
 import { HeldCounts } from './requests/counts.ts';
-import { KnownTotals } from './requests/known-totals.ts';
 import { Recorder, type RecordQueue } from './requests/recorder.ts';
 
 const MAX_COUNTED = 10_000;
@@ -52,8 +51,6 @@ export interface AppEnv {
   Variables: {
     requestId: string;
     timings: RequestTimings;
-    /** Whether the request came with a live token. */
-    isTrusted?: boolean;
     /** The id of the request's token; null for ROOT_TOKEN. */
     tokenId?: number | null;
     /** The outcome of a validation. */
@@ -101,9 +98,10 @@ export class Isolate {
   readonly consoleHosts: readonly string[] | undefined;
   /** Undefined for a service that does not sign (1.8). */
   readonly signingKeys: SigningKeys | undefined;
-  readonly totals = new KnownTotals();
   /** Hashes of tokens and sessions that the database knew. */
   readonly liveTokens = new BoundedMap<string, true>(MAX_COUNTED);
+  /** The totals of licenses, by id. */
+  readonly #totals = new BoundedMap<number, number>(MAX_COUNTED);
   /** When each token was last used, by id. */
   readonly #tokenUses = new BoundedMap<number, number>(MAX_COUNTED);
   /** Licenses that D1 found full, by id. */
@@ -149,6 +147,17 @@ export class Isolate {
   wasFull({ id, revision }: LicenseRevision, now: number): boolean {
     const full = this.#full.get(id);
     return full !== undefined && full.revision === revision && now < full.until;
+  }
+
+  /**
+   * Counts a request of a license, of whose total the snapshot has a lower bound (1.1).
+   *
+   * @returns the total with this request, as far as this isolate knows
+   */
+  countRequest({ id, totalRequests }: { id: number; totalRequests: number }): number {
+    const total = Math.max(this.#totals.get(id) ?? 0, totalRequests) + 1;
+    this.#totals.set(id, total);
+    return total;
   }
 
   /** Whether the last known use of a token is longer ago than `withinMs`. Counts as a use. */

@@ -4,7 +4,7 @@ import { sql } from 'drizzle-orm';
 import { SQLiteSyncDialect } from 'drizzle-orm/sqlite-core';
 import { ALL_PRODUCTS, NO_PRODUCT, RESPONSE_TYPE_CODES } from '../../src/db/codes.ts';
 import { EPOCH, SLOTS } from '../../src/lib/time-id.ts';
-import { statusSql } from '../../src/resources/licenses/status.ts';
+import { statusSql } from '../../src/resources/licenses/rules.ts';
 
 /**
  * Gives a demo shop a past, in its local database. The interface cannot, because it stores the time of each request.

@@ -2,13 +2,11 @@ import { sql } from 'drizzle-orm';
 import type { Database } from '../db/client.ts';
 import { type Change, findChanges, removeChanges } from '../db/outbox.ts';
 import type { WaitUntil } from '../lib/async.ts';
-import type { RequestTimings } from '../lib/request-timings.ts';
 import type { LicenseSnapshot } from '../resources/licenses/snapshot.ts';
 import type { Policy } from '../resources/policy.ts';
 import { type CacheContext, type Found, SnapshotCache } from './snapshot-cache.ts';
 import {
   licenseSnapshot,
-  POLICY_KEY,
   policySnapshot,
   type Snapshot,
   type TokenSnapshot,
@@ -20,23 +18,15 @@ const MAX_PUBLISHED = 5;
 
 type AnyCache = Pick<SnapshotCache<Snapshot>, 'invalidate' | 'publish' | 'canPublish' | 'repair'>;
 
-export type FoundPolicy = Found<Policy> & { value: Policy };
-
-const hasPolicy = (found: Found<Policy>): found is FoundPolicy => found.value !== null;
-
-function requirePolicy(found: Found<Policy>): FoundPolicy {
-  if (!hasPolicy(found)) throw new Error('The policy has no revision');
-  return found;
-}
-
 /** The caches of an isolate, and how they stay fresh (1.5). docs/cache.md explains it. */
 export class Caches {
   /** By normalized license key. */
   readonly licenses: SnapshotCache<LicenseSnapshot>;
   /** By hash. */
   readonly tokens: SnapshotCache<TokenSnapshot>;
+  /** Has one key. */
+  readonly policy: SnapshotCache<Policy>;
   readonly #db: Database;
-  readonly #policy: SnapshotCache<Policy>;
   readonly #hasKv: boolean;
   readonly #byName: ReadonlyMap<string, AnyCache>;
 
@@ -48,23 +38,20 @@ export class Caches {
     const context: CacheContext = { db, kv };
     this.licenses = new SnapshotCache(licenseSnapshot, context);
     this.tokens = new SnapshotCache(tokenSnapshot, context);
-    this.#policy = new SnapshotCache(policySnapshot, context);
+    this.policy = new SnapshotCache(policySnapshot, context);
     this.#byName = new Map<string, AnyCache>([
       [licenseSnapshot.name, this.licenses],
       [tokenSnapshot.name, this.tokens],
-      [policySnapshot.name, this.#policy],
+      [policySnapshot.name, this.policy],
     ]);
-  }
-
-  /** The policy, at once if it is in memory. */
-  findPolicy(timings: RequestTimings): FoundPolicy | Promise<FoundPolicy> {
-    const found = this.#policy.find(POLICY_KEY, timings);
-    return found instanceof Promise ? found.then(requirePolicy) : requirePolicy(found);
   }
 
   /** Evicts the snapshots that a write of this isolate has changed. The next request sees the change. */
   invalidate(changes: readonly Change[]): void {
-    for (const change of changes) this.#invalidate(change);
+    for (const { subject, revision } of changes) {
+      const [cache, key] = this.#cacheOf(subject);
+      cache?.invalidate(key, revision);
+    }
   }
 
   /** Publishes changes. Never rejects. */
@@ -92,11 +79,6 @@ export class Caches {
       await cache?.publish(key, { retries: 0 });
       if (cache && !cache.canPublish()) break;
     }
-  }
-
-  #invalidate({ subject, revision }: Change): void {
-    const [cache, key] = this.#cacheOf(subject);
-    cache?.invalidate(key, revision);
   }
 
   /** The cache and the key of a subject; undefined for a type of another version of the service. */

@@ -73,10 +73,9 @@ export class SnapshotCache<Value extends Snapshot> {
 
   async #findAway(key: string, timings: RequestTimings): Promise<Found<Value>> {
     const { waitUntil } = timings;
-    const startedAt = performance.now();
     const load = () => this.#load(key, waitUntil);
     const { found, tier } = await this.#flights.run(key, load, waitUntil);
-    timings.record(tier, performance.now() - startedAt);
+    timings.noteRead(tier);
     return found;
   }
 
@@ -96,7 +95,7 @@ export class SnapshotCache<Value extends Snapshot> {
     const startedAt = performance.now();
     const published = await this.#publisher?.find(key);
     if (!published || !this.#isAcceptable(key, published)) return undefined;
-    timings.record('kv', performance.now() - startedAt);
+    timings.noteRead('kv');
     return this.#put(key, published, startedAt, true);
   }
 
@@ -166,14 +165,14 @@ export class SnapshotCache<Value extends Snapshot> {
     const entry = this.#entries.get(key) ?? this.#unknown.get(key);
     // On Workers `performance.now()` is the wall clock, and can step back.
     if (!entry || Math.abs(performance.now() - entry.loadedAt) >= FRESH_MS) return undefined;
-    timings.record('memory', 0);
+    timings.noteRead('memory');
     return entry.found;
   }
 
   /** Without KV one isolate makes all changes and evicts their snapshots, so its memory is current. */
   #findOnlyIsolate(key: string, timings: RequestTimings): Found<Value> | undefined {
     const held = this.#publisher ? undefined : this.#entries.get(key)?.found;
-    if (held) timings.record('memory', 0);
+    if (held) timings.noteRead('memory');
     return held;
   }
 

@@ -3,7 +3,7 @@ import { blameOf, describeError, parseFields } from '@licet/contract/issues';
 import { conditionHeader, objectPath, repetitionHeader } from '@licet/contract/parameters';
 import type { ValidationTargets } from 'hono';
 import * as z from 'zod';
-import { readBody } from './body.ts';
+import { readBody } from './connection.ts';
 import { ApiError } from './errors.ts';
 
 /** A part of a request, and the schema that checks it. */

@@ -1,8 +1,8 @@
 import type { PageQuery } from '@licet/contract/parameters';
 import type { Context } from 'hono';
+import { Turns } from '../lib/admission.ts';
 import { logFailure } from '../lib/log.ts';
-import { Turns } from '../lib/turns.ts';
-import { expectReading, isOnOneMachine } from './unread.ts';
+import { expectReading, isOnOneMachine } from './connection.ts';
 
 /** The part of a list that is in memory at once. `longBytes` are of its long values, apart from those of the last row. */
 interface Chunk {

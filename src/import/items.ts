@@ -10,7 +10,7 @@ import { type Fields, settable } from '@licet/contract/resource';
 import { timestamp } from '@licet/contract/time';
 import * as z from 'zod';
 import { DomainError } from '../lib/errors.ts';
-import { normalizeLicenseKey } from '../resources/licenses/key.ts';
+import { normalizeLicenseKey } from '../resources/licenses/rules.ts';
 
 /**
  * The items of an import: objects as GET shows them, from any service of this interface, or rows of a table.

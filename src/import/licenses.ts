@@ -11,9 +11,8 @@ import { bindings, licenses, products } from '../db/schema.ts';
 import { subtractRequestsHere } from '../db/totals.ts';
 import { DomainError } from '../lib/errors.ts';
 import { ownerOf } from '../resources/customers/owner.ts';
-import { normalizeLicenseKey } from '../resources/licenses/key.ts';
 import { type LicenseRow, toLicense } from '../resources/licenses/row.ts';
-import { expiryOf, stateOf } from '../resources/licenses/rules.ts';
+import { expiryOf, normalizeLicenseKey, stateOf } from '../resources/licenses/rules.ts';
 import { boundValues } from '../resources/licenses/snapshot.ts';
 import type { ProductRow } from '../resources/products/queries.ts';
 import {

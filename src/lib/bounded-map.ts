@@ -8,10 +8,11 @@ export class BoundedMap<Key, Value> extends Map<Key, Value> {
   }
 
   override set(key: Key, value: Value): this {
-    // A map keeps the order of insertion: the first key is the oldest.
-    this.delete(key);
-    const [oldest] = this.keys();
-    if (this.size >= this.#maxSize && oldest !== undefined) this.delete(oldest);
+    if (!this.delete(key) && this.size >= this.#maxSize) {
+      // A map keeps the order of insertion: the first key is the oldest.
+      const [oldest] = this.keys();
+      if (oldest !== undefined) this.delete(oldest);
+    }
     return super.set(key, value);
   }
 }

@@ -1,5 +1,4 @@
 import { DATABASE_TIMEOUT_MS, type WaitUntil, wait, withTimeout } from '../lib/async.ts';
-import type { MonotonicClock } from '../lib/clock.ts';
 
 const MAX_WRITERS = 3;
 /** A batch begins this long after its first item, so that the response goes first. */
@@ -11,12 +10,25 @@ const TICK_MS = 250;
 const CANCELLED_AFTER_MS = 4 * TICK_MS;
 /** A writer leaves after this if two others stay: the Free plan has 50 queries a request. */
 const STAY_MS = 500;
-/** The platform ends a request after 30 seconds, and `npm start` after 25 (`unread.ts`). */
+/** The platform ends a request after 30 seconds, and `npm start` after 25 (`http/connection.ts`). */
 const MAX_STAY_MS = 20_000;
 /** The longest pause after a failed write. It is up to half shorter at random. */
 const RETRY_MS = 400;
 /** Items that wait while the database does not respond: an isolate has 128 MB. */
 const MAX_ITEMS = 10_000;
+
+/** Milliseconds that never run backwards. On Workers `performance.now()` is the wall clock, and can step back. */
+export class MonotonicClock {
+  #lastMs = Number.NEGATIVE_INFINITY;
+  #offsetMs = 0;
+
+  now(): number {
+    const ms = performance.now() + this.#offsetMs;
+    this.#offsetMs += Math.max(0, this.#lastMs - ms);
+    this.#lastMs = Math.max(this.#lastMs, ms);
+    return this.#lastMs;
+  }
+}
 
 /** A request that writes. After its cancellation it has no more ticks. */
 type Writer = { tickedAt: number };

@@ -5,7 +5,7 @@ import { SingleFlight } from '../cache/batch-loader.ts';
 import { batch, type Database } from '../db/client.ts';
 import { dailyCounts, installations, licenses } from '../db/schema.ts';
 import type { WaitUntil } from '../lib/async.ts';
-import { statusSql } from '../resources/licenses/status.ts';
+import { statusSql } from '../resources/licenses/rules.ts';
 import { IS_SHARED } from './record.ts';
 
 /** The counts of licenses and of installations for the statistics (6). */

@@ -9,7 +9,7 @@ import { productOf } from '../db/records.ts';
 import { buckets, installations, requests } from '../db/schema.ts';
 import { aggregatedBucketOf } from '../db/totals.ts';
 import { BUCKET_MS, bucketAt, bucketOf, EPOCH, firstIdAt, timeOfId } from '../lib/time-id.ts';
-import { normalizeLicenseKey } from '../resources/licenses/key.ts';
+import { normalizeLicenseKey } from '../resources/licenses/rules.ts';
 import { mayHave } from './aggregate.ts';
 import { isShared, type RecordDetails } from './record.ts';
 

@@ -1,9 +1,8 @@
 import { type Caches, Comparison, type Use } from '../cache/caches.ts';
 import { batch, type Database, isMissingValue, isRejectedValue } from '../db/client.ts';
 import { type WaitUntil, wait, withTimeout } from '../lib/async.ts';
-import { MonotonicClock } from '../lib/clock.ts';
 import { RepeatedFailure } from '../lib/log.ts';
-import { BatchWriter } from './batch-writer.ts';
+import { BatchWriter, MonotonicClock } from './batch-writer.ts';
 import { type Gap, storeGap } from './gaps.ts';
 import { HistoryInserter } from './insert.ts';
 import type { HistoryRecord } from './record.ts';

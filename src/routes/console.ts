@@ -15,7 +15,7 @@ import { isFromElsewhere } from '../auth/own-page.ts';
 import { endSession, insertSession, newSession } from '../auth/sessions.ts';
 import { activeRootToken } from '../auth/tokens.ts';
 import { isUniqueViolation } from '../db/client.ts';
-import { readBody } from '../http/body.ts';
+import { readBody } from '../http/connection.ts';
 import { ApiError } from '../http/errors.ts';
 import { isolateOf } from '../isolate.ts';
 import { sha256Hex } from '../lib/sha256.ts';

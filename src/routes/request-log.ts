@@ -1,9 +1,8 @@
 import { clientOf } from '@licet/contract/addresses';
 import type { Context, MiddlewareHandler } from 'hono';
 import { routePath } from 'hono/route';
-import { drainBody } from '../http/body.ts';
+import { connectingAddressOf, drainBody } from '../http/connection.ts';
 import { type AppEnv, isolateOf } from '../isolate.ts';
-import { connectingAddressOf } from '../lib/connecting-address.ts';
 import { RequestTimings } from '../lib/request-timings.ts';
 
 const METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS', 'PATCH'];
@@ -24,17 +23,9 @@ export const commonHeaders = (c: Context<AppEnv>): Record<string, string> => ({
   'Cache-Control': 'no-store',
 });
 
-/**
- * Logs the request in one event, by the pattern of its route: a path can hold license keys. A request with
- * a live token and `X-Server-Timing: 1` also gets the times, in the header `Server-Timing`.
- */
-export function endRequest(c: Context<AppEnv>, { status, headers }: Response): void {
-  const timings = c.get('timings');
-  const durationMs = timings.stop();
-  if (c.env.LOG_REQUESTS === 'true' && isLogged(c, status)) logRequest(c, status, durationMs);
-  if (c.get('isTrusted') && c.req.header('X-Server-Timing') === '1') {
-    headers.set('Server-Timing', serverTiming(timings, durationMs));
-  }
+/** Logs the request in one event, by the pattern of its route: a path can hold license keys. */
+export function endRequest(c: Context<AppEnv>, status: number): void {
+  if (c.env.LOG_REQUESTS === 'true' && isLogged(c, status)) logRequest(c, status);
 }
 
 /** The same as middleware. Validations call the functions above themselves. */
@@ -48,7 +39,7 @@ export const observe = (): MiddlewareHandler<AppEnv> =>
       // A route may have set its own value, such as for caching.
       if (!headers.has(name)) headers.set(name, value);
     }
-    endRequest(c, c.res);
+    endRequest(c, c.res.status);
     await drainBody(c.req.raw);
   };
 
@@ -60,7 +51,8 @@ function isLogged(c: Context<AppEnv>, status: number): boolean {
   return address === null || !ceilings.limitedLogEntries.count(clientOf(address));
 }
 
-function logRequest(c: Context<AppEnv>, status: number, durationMs: number): void {
+function logRequest(c: Context<AppEnv>, status: number): void {
+  const { tier, durationMs } = c.get('timings');
   const method = METHODS.includes(c.req.method) ? c.req.method : 'OTHER';
   const route = routePath(c);
   const event = {
@@ -72,7 +64,7 @@ function logRequest(c: Context<AppEnv>, status: number, durationMs: number): voi
     status,
     outcome: c.get('outcome') ?? outcomeOf(status),
     tokenId: describeToken(c.get('tokenId')),
-    tier: c.get('timings').tier,
+    tier,
     durationMs: Math.round(durationMs),
     colo: c.req.raw.cf?.colo ?? null,
   };
@@ -88,8 +80,3 @@ function outcomeOf(status: number): 'OK' | 'REFUSED' | 'FAILED' {
   if (status >= 500) return 'FAILED';
   return status >= 400 ? 'REFUSED' : 'OK';
 }
-
-const serverTiming = ({ spentMs }: RequestTimings, durationMs: number): string =>
-  [...spentMs, ['total', durationMs] as const]
-    .map(([name, milliseconds]) => `${name};dur=${Math.round(milliseconds)}`)
-    .join(', ');

@@ -4,12 +4,17 @@ import { OUTCOMES } from '@licet/contract/outcomes';
 import type { InvalidResponse, ValidResponse } from '@licet/contract/validation';
 import type { Context } from 'hono';
 import { authorizeValidation } from '../auth/middleware.ts';
-import { readText, TOO_LATE, tooLarge } from '../http/body.ts';
+import {
+  connectingAddressOf,
+  expectBody,
+  expectReading,
+  readText,
+  TOO_LATE,
+  tooLarge,
+} from '../http/connection.ts';
 import { BUSY } from '../http/errors.ts';
 import type { Operation } from '../http/operation.ts';
-import { expectBody, expectReading } from '../http/unread.ts';
 import { type AppEnv, isolateOf } from '../isolate.ts';
-import { connectingAddressOf } from '../lib/connecting-address.ts';
 import { WINDOW_SECONDS } from '../lib/rate-limiter.ts';
 import { type SentBody, type ValidationResult, validate } from '../validation/validate.ts';
 import { clientError } from './error-response.ts';
@@ -68,7 +73,7 @@ export function validation(
         ...headers,
       },
     });
-    endRequest(c, response);
+    endRequest(c, status);
     return response;
   }
   return Object.assign(validation, { operation, ...(intents && { intents }) });

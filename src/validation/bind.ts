@@ -3,8 +3,8 @@ import { batch, type Database } from '../db/client.ts';
 import { nextRevisionSql } from '../db/outbox.ts';
 import { bindings, licenses } from '../db/schema.ts';
 import { DATABASE_TIMEOUT_MS, retry, withTimeout } from '../lib/async.ts';
+import { isExpiredSql } from '../resources/licenses/rules.ts';
 import { type LicenseSnapshot, snapshotColumns } from '../resources/licenses/snapshot.ts';
-import { isExpiredSql } from '../resources/licenses/status.ts';
 import type { ValidationRequest } from './request.ts';
 
 /** A program waits for the response, so there are few retries. */

@@ -1,7 +1,14 @@
-import type { BlockedType, ResponseType } from '@licet/contract/outcomes';
+import { type BlockedType, OUTCOMES, type ResponseType } from '@licet/contract/outcomes';
+import type { Found } from '../cache/snapshot-cache.ts';
+import { POLICY_KEY } from '../cache/snapshots.ts';
+import type { Isolate } from '../isolate.ts';
+import type { RequestTimings } from '../lib/request-timings.ts';
+import type { RecordDetails } from '../requests/record.ts';
 import type { Blacklist } from '../resources/blacklists/blacklist.ts';
+import { statusAt } from '../resources/licenses/rules.ts';
 import type { LicenseSnapshot } from '../resources/licenses/snapshot.ts';
-import { statusAt } from '../resources/licenses/status.ts';
+import type { Policy } from '../resources/policy.ts';
+import { bind } from './bind.ts';
 import type { ValidationRequest } from './request.ts';
 
 export interface Facts {
@@ -74,4 +81,133 @@ function slotFor(
 ): 'not needed' | 'free' | 'none free' {
   if (value === null || limit === -1 || bound.includes(value)) return 'not needed';
   return bound.length < limit ? 'free' : 'none free';
+}
+
+/** Details of an outcome, for administrators alone. */
+export function detailsOf(
+  outcome: Outcome,
+  requestIp: string | null,
+  connectingAddress: string | null,
+): RecordDetails {
+  if (outcome.responseType === 'INVALID_REQUEST') return { remarks: outcome.message };
+  if (!('blockReason' in outcome)) return {};
+  const { responseType, blockReason } = outcome;
+  if (responseType !== 'IP_BLACKLISTED') return { blockReason };
+  // Explains the rejection of an address that is not on the blacklist itself.
+  const isOther = connectingAddress !== null && connectingAddress !== requestIp;
+  const remarks = isOther ? 'The connecting address may be the one on the blacklist' : null;
+  return { blockReason, remarks };
+}
+
+/** The snapshots on which a validation is decided. */
+export interface Snapshots {
+  license: Found<LicenseSnapshot>;
+  policy: Found<Policy>;
+}
+
+/**
+ * Looks up the snapshots of a validation side by side, without a promise if both are in memory. Rejects when the
+ * database is needed and cannot be reached.
+ */
+export function findSnapshots(
+  { caches }: Isolate,
+  { key }: ValidationRequest,
+  timings: RequestTimings,
+): Snapshots | Promise<Snapshots> {
+  const license = caches.licenses.find(key, timings);
+  const policy = caches.policy.find(POLICY_KEY, timings);
+  if (!(license instanceof Promise || policy instanceof Promise)) return { license, policy };
+  return Promise.all([license, policy]).then((found) => ({ license: found[0], policy: found[1] }));
+}
+
+/** The circumstances of a decision beside the request and the snapshots. */
+export interface Circumstances extends Pick<Facts, 'connectingAddress' | 'requireHwid'> {
+  /** When the body had arrived, in milliseconds since 1970. */
+  requestedAt: number;
+  timings: RequestTimings;
+}
+
+/** Decides on snapshots. */
+export function decideOn(
+  { license, policy }: Snapshots,
+  request: ValidationRequest,
+  { connectingAddress, requireHwid, requestedAt }: Circumstances,
+): Outcome {
+  if (!policy.value) throw new Error('The policy has no revision');
+  const { blacklist } = policy.value;
+  const facts = { license: license.value, blacklist, connectingAddress, requireHwid };
+  return decide(facts, request, requestedAt);
+}
+
+/**
+ * Finds the snapshots of a validation of a client over a limit in memory or KV (1.7). D1 is read for the policy alone,
+ * at most every 30 seconds.
+ *
+ * @param mayReadPublished whether KV may be asked
+ * @returns undefined if neither knows the key
+ */
+export async function findSnapshotsCachedOnly(
+  { caches }: Isolate,
+  { key }: ValidationRequest,
+  timings: RequestTimings,
+  mayReadPublished: () => Promise<boolean>,
+): Promise<Snapshots | undefined> {
+  const license = await caches.licenses.findCachedOnly(key, timings, mayReadPublished);
+  if (!license?.value) return undefined;
+  return { license, policy: await caches.policy.find(POLICY_KEY, timings) };
+}
+
+const isFull = ({ responseType }: Outcome): boolean => OUTCOMES[responseType].group === 'full';
+
+/**
+ * Whether a decision on snapshots must be made again in D1, by {@link bindAndDecide}: it depends on slots, and this
+ * isolate has not seen the license full just now.
+ */
+export const mustBind = (
+  isolate: Isolate,
+  outcome: Outcome,
+  license: LicenseSnapshot,
+  now: number,
+): boolean =>
+  outcome.responseType === 'VALID'
+    ? outcome.needsSlot
+    : isFull(outcome) && !isolate.wasFull(license, now);
+
+/**
+ * Binds the values of a request, and decides on the license as the primary has it then [4.7].
+ *
+ * @throws when the database cannot be reached
+ */
+export async function bindAndDecide(
+  isolate: Isolate,
+  known: LicenseSnapshot,
+  snapshots: Snapshots,
+  request: ValidationRequest,
+  circumstances: Circumstances,
+): Promise<{ outcome: Outcome; snapshots: Snapshots }> {
+  const { db, caches } = isolate;
+  const { license: found } = snapshots;
+  const { requestedAt, timings } = circumstances;
+  // A client that disconnects must not leave a binding without its record.
+  timings.keepAlive();
+  const startedAt = performance.now();
+  const { license, hasBound } = await bind(db, known, request, requestedAt);
+  timings.noteRead('d1');
+  const { key } = found;
+  if (license) {
+    caches.licenses.put(key, license, startedAt);
+    // KV may lack this binding, or an earlier one that was never put.
+    const isNewer = license.revision > known.revision;
+    const isWorthPublishing = hasBound || (isNewer && found.needsComparison);
+    if (isWorthPublishing && caches.licenses.canPublish()) {
+      timings.waitUntil(caches.licenses.publish(key, { row: license }));
+    }
+  } else {
+    // A removed row counts as one more revision.
+    caches.licenses.invalidate(key, known.revision + 1);
+  }
+  const bound = { ...snapshots, license: { ...found, value: license, needsComparison: false } };
+  const decided = decideOn(bound, request, circumstances);
+  if (license && isFull(decided)) isolate.noteFull(license, requestedAt);
+  return { outcome: decided, snapshots: bound };
 }

@@ -6,21 +6,24 @@ import type { InvalidResponse, ValidResponse } from '@licet/contract/validation'
 import type { Found } from '../cache/snapshot-cache.ts';
 import type { Snapshot } from '../cache/snapshots.ts';
 import type { Isolate } from '../isolate.ts';
-import type { RequestTimings } from '../lib/request-timings.ts';
 import type { Signer } from '../lib/signing-keys.ts';
-import type { RecordDetails } from '../requests/record.ts';
+import { newRecord, type RecordDetails } from '../requests/record.ts';
+import { normalizeLicenseKey } from '../resources/licenses/rules.ts';
 import type { LicenseSnapshot } from '../resources/licenses/snapshot.ts';
-import type { Outcome } from './decide.ts';
 import {
+  bindAndDecide,
   type Circumstances,
-  decideCachedOnly,
-  decideStrictly,
+  decideOn,
+  detailsOf,
   findSnapshots,
+  findSnapshotsCachedOnly,
+  mustBind,
+  type Outcome,
   type Snapshots,
-} from './decision.ts';
-import { detailsOf, NO_DETAILS, recordingOf } from './record.ts';
+} from './decide.ts';
 import {
   briefRequest,
+  cutLoggedKey,
   type PartialRequest,
   parseRequest,
   unreadableRequest,
@@ -37,9 +40,6 @@ export interface ValidationContext extends Circumstances {
   trustsBodyIp: boolean;
   /** The token of v2; rejects if it may not validate. Undefined under v1. */
   authorized: Promise<Found<Snapshot> | undefined> | undefined;
-  /** When the body had arrived, in milliseconds since 1970. */
-  requestedAt: number;
-  timings: RequestTimings;
 }
 
 /** The result of a validation. `responseType` is its outcome in the history. */
@@ -51,6 +51,8 @@ export type ValidationResult = { responseType: ResponseType } & (
   /** The service could not decide. */
   | { kind: 'unavailable' }
 );
+
+const NO_DETAILS: RecordDetails = {};
 
 type Refusal = Exclude<Outcome, { responseType: 'VALID' }>;
 
@@ -76,7 +78,7 @@ const validBody = (license: LicenseSnapshot, totalRequests: number): ValidRespon
  *
  * @throws what `authorized` rejects with: nothing is told to a sender without a token
  */
-export async function validate(
+export function validate(
   isolate: Isolate,
   sent: SentBody,
   context: ValidationContext,
@@ -152,50 +154,50 @@ class Validation {
     request: ValidationRequest,
     client: string | null,
   ): Promise<ValidationResult> {
-    const { license, valid } = await decideCachedOnly(
+    const { ceilings } = this.#isolate;
+    const snapshots = await findSnapshotsCachedOnly(
       this.#isolate,
       request,
-      this.#context,
-      this.#context.requestedAt,
       this.#context.timings,
-      async () => !this.#isolate.ceilings.publishedReads.count(String(client)),
+      async () => !ceilings.publishedReads.count(String(client)),
     );
-    this.#snapshots = valid?.snapshots;
-    if (!valid) return this.#limit(request, true, this.#countedWith(license));
-    if (await this.#isOverValidations(valid.license)) {
-      return this.#limit(request, false, this.#countedWith(valid.license));
+    const outcome = snapshots && decideOn(snapshots, request, this.#context);
+    if (outcome?.responseType !== 'VALID' || outcome.needsSlot) {
+      return this.#limit(request, true, this.#countedWith(snapshots?.license.value));
     }
-    return this.#accept(request, valid.license);
+    this.#snapshots = snapshots;
+    const { license } = outcome;
+    if (await this.#isOverValidations(license)) {
+      return this.#limit(request, false, this.#countedWith(license));
+    }
+    return this.#accept(request, license);
   }
 
-  async #decide(request: ValidationRequest, snapshots: Snapshots): Promise<ValidationResult> {
+  async #decide(request: ValidationRequest, found: Snapshots): Promise<ValidationResult> {
     const isolate = this.#isolate;
-    const { requestedAt, timings } = this.#context;
-    this.#snapshots = snapshots;
-    const known = snapshots.license.value;
+    const known = found.license.value;
+    this.#snapshots = found;
     if (known && (await this.#isOverValidations(known))) {
       return this.#limit(request, false, this.#countedWith(known));
     }
-    const { outcome, license } = await decideStrictly(
-      isolate,
-      request,
-      snapshots,
-      this.#context,
-      requestedAt,
-      timings,
-    );
-    if (license !== snapshots.license) this.#snapshots = { ...snapshots, license };
-    if (outcome.responseType === 'VALID') return this.#accept(request, outcome.license);
-    if (this.#client !== null && (await isolate.limits.refused.count(this.#client))) {
-      return this.#limit(request, true, this.#countedWith(license.value));
+    let decided = { outcome: decideOn(found, request, this.#context), snapshots: found };
+    if (known && mustBind(isolate, decided.outcome, known, this.#context.requestedAt)) {
+      decided = await bindAndDecide(isolate, known, found, request, this.#context);
+      this.#snapshots = decided.snapshots;
     }
-    return this.#refuse(request, outcome, license.value);
+    const { outcome, snapshots } = decided;
+    if (outcome.responseType === 'VALID') return this.#accept(request, outcome.license);
+    const license = snapshots.license.value;
+    if (this.#client !== null && (await isolate.limits.refused.count(this.#client))) {
+      return this.#limit(request, true, this.#countedWith(license));
+    }
+    return this.#refuse(request, outcome, license);
   }
 
   async #accept(request: ValidationRequest, license: LicenseSnapshot): Promise<ValidationResult> {
-    const body = validBody(license, this.#isolate.totals.count(license));
+    const body = validBody(license, this.#isolate.countRequest(license));
     const signed = this.#signer ? await this.#sign(this.#signer, request, body, license) : body;
-    this.#record(request, 'VALID', NO_DETAILS);
+    this.#record(request, 'VALID');
     return { kind: 'valid', responseType: 'VALID', body: signed };
   }
 
@@ -205,7 +207,7 @@ class Validation {
     license: LicenseSnapshot | null,
   ): Promise<ValidationResult> {
     const { responseType } = outcome;
-    if (license) this.#isolate.totals.count(license);
+    if (license) this.#isolate.countRequest(license);
     const body: InvalidResponse = { valid: false, message: messageOf(outcome) };
     const signer = responseType === 'INVALID_REQUEST' ? undefined : this.#signer;
     const signed = signer ? await this.#sign(signer, request, body, null) : body;
@@ -231,7 +233,7 @@ class Validation {
     const { failedValidations, ceilings } = this.#isolate;
     failedValidations.count(error);
     const isRecorded = this.#client === null || !ceilings.failedRecords.count(this.#client);
-    if (isRecorded) this.#record(request, 'ERROR', NO_DETAILS);
+    if (isRecorded) this.#record(request, 'ERROR');
     return { kind: 'unavailable', responseType: 'ERROR' };
   }
 
@@ -240,7 +242,7 @@ class Validation {
     return license ? `${this.#client} ${license.id}` : String(this.#client);
   }
 
-  async #isOverValidations(license: LicenseSnapshot): Promise<boolean> {
+  #isOverValidations(license: LicenseSnapshot): boolean | Promise<boolean> {
     if (this.#client === null) return false;
     return this.#isolate.limits.validations.count(this.#countedWith(license));
   }
@@ -255,24 +257,40 @@ class Validation {
     const { signature, productId } = request;
     const { signingKeys } = this.#isolate;
     if (!signature || !signingKeys) return body;
-    const offlineDays = this.#snapshots?.policy.value.products[productId]?.offlineDays ?? 0;
+    const offlineDays = this.#snapshots?.policy.value?.products[productId]?.offlineDays ?? 0;
     const decidedAt = this.#context.requestedAt;
     const decided = { request, body, license, offlineDays, decidedAt };
     return { ...body, ...(await signResponse(signer, signingKeys.issuer, signature, decided)) };
   }
 
-  #record(request: PartialRequest, outcome: ResponseType, details: RecordDetails): void {
+  /** Records the request after the response, which also compares its snapshots with D1 [2.4]. */
+  #record(
+    request: PartialRequest,
+    outcome: ResponseType,
+    details: RecordDetails = NO_DETAILS,
+  ): void {
     const { requestType, requestedAt, timings } = this.#context;
-    const recording = recordingOf({
-      requestType,
-      request,
-      outcome,
-      details,
-      snapshots: this.#snapshots,
-      token: this.#token,
-      kid: this.#signer?.kid,
+    const snapshots = this.#snapshots;
+    const { licenseKey, key, productId, ip, hwid, logged } = request;
+    const license = snapshots?.license.value;
+    const cutKey = cutLoggedKey(licenseKey);
+    const kid = this.#signer?.kid;
+    const record = newRecord(
+      {
+        type: requestType,
+        outcome,
+        licenseId: license === null ? null : license?.id,
+        // Not cut itself, because a license key can be longer when it is normalized.
+        licenseKeyNormalized: cutKey === licenseKey ? key : cutKey && normalizeLicenseKey(cutKey),
+        installation: { licenseKey: cutKey, productId, ip, hwid, ...logged },
+        details,
+        ...(kid !== undefined && { kid }),
+      },
       requestedAt,
-    });
-    this.#isolate.recorder.record(recording, timings.waitUntil);
+    );
+    const used = [snapshots?.license, snapshots?.policy, this.#token].filter(
+      (found) => found !== undefined,
+    );
+    this.#isolate.recorder.record({ record, used, usedAt: requestedAt }, timings.waitUntil);
   }
 }

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { normalizeLicenseKey } from '../../src/resources/licenses/key.ts';
+import { normalizeLicenseKey } from '../../src/resources/licenses/rules.ts';
 import { newIsolate, settled } from '../support/app.ts';
 import { call, create, type License, validate } from '../support/client.ts';
 import { customers, products, tokens } from '../support/resources.ts';

@@ -14,7 +14,7 @@ it('the service generates a key of five groups of four for every license, each a
 });
 
 it("keys use the whole of Crockford's alphabet at every place", async () => {
-  const { newLicenseKey } = await import('../../src/resources/licenses/key.ts');
+  const { newLicenseKey } = await import('../../src/resources/licenses/rules.ts');
   const keys = Array.from({ length: 1_000 }, newLicenseKey);
   // 32 characters at 20 places are 100 bits. A fair source fails here once in 10^10 runs.
   for (const place of Array.from('XXXX-XXXX-XXXX-XXXX-XXXX').flatMap((c, i) =>

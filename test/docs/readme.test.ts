@@ -101,14 +101,6 @@ it('the import and the export of the README move 1,000 licenses', () => {
   expect(exported.match(/"licenseKey":"OLD-/g)).toHaveLength(1_000);
 });
 
-it('the command of docs/operations.md prints Server-Timing', () => {
-  const [, command = ''] =
-    readFileSync('docs/operations.md', 'utf8').match(/```sh\n(.*?)```/s) ?? [];
-  const settings = blocks[0]?.text.replaceAll(':8787', `:${service.port}`) ?? '';
-  const output = execFileSync('bash', ['-e', '-c', settings + command], { encoding: 'utf8' });
-  expect(output).toMatch(/^server-timing: (\w+;dur=\d+, )*total;dur=\d+/i);
-});
-
 it('the README has at most 2,800 words', () => {
   expect(readme.trim().split(/\s+/).length).toBeLessThanOrEqual(2_800);
 });

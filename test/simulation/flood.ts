@@ -1,7 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Admission } from '../../src/lib/admission.ts';
-import type { MonotonicClock } from '../../src/lib/clock.ts';
-import type { BatchWriter } from '../../src/requests/batch-writer.ts';
+import type { BatchWriter, MonotonicClock } from '../../src/requests/batch-writer.ts';
 import { VirtualClock } from './clock.ts';
 import { GLOBALS, loadModules, type Replacements } from './modules.ts';
 
@@ -87,7 +86,6 @@ export class Flood {
     const modules = {
       ...load('src/requests/batch-writer.ts'),
       ...load('src/lib/admission.ts'),
-      ...load('src/lib/clock.ts'),
     };
     if (!hasModules(modules)) throw new Error('The modules have other exports');
     const writer = new modules.BatchWriter({

@@ -38,11 +38,8 @@ export const GLOBALS = [
   'clearTimeout',
 ] as const;
 
-/**
- * Modules that all instances of the service share, because loading them takes milliseconds: the tables and the modules
- * without state. They call no service.
- */
-const SHARED = /^src\/(db\/schema|lib\/text)\.ts$/;
+/** The tables, which all instances of the service share, because loading them takes milliseconds. */
+const SHARED = /^src\/db\/schema\.ts$/;
 const HAS_STATE =
   /^(export )?(let |const \w+ = new (Weak)?(Map|Set)\b)|\b(Date\.now|Math\.random|crypto\.)/m;
 

@@ -181,7 +181,11 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     name: 'a decision that the binding does not change',
     broken: STALE,
     seed: 3,
-    replacements: { 'src/validation/decision.ts': [['outcome: decided,', 'outcome,']] },
+    replacements: {
+      'src/validation/decide.ts': [
+        ['const decided = decideOn(bound,', 'const decided = decideOn(snapshots,'],
+      ],
+    },
   },
   {
     name: 'a binding that is no change of the license',

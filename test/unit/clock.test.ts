@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it, vi } from 'vitest';
-import { MonotonicClock } from '../../src/lib/clock.ts';
+import { MonotonicClock } from '../../src/requests/batch-writer.ts';
 
 /** On Workers `performance.now()` is the wall clock, which can step back. */
 

@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest';
-import { Turns } from '../../src/lib/turns.ts';
+import { Turns } from '../../src/lib/admission.ts';
 
 it('turns come in order, one at a time, and a turn that never ends delays the next one by at most five seconds', async () => {
   vi.useFakeTimers();

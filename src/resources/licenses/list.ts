@@ -17,8 +17,8 @@ import { matchingCustomers } from '../customers/queries.ts';
 import { normalizeEmail } from '../customers/row.ts';
 import { licenseColumns, selectLicenses } from './queries.ts';
 import type { LicenseRow } from './row.ts';
+import { isExpiredSql } from './rules.ts';
 import { listedValues } from './snapshot.ts';
-import { isExpiredSql } from './status.ts';
 
 /** The lists of licenses: their filters and their orders. */
 

@@ -12,8 +12,8 @@ import { hasSameOwner, linkCustomer, linkNamedOwner, type NamedOwner } from '../
 import type { CustomerRow } from '../customers/row.ts';
 import { UNKNOWN_PRODUCT } from '../products/rules.ts';
 import { changesOfLicense, changesOfNew, freesSlots, withCustomer } from './events.ts';
-import { newLicenseKey, normalizeLicenseKey } from './key.ts';
 import { type LicenseRow, type LicenseValues, valuesOf } from './row.ts';
+import { newLicenseKey, normalizeLicenseKey } from './rules.ts';
 import { boundValues } from './snapshot.ts';
 
 /** The columns that responses show of a license, without its customer. */

@@ -2,7 +2,7 @@ import { pickLicense } from '@licet/contract/licenses';
 import { toOptionalTimestamp, toTimestamp } from '@licet/contract/time';
 import type { licenses } from '../../db/schema.ts';
 import { type CustomerRow, toCustomer } from '../customers/row.ts';
-import { statusAt } from './status.ts';
+import { statusAt } from './rules.ts';
 
 /** A license with its rows of other tables. */
 export type LicenseRow = typeof licenses.$inferSelect & {

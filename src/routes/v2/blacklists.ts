@@ -1,9 +1,8 @@
 import { entry, entryCreate, entryQuery, entryUpdate } from '@licet/contract/blacklists';
 import { INTENTS } from '@licet/contract/intents';
 import { Hono } from 'hono';
-import { type AuthEnv, requireIntents } from '../../auth/middleware.ts';
+import { type AuthEnv, databaseOf, requireIntents } from '../../auth/middleware.ts';
 import { notFound } from '../../http/errors.ts';
-import { createdResponse, objectResponse } from '../../http/etag.ts';
 import { body, idempotencyKey, ifMatch, pathId, query } from '../../http/input.ts';
 import { operationsOn } from '../../http/operation.ts';
 import { listResponse } from '../../http/pagination.ts';
@@ -16,9 +15,13 @@ import {
   updateEntry,
 } from '../../resources/blacklists/queries.ts';
 import { type EntryRow, entryOf } from '../../resources/blacklists/rules.ts';
-import { createOnce, restoreRow } from './create-once.ts';
-import { databaseOf } from './database.ts';
-import { optimisticUpdate } from './optimistic-update.ts';
+import {
+  createdResponse,
+  createOnce,
+  objectResponse,
+  optimisticUpdate,
+  restoreRow,
+} from './objects.ts';
 
 const canRead = requireIntents(INTENTS.readBlacklists);
 const canWrite = requireIntents(INTENTS.writeBlacklists);

@@ -7,9 +7,8 @@ import {
 } from '@licet/contract/customers';
 import { INTENTS } from '@licet/contract/intents';
 import { Hono } from 'hono';
-import { type AuthEnv, requireIntents, senderOf } from '../../auth/middleware.ts';
+import { type AuthEnv, databaseOf, requireIntents, senderOf } from '../../auth/middleware.ts';
 import { ApiError, notFound } from '../../http/errors.ts';
-import { createdResponse, objectResponse } from '../../http/etag.ts';
 import { body, idempotencyKey, ifMatch, pathId, query } from '../../http/input.ts';
 import { type Operation, operationsOn } from '../../http/operation.ts';
 import { listResponse } from '../../http/pagination.ts';
@@ -25,9 +24,13 @@ import {
 } from '../../resources/customers/queries.ts';
 import { type CustomerRow, toCustomer } from '../../resources/customers/row.ts';
 import { checkWebAddresses } from '../../resources/web-addresses.ts';
-import { createOnce, restoreRow } from './create-once.ts';
-import { databaseOf } from './database.ts';
-import { optimisticUpdate } from './optimistic-update.ts';
+import {
+  createdResponse,
+  createOnce,
+  objectResponse,
+  optimisticUpdate,
+  restoreRow,
+} from './objects.ts';
 
 const canRead = requireIntents(INTENTS.readCustomers);
 const canWrite = requireIntents(INTENTS.everything);

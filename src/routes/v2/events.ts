@@ -2,12 +2,11 @@ import { event, eventQuery } from '@licet/contract/events';
 import { INTENTS } from '@licet/contract/intents';
 import { MAX_PAGE_OBJECTS } from '@licet/contract/limits';
 import { Hono } from 'hono';
-import { type AuthEnv, requireIntents } from '../../auth/middleware.ts';
+import { type AuthEnv, databaseOf, requireIntents } from '../../auth/middleware.ts';
 import { query } from '../../http/input.ts';
 import { operationsOn } from '../../http/operation.ts';
 import { linkNextPage } from '../../http/pagination.ts';
 import { listEvents, toEvent } from '../../resources/events/queries.ts';
-import { databaseOf } from './database.ts';
 
 const { list } = operationsOn({
   tag: 'Events',

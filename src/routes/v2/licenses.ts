@@ -13,17 +13,15 @@ import type { PageQuery } from '@licet/contract/parameters';
 import { installation } from '@licet/contract/requests';
 import { type Context, Hono } from 'hono';
 import type * as z from 'zod';
-import { type AuthEnv, hasIntent, requireIntents } from '../../auth/middleware.ts';
+import { type AuthEnv, databaseOf, hasIntent, requireIntents } from '../../auth/middleware.ts';
 import type { Sender } from '../../db/change.ts';
 import type { Page } from '../../db/predicates.ts';
 import { ApiError, notFound } from '../../http/errors.ts';
-import { createdResponse, objectResponse } from '../../http/etag.ts';
 import { body, idempotencyKey, ifMatch, path, pathId, query } from '../../http/input.ts';
 import { type Operation, operationsOn } from '../../http/operation.ts';
 import { linkNextPage, listResponse } from '../../http/pagination.ts';
 import { listInstallations } from '../../requests/installations.ts';
 import type { NamedOwner } from '../../resources/customers/owner.ts';
-import { normalizeLicenseKey } from '../../resources/licenses/key.ts';
 import {
   countLicenses,
   type LicenseFilter,
@@ -40,12 +38,16 @@ import {
   updateLicense,
 } from '../../resources/licenses/queries.ts';
 import { type LicenseRow, toLicense, valuesOf } from '../../resources/licenses/row.ts';
-import { checkLimits, expiryOf, stateOf, updatedExpiryOf } from '../../resources/licenses/rules.ts';
+import {
+  checkLimits,
+  expiryOf,
+  normalizeLicenseKey,
+  stateOf,
+  updatedExpiryOf,
+} from '../../resources/licenses/rules.ts';
 import { findProduct } from '../../resources/products/queries.ts';
 import { UNKNOWN_PRODUCT } from '../../resources/products/rules.ts';
-import { createOnce } from './create-once.ts';
-import { databaseOf } from './database.ts';
-import { optimisticUpdate } from './optimistic-update.ts';
+import { createdResponse, createOnce, objectResponse, optimisticUpdate } from './objects.ts';
 
 const oneLicense = (c: Context, row: LicenseRow): Response =>
   objectResponse(c, row, toLicense(row, Date.now()));

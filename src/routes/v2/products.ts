@@ -7,9 +7,8 @@ import {
   productUpdate,
 } from '@licet/contract/products';
 import { Hono } from 'hono';
-import { type AuthEnv, requireIntents } from '../../auth/middleware.ts';
+import { type AuthEnv, databaseOf, requireIntents } from '../../auth/middleware.ts';
 import { notFound } from '../../http/errors.ts';
-import { createdResponse, objectResponse } from '../../http/etag.ts';
 import { body, idempotencyKey, ifMatch, pathId, query } from '../../http/input.ts';
 import { operationsOn } from '../../http/operation.ts';
 import { listResponse } from '../../http/pagination.ts';
@@ -23,9 +22,13 @@ import {
   updateProduct,
 } from '../../resources/products/queries.ts';
 import { checkWebAddresses } from '../../resources/web-addresses.ts';
-import { createOnce, restoreRow } from './create-once.ts';
-import { databaseOf } from './database.ts';
-import { optimisticUpdate } from './optimistic-update.ts';
+import {
+  createdResponse,
+  createOnce,
+  objectResponse,
+  optimisticUpdate,
+  restoreRow,
+} from './objects.ts';
 
 const canRead = requireIntents(INTENTS.readProducts);
 const canWrite = requireIntents(INTENTS.writeProducts);

@@ -2,14 +2,13 @@ import { INTENTS } from '@licet/contract/intents';
 import { MAX_PAGE_OBJECTS } from '@licet/contract/limits';
 import { request, requestQuery } from '@licet/contract/requests';
 import { Hono } from 'hono';
-import { type AuthEnv, requireIntents } from '../../auth/middleware.ts';
+import { type AuthEnv, databaseOf, requireIntents } from '../../auth/middleware.ts';
 import { notFound } from '../../http/errors.ts';
-import { objectResponse } from '../../http/etag.ts';
 import { pathId, query } from '../../http/input.ts';
 import { operationsOn } from '../../http/operation.ts';
 import { linkNextPage } from '../../http/pagination.ts';
 import { findRecord, listRecords, toRequest } from '../../requests/queries.ts';
-import { databaseOf } from './database.ts';
+import { objectResponse } from './objects.ts';
 
 const { list, get } = operationsOn({
   tag: 'Requests',

@@ -2,12 +2,11 @@ import { DAY_MS, HOUR_MS } from '@licet/contract/durations';
 import { INTENTS } from '@licet/contract/intents';
 import { statistics, statisticsQuery } from '@licet/contract/statistics';
 import { Hono } from 'hono';
-import { type AuthEnv, requireIntents } from '../../auth/middleware.ts';
+import { type AuthEnv, databaseOf, requireIntents } from '../../auth/middleware.ts';
 import { ApiError } from '../../http/errors.ts';
 import { query } from '../../http/input.ts';
 import { isolateOf } from '../../isolate.ts';
 import { readStatistics } from '../../requests/statistics.ts';
-import { databaseOf } from './database.ts';
 
 /** The default and the longest period, by the step. */
 const PERIODS = {

@@ -9,10 +9,9 @@ import {
 } from '@licet/contract/tokens';
 import { Hono } from 'hono';
 import type * as z from 'zod';
-import { type AuthEnv, requireIntents } from '../../auth/middleware.ts';
+import { type AuthEnv, databaseOf, requireIntents } from '../../auth/middleware.ts';
 import { NOT_LIVE, newToken } from '../../auth/tokens.ts';
 import { notFound } from '../../http/errors.ts';
-import { createdResponse, objectResponse } from '../../http/etag.ts';
 import { body, idempotencyKey, ifMatch, pathId, query } from '../../http/input.ts';
 import { type Operation, operationsOn } from '../../http/operation.ts';
 import { listResponse } from '../../http/pagination.ts';
@@ -26,9 +25,7 @@ import {
   toToken,
   updateToken,
 } from '../../resources/tokens/queries.ts';
-import { createOnce } from './create-once.ts';
-import { databaseOf } from './database.ts';
-import { optimisticUpdate } from './optimistic-update.ts';
+import { createdResponse, createOnce, objectResponse, optimisticUpdate } from './objects.ts';
 
 const ROOT = { id: null, name: 'root', expiresAt: null };
 

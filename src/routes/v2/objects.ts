@@ -1,0 +1,166 @@
+import type { Context } from 'hono';
+import { type AuthEnv, databaseOf, senderOf } from '../../auth/middleware.ts';
+import type { Sender } from '../../db/change.ts';
+import { type Database, isUniqueViolation } from '../../db/client.ts';
+import { findFirstRequest, type KeyedRequest, rowOf } from '../../db/idempotency.ts';
+import { ApiError, notFound } from '../../http/errors.ts';
+import { wait } from '../../lib/async.ts';
+import { DomainError } from '../../lib/errors.ts';
+import { sha256Hex } from '../../lib/sha256.ts';
+
+/** The objects of a resource: their responses with ETags, their creation, and their changes. */
+
+/**
+ * Responds with an object and its ETag: its revision, which grows with each change by an administrator or a
+ * binding. A license's `totalRequests`, expiry and customer do not change it. Otherwise an `If-Match` would hardly
+ * ever match.
+ */
+export const objectResponse = (c: Context, row: { revision: number }, object: object): Response =>
+  c.json(object, 200, { ETag: `"${row.revision}"` });
+
+/** Responds with a new object of a resource, with its ETag and its address. */
+export const createdResponse = (
+  c: Context,
+  resource: string,
+  row: { id: number; revision: number },
+  object: object,
+): Response =>
+  c.json(object, 201, {
+    ETag: `"${row.revision}"`,
+    Location: `/api/v2/${resource}/${row.id}`,
+  });
+
+/**
+ * Checks an `If-Match`, if the request has one. A weak tag matches too: Cloudflare weakens the tags of
+ * responses that it compresses.
+ *
+ * @throws ApiError 412 if no tag matches the revision
+ */
+export function checkIfMatch(sent: string | undefined, row: { revision: number }): void {
+  if (sent === undefined || sent.trim() === '*') return;
+  const tags = sent.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
+  if (!tags.includes(`"${row.revision}"`)) {
+    throw new ApiError(412, 'The object has changed since it was read');
+  }
+}
+
+/** The input of a route with {@link idempotencyKey}. */
+type RepeatableInput = { out: { header: { 'Idempotency-Key'?: string | undefined } } };
+
+interface Creation<Row> {
+  create: (sender: Sender) => Promise<Row>;
+  /** The created object from the JSON that was stored with the key; undefined if it is not kept. */
+  restore?: (json: string) => Row;
+  respond: (row: Row) => Response;
+}
+
+/**
+ * Creates an object. Responds to a repetition, with the same `Idempotency-Key`, as to the first request, and creates
+ * nothing (3). A request that fails stores no key.
+ *
+ * @throws ApiError 422 for the key of another request, 409 if the first response is not kept
+ */
+export async function createOnce<Row>(
+  c: Context<AuthEnv, string, RepeatableInput>,
+  { create, restore, respond }: Creation<Row>,
+): Promise<Response> {
+  const sender = senderOf(c);
+  const key = await keyedRequestOf(c, sender);
+  if (key === undefined) return respond(await create(sender));
+
+  const findFirst = async (): Promise<Response | undefined> => {
+    const first = await findFirstRequest(sender.db, key);
+    if (!first) return undefined;
+    if (first.requestHash !== key.requestHash) {
+      throw new ApiError(422, 'Idempotency-Key was sent with another request: use a new key');
+    }
+    if (first.created === null || !restore) {
+      throw new ApiError(
+        409,
+        'An earlier request with this Idempotency-Key was carried out, and its response cannot be repeated: the secret of a token is shown once, and a forgotten customer is erased',
+      );
+    }
+    return respond(restore(first.created));
+  };
+
+  const known = await findFirst();
+  if (known) return known;
+  try {
+    return respond(await create({ ...sender, key }));
+  } catch (error) {
+    // A concurrent request with the same key was faster, or has stored the same unique value.
+    const isRace =
+      isUniqueViolation(error) || (error instanceof DomainError && error.kind === 'conflict');
+    const winner = isRace ? await findFirst() : undefined;
+    if (winner) return winner;
+    throw error;
+  }
+}
+
+/** The row of a stored object that is a row of one table. */
+export const restoreRow = <Row>(json: string): Row => rowOf<Row>(JSON.parse(json));
+
+/** Undefined without an `Idempotency-Key`. */
+async function keyedRequestOf(
+  c: Context<AuthEnv, string, RepeatableInput>,
+  { tokenId, now }: Sender,
+): Promise<KeyedRequest | undefined> {
+  const { 'Idempotency-Key': key } = c.req.valid('header');
+  if (key === undefined) return undefined;
+  return {
+    tokenId: tokenId ?? 0,
+    keyHash: await sha256Hex(key),
+    requestHash: await sha256Hex(`${c.req.path} ${JSON.stringify(await c.req.json())}`),
+    now,
+  };
+}
+
+const MAX_ATTEMPTS = 10;
+const MAX_PAUSE_MS = 100;
+
+/** The input of a route with {@link pathId} and {@link ifMatch}. */
+type ConditionalInput = {
+  out: { param: { id: number }; header: { 'If-Match'?: string | undefined } };
+};
+
+interface Update<Row, Result> {
+  /** The name of the object in an error. */
+  name: string;
+  /** The id in the body of a PUT, which cannot move an object to another id. */
+  bodyId?: number | undefined;
+  find: (db: Database, id: number) => Promise<Row | undefined>;
+  /** Throws a DomainError if another request has changed the row since it was read. */
+  write: (sender: Sender, row: Row) => Promise<Result>;
+}
+
+/**
+ * Changes or deletes an object without losing a concurrent change: reads it, checks `If-Match`, and writes it
+ * if it is unchanged. If it has changed, all of this is repeated.
+ *
+ * @throws ApiError 400, 404, 412, or 409 after too many attempts
+ */
+export async function optimisticUpdate<Row extends { revision: number }, Result>(
+  c: Context<AuthEnv, string, ConditionalInput>,
+  { name, bodyId, find, write }: Update<Row, Result>,
+): Promise<Result> {
+  const { id } = c.req.valid('param');
+  if ((bodyId ?? id) !== id) {
+    throw new ApiError(400, `id must be ${id} as in the path`, { field: 'id' });
+  }
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    const row = await find(databaseOf(c), id);
+    if (row === undefined) throw notFound(name);
+    checkIfMatch(c.req.valid('header')['If-Match'], row);
+    try {
+      // `senderOf` reads the clock: after the row, so that the change is not older than the row.
+      return await write(senderOf(c), row);
+    } catch (error) {
+      if (!(error instanceof DomainError) || error.kind !== 'overtaken') throw error;
+    }
+    // Random, so that two concurrent updates do not collide again.
+    await wait(Math.random() * MAX_PAUSE_MS);
+  }
+  throw new ApiError(409, `${name} is being changed by others, try again`, {
+    code: 'CHANGED_MEANWHILE',
+  });
+}
