@@ -4,24 +4,19 @@ import type { Algorithm } from './forged-responses.ts';
 /**
  * Programs around the examples that validate many times in one process. Each reads lines of
  * `url|markFile|publicKeys|licenseKey|productId|timeoutSeconds`, and prints a line with the state and the message
- * after each.
+ * after each. The state of a public key that is none is `misuse`.
  */
 export interface Driver {
   alg: Algorithm;
-  /** The files to write beside the example, made of its source. */
-  files: (source: string) => Record<string, string>;
+  /** A command that fails if something is missing that the machine's programs do not show. */
+  needs?: string;
+  /** The files to write beside the example. */
+  files: () => Record<string, string>;
   /** Added to the command that builds the example. */
   builtWith?: string;
   /** Builds the driver, if it takes a command of its own. */
   build?: string;
   start: string;
-}
-
-/** The source without the demo at its end. */
-function beforeDemo(source: string, mark: string): string {
-  const [kept = '', demo] = source.split(mark);
-  if (demo === undefined) throw new Error(`The example has no "${mark}"`);
-  return kept;
 }
 
 /** The plugin of the README, and as much of a game server as it sees. */
@@ -58,7 +53,11 @@ class Driver {
     for (String line; (line = lines.readLine()) != null; ) {
       String[] part = line.split("[|]", -1);
       int product = Integer.parseInt(part[4]), timeout = Integer.parseInt(part[5]);
-      ${check}
+      try {
+        ${check}
+      } catch (IllegalArgumentException wrongKey) {
+        System.out.println("misuse " + wrongKey.getMessage());
+      }
     }
   }
 }`,
@@ -67,21 +66,45 @@ class Driver {
   start: 'java Driver',
 });
 
-export const drivers: Record<string, Driver> = {
-  'licet.ts': {
-    alg: 'ES256',
-    files: (source) => ({
-      'driver.ts': `${beforeDemo(source, '// From here on: a program')}
+const nodeDriver = (file: string, driver: string): Driver => ({
+  alg: 'ES256',
+  files: () => ({
+    [driver]: `
 import { createInterface } from 'node:readline';
+import { checkLicense } from './${file}';
+const misused = (error) => ({ state: 'misuse', message: error.message });
 for await (const line of createInterface(process.stdin)) {
   const [url, markFile, publicKeys, licenseKey, productId, timeoutSeconds] = line.split('|');
   const program = { url, markFile, publicKeys, licenseKey, productId: Number(productId), productVersion: '1' };
   const times = { timeoutSeconds: Number(timeoutSeconds), retrySeconds: 0 };
-  const { state, message } = await checkLicense({ ...program, ...times });
+  const { state, message } = await checkLicense({ ...program, ...times }).catch(misused);
   console.log(state + ' ' + message);
 }`,
+  }),
+  start: `node ${driver}`,
+});
+
+export const drivers: Record<string, Driver> = {
+  'licet.ts': nodeDriver('licet.ts', 'driver.ts'),
+  'licet.mjs': nodeDriver('licet.mjs', 'driver.mjs'),
+  'licet.php': {
+    alg: 'RS256',
+    needs: `php -r 'exit(extension_loaded("curl") && extension_loaded("openssl") ? 0 : 1);'`,
+    files: () => ({
+      'driver.php': `<?php
+require 'licet.php';
+while (($line = fgets(STDIN)) !== false) {
+  [$url, $markFile, $publicKeys, $licenseKey, $productId, $timeout] = explode('|', rtrim($line));
+  try {
+    $licet = new Licet($url, (int) $productId, '1', $licenseKey, $markFile, $publicKeys, (int) $timeout, 0);
+    $answer = $licet->check();
+    echo "$answer->state $answer->message\\n";
+  } catch (InvalidArgumentException $wrongKey) {
+    echo "misuse {$wrongKey->getMessage()}\\n";
+  }
+}`,
     }),
-    start: 'node driver.ts',
+    start: 'php driver.php',
   },
   'licet.py': {
     alg: 'RS256',
@@ -90,9 +113,12 @@ for await (const line of createInterface(process.stdin)) {
 import sys, licet
 for line in sys.stdin:
     url, mark_file, public_keys, license_key, product, timeout = line.rstrip("\\n").split("|")
-    answer = licet.check_license(url, int(product), "1", license_key, mark_file, retry_seconds=0,
-                                 timeout_seconds=int(timeout), public_keys=public_keys)
-    print(answer.state, answer.message, flush=True)`,
+    try:
+        answer = licet.check_license(url, int(product), "1", license_key, mark_file, retry_seconds=0,
+                                     timeout_seconds=int(timeout), public_keys=public_keys)
+        print(answer.state, answer.message, flush=True)
+    except ValueError as problem:
+        print("misuse", problem, flush=True)`,
     }),
     start: 'python3 driver.py',
   },
@@ -107,8 +133,9 @@ for line in io.lines() do
   local url, mark_file, public_keys, license_key, product, timeout =
     line:match("(.*)|(.*)|(.*)|(.*)|(.*)|(.*)")
   licet.timeout_seconds = tonumber(timeout)
-  print(licet.check({ url = url, product_id = tonumber(product), product_version = "1", license_key = license_key,
-    mark_file = mark_file, public_keys = public_keys }))
+  local ok, state, message = pcall(licet.check, { url = url, product_id = tonumber(product), product_version = "1",
+    license_key = license_key, mark_file = mark_file, public_keys = public_keys })
+  if ok then print(state, message) else print("misuse", (state:gsub("^driver.lua:%d+: ", ""))) end
   io.stdout:flush()
 end`,
     }),
@@ -116,8 +143,8 @@ end`,
   },
   'licet.sh': {
     alg: 'RS256',
-    files: (source) => ({
-      'driver.sh': `${beforeDemo(source, '# From here on it is tried out')}
+    files: () => ({
+      'driver.sh': `. ./licet.sh
 licet_retry_seconds=0
 sleep() { :; }
 hardware_id=$(licet_hardware_id)
@@ -125,9 +152,10 @@ licet_hardware_id() { printf '%s' "$hardware_id"; }
 while IFS='|' read -r url file keys key product licet_timeout_seconds; do
   message=$(licet_check "$url" "$product" 1 "$key" "$file" "$keys")
   case "$? $message" in
-    "0 The license service"*) state=grace ;;
+    0*" h more.") state=grace ;;
     0*) state=valid ;;
     1*) state=refused ;;
+    3*) state=misuse ;;
     *) state=unreachable ;;
   esac
   printf '%s %s\\n' $state "$message"
@@ -160,8 +188,12 @@ static class Driver {
       var part = line.Split('|');
       var licet = new Licet { Url = part[0], MarkFile = part[1], PublicKeys = part[2], LicenseKey = part[3],
         ProductId = int.Parse(part[4]), TimeoutSeconds = int.Parse(part[5]), ProductVersion = "1", RetrySeconds = 0 };
-      var answer = licet.Check().Result;
-      Console.WriteLine(answer.State.ToString().ToLower() + " " + answer.Message);
+      try {
+        var answer = licet.Check().Result;
+        Console.WriteLine(answer.State.ToString().ToLower() + " " + answer.Message);
+      } catch (ArgumentException wrongKey) {
+        Console.WriteLine("misuse " + wrongKey.Message);
+      }
     }
   }
 }`,
@@ -182,15 +214,23 @@ func init() {
   }
   lines := bufio.NewScanner(os.Stdin)
   for lines.Scan() {
-    part := strings.Split(lines.Text(), "|")
+    answerLine(lines.Text())
+  }
+  os.Exit(0)
+}
+func answerLine(line string) {
+    defer func() {
+      if wrongKey := recover(); wrongKey != nil {
+        fmt.Println("misuse", wrongKey)
+      }
+    }()
+    part := strings.Split(line, "|")
     product, _ := strconv.Atoi(part[4])
     timeout, _ := strconv.Atoi(part[5])
     program := Program{URL: part[0], ProductID: product, ProductVersion: "1", MarkFile: part[1],
       PublicKeys: part[2], LicenseKey: part[3], TimeoutSeconds: timeout, GraceHours: 72}
     answer := program.Check()
     fmt.Println([]string{"valid", "grace", "refused", "unreachable"}[answer.State], answer.Message)
-  }
-  os.Exit(0)
 }
 `,
     }),

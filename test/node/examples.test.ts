@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { readRootToken } from '@licet/cli/root-token';
 import { type License, Licet } from '@licet/client';
+import { transformSync } from 'esbuild';
 import { beforeAll, describe, expect, it } from 'vitest';
 import {
   built,
@@ -216,6 +217,12 @@ it('the README has every example', () => {
   expect(programs.map(({ file }) => file).sort()).toEqual(files.sort());
 });
 
+it('licet.mjs is licet.ts without its types', () => {
+  const codeOf = (file: string, loader: 'ts' | 'js') =>
+    transformSync(readFileSync(`examples/${file}`, 'utf8'), { loader, target: 'node18' }).code;
+  expect(codeOf('licet.mjs', 'js')).toBe(codeOf('licet.ts', 'ts'));
+});
+
 const CANNOT_REACH =
   /^The license service cannot be reached \(.+\)\. Check the network connection and try again\.$/;
 
@@ -353,14 +360,20 @@ for (const program of programs) {
       expect(askedOf('wait a minute', program.file)).toHaveLength(1);
     });
 
-    it.each<[string, Question]>([
-      ['nothing', {}],
-      ['a product id that is no number', { url: 'http://127.0.0.1:9', productId: 'abc' }],
-    ])('an example says what it needs, given %s', async (_, question) => {
-      expect(await run(program, question)).toMatchObject({
-        code: 3,
-        output: 'Set LICET_URL, LICET_PRODUCT_ID (a number) and LICET_KEY.',
-      });
+    const needed = 'Set LICET_URL, LICET_PRODUCT_ID (a number) and LICET_KEY.';
+    const url = 'http://127.0.0.1:9';
+    it.each<[string, Question, string]>([
+      ['nothing', {}, needed],
+      ['a product id that is no number', { url, productId: 'abc' }, needed],
+      [
+        'a public key of another form',
+        { url, publicKeys: 'foo' },
+        "LICET_PUBLIC_KEYS: 'foo' is no public key; it has the form KID:KEY, ",
+      ],
+    ])('an example says what it needs, given %s', async (_, question, message) => {
+      const { code, output } = await run(program, question);
+      expect(output.slice(0, message.length)).toBe(message);
+      expect(code).toBe(3);
     });
   });
 }

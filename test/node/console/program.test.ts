@@ -19,15 +19,17 @@ import {
 /** The screen with the examples, filled in for a product. */
 
 it.each(FILES)('%s is filled in with an address and a product id', (file) => {
-  const filled = fillIn(
-    readFileSync(`examples/${file}`, 'utf8'),
-    'https://license.example.com',
-    602,
-  );
+  const source = readFileSync(`examples/${file}`, 'utf8');
+  const url = 'https://license.example.com';
+  const filled = fillIn(source, { url, productId: 602 });
   expect(filled).toContain('https://license.example.com');
   expect(filled).toMatch(/["']602["']/);
   expect(filled).toContain('Set LICET_KEY.');
   expect(filled).not.toMatch(/LICET_URL|LICET_PRODUCT_ID/);
+  expect(filled).toMatch(/"\$?LICET_PUBLIC_KEYS"|'LICET_PUBLIC_KEYS'|env\.LICET_PUBLIC_KEYS/);
+  const publicKeys = 'kid-1:KEY kid-2:KEY';
+  const signed = fillIn(source, { url, productId: 602, publicKeys });
+  expect(signed.split(JSON.stringify(publicKeys))).toHaveLength(2);
 });
 
 describeInBrowser('the examples in the console', () => {
@@ -36,6 +38,7 @@ describeInBrowser('the examples in the console', () => {
     const page = await openConsole(`/program?productId=${product.id}`);
     await page.getByText('Waiting for your program’s first validation').waitFor();
     await page.getByRole('link', { name: 'TypeScript' }).click();
+    await page.getByText('It needs Node 24:').waitFor();
     const [download] = await Promise.all([
       page.waitForEvent('download'),
       page.getByRole('button', { name: 'Download' }).click(),
@@ -62,6 +65,7 @@ describeInBrowser('the examples in the console', () => {
     expect(copied).toContain(await sharedService());
     expect(copied).toContain(`"${product.id}"`);
     await page.getByText('LICET_KEY=YOUR-LICENSE-KEY python3 licet.py').waitFor();
+    await page.getByText('with the key of a license of your own:').waitFor();
     expect(new URL(page.url()).search).toBe(`?file=licet.py&productId=${product.id}`);
   });
 

@@ -71,8 +71,8 @@ function Filled({
   productId: number;
 }) {
   const mayCreate = useMay('writeLicenses');
-  const { compile, run } = EXAMPLES[file];
-  const filled = fillIn(source, serviceAddress, productId);
+  const { compile, run, needs } = EXAMPLES[file];
+  const filled = fillIn(source, { url: serviceAddress, productId });
   return (
     <>
       <Section
@@ -98,7 +98,7 @@ function Filled({
       </Section>
       <Section title={words.tryTitle}>
         <div className="flex flex-col gap-3 px-4 py-4 sm:px-5">
-          <p className="text-muted">{words.tryLead}</p>
+          <p className="text-muted">{words.tryLead(needs)}</p>
           <Line
             label={words.tryCopy}
             text={`${compile ? `${compile} && ` : ''}LICET_KEY=${words.tryKey} ${run}`}

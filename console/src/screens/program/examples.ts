@@ -8,6 +8,8 @@ interface Example {
   /** The commands that compile and run it. `LICET_KEY=… ` goes before `run`. */
   compile?: string;
   run: string;
+  /** A newer version than the file itself needs. */
+  needs?: string;
 }
 
 /** The examples, each loaded when it is shown. */
@@ -28,11 +30,22 @@ export const EXAMPLES: Readonly<Record<ExampleFile, Example>> = {
     language: 'TypeScript',
     load: () => import('../../../../examples/licet.ts?raw'),
     run: 'node licet.ts',
+    needs: 'Node 24',
+  },
+  'licet.mjs': {
+    language: 'JavaScript',
+    load: () => import('../../../../examples/licet.mjs?raw'),
+    run: 'node licet.mjs',
   },
   'licet.py': {
     language: 'Python',
     load: () => import('../../../../examples/licet.py?raw'),
     run: 'python3 licet.py',
+  },
+  'licet.php': {
+    language: 'PHP',
+    load: () => import('../../../../examples/licet.php?raw'),
+    run: 'php licet.php',
   },
   'Licet.cs': {
     language: 'C#',
