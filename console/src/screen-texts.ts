@@ -699,6 +699,20 @@ export const screenTexts = {
     },
     filled: (id: number) =>
       `The address of this service and the product id ${id} are filled in. The key comes from your customer’s configuration.`,
+    linesTitle: 'Write these lines',
+    copyLines: 'Copy the lines',
+    linesOf: (file: string) => `Lines that call ${file}`,
+    save: (file: string) => {
+      const ending = file.split('.').at(-1);
+      const place = {
+        java: 'the class of your plugin, with your package line on top of it',
+        cs: 'your program, without the class Demo at its end',
+        go: 'your program, without the function main at its end',
+      };
+      const besides = Object.entries(place).find(([each]) => each === ending)?.[1];
+      return `Save this file beside ${besides ?? 'your program'}. The lines above call it.`;
+    },
+    showFile: (lines: number) => `Show its ${lines} lines`,
     copy: 'Copy the file',
     download: 'Download',
     code: (file: string) => `Content of ${file}`,
@@ -716,10 +730,16 @@ export const screenTexts = {
     showHistory: 'Show it in the history',
     mayNotWatch:
       'This token may not read the history, so this page cannot show whether your program asks.',
-    signedTitle: 'Signed responses',
+    signed: 'Only signed responses',
+    unsignedLead: 'Without them, the program believes every server that its address leads to.',
     signedLead:
-      'A program with this public key built in believes only this service. Back up the private key first: if it is lost, these programs refuse to run. See docs/signing.md.',
-    signedKey: (kid: string) => `Copy the public key ${kid}`,
+      'The public keys are filled in, and the program believes only this service. Back up the private keys first: if they are lost, these programs refuse to run.',
+    noKeys:
+      'This service has no signing key for this language, so a program believes every server.',
+    signedMore: 'Signed responses',
+    spareKey: 'Your spare public key',
+    spareKeyHint: (alg: string) =>
+      `Optional. It replaces the first key if that is lost. npm run -s licet -- keys create ${alg} spare-key.json makes one, and prints its public half.`,
   },
 
   transfer: {

@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs';
+import type { Filling } from '../../console/src/screens/program/fill.ts';
+import { LINES } from '../../console/src/screens/program/lines.ts';
 import type { Algorithm } from './forged-responses.ts';
 
 /**
@@ -14,16 +15,15 @@ export interface Driver {
   files: () => Record<string, string>;
   /** Added to the command that builds the example. */
   builtWith?: string;
+  /** A program of the lines that the console shows. The customer's key is `KEY`. */
+  lines?: { file: string; text: (values: Filling) => string; start: string };
   /** Builds the driver, if it takes a command of its own. */
   build?: string;
   start: string;
 }
 
-/** The plugin of the README, and as much of a game server as it sees. */
-function readmePlugin(): string {
-  const readme = readFileSync('examples/README.md', 'utf8');
-  const [, plugin = ''] = /\n```java\n(.+?)```/s.exec(readme) ?? [];
-  return `import java.nio.file.Path;
+/** A plugin of the console's lines, and as much of a game server as it sees. */
+const plugin = (file: 'Licet.java' | 'Licet17.java'): string => `import java.nio.file.Path;
 abstract class ServerPlugin {
     interface Config { String getString(String path); }
     interface Scheduler { void runTask(ServerPlugin plugin, Runnable task); }
@@ -36,14 +36,17 @@ abstract class ServerPlugin {
     public abstract void onEnable();
 }
 abstract class Plugin extends ServerPlugin {
-${plugin}}`;
-}
+${LINES[file](SAMPLE)}
+}`;
+
+/** The lines of compiled languages are compiled with a driver; the others are run. */
+const SAMPLE = { url: 'http://localhost', productId: 602, publicKeys: 'KID:KEY KID:KEY' };
 
 /** @param check validates with the parts of a line, and prints */
-const javaDriver = (check: string, others: Record<string, string> = {}): Driver => ({
+const javaDriver = (file: 'Licet.java' | 'Licet17.java', check: string): Driver => ({
   alg: 'RS256',
   files: () => ({
-    ...others,
+    'Plugin.java': plugin(file),
     'Driver.java': `
 import java.io.*;
 import java.nio.file.Paths;
@@ -62,11 +65,11 @@ class Driver {
   }
 }`,
   }),
-  builtWith: ['Driver.java', ...Object.keys(others), '-nowarn -Xlint:-options'].join(' '),
+  builtWith: 'Driver.java Plugin.java -nowarn -Xlint:-options',
   start: 'java Driver',
 });
 
-const nodeDriver = (file: string, driver: string): Driver => ({
+const nodeDriver = (file: 'licet.ts' | 'licet.mjs', driver: string): Driver => ({
   alg: 'ES256',
   files: () => ({
     [driver]: `
@@ -81,6 +84,12 @@ for await (const line of createInterface(process.stdin)) {
   console.log(state + ' ' + message);
 }`,
   }),
+  lines: {
+    file: `lines-${driver}`,
+    text: (values) => `const config = { license: 'KEY' };
+${LINES[file](values)}`,
+    start: `node lines-${driver}`,
+  },
   start: `node ${driver}`,
 });
 
@@ -104,6 +113,12 @@ while (($line = fgets(STDIN)) !== false) {
   }
 }`,
     }),
+    lines: {
+      file: 'lines.php',
+      text: (values) => `<?php $config = ['license' => 'KEY'];
+${LINES['licet.php'](values)}`,
+      start: 'php lines.php',
+    },
     start: 'php driver.php',
   },
   'licet.py': {
@@ -120,6 +135,12 @@ for line in sys.stdin:
     except ValueError as problem:
         print("misuse", problem, flush=True)`,
     }),
+    lines: {
+      file: 'lines.py',
+      text: (values) => `config = {'license': 'KEY'}
+${LINES['licet.py'](values)}`,
+      start: 'python3 lines.py',
+    },
     start: 'python3 driver.py',
   },
   'licet.lua': {
@@ -139,6 +160,12 @@ for line in io.lines() do
   io.stdout:flush()
 end`,
     }),
+    lines: {
+      file: 'lines.lua',
+      text: (values) => `local config = { license = 'KEY' }
+${LINES['licet.lua'](values)}`,
+      start: 'lua5.4 lines.lua',
+    },
     start: 'lua5.4 driver.lua',
   },
   'licet.sh': {
@@ -161,18 +188,25 @@ while IFS='|' read -r url file keys key product licet_timeout_seconds; do
   printf '%s %s\\n' $state "$message"
 done`,
     }),
+    lines: {
+      file: 'lines.sh',
+      text: (values) => `license=KEY
+${LINES['licet.sh'](values)}`,
+      start: 'sh lines.sh',
+    },
     start: 'sh driver.sh',
   },
   'Licet.java': javaDriver(
+    'Licet.java',
     `Licet licet = new Licet(part[0], product, "1", part[3], Paths.get(part[1]));
       licet.publicKeys = part[2];
       licet.timeoutSeconds = timeout;
       licet.retrySeconds = 0;
       Licet.Answer answer = licet.check().get();
       System.out.println(answer.state.toString().toLowerCase() + " " + answer.message);`,
-    { 'Plugin.java': readmePlugin() },
   ),
   'Licet17.java': javaDriver(
+    'Licet17.java',
     `Licet17.Answer answer =
         new Licet17(part[0], product, "1", part[3], Paths.get(part[1]), part[2], timeout, 0, 72).check().get();
       System.out.println(answer.state().toString().toLowerCase() + " " + answer.message());`,
@@ -182,7 +216,12 @@ done`,
     files: () => ({
       'Driver.cs': `
 using System;
+using System.Collections.Generic;
+using System.Threading.Tasks;
 static class Driver {
+  static async Task Lines(Dictionary<string, string> config) {
+    ${LINES['Licet.cs'](SAMPLE)}
+  }
   static void Main() {
     for (string line; (line = Console.ReadLine()) != null; ) {
       var part = line.Split('|');
@@ -217,6 +256,9 @@ func init() {
     answerLine(lines.Text())
   }
   os.Exit(0)
+}
+func lines(config struct{ License string }) {
+${LINES['licet.go'](SAMPLE)}
 }
 func answerLine(line string) {
     defer func() {

@@ -514,5 +514,20 @@ for (const program of programs.filter(({ file }) => file !== 'licet.mjs')) {
       expect(ending).toEqual({ code: 0, output: 'License is valid' });
       expect(responders.get(name)?.asked[0]).toHaveProperty('nonce');
     });
+
+    const { lines } = driver;
+    it.runIf(lines)('the lines that the console shows for an example validate', async () => {
+      if (!lines) return;
+      const name = `lines-${file}`;
+      responders.set(name, { respond: honest({ valid: false }), asked: [] });
+      const url = `${address}/${name}`;
+      const publicKeys = `${keys.pinned.constant} ${keys.second.constant}`;
+      const text = lines.text({ url, productId: PRODUCT_ID, publicKeys });
+      writeFileSync(join(place, lines.file), text);
+      const ending = await runIn(place, lines.start);
+      expect(ending).toEqual({ code: 1, output: 'License refused: License is deactivated' });
+      const asked = { kid: 'key-1', productVersion: '1.4.0', licenseKey: 'KEY' };
+      expect(responders.get(name)?.asked).toMatchObject([asked]);
+    });
   });
 }

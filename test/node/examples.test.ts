@@ -8,6 +8,7 @@ import { readRootToken } from '@licet/cli/root-token';
 import { type License, Licet } from '@licet/client';
 import { transformSync } from 'esbuild';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { LINES } from '../../console/src/screens/program/lines.ts';
 import {
   built,
   type Drive,
@@ -397,8 +398,17 @@ it.skipIf(!lua)('licet.lua tries nothing out when a program loads it', async () 
 });
 
 const java = runnable.find(({ file }) => file === 'Licet.java');
-it.runIf(java)('the plugin of the README compiles for Java 8', async () => {
-  const place = java ? await built(java) : '';
-  expect(readFileSync(join(place, 'Plugin.java'), 'utf8')).toContain('onEnable() {');
-  expect(existsSync(join(place, 'Plugin.class'))).toBe(true);
-});
+it.runIf(java)(
+  'the plugin of the README compiles for Java 8, and is the one that the console shows',
+  async () => {
+    const place = java ? await built(java) : '';
+    const [, plugin = ''] =
+      /\n```java\n(.+?)\n```/s.exec(readFileSync('examples/README.md', 'utf8')) ?? [];
+    const url = 'https://license.example.com';
+    const publicKeys = 'KID:KEY KID:KEY';
+    expect(plugin).toBe(LINES['Licet.java']({ url, productId: 602, publicKeys }));
+    const compiled = readFileSync(join(place, 'Plugin.java'), 'utf8');
+    expect(compiled).toContain(plugin.replace(url, 'http://localhost'));
+    expect(existsSync(join(place, 'Plugin.class'))).toBe(true);
+  },
+);

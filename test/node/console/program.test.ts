@@ -10,6 +10,7 @@ import { sharedService } from '../shared-service.ts';
 import {
   accessibilityFindings,
   describeInBrowser,
+  licet,
   newLicense,
   openConsole,
   product,
@@ -39,6 +40,14 @@ describeInBrowser('the examples in the console', () => {
     await page.getByText('Waiting for your program’s first validation').waitFor();
     await page.getByRole('link', { name: 'TypeScript' }).click();
     await page.getByText('It needs Node 24:').waitFor();
+    const { keys } = await licet.signingKeys();
+    const [es256 = ''] = keys.flatMap((key) => (key.kty === 'EC' ? `${key.x}.${key.y}` : []));
+    const lines = page.getByRole('region', { name: 'Lines that call licet.ts' });
+    expect(await lines.textContent()).not.toContain(es256);
+    await page.getByRole('switch', { name: 'Only signed responses' }).check();
+    await lines.getByText(es256).waitFor();
+    await page.getByLabel('Your spare public key').fill(`spare:${es256}`);
+    await lines.getByText(`${es256} spare:${es256}`).waitFor();
     const [download] = await Promise.all([
       page.waitForEvent('download'),
       page.getByRole('button', { name: 'Download' }).click(),
@@ -47,6 +56,7 @@ describeInBrowser('the examples in the console', () => {
     const folder = ownFolder();
     const file = join(folder, 'licet.ts');
     await download.saveAs(file);
+    expect(readFileSync(file, 'utf8')).toContain(`${es256} spare:${es256}`);
     const { stdout } = await promisify(execFile)(process.execPath, [file], {
       cwd: folder,
       env: { LICET_KEY: licenseKey },
@@ -62,6 +72,10 @@ describeInBrowser('the examples in the console', () => {
     await page.getByText(`the product id ${product.id} are filled in`).waitFor();
     await page.getByRole('button', { name: 'Copy the file' }).click();
     const copied = await page.evaluate('navigator.clipboard.readText()');
+    await page.getByRole('button', { name: 'Copy the lines' }).click();
+    expect(await page.evaluate('navigator.clipboard.readText()')).toContain(
+      `"${await sharedService()}", ${product.id}, `,
+    );
     expect(copied).toContain(await sharedService());
     expect(copied).toContain(`"${product.id}"`);
     await page.getByText('LICET_KEY=YOUR-LICENSE-KEY python3 licet.py').waitFor();
@@ -72,7 +86,11 @@ describeInBrowser('the examples in the console', () => {
   it('a token that may only read products sees the examples, and why the page cannot wait for a validation', async () => {
     const page = await openConsole('/program', { token: await tokenWith('PRODUCTS_READ') });
     await page.getByText('This token may not read the history').waitFor();
-    await page.getByRole('region', { name: 'Content of Licet.java' }).waitFor();
+    const code = page.getByRole('region', { name: 'Content of Licet.java' });
+    expect(await code.count()).toBe(0);
+    await page.getByText(/^Show its \d+ lines$/).click();
+    await code.getByText('public CompletableFuture<Answer> check()').waitFor();
+    expect(await accessibilityFindings(page)).toEqual([]);
     expect(await page.getByRole('link', { name: 'Create a license' }).count()).toBe(0);
   });
 });
