@@ -9,8 +9,8 @@ import type { Algorithm } from './forged-responses.ts';
  */
 export interface Driver {
   alg: Algorithm;
-  /** A command that fails if something is missing that the machine's programs do not show. */
-  needs?: string;
+  /** Packages of the machine, and a command that fails without them. */
+  needs?: { packages: string; command: string };
   /** The files to write beside the example. */
   files: () => Record<string, string>;
   /** Added to the command that builds the example. */
@@ -98,7 +98,10 @@ export const drivers: Record<string, Driver> = {
   'licet.mjs': nodeDriver('licet.mjs', 'driver.mjs'),
   'licet.php': {
     alg: 'RS256',
-    needs: `php -r 'exit(extension_loaded("curl") && extension_loaded("openssl") ? 0 : 1);'`,
+    needs: {
+      packages: 'php-cli and php-curl',
+      command: `php -r 'exit(extension_loaded("curl") && extension_loaded("openssl") ? 0 : 1);'`,
+    },
     files: () => ({
       'driver.php': `<?php
 require 'licet.php';

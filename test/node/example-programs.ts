@@ -54,7 +54,9 @@ export const programs: Program[] = [
     start: steps.at(-1) ?? '',
     missing: [
       ...tools.filter((tool) => !tool.startsWith('./') && !isInstalled(tool)),
-      ...(driver.needs && spawnSync('sh', ['-c', driver.needs]).status !== 0 ? [driver.needs] : []),
+      ...(driver.needs && spawnSync('sh', ['-c', driver.needs.command]).status !== 0
+        ? [driver.needs.packages]
+        : []),
     ],
     driver,
   };
