@@ -110,6 +110,7 @@ const fields: Readonly<Record<string, string>> = {
   email: 'E-mail',
   expiryDate: 'Expires',
   hwids: 'Hardware IDs',
+  intents: 'Permissions',
   ips: 'Addresses',
   isForAllProducts: 'For all products',
   licenseDataType: 'Kind',
@@ -227,6 +228,7 @@ export const screenTexts = {
     never: 'Never',
     unlimited: 'no limit',
     noOwner: 'No owner',
+    ownerForgotten: 'Owner forgotten',
     bulk: {
       actions: 'Change',
       extend: 'Extend',
@@ -234,6 +236,10 @@ export const screenTexts = {
       extendLead:
         'The days are added to the expiry date, or to the current time if that date has passed. Licenses that never expire stay as they are.',
       extendDays: 'Days',
+      assign: 'Assign to…',
+      assignTitle: (count: number) => `Assign ${plural(count, 'license')} to a customer`,
+      assignLead: 'The licenses belong to the customer from then on. Programs notice nothing.',
+      assignAction: 'Assign',
       deactivate: 'Deactivate',
       restore: 'Restore',
       delete: 'Delete',
@@ -241,6 +247,7 @@ export const screenTexts = {
       deleteLead: 'Programs with these keys are refused. You can restore deleted licenses.',
       running: {
         extend: 'Extending licenses',
+        assign: 'Assigning licenses',
         deactivate: 'Deactivating licenses',
         restore: 'Restoring licenses',
         delete: 'Deleting licenses',
@@ -248,6 +255,7 @@ export const screenTexts = {
       },
       done: {
         extend: (count: number) => `${plural(count, 'license')} extended`,
+        assign: (count: number) => `${plural(count, 'license')} assigned`,
         deactivate: (count: number) => `${plural(count, 'license')} deactivated`,
         restore: (count: number) => `${plural(count, 'license')} restored`,
         delete: (count: number) => `${plural(count, 'license')} deleted`,
@@ -286,10 +294,26 @@ export const screenTexts = {
     hwids: 'Hardware IDs',
     slots: (bound: number, limit: number) =>
       limit === -1 ? `${bound} bound, no limit` : `${bound} of ${limit} bound`,
-    noSlots: 'Nothing is bound yet. The first valid request takes a slot.',
+    noSlotsYet: 'Nothing is bound yet. The first valid request takes a slot.',
+    noSlotsNow: 'Nothing is bound now. The next valid request takes a slot.',
+    notLimited: {
+      ips: 'No limit, so addresses are not bound.',
+      hwids: 'No limit, so hardware IDs are not bound.',
+    },
     free: 'Free',
     freeOne: (value: string) => `Free ${value}`,
     freeAll: 'Free all',
+    id: 'Id',
+    verdict: 'Latest request',
+    neverAsked: 'No program has asked with this key yet.',
+    lastAsked: 'Last asked',
+    from: 'from',
+    wasValid: 'valid',
+    wasRefused: (name: string) => `refused, ${name.charAt(0).toLowerCase()}${name.slice(1)}`,
+    causeGone: 'The cause is gone. Your customer can start the program again.',
+    bound: 'Bound',
+    notBound: 'Not bound',
+    noSlot: 'No free slot',
     freed: (value: string) => `${value} freed`,
     freedAll: (count: number) => `${plural(count, 'slot')} freed`,
     blockReason: (key: string) => `Blocked from license ${key}`,
@@ -304,19 +328,14 @@ export const screenTexts = {
     installationsEmpty: 'No program has asked with this key yet.',
     installationsColumns: {
       caller: 'Address and hardware ID',
+      state: 'State',
       version: 'Version',
       system: 'System',
       first: 'First seen',
       last: 'Last seen',
       requests: 'Requests',
     },
-    history: 'History',
     historyAll: 'All of its history',
-    historyEmpty: 'No program has asked with this key yet.',
-    historyColumns: { time: 'Time', outcome: 'Outcome', ip: 'Address', version: 'Version' },
-    events: 'Events',
-    eventsAll: 'All of its events',
-    eventsEmpty: 'No changes of this license on record.',
   },
 
   licenseForm: {
@@ -334,8 +353,10 @@ export const screenTexts = {
     maxHWIDs: 'Hardware ID limit',
     limitHint: 'Empty: the default of the product. -1: no limit.',
     limitHintEdit: '-1: no limit',
-    customerEmail: 'E-mail of the customer',
-    customerEmailHint: 'A customer with a new e-mail is created.',
+    customerHint:
+      'An e-mail, or a part of a name to choose from. A customer with a new e-mail is created.',
+    customerHintEdit:
+      'An e-mail, or a part of a name to choose from. A new e-mail creates a customer; empty is nobody.',
     ownerChatId: 'Chat id',
     ownerChatUsername: 'Chat name',
     licensePlatform: 'Bought on',
@@ -377,6 +398,7 @@ export const screenTexts = {
     emptyTitle: 'No program has asked yet',
     empty: 'The first validation appears here by itself, as soon as your program asks for it.',
     noMatch: 'No request fits these filters.',
+    noneOfKey: 'No program has asked yet.',
     count: (requests: number) => plural(requests, 'request'),
     columns: {
       time: 'Time',
@@ -505,6 +527,14 @@ export const screenTexts = {
     deleted: (name: string) => `${name} deleted`,
     inUse: 'This product has licenses, so it cannot be deleted. Delete them first.',
     showLicenses: 'Show its licenses',
+    facts: 'Details',
+    changed: 'Changed',
+    active: 'Active licenses',
+    validations: 'Validations in 30 days',
+    versions: 'Versions in use',
+    noVersions: 'No version is known yet.',
+    versionColumns: { version: 'Version', installations: 'Installations' },
+    days: (count: number) => (count === 0 ? 'Never' : plural(count, 'day')),
   },
 
   customers: {
@@ -524,12 +554,17 @@ export const screenTexts = {
       phone: 'Phone',
       licenses: 'Licenses',
       created: 'Created',
+      id: 'Id',
     },
+    one: 'Customer',
     count: (customers: number) => plural(customers, 'customer'),
     nameless: (id: number) => `Customer ${id}`,
     licenses: 'Licenses',
     allLicenses: 'All of them',
     noLicenses: 'This customer has no license.',
+    noData: 'No personal data',
+    noDataLead:
+      'Nothing identifies this customer: the person was forgotten, or nothing was ever entered.',
     newLicense: 'New license',
     person: 'Person',
     firstName: 'First name',
@@ -622,6 +657,12 @@ export const screenTexts = {
     revokeOwnLead:
       'You are logged in with this token: your session ends too. The token is then refused. This cannot be undone.',
     revoked: (name: string) => `${name} revoked`,
+    facts: 'Details',
+    changed: 'Changed',
+    grid: { what: 'Objects', read: 'Read', write: 'Change', yes: 'Yes', no: 'No' },
+    itsChanges: 'Changes made with this token',
+    noChanges: 'Nothing was changed with this token.',
+    ownChanges: 'Changes of this token',
   },
 
   events: {
@@ -652,7 +693,6 @@ export const screenTexts = {
     },
     gone: 'This event is no longer kept.',
     oneObject: (resource: string, id: number) => `${resource} ${id}`,
-    key: (end: string) => `License …${end}`,
     objects: (resource: EventResource, count: number) =>
       ({
         product: plural(count, 'product'),
@@ -675,6 +715,8 @@ export const screenTexts = {
     no: 'No',
     moreChanges: (count: number) => `and ${count} more`,
     all: 'All events of this object',
+    allOfObject: 'All of them',
+    noneOfObject: 'No changes on record.',
   },
 
   program: {

@@ -30,6 +30,15 @@ export const text = z.catch(
   undefined,
 );
 
+/** The id in a path, such as `/customers/17`. */
+export const idParams = {
+  parse: ({ id }: { id: string }) => ({ id: Number(id) }),
+  stringify: ({ id }: { id: number }) => ({ id: String(id) }),
+};
+
+/** `open=new`: the dialog of a list for a new item. */
+export const isNew = z.catch(z.optional(z.literal('new')), undefined);
+
 /** The item in the dialog of a list: `open=17`, or `open=new`. */
 export const open = z.catch(
   z.optional(z.union([z.literal('new'), z.int().check(z.gte(1))])),

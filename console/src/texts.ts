@@ -227,6 +227,7 @@ export const texts = {
   },
 
   loading: 'Loading',
+  editTitle: (name: string) => `Edit ${name}`,
   done: (count: number, total: number) =>
     `${count.toLocaleString('en')} of ${total.toLocaleString('en')}`,
   counted: (count: number) => count.toLocaleString('en'),

@@ -3,20 +3,20 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Plus } from 'lucide-react';
 import { useMemo } from 'react';
 import { licet } from '../../api.ts';
+import { Badge } from '../../components/badge.tsx';
 import { ButtonLink } from '../../components/button.tsx';
 import { Cut } from '../../components/cut.tsx';
 import { type Column, DataTable } from '../../components/data-table.tsx';
+import { Dialog } from '../../components/dialog.tsx';
 import { FilterText } from '../../components/form.tsx';
-import { ItemDialog } from '../../components/item-dialog.tsx';
 import { Empty, NoMatch, Page } from '../../components/page.tsx';
 import { Time } from '../../components/time.tsx';
 import { type platformLabel, usePlatformLabel } from '../../platforms.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import { useMay, useRefusal } from '../../session.ts';
 import { LicenseCount } from '../licenses/count.tsx';
-import { ACCOUNTS, nameOf } from './accounts.ts';
+import { accountsOf, isForgotten, nameOf } from './accounts.ts';
 import { CustomerForm } from './form.tsx';
-import { CustomerLicenses } from './licenses.tsx';
 import { customersRoute } from './route.ts';
 
 const words = screenTexts.customers;
@@ -30,7 +30,12 @@ const columnsOf = (
   {
     id: 'name',
     header: words.columns.name,
-    cell: (customer) => <Cut>{nameOf(customer)}</Cut>,
+    cell: (customer) => (
+      <span className="flex items-center gap-2">
+        <Cut>{nameOf(customer)}</Cut>
+        {isForgotten(customer) && <Badge>{words.noData}</Badge>}
+      </span>
+    ),
     phone: 'title',
   },
   {
@@ -49,14 +54,7 @@ const columnsOf = (
   {
     id: 'accounts',
     header: words.columns.accounts,
-    cell: (customer) => (
-      <Cut>
-        {ACCOUNTS.flatMap(({ platform, id, username }) => {
-          const account = customer[username] ?? customer[id];
-          return account === null ? [] : [`${labelOf(platform)}: ${account}`];
-        }).join(', ')}
-      </Cut>
-    ),
+    cell: (customer) => <Cut>{accountsOf(customer, labelOf).join(', ')}</Cut>,
     width: 'w-40',
     isWide: true,
   },
@@ -119,8 +117,11 @@ export function Screen() {
         rows={page.data?.items}
         error={page.error}
         onRetry={page.refetch}
-        linkOf={({ id }) => ({ to: '/customers', search: { ...search, open: id }, state: true })}
-        onEdit={({ id }) => void navigate({ search: (old) => ({ ...old, open: id }), state: true })}
+        linkOf={({ id }) => ({ to: '/customers/$id', params: { id } })}
+        {...(refusal === undefined && {
+          onEdit: ({ id }: Customer) =>
+            void navigate({ to: '/customers/$id/edit', params: { id } }),
+        })}
         tools={
           <search className="block">
             <FilterText
@@ -143,21 +144,9 @@ export function Screen() {
         count={words.count}
         pages={{ to: '/customers', search: { q }, after, next }}
       />
-      <ItemDialog<Customer>
-        name="customers"
-        open={search.open}
-        onClose={close}
-        titleOf={(customer) => (customer ? nameOf(customer) : words.new)}
-        read={(id, signal) => licet.customers.read(id, { signal })}
-        isWide
-      >
-        {(stored) => (
-          <div className="flex flex-col gap-6">
-            {stored && <CustomerLicenses customer={stored.item} />}
-            <CustomerForm stored={stored} onDone={close} />
-          </div>
-        )}
-      </ItemDialog>
+      <Dialog title={words.new} isOpen={search.open !== undefined} onClose={close} isWide>
+        <CustomerForm onDone={close} />
+      </Dialog>
     </Page>
   );
 }

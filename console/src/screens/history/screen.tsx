@@ -6,7 +6,6 @@ import { OutcomeBadge } from '../../components/badge.tsx';
 import { Button, ButtonLink, IconButton } from '../../components/button.tsx';
 import { Cut } from '../../components/cut.tsx';
 import { type Column, DataTable } from '../../components/data-table.tsx';
-import { Dialog } from '../../components/dialog.tsx';
 import { Filters } from '../../components/filters.tsx';
 import { FilterExact, FilterProduct, FilterSelect } from '../../components/form.tsx';
 import { Empty, NoMatch, Page } from '../../components/page.tsx';
@@ -18,7 +17,7 @@ import { countGiven } from '../../search.ts';
 import { useShortcuts } from '../../shortcuts.ts';
 import { texts } from '../../texts.ts';
 import { Fix } from './fix.tsx';
-import { Pane } from './pane.tsx';
+import { Pane, PaneDialog } from './pane.tsx';
 import { countUnknownKeys, type Entry, isOpenEnded, pageQuery } from './queries.ts';
 import { type HistorySearch, historyRoute, PERIODS } from './route.ts';
 
@@ -341,13 +340,7 @@ export function Screen() {
           </div>
         )}
       </div>
-      {!isWide && (
-        <Dialog title={words.paneTitle} isOpen={open !== undefined} onClose={close}>
-          <div className="-mx-4 sm:-mx-5">
-            {open !== undefined && <Pane key={open} id={open} known={known} />}
-          </div>
-        </Dialog>
-      )}
+      {!isWide && <PaneDialog open={open} known={known} onClose={close} />}
     </Page>
   );
 }

@@ -5,6 +5,7 @@ import type { Column } from '../../components/data-table.tsx';
 import { Time } from '../../components/time.tsx';
 import { formatNumber, formatSlots, productName } from '../../format.ts';
 import { screenTexts } from '../../screen-texts.ts';
+import { isForgotten } from '../customers/accounts.ts';
 
 const { columns: words } = screenTexts.licenses;
 
@@ -25,6 +26,12 @@ export function ownerOf({
     ownerPlatformId
   );
 }
+
+/** The owner of a license in words, also of one whose owner was forgotten; empty without an owner. */
+export const ownerName = (license: License): string =>
+  // A license that names an account has an owner of whom nothing else may be known.
+  ownerOf(license) ||
+  (license.customer && isForgotten(license.customer) ? screenTexts.licenses.ownerForgotten : '');
 
 /** The columns of every list of licenses. */
 export const columnsOf = (products: ReadonlyMap<number, string>): readonly Column<License>[] => [
@@ -52,8 +59,8 @@ export const columnsOf = (products: ReadonlyMap<number, string>): readonly Colum
     id: 'owner',
     header: words.owner,
     cell: (license) =>
-      ownerOf(license) ? (
-        <Cut>{ownerOf(license)}</Cut>
+      ownerName(license) ? (
+        <Cut>{ownerName(license)}</Cut>
       ) : (
         <span className="text-muted">{screenTexts.licenses.noOwner}</span>
       ),

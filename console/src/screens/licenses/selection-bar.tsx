@@ -12,7 +12,8 @@ import { toasts } from '../../components/toasts.tsx';
 import { downloadCsv } from '../../csv.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import { texts } from '../../texts.ts';
-import { extend, inBulk, setStatus, type Work } from './bulk.ts';
+import { CustomerField, ownerOfText } from '../customers/field.tsx';
+import { assign, extend, inBulk, setStatus, type Work } from './bulk.ts';
 import { toCsvRows } from './columns.tsx';
 
 const words = screenTexts.licenses.bulk;
@@ -72,6 +73,7 @@ export function SelectionBar({
   selectMatching: (() => Promise<void>) | undefined;
 }) {
   const [isExtending, setExtending] = useState(false);
+  const [isAssigning, setAssigning] = useState(false);
   const licenses = [...selected.values()];
   const start = async (action: Action, work: Work): Promise<void> => {
     onChange(new Map());
@@ -92,6 +94,7 @@ export function SelectionBar({
   };
   const actions = [
     { label: words.extend, refusal, onClick: () => setExtending(true) },
+    { label: words.assign, refusal, onClick: () => setAssigning(true) },
     {
       label: words.deactivate,
       refusal,
@@ -150,6 +153,12 @@ export function SelectionBar({
         onClose={() => setExtending(false)}
         onExtend={(days) => start('extend', extend(days))}
       />
+      <AssignDialog
+        count={selected.size}
+        isOpen={isAssigning}
+        onClose={() => setAssigning(false)}
+        onAssign={(customer) => start('assign', assign(ownerOfText(customer)))}
+      />
     </section>
   );
 }
@@ -195,6 +204,42 @@ export const ExtendDialog = ({
         defaultValue={30}
         required
       />
+    </Form>
+  </Dialog>
+);
+
+/** Asks for the customer to whom licenses are given. */
+const AssignDialog = ({
+  count,
+  isOpen,
+  onClose,
+  onAssign,
+}: {
+  count: number;
+  isOpen: boolean;
+  onClose: () => void;
+  onAssign: (customer: string) => unknown;
+}) => (
+  <Dialog
+    title={words.assignTitle(count)}
+    lead={words.assignLead}
+    isOpen={isOpen}
+    onClose={onClose}
+  >
+    <Form
+      onSubmit={async (data) => {
+        // A second click may come while the dialog fades out.
+        if (!isOpen) return;
+        onClose();
+        onAssign(String(data.get('customerEmail')).trim());
+      }}
+      buttons={() => (
+        <Button type="submit" look="primary">
+          {words.assignAction}
+        </Button>
+      )}
+    >
+      <CustomerField hint={screenTexts.licenseForm.customerHint} required />
     </Form>
   </Dialog>
 );

@@ -1,25 +1,21 @@
 import type { Product } from '@licet/client';
 import { Plus } from 'lucide-react';
 import { useMemo } from 'react';
-import { licet } from '../../api.ts';
 import { ButtonLink } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { Cut } from '../../components/cut.tsx';
 import { type Column, DataTable } from '../../components/data-table.tsx';
-import { ItemDialog } from '../../components/item-dialog.tsx';
+import { Dialog } from '../../components/dialog.tsx';
 import { Empty, Page } from '../../components/page.tsx';
 import { Time } from '../../components/time.tsx';
-import { formatNumber } from '../../format.ts';
 import { useProducts } from '../../products.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import { useRefusal } from '../../session.ts';
 import { LicenseCount } from '../licenses/count.tsx';
-import { ProductForm } from './form.tsx';
+import { limitOf, ProductForm, typeOf } from './form.tsx';
 import { productsRoute } from './route.ts';
 
 const words = screenTexts.products;
-
-const limitOf = (limit: number): string => (limit === -1 ? words.unlimited : formatNumber(limit));
 
 /** The longest list whose licenses are counted: each product takes a request. */
 const MAX_COUNTED = 20;
@@ -49,8 +45,7 @@ const columnsOf = (isCounted: boolean): readonly Column<Product>[] => [
   {
     id: 'type',
     header: words.columns.type,
-    cell: ({ productType, productTypeOther }) =>
-      (productType === 'OTHER' && productTypeOther) || screenTexts.productTypes[productType],
+    cell: typeOf,
     width: 'w-36',
     phone: 'line',
   },
@@ -111,8 +106,10 @@ export function Screen() {
         rows={products.data}
         error={products.error}
         onRetry={products.refetch}
-        linkOf={({ id }) => ({ to: '/products', search: { open: id } })}
-        onEdit={({ id }) => void navigate({ search: { open: id } })}
+        linkOf={({ id }) => ({ to: '/products/$id', params: { id } })}
+        {...(refusal === undefined && {
+          onEdit: ({ id }: Product) => void navigate({ to: '/products/$id/edit', params: { id } }),
+        })}
         count={words.count}
         empty={
           <Empty title={words.emptyTitle} actions={create}>
@@ -120,16 +117,9 @@ export function Screen() {
           </Empty>
         }
       />
-      <ItemDialog<Product>
-        name="products"
-        open={open}
-        onClose={close}
-        titleOf={(product) => product?.name ?? words.new}
-        read={(id, signal) => licet.products.read(id, { signal })}
-        isWide
-      >
-        {(stored) => <ProductForm stored={stored} onDone={close} />}
-      </ItemDialog>
+      <Dialog title={words.new} isOpen={open !== undefined} onClose={close} isWide>
+        <ProductForm onDone={close} />
+      </Dialog>
     </Page>
   );
 }

@@ -7,26 +7,16 @@ import { Badge } from '../../components/badge.tsx';
 import { ButtonLink } from '../../components/button.tsx';
 import { Cut } from '../../components/cut.tsx';
 import { type Column, DataTable } from '../../components/data-table.tsx';
-import { ItemDialog } from '../../components/item-dialog.tsx';
+import { Dialog } from '../../components/dialog.tsx';
 import { Empty, Page } from '../../components/page.tsx';
 import { Time } from '../../components/time.tsx';
 import { screenTexts } from '../../screen-texts.ts';
 import { useRefusal, useSession } from '../../session.ts';
 import { intentNames, Secret, TokenForm } from './form.tsx';
 import { tokensRoute } from './route.ts';
+import { Expiry, LastUse } from './times.tsx';
 
 const words = screenTexts.tokens;
-
-const Never = () => <span className="text-muted">{words.never}</span>;
-
-const Expiry = ({ expiresAt }: { expiresAt: string | null }) =>
-  expiresAt === null ? (
-    <Never />
-  ) : Date.parse(expiresAt) <= Date.now() ? (
-    <Badge tone="bad">{words.expired}</Badge>
-  ) : (
-    <Time value={expiresAt} show="date" />
-  );
 
 /** A value on a phone with the name of its column before it. */
 const named = (name: string, value: ReactNode) => (
@@ -58,11 +48,7 @@ const columnsOf = (sessionId: number | null): readonly Column<Token>[] => [
   {
     id: 'lastUsed',
     header: words.columns.lastUsed,
-    cell: ({ lastUsedAt }) =>
-      named(
-        words.columns.lastUsed,
-        lastUsedAt === null ? <Never /> : <Time value={lastUsedAt} show="ago" />,
-      ),
+    cell: ({ lastUsedAt }) => named(words.columns.lastUsed, <LastUse lastUsedAt={lastUsedAt} />),
     width: 'w-34',
     phone: 'last',
   },
@@ -122,8 +108,8 @@ export function Screen() {
         rows={tokens.data}
         error={tokens.error}
         onRetry={tokens.refetch}
-        linkOf={({ id }) => ({ to: '/tokens', search: { open: id } })}
-        onEdit={({ id }) => void navigate({ search: { open: id } })}
+        linkOf={({ id }) => ({ to: '/tokens/$id', params: { id } })}
+        onEdit={({ id }) => void navigate({ to: '/tokens/$id/edit', params: { id } })}
         count={words.count}
         empty={
           <Empty title={words.emptyTitle} actions={create}>
@@ -131,23 +117,19 @@ export function Screen() {
           </Empty>
         }
       />
-      <ItemDialog<Token>
-        name="tokens"
-        open={open}
+      <Dialog
+        title={secret === undefined ? words.new : words.secretTitle}
+        isOpen={open !== undefined}
         onClose={close}
-        titleOf={(token) => (secret === undefined ? (token?.name ?? words.new) : words.secretTitle)}
-        read={(id, signal) => licet.tokens.read(id, { signal })}
         isWide
         isFirm={secret !== undefined}
       >
-        {(stored) =>
-          secret === undefined ? (
-            <TokenForm stored={stored} onCreated={setSecret} onDone={close} />
-          ) : (
-            <Secret secret={secret} onDone={close} />
-          )
-        }
-      </ItemDialog>
+        {secret === undefined ? (
+          <TokenForm onCreated={setSecret} />
+        ) : (
+          <Secret secret={secret} onDone={close} />
+        )}
+      </Dialog>
     </Page>
   );
 }
