@@ -731,7 +731,9 @@ export const screenTexts = {
       'Licet.java': 'Java 8 and newer: plugins and mods of game servers',
       'Licet17.java': 'Java 17 and newer, Kotlin',
       'licet.ts': 'TypeScript: Node 20 and newer',
+      'licet.mjs': 'JavaScript: Node 18 and newer',
       'licet.py': 'Python 3.8 and newer',
+      'licet.php': 'PHP 8.0 and newer, with curl and openssl',
       'Licet.cs': 'C#: .NET, Mono, Unity',
       'licet.lua': 'Lua 5.3 and newer',
       'licet.go': 'Go 1.18 and newer',
@@ -739,11 +741,26 @@ export const screenTexts = {
     },
     filled: (id: number) =>
       `The address of this service and the product id ${id} are filled in. The key comes from your customer’s configuration.`,
+    linesTitle: 'Write these lines',
+    copyLines: 'Copy the lines',
+    linesOf: (file: string) => `Lines that call ${file}`,
+    save: (file: string) => {
+      const ending = file.split('.').at(-1);
+      const place = {
+        java: 'the class of your plugin, with your package line on top of it',
+        cs: 'your program, without the class Demo at its end',
+        go: 'your program, without the function main at its end',
+      };
+      const besides = Object.entries(place).find(([each]) => each === ending)?.[1];
+      return `Save this file beside ${besides ?? 'your program'}. The lines above call it.`;
+    },
+    showFile: (lines: number) => `Show its ${lines} lines`,
     copy: 'Copy the file',
     download: 'Download',
     code: (file: string) => `Content of ${file}`,
     tryTitle: 'Try it',
-    tryLead: 'Run this in the folder of the file, with the key of a license of your own:',
+    tryLead: (needs: string | undefined) =>
+      `Run this in the folder of the file, with the key of a license of your own${needs ? `. It needs ${needs}` : ''}:`,
     tryKey: 'YOUR-LICENSE-KEY',
     tryCopy: 'Copy the command',
     newLicense: 'Create a license to try it',
@@ -755,10 +772,16 @@ export const screenTexts = {
     showHistory: 'Show it in the history',
     mayNotWatch:
       'This token may not read the history, so this page cannot show whether your program asks.',
-    signedTitle: 'Signed responses',
+    signed: 'Only signed responses',
+    unsignedLead: 'Without them, the program believes every server that its address leads to.',
     signedLead:
-      'A program with this public key built in believes only this service. Back up the private key first: if it is lost, these programs refuse to run. See docs/signing.md.',
-    signedKey: (kid: string) => `Copy the public key ${kid}`,
+      'The public keys are filled in, and the program believes only this service. Back up the private keys first: if they are lost, these programs refuse to run.',
+    noKeys:
+      'This service has no signing key for this language, so a program believes every server.',
+    signedMore: 'Signed responses',
+    spareKey: 'Your spare public key',
+    spareKeyHint: (alg: string) =>
+      `Optional. It replaces the first key if that is lost. npm run -s licet -- keys create ${alg} spare-key.json makes one, and prints its public half.`,
   },
 
   transfer: {

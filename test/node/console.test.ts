@@ -142,9 +142,10 @@ describe('the build', () => {
   const page = () => readFileSync(inFolder('public/console/index.html'), 'utf8');
 
   beforeAll(() => {
-    for (const path of ['docs/openapi.json', 'public/docs.html', 'package-lock.json']) {
+    const readmes = ['packages/cli/README.md', 'packages/client/README.md'];
+    for (const path of ['docs', 'examples', ...readmes, 'public/docs.html', 'package-lock.json']) {
       mkdirSync(dirname(inFolder(path)), { recursive: true });
-      cpSync(path, inFolder(path));
+      cpSync(path, inFolder(path), { recursive: true });
     }
     mkdirSync(inFolder('public/docs'));
     symlinkSync(resolve('node_modules'), inFolder('node_modules'));
@@ -157,17 +158,22 @@ describe('the build', () => {
     write('packages/word.ts', "export const word = 'first';");
   });
 
-  it('the console is built once, and again after a change of a source, also of one outside of its folder', async () => {
+  const document = () => readFileSync(inFolder('public/docs/cost.html'), 'utf8');
+
+  it('the console and the documents are built once, and again after a change of a source, also of one outside of its folder', async () => {
     expect(await build()).toContain('The console is being built');
+    expect(document()).toContain('<h1 id="cost-of-a-million-validations">');
     const first = page();
     const { mtimeMs } = statSync(inFolder('public/console/index.html'));
     expect(await build()).toBe('');
     expect(statSync(inFolder('public/console/index.html')).mtimeMs).toBe(mtimeMs);
 
     write('packages/word.ts', "export const word = 'second';");
+    write('docs/cost.md', '# Nothing');
     expect(await build()).toContain('The console is being built');
     const second = page();
     expect(second).not.toBe(first);
+    expect(document()).toContain('<h1 id="nothing">Nothing</h1>');
     const assetOf = (html: string) => /\/console\/(assets\/[^"]+)/.exec(html)?.[1] ?? '';
     expect(readFileSync(inFolder('public/console', assetOf(second)), 'utf8')).toContain('second');
     expect(existsSync(inFolder('public/console', assetOf(first)))).toBe(false);

@@ -59,12 +59,12 @@ describeInBrowser('the layout of the console', () => {
       [email.toUpperCase(), 'E-mail', licenseKey, lastName],
       [ownerChatId, 'Account', licenseKey],
       [marketAId, 'Number', lastName],
-      [lastName, 'Text', licenseKey, lastName],
+      [lastName, 'Hardware ID or key', licenseKey, lastName],
       [product.name, 'Text', product.name],
       ['Tok', 'Text', 'Tokens'],
     ] as const) {
       await field.fill(typed);
-      await page.getByText(kind, { exact: false }).first().waitFor();
+      await page.getByText(kind, { exact: true }).filter({ visible: true }).waitFor();
       for (const hit of hits) {
         const name = new RegExp(hit.replaceAll(/[.()]/g, '\\$&'), 'i');
         await page.getByRole('option', { name }).first().waitFor();
