@@ -29,16 +29,7 @@ export interface Period {
 
 const STEP_BUCKETS: Record<Step, number> = { hour: 1, day: BUCKETS_A_DAY };
 
-/** The buckets of the steps of a period. Nothing is recorded before 2025. */
-function bucketsOf({ from, to, step }: Period) {
-  const size = STEP_BUCKETS[step];
-  return {
-    first: Math.max(0, Math.floor(bucketAt(from) / size) * size),
-    last: Math.floor(bucketAt(to) / size) * size + size - 1,
-  };
-}
-
-/** The buckets from `first` up to the one before `end`. */
+/** The buckets from `first` up to the one before `end`. Those before 2025 are negative. */
 interface Range {
   first: number;
   end: number;
@@ -107,15 +98,16 @@ async function firstUnrolledBucket(db: Database): Promise<number> {
 async function countValidations(
   db: Database,
   period: Period,
+  buckets: Range,
   productIds: readonly number[],
   unrolled: number,
 ) {
   const { productId = ALL_PRODUCTS, step } = period;
-  const { first, last } = bucketsOf(period);
-  const end = Math.min(last + 1, unrolled);
+  const { first } = buckets;
+  const end = Math.min(buckets.end, unrolled);
   // The last day with a roll-up may still be incomplete.
   const firstDay = Math.ceil(first / BUCKETS_A_DAY) * BUCKETS_A_DAY;
-  const daysEnd = Math.max(firstDay, firstBucketOfDay(Math.min(last + 1, unrolled - 1)));
+  const daysEnd = Math.max(firstDay, firstBucketOfDay(Math.min(buckets.end, unrolled - 1)));
   const days = { first: firstDay, end: daysEnd };
   // A bucket that is rolled up meanwhile is read from the history all the same.
   const ids = [productId, ...productIds];
@@ -124,7 +116,7 @@ async function countValidations(
     after: rolledUp(db, rollups, { first: daysEnd, end }, ids),
     inDays: rolledUp(db, dailyRollups, days, step === 'day' ? ids : productIds),
     inHours: rolledUp(db, rollups, days, step === 'hour' ? [productId] : []),
-    recent: ofHistory(db, { first: Math.max(first, unrolled), end: last + 1 }, period.productId),
+    recent: ofHistory(db, { first: Math.max(first, unrolled), end: buckets.end }, period.productId),
   });
   const around = [...before, ...after];
   const size = STEP_BUCKETS[step];
@@ -205,24 +197,23 @@ export async function readStatistics(
   const shown = await readProducts(db, counts, productId);
   const ids = shown.map(({ id }) => id);
   const size = STEP_BUCKETS[step];
-  const first = Math.floor(bucketAt(period.from) / size);
-  const last = Math.floor(bucketAt(period.to) / size);
-  const start = timeOfBucket(first * size);
-  const end = timeOfBucket((last + 1) * size);
+  const first = Math.floor(bucketAt(period.from) / size) * size;
+  const end = Math.floor(bucketAt(period.to) / size) * size + size;
+  const [from, to] = [timeOfBucket(first), timeOfBucket(end)];
   const [{ steps, byProduct }, gaps] = await Promise.all([
-    countValidations(db, period, ids, unrolled),
-    readGaps(db, start, end),
+    countValidations(db, period, { first, end }, ids, unrolled),
+    readGaps(db, from, to),
   ]);
   const licenses =
     productId === undefined ? counts.licenses : counts.licenses.filter(isOf(productId));
   const ofStatus = (status: LicenseStatus): number =>
     sum(licenses.filter((row) => row.status === status));
   return {
-    from: toTimestamp(start),
-    to: toTimestamp(end - 1),
+    from: toTimestamp(from),
+    to: toTimestamp(to - 1),
     step,
-    series: Array.from({ length: last - first + 1 }, (_, index) => {
-      const bucket = (first + index) * size;
+    series: Array.from({ length: (end - first) / size }, (_, index) => {
+      const bucket = first + index * size;
       return { time: toTimestamp(timeOfBucket(bucket)), ...steps.get(bucket) };
     }),
     products: shown.map(({ id, name, active }) => ({
