@@ -1,7 +1,6 @@
 import { entryFields } from '@licet/contract/blacklists';
 import { customerFields } from '@licet/contract/customers';
 import { booleanText, id, text } from '@licet/contract/fields';
-import { describeError, parseFields } from '@licet/contract/issues';
 import { isObject, type JsonObject } from '@licet/contract/json';
 import { licenseFields } from '@licet/contract/licenses';
 import { MAX_LIMIT } from '@licet/contract/limits';
@@ -9,6 +8,7 @@ import { productFields } from '@licet/contract/products';
 import { type Fields, settable } from '@licet/contract/resource';
 import { timestamp } from '@licet/contract/time';
 import * as z from 'zod';
+import { describeError, parseFields } from '../lib/issues.ts';
 import { normalizeLicenseKey } from '../resources/licenses/rules.ts';
 
 /**

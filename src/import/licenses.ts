@@ -12,7 +12,7 @@ import { subtractRequestsHere } from '../db/totals.ts';
 import { ownerOf } from '../resources/customers/owner.ts';
 import type { CustomerRow } from '../resources/customers/row.ts';
 import { type LicenseRow, toLicense } from '../resources/licenses/row.ts';
-import { expiryOf, normalizeLicenseKey, normalizeLicenseKey, stateOf } from '../resources/licenses/rules.ts';
+import { expiryOf, normalizeLicenseKey, stateOf } from '../resources/licenses/rules.ts';
 import { boundValues } from '../resources/licenses/snapshot.ts';
 import type { ProductRow } from '../resources/products/queries.ts';
 import {
