@@ -1,3 +1,4 @@
+import { MAX_HWID_BYTES } from '@licet/contract/limits';
 import type { texts } from '../texts.ts';
 
 /** The kind of a pasted text, recognised by its form. */
@@ -17,7 +18,7 @@ const EMAIL = /^[^\s@]+@[^\s@]+\.[^\s@]+$/;
 const ACCOUNT = /^\d{15,20}$/;
 const NUMBER = /^\d{1,14}$/;
 /** One word with digits, of the length that programs use. */
-const HARDWARE = /^(?=.*\d)[\w.:{}=+/-]{12,512}$/;
+const HARDWARE = new RegExp(`^(?=.*\\d)[\\w.:{}=+/-]{12,${MAX_HWID_BYTES}}$`);
 
 /** Recognises a key, an address, an e-mail, an account or a hardware ID; all else is text. */
 export function recognise(pasted: string): Kind {
