@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { DAY_MS, MINUTE_MS } from '@licet/contract/durations';
 import { VirtualClock } from '../test/simulation/clock.ts';
-import { FakeD1, PristineDatabase } from '../test/simulation/fake-d1.ts';
+import { FakeD1 } from '../test/simulation/fake-d1.ts';
 import { Isolate } from '../test/simulation/isolate.ts';
-import { Link } from '../test/simulation/link.ts';
 import type { StartService } from '../test/simulation/modules.ts';
+import { Link } from '../test/simulation/network.ts';
 import { Random } from '../test/simulation/random.ts';
 import { ROOT_TOKEN } from '../test/support/root-token.ts';
 
@@ -170,10 +170,8 @@ class Place {
   }
 }
 
-let pristine: PristineDatabase | undefined;
-
 /** Stores a license whose server is bound, and publishes it. */
-function addLicense(database: PristineDatabase, kv: SpreadKv, id: number, server: Server): void {
+function addLicense(database: FakeD1, kv: SpreadKv, id: number, server: Server): void {
   database.execute([
     {
       sql: `insert into licenses (id, product_id, license_key, license_key_normalized, license_type, max_ips,
@@ -214,10 +212,7 @@ export async function simulateShop(
 ): Promise<WorldResult> {
   const random = new Random(validationsPerDay + intervalMinutes);
   const clock = new VirtualClock(START);
-  pristine ??= new PristineDatabase('drizzle');
-  pristine.restore();
-  const database = pristine;
-  const d1 = new FakeD1(clock, database);
+  const database = new FakeD1(clock);
   const kv = new SpreadKv(clock, random.fork());
   database.execute([
     {
@@ -230,7 +225,7 @@ export async function simulateShop(
   const places = LOCATIONS.flatMap((location) => {
     const link = new SteadyLink('D1', random.fork(), location.d1Ms + D1_WORK_MS);
     const env = {
-      DB: d1.binding(link),
+      DB: database.binding(link),
       SNAPSHOTS: kv.binding(location),
       ROOT_TOKEN,
       REQUIRE_HWID: 'false',
@@ -249,14 +244,13 @@ export async function simulateShop(
   });
   for (const [index, server] of servers.entries()) addLicense(database, kv, index + 1, server);
   // The blacklist is published in the first minute of a service.
-  const scheduled = random.pick(places).isolate().scheduled({ kind: 'platform' }, clock.now);
+  const scheduled = random.pick(places).isolate().scheduled(clock.now);
   await clock.until(scheduled);
 
   const result = { responseTimesMs: [] as number[], waitedForD1: 0, wrong: 0, isolates: 0 };
   const ask = async ({ key, address, place }: Server, isMeasured: boolean): Promise<void> => {
     const startedAt = clock.now;
     const { invocation, response } = place.isolate().request(
-      { kind: 'platform' },
       new Request('https://licet.test/api/v1/validate', {
         method: 'POST',
         headers: { 'CF-Connecting-IP': address },
@@ -266,7 +260,7 @@ export async function simulateShop(
     const { status } = await response;
     if (!isMeasured) return;
     if (status !== 200) result.wrong++;
-    if (invocation.trips.has(place.database)) result.waitedForD1++;
+    if (invocation.trips.some(({ link }) => link === place.database)) result.waitedForD1++;
     result.responseTimesMs.push(clock.now - startedAt);
   };
   const meanPauseMs = DAY_MS / validationsPerDay;

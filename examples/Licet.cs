@@ -34,7 +34,19 @@ public sealed class Licet
 
     const string Text = "\"(?:[^\"\\\\]|\\\\.)*\"";
 
-    public async Task<Answer> Check()
+    /// <exception cref="ArgumentException">A public key is none.</exception>
+    public Task<Answer> Check()
+    {
+        foreach (var key in PublicKeys == "" ? new string[0] : PublicKeys.Split(' '))
+        {
+            if (Regex.IsMatch(key, "^[A-Za-z0-9_.-]{1,64}:[A-Za-z0-9_-]{342}\\z")) continue;
+            const string Form = "it has the form KID:KEY, where KEY is 342 characters (RS256)";
+            throw new ArgumentException("'" + key + "' is no public key; " + Form);
+        }
+        return Decide();
+    }
+
+    async Task<Answer> Decide()
     {
         var hwid = HardwareId();
         var random = new byte[16];
@@ -64,10 +76,14 @@ public sealed class Licet
         }
         catch (Exception) { } // No mark that can be read or written: no grace.
         if (answer.State != State.Unreachable) return answer;
-        var problem = "The license service cannot be reached (" + answer.Message + "). ";
+        // The service signs responses of these statuses: no fault of the network.
+        var isUnsigned = PublicKeys != "" && (answer.Status == 200 || answer.Status == 400);
+        var problem = (isUnsigned ? "The response has no valid signature of this service (" : "The license service cannot be reached (")
+            + answer.Message + "). ";
+        var advice = isUnsigned ? "If this continues, ask the seller of the program." : "Check the network connection and try again.";
         return hours > 0
             ? new Answer { State = State.Grace, Message = problem + "The last good answer counts for " + Math.Ceiling(hours) + " h more." }
-            : new Answer { State = State.Unreachable, Message = problem + "Check the network connection and try again." };
+            : new Answer { State = State.Unreachable, Message = problem + advice };
     }
 
     /// <summary>Keeps the answer's lease, or the latest time seen. Returns for how long the lease counts.</summary>
@@ -264,7 +280,7 @@ static class Demo
             Console.Error.WriteLine("Set LICET_URL, LICET_PRODUCT_ID (a number) and LICET_KEY.");
             return 3;
         }
-        var answer = new Licet
+        var licet = new Licet
         {
             Url = read("LICET_URL"),
             ProductId = product,
@@ -274,10 +290,18 @@ static class Demo
             PublicKeys = read("LICET_PUBLIC_KEYS") ?? "",
             TimeoutSeconds = int.Parse(read("LICET_TIMEOUT_SECONDS") ?? "10"),
             RetrySeconds = int.Parse(read("LICET_RETRY_SECONDS") ?? "2"),
-        }.Check().Result;
-        Console.WriteLine(answer.Message);
-        // Mono may wait a minute for an idle thread where Main returns.
-        Environment.Exit(answer.MayRun ? 0 : answer.State == Licet.State.Refused ? 1 : 2);
-        return 0;
+        };
+        try
+        {
+            var answer = licet.Check().Result;
+            Console.WriteLine(answer.Message);
+            // Mono may wait a minute for an idle thread where Main returns.
+            Environment.Exit(answer.MayRun ? 0 : answer.State == Licet.State.Refused ? 1 : 2);
+        }
+        catch (ArgumentException wrongKey)
+        {
+            Console.Error.WriteLine("LICET_PUBLIC_KEYS: " + wrongKey.Message);
+        }
+        return 3;
     }
 }

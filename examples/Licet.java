@@ -55,8 +55,17 @@ public final class Licet {
         this.markFile = markFile;
     }
 
-    /** Returns at once. The answer comes on another thread: let your server's scheduler take it over. */
+    /**
+     * Returns at once. The answer comes on another thread: let your server's scheduler take it over.
+     *
+     * @throws IllegalArgumentException if a public key is none
+     */
     public CompletableFuture<Answer> check() {
+        for (String key : publicKeys.split(" ", -1)) {
+            if (publicKeys.isEmpty() || key.matches("[\\w.-]{1,64}:[\\w-]{342}")) continue;
+            String form = "it has the form KID:KEY, where KEY is 342 characters (RS256)";
+            throw new IllegalArgumentException("'" + key + "' is no public key; " + form);
+        }
         return inBackground(this::decide);
     }
 
@@ -100,9 +109,14 @@ public final class Licet {
             // Then there is no grace.
         }
         if (answer.state != State.UNREACHABLE) return answer;
-        String problem = "The license service cannot be reached (" + answer.message + "). ";
+        // The service signs responses of these statuses: no fault of the network.
+        boolean isUnsigned = !publicKeys.isEmpty() && (answer.status == 200 || answer.status == 400);
+        String problem = (isUnsigned ? "The response has no valid signature of this service ("
+            : "The license service cannot be reached (") + answer.message + "). ";
         if (leftSeconds <= 0) {
-            return new Answer(State.UNREACHABLE, problem + "Check the network connection and try again.");
+            return new Answer(State.UNREACHABLE, problem + (isUnsigned
+                ? "If this continues, ask the seller of the program."
+                : "Check the network connection and try again."));
         }
         long hours = (leftSeconds + 3599) / 3600;
         return new Answer(State.GRACE, problem + "The last good answer counts for " + hours + " h more.");
@@ -337,8 +351,13 @@ class Demo {
         licet.publicKeys = System.getenv().getOrDefault("LICET_PUBLIC_KEYS", "");
         licet.timeoutSeconds = Integer.parseInt(System.getenv().getOrDefault("LICET_TIMEOUT_SECONDS", "10"));
         licet.retrySeconds = Integer.parseInt(System.getenv().getOrDefault("LICET_RETRY_SECONDS", "2"));
-        Licet.Answer answer = licet.check().get();
-        System.out.println(answer.message);
-        System.exit(answer.mayRun() ? 0 : answer.state == Licet.State.REFUSED ? 1 : 2);
+        try {
+            Licet.Answer answer = licet.check().get();
+            System.out.println(answer.message);
+            System.exit(answer.mayRun() ? 0 : answer.state == Licet.State.REFUSED ? 1 : 2);
+        } catch (IllegalArgumentException wrongKey) {
+            System.err.println("LICET_PUBLIC_KEYS: " + wrongKey.getMessage());
+            System.exit(3);
+        }
     }
 }

@@ -16,10 +16,19 @@ import java.util.regex.*;
 /**
  * Asks Licet whether a license key may run here. Java 17 or newer, or Kotlin; no dependencies; see
  * README.md. The mark file is where the time of the last good answer is kept; with public keys, the lease. Public
- * keys are KID:N of one or two RS256 keys, with a space between: with them only signed answers count.
+ * keys are KID:N of one or two RS256 keys, with a space between: with them only signed answers count. A public key
+ * that is none throws an IllegalArgumentException.
  */
 public record Licet17(String url, int productId, String productVersion, String licenseKey, Path markFile,
     String publicKeys, int timeoutSeconds, int retrySeconds, int graceHours) {
+
+    public Licet17 {
+        for (var key : publicKeys.split(" ", -1)) {
+            if (publicKeys.isEmpty() || key.matches("[\\w.-]{1,64}:[\\w-]{342}")) continue;
+            var form = "it has the form KID:KEY, where KEY is 342 characters (RS256)";
+            throw new IllegalArgumentException("'" + key + "' is no public key; " + form);
+        }
+    }
 
     public Licet17(String url, int productId, String productVersion, String licenseKey, Path markFile) {
         this(url, productId, productVersion, licenseKey, markFile, "");
@@ -86,9 +95,14 @@ public record Licet17(String url, int productId, String productVersion, String l
             // Then there is no grace.
         }
         if (reply.state != State.UNREACHABLE) return new Answer(reply.state, reply.text);
-        var problem = "The license service cannot be reached (" + reply.text + "). ";
+        // The service signs responses of these statuses: no fault of the network.
+        var isUnsigned = !publicKeys.isEmpty() && (reply.status == 200 || reply.status == 400);
+        var problem = (isUnsigned ? "The response has no valid signature of this service ("
+            : "The license service cannot be reached (") + reply.text + "). ";
         if (leftSeconds <= 0) {
-            return new Answer(State.UNREACHABLE, problem + "Check the network connection and try again.");
+            return new Answer(State.UNREACHABLE, problem + (isUnsigned
+                ? "If this continues, ask the seller of the program."
+                : "Check the network connection and try again."));
         }
         var hours = (leftSeconds + 3599) / 3600;
         return new Answer(State.GRACE, problem + "The last good answer counts for " + hours + " h more.");
@@ -290,12 +304,17 @@ class Demo17 {
             System.exit(3);
         }
         var environment = System.getenv();
-        var answer = new Licet17(url, Integer.parseInt(product), "1.0.0", key,
-            Path.of(environment.getOrDefault("LICET_MARK", "licet.mark")),
-            environment.getOrDefault("LICET_PUBLIC_KEYS", ""),
-            Integer.parseInt(environment.getOrDefault("LICET_TIMEOUT_SECONDS", "10")),
-            Integer.parseInt(environment.getOrDefault("LICET_RETRY_SECONDS", "2")), 72).check().join();
-        System.out.println(answer.message());
-        System.exit(answer.mayRun() ? 0 : answer.state() == Licet17.State.REFUSED ? 1 : 2);
+        try {
+            var answer = new Licet17(url, Integer.parseInt(product), "1.0.0", key,
+                Path.of(environment.getOrDefault("LICET_MARK", "licet.mark")),
+                environment.getOrDefault("LICET_PUBLIC_KEYS", ""),
+                Integer.parseInt(environment.getOrDefault("LICET_TIMEOUT_SECONDS", "10")),
+                Integer.parseInt(environment.getOrDefault("LICET_RETRY_SECONDS", "2")), 72).check().join();
+            System.out.println(answer.message());
+            System.exit(answer.mayRun() ? 0 : answer.state() == Licet17.State.REFUSED ? 1 : 2);
+        } catch (IllegalArgumentException wrongKey) {
+            System.err.println("LICET_PUBLIC_KEYS: " + wrongKey.getMessage());
+            System.exit(3);
+        }
     }
 }

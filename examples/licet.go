@@ -18,6 +18,7 @@ import (
 	"os"
 	"os/user"
 	"reflect"
+	"regexp"
 	"runtime"
 	"strconv"
 	"strings"
@@ -63,8 +64,25 @@ type reply struct {
 // claims are those of a JWS, or of the whole body where answers are not signed.
 type claims map[string]any
 
-// Check takes up to 30 seconds: call it in a goroutine where something else has to go on.
+var keyForm = regexp.MustCompile(`^[\w.-]{1,64}:[\w-]{43}\.[\w-]{43}$`)
+
+// CheckForm returns an error if a public key is none.
+func CheckForm(publicKeys string) error {
+	for _, key := range strings.Split(publicKeys, " ") {
+		if publicKeys != "" && !keyForm.MatchString(key) {
+			const form = "it has the form KID:KEY, where KEY is 43 characters, a dot and 43 characters (ES256)"
+			return fmt.Errorf("'%s' is no public key; %s", key, form)
+		}
+	}
+	return nil
+}
+
+// Check takes up to 30 seconds: call it in a goroutine where something else has to go on. It panics if a public
+// key is none.
 func (program Program) Check() Answer {
+	if err := CheckForm(program.PublicKeys); err != nil {
+		panic(err)
+	}
 	hwid := HardwareID()
 	random := make([]byte, 16)
 	if _, err := rand.Read(random); err != nil {
@@ -95,6 +113,12 @@ func (program Program) Check() Answer {
 		return answer.Answer
 	}
 	problem := "The license service cannot be reached (" + answer.Message + ")."
+	advice := "Check the network connection and try again."
+	// The service signs responses of these statuses: no fault of the network.
+	if program.PublicKeys != "" && (answer.status == 200 || answer.status == 400) {
+		problem = "The response has no valid signature of this service (" + answer.Message + ")."
+		advice = "If this continues, ask the seller of the program."
+	}
 	content, _ := os.ReadFile(program.MarkFile)
 	jws, latest, _ := strings.Cut(strings.TrimSpace(string(content)), " ")
 	left := 0.0 // hours
@@ -119,7 +143,7 @@ func (program Program) Check() Answer {
 	if left > 0 {
 		return Answer{Grace, fmt.Sprintf("%s The last good answer counts for %.0f h more.", problem, math.Ceil(left))}
 	}
-	return Answer{Unreachable, problem + " Check the network connection and try again."}
+	return Answer{Unreachable, problem + " " + advice}
 }
 
 // lease returns from when to when a lease counts, in seconds.
@@ -282,7 +306,12 @@ func main() {
 		fmt.Fprintln(os.Stderr, "Set LICET_URL, LICET_PRODUCT_ID (a number) and LICET_KEY.")
 		os.Exit(3)
 	}
-	program := Program{url, product, "1.0.0", key, "licet.mark", 10, 2, 72, os.Getenv("LICET_PUBLIC_KEYS")}
+	publicKeys := os.Getenv("LICET_PUBLIC_KEYS")
+	if err := CheckForm(publicKeys); err != nil {
+		fmt.Fprintln(os.Stderr, "LICET_PUBLIC_KEYS:", err)
+		os.Exit(3)
+	}
+	program := Program{url, product, "1.0.0", key, "licet.mark", 10, 2, 72, publicKeys}
 	if file := os.Getenv("LICET_MARK"); file != "" {
 		program.MarkFile = file
 	}

@@ -165,6 +165,16 @@ local function verified(jws, typ, public_keys, expected)
   end
 end
 
+-- Returns the problem of a public key that is none.
+local function misformed(public_keys)
+  for key in (public_keys .. " "):gmatch("(.-) ") do
+    local kid, modulus = key:match("^([%w_.-]+):([%w_-]+)$")
+    if public_keys ~= "" and not (kid and #kid <= 64 and #modulus == 342) then
+      return ("'%s' is no public key; it has the form KID:KEY, where KEY is 342 characters (RS256)"):format(key)
+    end
+  end
+end
+
 local function read(name)
   local file = io.open(name)
   if not file then return "" end
@@ -215,9 +225,11 @@ end
 -- The program: url, product_id, product_version, license_key, and mark_file, where the time of the last
 -- good answer is kept; and public_keys, KID:N of one or two RS256 keys with a space between, if only signed
 -- answers count: then the lease is in mark_file. Returns "valid", "grace" (both may run), "refused" or
--- "unreachable", and a text for the user.
+-- "unreachable", and a text for the user. Raises an error if a public key is none.
 function licet.check(program)
   local keys = program.public_keys or ""
+  local misform = misformed(keys)
+  if misform then error(misform, 2) end
   local hwid = licet.hardware_id()
   local body = ('{"licenseKey":%s,"productId":%d,"hwid":%s,"productVersion":%s'):format(
     json(program.license_key), program.product_id, json(hwid), json(program.product_version))
@@ -260,6 +272,11 @@ function licet.check(program)
     return "refused", "License refused: " .. reply.text
   end
   local problem = "The license service cannot be reached (" .. reply.text .. ")."
+  local advice = "Check the network connection and try again."
+  if keys ~= "" and (reply.status == 200 or reply.status == 400) then -- the service signs these
+    problem = "The response has no valid signature of this service (" .. reply.text .. ")."
+    advice = "If this continues, ask the seller of the program."
+  end
   local mark, now, left_seconds = read(program.mark_file), os.time(), 0
   if keys == "" then
     local time = tonumber(mark:match("^%d+")) or 0
@@ -277,7 +294,7 @@ function licet.check(program)
     local hours = math.ceil(left_seconds / 3600)
     return "grace", ("%s The last good answer counts for %d h more."):format(problem, hours)
   end
-  return "unreachable", problem .. " Check the network connection and try again."
+  return "unreachable", problem .. " " .. advice
 end
 
 if not (arg and arg[0] and arg[0]:match("licet%.lua$")) then return licet end -- loaded by your program
@@ -288,6 +305,11 @@ if not (url and product and product:match("^%d+$") and key) then
   io.stderr:write("Set LICET_URL, LICET_PRODUCT_ID (a number) and LICET_KEY.\n")
   os.exit(3)
 end
+local public_keys = os.getenv("LICET_PUBLIC_KEYS") or ""
+if misformed(public_keys) then
+  io.stderr:write("LICET_PUBLIC_KEYS: ", misformed(public_keys), "\n")
+  os.exit(3)
+end
 licet.timeout_seconds = tonumber(os.getenv("LICET_TIMEOUT_SECONDS") or 10)
 licet.retry_seconds = tonumber(os.getenv("LICET_RETRY_SECONDS") or 2)
 local state, message = licet.check({
@@ -296,7 +318,7 @@ local state, message = licet.check({
   product_version = "1.0.0",
   license_key = key,
   mark_file = os.getenv("LICET_MARK") or "licet.mark",
-  public_keys = os.getenv("LICET_PUBLIC_KEYS"),
+  public_keys = public_keys,
 })
 print(message)
 os.exit(({ valid = 0, grace = 0, refused = 1, unreachable = 2 })[state])

@@ -7,6 +7,7 @@ import math
 import os
 import platform
 import queue
+import re
 import secrets
 import socket
 import sys
@@ -101,6 +102,13 @@ def _verified(jws: object, typ: str, public_keys: str, expected: dict) -> Option
     return None
 
 
+def _check_form(public_keys: str) -> None:
+    for key in public_keys.split(" ") if public_keys else []:
+        if not re.fullmatch(r"[A-Za-z0-9_.-]{1,64}:[A-Za-z0-9_-]{342}", key):
+            form = "it has the form KID:KEY, where KEY is 342 characters (RS256)"
+            raise ValueError(f"'{key}' is no public key; {form}")
+
+
 # Returns the part of an answer, of this status, that counts.
 _Believe = Callable[[dict, int], dict]
 
@@ -161,7 +169,9 @@ def check_license(
     grace_hours: float = 72,
     public_keys: str = "",  # KID:N of one or two RS256 keys. With them only signed answers count.
 ) -> Answer:
-    """Takes up to 30 seconds: call it from a thread where something else has to go on."""
+    """Takes up to 30 seconds: call it from a thread where something else has to go on. Raises ValueError if a
+    public key is none."""
+    _check_form(public_keys)
     hwid = hardware_id()
     fields = {
         "licenseKey": license_key,
@@ -217,6 +227,10 @@ def check_license(
     if reply.valid is False:
         return Answer("refused", f"License refused: {reply.text}")
     problem = f"The license service cannot be reached ({reply.text})."
+    advice = "Check the network connection and try again."
+    if public_keys and reply.status in (200, 400):  # the service signs these: no fault of the network
+        problem = f"The response has no valid signature of this service ({reply.text})."
+        advice = "If this continues, ask the seller of the program."
     mark = _read(mark_file)
     left_seconds = 0.0
     if public_keys:
@@ -235,7 +249,7 @@ def check_license(
     if left_seconds > 0:
         hours = math.ceil(left_seconds / 3600)
         return Answer("grace", f"{problem} The last good answer counts for {hours} h more.")
-    return Answer("unreachable", f"{problem} Check the network connection and try again.")
+    return Answer("unreachable", f"{problem} {advice}")
 
 
 if __name__ == "__main__":  # tries it out; no part of your program
@@ -243,15 +257,19 @@ if __name__ == "__main__":  # tries it out; no part of your program
     if not (os.environ.get("LICET_URL") and os.environ.get("LICET_KEY") and product.isdecimal()):
         print("Set LICET_URL, LICET_PRODUCT_ID (a number) and LICET_KEY.", file=sys.stderr)
         sys.exit(3)
-    result = check_license(
-        os.environ["LICET_URL"],
-        int(product),
-        "1.0.0",
-        os.environ["LICET_KEY"],
-        os.environ.get("LICET_MARK", "licet.mark"),
-        int(os.environ.get("LICET_TIMEOUT_SECONDS", "10")),
-        int(os.environ.get("LICET_RETRY_SECONDS", "2")),
-        public_keys=os.environ.get("LICET_PUBLIC_KEYS", ""),
-    )
+    try:
+        result = check_license(
+            os.environ["LICET_URL"],
+            int(product),
+            "1.0.0",
+            os.environ["LICET_KEY"],
+            os.environ.get("LICET_MARK", "licet.mark"),
+            int(os.environ.get("LICET_TIMEOUT_SECONDS", "10")),
+            int(os.environ.get("LICET_RETRY_SECONDS", "2")),
+            public_keys=os.environ.get("LICET_PUBLIC_KEYS", ""),
+        )
+    except ValueError as problem:
+        print(f"LICET_PUBLIC_KEYS: {problem}", file=sys.stderr)
+        sys.exit(3)
     print(result.message)
     sys.exit({"valid": 0, "grace": 0, "refused": 1, "unreachable": 2}[result.state])

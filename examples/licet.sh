@@ -98,12 +98,31 @@ licet_ask() {
   esac
 }
 
+# licet_misformed PUBLIC_KEYS: prints the problem of a public key that is none.
+licet_misformed() (
+  [ -n "$1" ] || return 1
+  rest="$1 "
+  while [ -n "$rest" ]; do
+    key=${rest%% *} rest=${rest#* }
+    kid=${key%%:*} modulus=${key#*:}
+    case $kid.$modulus in
+      .* | *[!A-Za-z0-9_.-]*) ;; # no kid, or a character that is in no key
+      *) [ ${#kid} -gt 64 ] || [ ${#modulus} -ne 342 ] || continue ;;
+    esac
+    echo "'$key' is no public key; it has the form KID:KEY, where KEY is 342 characters (RS256)"
+    return 0
+  done
+  return 1
+)
+
 # licet_check URL PRODUCT_ID PRODUCT_VERSION LICENSE_KEY MARK_FILE [PUBLIC_KEYS]
 # In the mark file is the time of the last good answer; with public keys (KID:N of one or two RS256 keys, with a
 # space between) the lease, and only signed answers count. Prints a line for the user. Its status is 0 where the
-# program may run, 1 for a license that is refused, 2 where the service cannot be reached.
+# program may run, 1 for a license that is refused, 2 where the service cannot be reached, 3 for a public key that
+# is none.
 licet_check() (
   url=$1 product=$2 key=$4 file=$5 public_keys=$6
+  licet_misformed "$public_keys" && return 3
   hwid=$(licet_hardware_id)
   mark_of() { printf '%s ' "$1"; printf '%s\n%s\n%s\n%s' "$1" "$key" "$product" "$hwid" | licet_sha256; }
   keep_lease() { (umask 077 && printf '%s %s' "$1" "$2" >"$file.tmp" && mv -f "$file.tmp" "$file") 2>/dev/null; }
@@ -151,6 +170,13 @@ licet_check() (
     return 1
   fi
   problem="The license service cannot be reached ($text)."
+  advice='Check the network connection and try again.'
+  case ${public_keys:+signed}$status in
+    signed200 | signed400) # the service signs these: no fault of the network
+      problem="The response has no valid signature of this service ($text)."
+      advice='If this continues, ask the seller of the program.'
+      ;;
+  esac
   mark=$(cat "$file" 2>/dev/null)
   left=0
   if [ -z "$public_keys" ]; then
@@ -170,17 +196,23 @@ licet_check() (
     printf '%s\n' "$problem The last good answer counts for $(((left + 3599) / 3600)) h more."
     return 0
   fi
-  printf '%s\n' "$problem Check the network connection and try again."
+  printf '%s\n' "$problem $advice"
   return 2
 )
 
-# From here on it is tried out; no part of your program.
+# From here on it is tried out; no part of your program, which reads this file by `.`.
+[ "${0##*/}" = licet.sh ] || return 0
 product=$(printf '%s' "$LICET_PRODUCT_ID" | sed '/[^0-9]/d')
 if [ -z "$LICET_URL" ] || [ -z "$product" ] || [ -z "$LICET_KEY" ]; then
   echo 'Set LICET_URL, LICET_PRODUCT_ID (a number) and LICET_KEY.' >&2
   exit 3
 fi
+public_keys="$LICET_PUBLIC_KEYS"
+if problem=$(licet_misformed "$public_keys"); then
+  echo "LICET_PUBLIC_KEYS: $problem" >&2
+  exit 3
+fi
 licet_timeout_seconds=${LICET_TIMEOUT_SECONDS:-10}
 licet_retry_seconds=${LICET_RETRY_SECONDS:-2}
 licet_check "$LICET_URL" "$LICET_PRODUCT_ID" 1.0.0 "$LICET_KEY" "${LICET_MARK:-licet.mark}" \
-  "$LICET_PUBLIC_KEYS"
+  "$public_keys"

@@ -90,6 +90,16 @@ function verified(jws: unknown, typ: string, publicKeys: string, expected: objec
   });
 }
 
+function checkForm(publicKeys: string): void {
+  const wrong = publicKeys
+    .split(' ')
+    .find((key) => !/^[\w.-]{1,64}:[\w-]{43}\.[\w-]{43}$/.test(key));
+  if (publicKeys === '' || wrong === undefined) return;
+  const form =
+    'it has the form KID:KEY, where KEY is 43 characters, a dot and 43 characters (ES256)';
+  throw new TypeError(`'${wrong}' is no public key; ${form}`);
+}
+
 async function ask(
   url: string,
   body: object,
@@ -123,9 +133,11 @@ async function ask(
   }
 }
 
+/** @throws TypeError if a public key is none */
 export async function checkLicense(program: Program): Promise<Answer> {
   const { url, licenseKey, productId, productVersion, markFile, publicKeys = '' } = program;
   const { timeoutSeconds = 10, retrySeconds = 2, graceHours = 72 } = program;
+  checkForm(publicKeys);
   const hwid = hardwareId();
   const system = { operatingSystem: type(), osVersion: release(), osArchitecture: arch() };
   const fields = { licenseKey, productId, hwid, productVersion, ...system };
@@ -168,7 +180,11 @@ export async function checkLicense(program: Program): Promise<Answer> {
     attempt(() => rmSync(markFile));
     return { state: 'refused', mayRun: false, message: `License refused: ${reply.text}` };
   }
-  const problem = `The license service cannot be reached (${reply.text}).`;
+  // The service signs responses of these statuses: no fault of the network.
+  const isUnsigned = publicKeys !== '' && (reply.status === 200 || reply.status === 400);
+  const problem = isUnsigned
+    ? `The response has no valid signature of this service (${reply.text}).`
+    : `The license service cannot be reached (${reply.text}).`;
   const mark = attempt(() => readFileSync(markFile, 'utf8').trim()) ?? '';
   let leftSeconds = 0;
   if (publicKeys === '') {
@@ -185,25 +201,37 @@ export async function checkLicense(program: Program): Promise<Answer> {
     const message = `${problem} The last good answer counts for ${Math.ceil(leftSeconds / 3600)} h more.`;
     return { state: 'grace', mayRun: true, message };
   }
-  const message = `${problem} Check the network connection and try again.`;
-  return { state: 'unreachable', mayRun: false, message };
+  const advice = isUnsigned
+    ? 'If this continues, ask the seller of the program.'
+    : 'Check the network connection and try again.';
+  return { state: 'unreachable', mayRun: false, message: `${problem} ${advice}` };
 }
 
-// From here on: a program that tries it out, no part of yours.
-const { LICET_URL: url, LICET_PRODUCT_ID: productId, LICET_KEY: licenseKey } = process.env;
-if (!url || !/^\d+$/.test(productId ?? '') || !licenseKey) {
-  console.error('Set LICET_URL, LICET_PRODUCT_ID (a number) and LICET_KEY.');
-  process.exit(3);
+// From here on: a program that tries it out, no part of yours. It runs if Node is given this file.
+async function tryOut(): Promise<number> {
+  const url = process.env.LICET_URL ?? '';
+  const productId = process.env.LICET_PRODUCT_ID ?? '';
+  const licenseKey = process.env.LICET_KEY ?? '';
+  if (!url || !/^\d+$/.test(productId) || !licenseKey) {
+    console.error('Set LICET_URL, LICET_PRODUCT_ID (a number) and LICET_KEY.');
+    return 3;
+  }
+  try {
+    const { message, state } = await checkLicense({
+      url,
+      productId: Number(productId),
+      productVersion: '1.0.0',
+      licenseKey,
+      markFile: process.env.LICET_MARK ?? 'licet.mark',
+      publicKeys: process.env.LICET_PUBLIC_KEYS ?? '',
+      timeoutSeconds: Number(process.env.LICET_TIMEOUT_SECONDS ?? 10),
+      retrySeconds: Number(process.env.LICET_RETRY_SECONDS ?? 2),
+    });
+    console.log(message);
+    return { valid: 0, grace: 0, refused: 1, unreachable: 2 }[state];
+  } catch (wrongKey) {
+    console.error(`LICET_PUBLIC_KEYS: ${wrongKey instanceof Error && wrongKey.message}`);
+    return 3;
+  }
 }
-const answer = await checkLicense({
-  url,
-  productId: Number(productId),
-  productVersion: '1.0.0',
-  licenseKey,
-  markFile: process.env.LICET_MARK ?? 'licet.mark',
-  publicKeys: process.env.LICET_PUBLIC_KEYS ?? '',
-  timeoutSeconds: Number(process.env.LICET_TIMEOUT_SECONDS ?? 10),
-  retrySeconds: Number(process.env.LICET_RETRY_SECONDS ?? 2),
-});
-console.log(answer.message);
-process.exit({ valid: 0, grace: 0, refused: 1, unreachable: 2 }[answer.state]);
+if (/\blicet\.m?[jt]s$/.test(process.argv[1] ?? '')) process.exit(await tryOut());

@@ -1,4 +1,4 @@
-/** The client's types, made from the OpenAPI document. */
+/** The client's types, and the fields of an import, made from the OpenAPI document. */
 
 interface Schema {
   $ref?: string;
@@ -149,10 +149,29 @@ function bodyType(body: Body | undefined): string {
   return schema ? typeOf(schema) : 'undefined';
 }
 
+/** The schemas of the objects that an import takes. */
+const IMPORTED = {
+  products: 'Product',
+  customers: 'Customer',
+  licenses: 'License',
+  blacklists: 'BlacklistEntry',
+};
+
+/** Fields that follow from others, or that are always null, are not imported. */
+function importFields(schemas: Record<string, Schema>): string {
+  const lists = Object.entries(IMPORTED).map(([kind, schema]) => {
+    const names = Object.entries(schemas[schema]?.properties ?? {}).flatMap(([name, { type }]) =>
+      type === 'null' || name === 'productIdString' ? [] : [`    ${literal(name)},\n`],
+    );
+    return `  ${kind}: [\n${names.join('')}  ],\n`;
+  });
+  return `/** The fields that an import takes, as GET shows them. */\nexport const IMPORT_FIELDS = {\n${lists.join('')}};\n`;
+}
+
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 /**
- * The types of the bodies, of the queries, and of each operation, by method and path.
+ * The fields of an import, and the types of the bodies, of the queries, and of each operation, by method and path.
  *
  * @throws if a keyword of a schema has no counterpart in TypeScript that is known here
  */
@@ -184,5 +203,5 @@ export function clientTypes({ paths, components }: Document): string {
     }
   }
   const table = `/** The query, the body and the response of each operation. */\nexport interface Operations {\n${operations.join('')}}\n`;
-  return [HEADER, ...declarations, table].join('\n');
+  return [HEADER, importFields(components.schemas), ...declarations, table].join('\n');
 }

@@ -1,10 +1,10 @@
-import { parseNetworks } from '@licet/contract/addresses';
 import type { ResponseType } from '@licet/contract/outcomes';
 import { Caches } from './cache/caches.ts';
 import { type Database, openDatabase } from './db/client.ts';
 import { Admission } from './lib/admission.ts';
 import { BoundedMap } from './lib/bounded-map.ts';
 import { RepeatedFailure } from './lib/log.ts';
+import { parseNetworks } from './lib/networks.ts';
 import { LocalLimiter, PlatformLimiter, type RateLimiter } from './lib/rate-limiter.ts';
 import type { RequestTimings } from './lib/request-timings.ts';
 import { SigningKeys } from './lib/signing-keys.ts';

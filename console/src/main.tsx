@@ -5,6 +5,7 @@ import { options } from 'preact';
 import { createRoot } from 'react-dom/client';
 import { queries, SESSION_QUERY } from './api.ts';
 import { router } from './router.ts';
+import { listenToRows } from './row-targets.ts';
 
 const PRELOAD_MS = 3_000;
 
@@ -14,6 +15,7 @@ if (!place) throw new Error('The page has no place for the console');
 options.requestAnimationFrame = (callback) => void setTimeout(callback);
 // Asked while the code of the screen loads. A link that logs in has no session yet.
 if (!location.hash.startsWith('#code=')) void queries.prefetchQuery(SESSION_QUERY);
+listenToRows();
 createRoot(place).render(
   <QueryClientProvider client={queries}>
     <RouterProvider router={router} />

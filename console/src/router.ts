@@ -3,16 +3,16 @@ import { Skeleton } from './components/page.tsx';
 import { NotFound, ScreenFailure } from './layout/layout.tsx';
 import { rootRoute } from './layout/root.tsx';
 import { blacklistRoute } from './screens/blacklist/route.ts';
-import { customersRoute } from './screens/customers/route.ts';
+import { customerEditRoute, customerRoute, customersRoute } from './screens/customers/route.ts';
 import { eventsRoute } from './screens/events/route.ts';
 import { historyRoute } from './screens/history/route.ts';
 import { importRoute } from './screens/import/route.ts';
 import { licenseEditRoute, licenseRoute } from './screens/license/route.ts';
 import { licenseNewRoute, licensesRoute } from './screens/licenses/route.ts';
 import { overviewRoute } from './screens/overview/route.ts';
-import { productsRoute } from './screens/products/route.ts';
+import { productEditRoute, productRoute, productsRoute } from './screens/products/route.ts';
 import { programRoute } from './screens/program/route.ts';
-import { tokensRoute } from './screens/tokens/route.ts';
+import { tokenEditRoute, tokenRoute, tokensRoute } from './screens/tokens/route.ts';
 import { parseValue } from './search.ts';
 
 /** Each screen has a folder with `route.ts`, which checks the address, and `screen.tsx`, which is loaded on demand. */
@@ -28,9 +28,15 @@ export const router = createRouter({
     licenseEditRoute,
     historyRoute,
     productsRoute,
+    productRoute,
+    productEditRoute,
     customersRoute,
+    customerRoute,
+    customerEditRoute,
     blacklistRoute,
     tokensRoute,
+    tokenRoute,
+    tokenEditRoute,
     eventsRoute,
     importRoute,
     programRoute,
@@ -50,7 +56,7 @@ declare module '@tanstack/react-router' {
 
 declare module '@tanstack/history' {
   interface HistoryState {
-    /** The `after` of the pages of a list before this one. */
-    trail?: readonly number[];
+    /** The pages of a list before this one. */
+    passed?: readonly { after: number | undefined; rows: number }[];
   }
 }

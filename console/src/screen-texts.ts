@@ -110,6 +110,7 @@ const fields: Readonly<Record<string, string>> = {
   email: 'E-mail',
   expiryDate: 'Expires',
   hwids: 'Hardware IDs',
+  intents: 'Permissions',
   ips: 'Addresses',
   isForAllProducts: 'For all products',
   licenseDataType: 'Kind',
@@ -176,12 +177,16 @@ export const screenTexts = {
   licenses: {
     title: 'Licenses',
     new: 'New license',
+    newShort: 'New',
     label: 'License',
     emptyTitle: 'No licenses yet',
     empty: 'Create the first one, or import those that you have already sold.',
     emptyProductFirst: 'A license belongs to a product: create the product first.',
     createProduct: 'Create a product',
     import: 'Import licenses',
+    count: (licenses: number) => plural(licenses, 'license'),
+    ofRow: (licenses: number | undefined, name: string) =>
+      `${licenses === undefined ? 'Licenses' : plural(licenses, 'license')} of ${name}`,
     csvAll: 'CSV of all',
     csvSelected: 'CSV',
     csvReading: 'Reading licenses for the CSV file',
@@ -201,7 +206,6 @@ export const screenTexts = {
       notes: 'Notes',
     },
     filters: {
-      label: 'Filters',
       status: 'Status',
       anyStatus: 'Any status',
       type: 'Expiry',
@@ -224,12 +228,18 @@ export const screenTexts = {
     never: 'Never',
     unlimited: 'no limit',
     noOwner: 'No owner',
+    ownerForgotten: 'Owner forgotten',
     bulk: {
+      actions: 'Change',
       extend: 'Extend',
       extendTitle: (count: number) => `Extend ${plural(count, 'license')}`,
       extendLead:
         'The days are added to the expiry date, or to the current time if that date has passed. Licenses that never expire stay as they are.',
       extendDays: 'Days',
+      assign: 'Assign to…',
+      assignTitle: (count: number) => `Assign ${plural(count, 'license')} to a customer`,
+      assignLead: 'The licenses belong to the customer from then on. Programs notice nothing.',
+      assignAction: 'Assign',
       deactivate: 'Deactivate',
       restore: 'Restore',
       delete: 'Delete',
@@ -237,6 +247,7 @@ export const screenTexts = {
       deleteLead: 'Programs with these keys are refused. You can restore deleted licenses.',
       running: {
         extend: 'Extending licenses',
+        assign: 'Assigning licenses',
         deactivate: 'Deactivating licenses',
         restore: 'Restoring licenses',
         delete: 'Deleting licenses',
@@ -244,6 +255,7 @@ export const screenTexts = {
       },
       done: {
         extend: (count: number) => `${plural(count, 'license')} extended`,
+        assign: (count: number) => `${plural(count, 'license')} assigned`,
         deactivate: (count: number) => `${plural(count, 'license')} deactivated`,
         restore: (count: number) => `${plural(count, 'license')} restored`,
         delete: (count: number) => `${plural(count, 'license')} deleted`,
@@ -282,10 +294,26 @@ export const screenTexts = {
     hwids: 'Hardware IDs',
     slots: (bound: number, limit: number) =>
       limit === -1 ? `${bound} bound, no limit` : `${bound} of ${limit} bound`,
-    noSlots: 'Nothing is bound yet. The first valid request takes a slot.',
+    noSlotsYet: 'Nothing is bound yet. The first valid request takes a slot.',
+    noSlotsNow: 'Nothing is bound now. The next valid request takes a slot.',
+    notLimited: {
+      ips: 'No limit, so addresses are not bound.',
+      hwids: 'No limit, so hardware IDs are not bound.',
+    },
     free: 'Free',
     freeOne: (value: string) => `Free ${value}`,
     freeAll: 'Free all',
+    id: 'Id',
+    verdict: 'Latest request',
+    neverAsked: 'No program has asked with this key yet.',
+    lastAsked: 'Last asked',
+    from: 'from',
+    wasValid: 'valid',
+    wasRefused: (name: string) => `refused, ${name.charAt(0).toLowerCase()}${name.slice(1)}`,
+    causeGone: 'The cause is gone. Your customer can start the program again.',
+    bound: 'Bound',
+    notBound: 'Not bound',
+    noSlot: 'No free slot',
     freed: (value: string) => `${value} freed`,
     freedAll: (count: number) => `${plural(count, 'slot')} freed`,
     blockReason: (key: string) => `Blocked from license ${key}`,
@@ -300,19 +328,14 @@ export const screenTexts = {
     installationsEmpty: 'No program has asked with this key yet.',
     installationsColumns: {
       caller: 'Address and hardware ID',
+      state: 'State',
       version: 'Version',
       system: 'System',
       first: 'First seen',
       last: 'Last seen',
       requests: 'Requests',
     },
-    history: 'History',
     historyAll: 'All of its history',
-    historyEmpty: 'No program has asked with this key yet.',
-    historyColumns: { time: 'Time', outcome: 'Outcome', ip: 'Address', version: 'Version' },
-    events: 'Events',
-    eventsAll: 'All of its events',
-    eventsEmpty: 'No changes of this license on record.',
   },
 
   licenseForm: {
@@ -330,8 +353,10 @@ export const screenTexts = {
     maxHWIDs: 'Hardware ID limit',
     limitHint: 'Empty: the default of the product. -1: no limit.',
     limitHintEdit: '-1: no limit',
-    customerEmail: 'E-mail of the customer',
-    customerEmailHint: 'A customer with a new e-mail is created.',
+    customerHint:
+      'An e-mail, or a part of a name to choose from. A customer with a new e-mail is created.',
+    customerHintEdit:
+      'An e-mail, or a part of a name to choose from. A new e-mail creates a customer; empty is nobody.',
     ownerChatId: 'Chat id',
     ownerChatUsername: 'Chat name',
     licensePlatform: 'Bought on',
@@ -373,6 +398,8 @@ export const screenTexts = {
     emptyTitle: 'No program has asked yet',
     empty: 'The first validation appears here by itself, as soon as your program asks for it.',
     noMatch: 'No request fits these filters.',
+    noneOfKey: 'No program has asked yet.',
+    count: (requests: number) => plural(requests, 'request'),
     columns: {
       time: 'Time',
       outcome: 'Outcome',
@@ -467,14 +494,13 @@ export const screenTexts = {
       id: 'Id',
       type: 'Type',
       licenses: 'Licenses',
-      maxIPs: 'Addresses',
-      maxHWIDs: 'Hardware IDs',
+      maxIPs: 'Address limit',
+      maxHWIDs: 'Hardware limit',
       created: 'Created',
     },
+    count: (products: number) => plural(products, 'product'),
     id: (id: number) => `Id ${id}`,
     copyId: (id: number) => `Copy id ${id}`,
-    licenses: (count: number) => plural(count, 'license'),
-    licensesOf: (name: string) => `Licenses of ${name}`,
     unlimited: 'No limit',
     name: 'Name',
     description: 'Description',
@@ -501,6 +527,14 @@ export const screenTexts = {
     deleted: (name: string) => `${name} deleted`,
     inUse: 'This product has licenses, so it cannot be deleted. Delete them first.',
     showLicenses: 'Show its licenses',
+    facts: 'Details',
+    changed: 'Changed',
+    active: 'Active licenses',
+    validations: 'Validations in 30 days',
+    versions: 'Versions in use',
+    noVersions: 'No version is known yet.',
+    versionColumns: { version: 'Version', installations: 'Installations' },
+    days: (count: number) => (count === 0 ? 'Never' : plural(count, 'day')),
   },
 
   customers: {
@@ -511,7 +545,7 @@ export const screenTexts = {
     emptyTitle: 'No customers yet',
     empty:
       'A license with an e-mail or an account creates its customer. You can also add one here.',
-    search: 'Part of a name, an e-mail or an account',
+    search: 'Name, e-mail or account',
     columns: {
       name: 'Name',
       email: 'E-mail',
@@ -520,12 +554,17 @@ export const screenTexts = {
       phone: 'Phone',
       licenses: 'Licenses',
       created: 'Created',
+      id: 'Id',
     },
+    one: 'Customer',
+    count: (customers: number) => plural(customers, 'customer'),
     nameless: (id: number) => `Customer ${id}`,
     licenses: 'Licenses',
-    licensesOf: (name: string) => `Licenses of ${name}`,
     allLicenses: 'All of them',
     noLicenses: 'This customer has no license.',
+    noData: 'No personal data',
+    noDataLead:
+      'Nothing identifies this customer: the person was forgotten, or nothing was ever entered.',
     newLicense: 'New license',
     person: 'Person',
     firstName: 'First name',
@@ -557,7 +596,7 @@ export const screenTexts = {
     empty: 'Block an address, a range or a hardware ID that abuses your licenses.',
     nothingFor: (value: string) => `There is no entry with “${value}”.`,
     blockValue: (value: string) => `Block ${value}`,
-    search: 'Part of a value or a reason',
+    search: 'Value or reason',
     anyType: 'Any kind',
     columns: {
       data: 'Value',
@@ -567,6 +606,7 @@ export const screenTexts = {
       created: 'Added',
       remove: 'Remove',
     },
+    count: (entries: number) => plural(entries, 'entry', 'entries'),
     allProducts: 'All products',
     type: 'Kind',
     data: 'Value',
@@ -595,6 +635,7 @@ export const screenTexts = {
       expires: 'Expires',
       created: 'Created',
     },
+    count: (tokens: number) => plural(tokens, 'token'),
     never: 'Never',
     expired: 'Expired',
     thisSession: 'This session',
@@ -616,6 +657,12 @@ export const screenTexts = {
     revokeOwnLead:
       'You are logged in with this token: your session ends too. The token is then refused. This cannot be undone.',
     revoked: (name: string) => `${name} revoked`,
+    facts: 'Details',
+    changed: 'Changed',
+    grid: { what: 'Objects', read: 'Read', write: 'Change', yes: 'Yes', no: 'No' },
+    itsChanges: 'Changes made with this token',
+    noChanges: 'Nothing was changed with this token.',
+    ownChanges: 'Changes of this token',
   },
 
   events: {
@@ -632,9 +679,9 @@ export const screenTexts = {
       ip: 'Address',
       changes: 'Changes',
     },
+    count: (events: number) => plural(events, 'event'),
     console: 'console',
     filters: {
-      label: 'Filters',
       type: 'Event',
       anyType: 'Any event',
       resource: 'Object',
@@ -646,7 +693,6 @@ export const screenTexts = {
     },
     gone: 'This event is no longer kept.',
     oneObject: (resource: string, id: number) => `${resource} ${id}`,
-    key: (end: string) => `License …${end}`,
     objects: (resource: EventResource, count: number) =>
       ({
         product: plural(count, 'product'),
@@ -669,6 +715,8 @@ export const screenTexts = {
     no: 'No',
     moreChanges: (count: number) => `and ${count} more`,
     all: 'All events of this object',
+    allOfObject: 'All of them',
+    noneOfObject: 'No changes on record.',
   },
 
   program: {
@@ -683,7 +731,9 @@ export const screenTexts = {
       'Licet.java': 'Java 8 and newer: plugins and mods of game servers',
       'Licet17.java': 'Java 17 and newer, Kotlin',
       'licet.ts': 'TypeScript: Node 20 and newer',
+      'licet.mjs': 'JavaScript: Node 18 and newer',
       'licet.py': 'Python 3.8 and newer',
+      'licet.php': 'PHP 8.0 and newer, with curl and openssl',
       'Licet.cs': 'C#: .NET, Mono, Unity',
       'licet.lua': 'Lua 5.3 and newer',
       'licet.go': 'Go 1.18 and newer',
@@ -691,11 +741,26 @@ export const screenTexts = {
     },
     filled: (id: number) =>
       `The address of this service and the product id ${id} are filled in. The key comes from your customer’s configuration.`,
+    linesTitle: 'Write these lines',
+    copyLines: 'Copy the lines',
+    linesOf: (file: string) => `Lines that call ${file}`,
+    save: (file: string) => {
+      const ending = file.split('.').at(-1);
+      const place = {
+        java: 'the class of your plugin, with your package line on top of it',
+        cs: 'your program, without the class Demo at its end',
+        go: 'your program, without the function main at its end',
+      };
+      const besides = Object.entries(place).find(([each]) => each === ending)?.[1];
+      return `Save this file beside ${besides ?? 'your program'}. The lines above call it.`;
+    },
+    showFile: (lines: number) => `Show its ${lines} lines`,
     copy: 'Copy the file',
     download: 'Download',
     code: (file: string) => `Content of ${file}`,
     tryTitle: 'Try it',
-    tryLead: 'Run this in the folder of the file, with the key of a license of your own:',
+    tryLead: (needs: string | undefined) =>
+      `Run this in the folder of the file, with the key of a license of your own${needs ? `. It needs ${needs}` : ''}:`,
     tryKey: 'YOUR-LICENSE-KEY',
     tryCopy: 'Copy the command',
     newLicense: 'Create a license to try it',
@@ -707,10 +772,16 @@ export const screenTexts = {
     showHistory: 'Show it in the history',
     mayNotWatch:
       'This token may not read the history, so this page cannot show whether your program asks.',
-    signedTitle: 'Signed responses',
+    signed: 'Only signed responses',
+    unsignedLead: 'Without them, the program believes every server that its address leads to.',
     signedLead:
-      'A program with this public key built in believes only this service. Back up the private key first: if it is lost, these programs refuse to run. See docs/signing.md.',
-    signedKey: (kid: string) => `Copy the public key ${kid}`,
+      'The public keys are filled in, and the program believes only this service. Back up the private keys first: if they are lost, these programs refuse to run.',
+    noKeys:
+      'This service has no signing key for this language, so a program believes every server.',
+    signedMore: 'Signed responses',
+    spareKey: 'Your spare public key',
+    spareKeyHint: (alg: string) =>
+      `Optional. It replaces the first key if that is lost. npm run -s licet -- keys create ${alg} spare-key.json makes one, and prints its public half.`,
   },
 
   transfer: {

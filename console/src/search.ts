@@ -2,6 +2,10 @@ import * as z from 'zod/mini';
 
 /** Parameters of an address. Invalid ones are ignored, because people edit addresses. */
 
+/** The number of parameters that are given. */
+export const countGiven = (search: object): number =>
+  Object.values(search).filter((value) => value !== undefined).length;
+
 /** An id, such as `productId=602`. */
 export const id = z.catch(z.optional(z.int().check(z.gte(0))), undefined);
 
@@ -25,6 +29,15 @@ export const text = z.catch(
   ),
   undefined,
 );
+
+/** The id in a path, such as `/customers/17`. */
+export const idParams = {
+  parse: ({ id }: { id: string }) => ({ id: Number(id) }),
+  stringify: ({ id }: { id: number }) => ({ id: String(id) }),
+};
+
+/** `open=new`: the dialog of a list for a new item. */
+export const isNew = z.catch(z.optional(z.literal('new')), undefined);
 
 /** The item in the dialog of a list: `open=17`, or `open=new`. */
 export const open = z.catch(

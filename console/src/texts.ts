@@ -110,11 +110,20 @@ export const texts = {
     columns: 'Columns',
     selectRow: (name: string) => `Select ${name}`,
     selectAll: 'Select all on this page',
+    all: 'All',
     selected: (count: number) => `${count.toLocaleString('en')} selected`,
     next: 'Next',
     previous: 'Previous',
     pages: 'Pages',
+    range: (first: number, last: number) =>
+      [...new Set([first, last])].map((row) => row.toLocaleString('en')).join('–'),
+    of: (shown: string, total: string) => `${shown} of ${total}`,
+    sort: 'Order',
     sortBy: (name: string) => `Sort by ${name}`,
+    latestFirst: (name: string) => `${name}, latest first`,
+    earliestFirst: (name: string) => `${name}, earliest first`,
+    filters: 'Filters',
+    filter: (count: number) => (count > 0 ? `Filter (${count})` : 'Filter'),
     noMatch: 'Nothing matches',
     noMatchLead: 'No entry fits these filters.',
     clearFilters: 'Clear the filters',
@@ -218,6 +227,7 @@ export const texts = {
   },
 
   loading: 'Loading',
+  editTitle: (name: string) => `Edit ${name}`,
   done: (count: number, total: number) =>
     `${count.toLocaleString('en')} of ${total.toLocaleString('en')}`,
   counted: (count: number) => count.toLocaleString('en'),

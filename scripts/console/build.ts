@@ -11,9 +11,10 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from 'vite';
+import { buildDocuments } from './documents.ts';
 import { BUILT, hashOfSources, PAGE, STAMP } from './ensure.ts';
 
-/** Builds the console. Runs in a process of its own, because Vite takes memory that a service does not need. */
+/** Builds the console and the documents, in a process of its own: it takes memory that a service does not need. */
 
 // Everybody may read the files, even if the data of the service is private.
 process.umask(0o022);
@@ -21,6 +22,7 @@ process.umask(0o022);
 process.env.NODE_ENV = 'production';
 
 const hash = hashOfSources();
+buildDocuments();
 const folder = mkdtempSync(join(tmpdir(), 'licet-console-'));
 try {
   await build({

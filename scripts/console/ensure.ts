@@ -3,15 +3,15 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CliError, run } from '@licet/cli/terminal';
 
-/** The console in `public/console`, built from its sources when they have changed. Vite is only loaded then. */
+/** The console in `public/console`, and the documents in `public/docs`, built when their sources have changed. */
 
 export const BUILT = 'public/console';
 export const PAGE = join(BUILT, 'index.html');
 /** The hash of the sources of the built files, beside them. The service does not serve this file. */
 export const STAMP = join(BUILT, 'sources.sha256');
 
-/** All folders with a file that is part of the page. */
-const SOURCES = ['console', 'examples', 'packages'];
+/** All folders with a file that is part of a page. */
+const SOURCES = ['console', 'docs', 'examples', 'packages'];
 
 /** Not the dates of the files: an upgrade can bring files that are older than the last build. */
 export function hashOfSources(): string {
@@ -32,7 +32,7 @@ const isBuilt = (): boolean =>
   existsSync(PAGE) && existsSync(STAMP) && readFileSync(STAMP, 'utf8') === hashOfSources();
 
 /**
- * Builds the console, unless its sources are those of the last build.
+ * Builds the console and the documents, unless its sources are those of the last build.
  *
  * @param say tells the user that this takes a while
  * @throws CliError if it cannot be built; the previous build stays

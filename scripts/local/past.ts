@@ -82,7 +82,6 @@ const statements = (now: number, unknownKey: string): string[] => {
      on conflict do update set requests = max(requests, excluded.requests)`,
     `insert into daily_rollups
      select bucket / 24 * 24, product_id, outcome, sum(requests) ${daily} group by 1, 2, 3
-     union all select bucket / 24 * 24, product_id, -1, sum(requests) ${daily} group by 1, 2
      on conflict do update set requests = excluded.requests`,
     `update counters set value = max(value, ${lastRolledUp}) where name = 'rolled_up_bucket'`,
     // The totals have all records at once. The scheduled handler aggregates them day by day.

@@ -1,4 +1,3 @@
-import { clientOf } from '@licet/contract/addresses';
 import { API_INTENTS, type ApiIntent } from '@licet/contract/enums';
 import { WRONG_HOST } from '@licet/contract/messages';
 import type { Context, MiddlewareHandler } from 'hono';
@@ -14,6 +13,7 @@ import type { Operation } from '../http/operation.ts';
 import { type AppEnv, isolateOf } from '../isolate.ts';
 import { DATABASE_TIMEOUT_MS, withTimeout } from '../lib/async.ts';
 import { logFailure } from '../lib/log.ts';
+import { clientOf } from '../lib/networks.ts';
 import { WINDOW_SECONDS } from '../lib/rate-limiter.ts';
 import type { RequestTimings } from '../lib/request-timings.ts';
 import { sha256Hex } from '../lib/sha256.ts';

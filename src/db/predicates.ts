@@ -1,11 +1,28 @@
-import { and, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
+import { and, asc, eq, getTableColumns, gt, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core';
+import type { Database } from './client.ts';
 
 /** A part of a list: at most `limit` rows, after the row with the id `after`. */
 export interface Page {
   limit: number;
   after?: number | undefined;
 }
+
+/** The rows of a table that match, sorted by id. */
+export const rowsById = <Table extends SQLiteTable & { id: SQLiteColumn }>(
+  db: Database,
+  table: Table,
+  where: SQL | undefined,
+) => ({
+  read: ({ limit, after = 0 }: Page): Promise<Table['$inferSelect'][]> =>
+    db
+      .select()
+      .from(table)
+      .where(and(where, gt(table.id, after)))
+      .orderBy(asc(table.id))
+      .limit(limit),
+  count: () => db.$count(table, where),
+});
 
 /**
  * Rows with the text in one of the columns. The case of A to Z is ignored; SQLite knows no other letters.

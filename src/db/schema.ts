@@ -314,25 +314,25 @@ export const gaps = sqliteTable('gaps', {
   requests: integer('requests').notNull(),
 });
 
-const rollupColumns = () => ({
-  bucket: integer('bucket').notNull(),
-  productId: integer('product_id').notNull(),
-  outcome: responseType('outcome').notNull(),
-  requests: integer('requests').notNull(),
-});
+/** Records per product (or NO_PRODUCT, ALL_PRODUCTS) and outcome. Without a rowid. */
+const rollupTable = (
+  name: string,
+  key: readonly ['bucket', 'outcome'] | readonly ['outcome', 'bucket'],
+) =>
+  sqliteTable(
+    name,
+    {
+      bucket: integer('bucket').notNull(),
+      productId: integer('product_id').notNull(),
+      outcome: responseType('outcome').notNull(),
+      requests: integer('requests').notNull(),
+    },
+    (t) => [primaryKey({ columns: [t.productId, t[key[0]], t[key[1]]] })],
+  );
 
-/** Roll-ups: records per hour, product (or NO_PRODUCT, ALL_PRODUCTS) and outcome. Without a rowid. */
-export const rollups = sqliteTable('rollups', rollupColumns(), (t) => [
-  primaryKey({ columns: [t.productId, t.bucket, t.outcome] }),
-]);
-
-/**
- * The roll-ups of whole days, and under the outcome -1 their sum. `bucket` is the first hour of the day. Without a
- * rowid.
- */
-export const dailyRollups = sqliteTable('daily_rollups', rollupColumns(), (t) => [
-  primaryKey({ columns: [t.productId, t.outcome, t.bucket] }),
-]);
+export const rollups = rollupTable('rollups', ['bucket', 'outcome']);
+/** The sums of whole days. `bucket` is the first hour of the day. */
+export const dailyRollups = rollupTable('daily_rollups', ['outcome', 'bucket']);
 
 /** The number of licenses of each product and status on a day of the past (6). Without a rowid. */
 export const dailyCounts = sqliteTable(

@@ -1,6 +1,7 @@
-import { canonicalAddress, isInNetworks } from '@licet/contract/addresses';
+import { canonicalAddress } from '@licet/contract/addresses';
 import type { Context } from 'hono';
 import { TimeoutError, withTimeout } from '../lib/async.ts';
+import { isInNetworks } from '../lib/networks.ts';
 import { ApiError } from './errors.ts';
 
 /** The connection of a request: its address, its body, and the time that the client has to send and to read. */

@@ -1,8 +1,8 @@
 import { zValidator } from '@hono/zod-validator';
-import { blameOf, describeError, parseFields } from '@licet/contract/issues';
 import { conditionHeader, objectPath, repetitionHeader } from '@licet/contract/parameters';
 import type { ValidationTargets } from 'hono';
 import * as z from 'zod';
+import { blameOf, describeError, parseFields } from '../lib/issues.ts';
 import { readBody } from './connection.ts';
 import { ApiError } from './errors.ts';
 

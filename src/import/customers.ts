@@ -5,15 +5,7 @@ import { isOneOf } from '../db/predicates.ts';
 import { customers } from '../db/schema.ts';
 import { type CustomerRow, normalizeEmail, toCustomer } from '../resources/customers/row.ts';
 import { customerItem } from './items.ts';
-import {
-  created,
-  differencesOf,
-  found,
-  insertRows,
-  type NewRow,
-  type Planner,
-  refused,
-} from './plan.ts';
+import { created, differencesOf, found, insertRows, type Planner, refusal } from './plan.ts';
 
 export type CustomerItem = z.infer<typeof customerItem>;
 
@@ -31,81 +23,67 @@ const IDENTITIES = [
 export type Identity = (typeof IDENTITIES)[number];
 
 /** The identities by which to find a customer that has no id yet. */
-export const identitiesOf = (customer: NewCustomer): Partial<NewCustomer> =>
+export const identitiesOf = (customer: CustomerRow): Partial<CustomerRow> =>
   Object.fromEntries(IDENTITIES.map((identity) => [identity, customer[identity]]));
 
-export type NewCustomer = NewRow<CustomerRow>;
-
-/** A customer as an item of an import describes it. */
-export interface NamedCustomer extends Omit<NewCustomer, 'id' | 'createdAt' | 'revision'> {
-  id: number | undefined;
+/** A customer as an item of an import describes it. The id is 0 if the item has none. */
+export interface NamedCustomer extends Omit<CustomerRow, 'createdAt' | 'revision'> {
   createdAt: number | undefined;
 }
 
-/** A customer without any identity. */
-export const NOBODY: NamedCustomer = {
-  ...customerItem.parse({}),
-  id: undefined,
-  createdAt: undefined,
-  emailNormalized: null,
-  otherAccountId: null,
-};
-
 export const namedBy = (item: CustomerItem, otherAccountId: string | null): NamedCustomer => ({
   ...item,
-  id: item.id,
+  id: item.id ?? 0,
   createdAt: item.createdAt,
   emailNormalized: item.email && normalizeEmail(item.email),
   otherAccountId,
 });
 
+/** A customer without any identity. */
+export const NOBODY = namedBy(customerItem.parse({}), null);
+
 /** Whether a repeated import would find the customer again. */
 export const isKnowable = (named: NamedCustomer): boolean =>
   IDENTITIES.some((identity) => named[identity] !== null) ||
-  (named.id !== undefined && named.createdAt !== undefined);
+  (named.id !== 0 && named.createdAt !== undefined);
+
+/** Selects the customers that share an id or an identity with one of the named customers. */
+export function selectCustomers(db: Database, named: readonly NamedCustomer[]) {
+  const searches = ['id' as const, ...IDENTITIES].flatMap((name) => {
+    const values = named.flatMap((customer) => customer[name] || []);
+    return values.length > 0 ? isOneOf(customers[name], values) : [];
+  });
+  return db
+    .select()
+    .from(customers)
+    .where(or(...searches) ?? sql`false`);
+}
 
 const keyOf = (identity: Identity, value: string): string => `${identity} ${value}`;
 
 /** The customers of an import: stored ones that it may mean, and new ones that it adds. */
 export class Customers {
-  readonly #byIdentity = new Map<string, NewCustomer>();
-  readonly #byId = new Map<number, NewCustomer>();
-  readonly #new = new Set<NewCustomer>();
-  readonly #changed = new Set<NewCustomer>();
+  readonly #byIdentity = new Map<string, CustomerRow>();
+  readonly #byId = new Map<number, CustomerRow>();
+  readonly #new = new Set<CustomerRow>();
+  readonly #changed = new Set<CustomerRow>();
   readonly #now: number;
 
-  private constructor(rows: readonly CustomerRow[], now: number) {
+  /** @param rows the customers that share an id or an identity with those of the import */
+  constructor(rows: readonly CustomerRow[], now: number) {
     for (const row of rows) this.#remember(row);
     this.#now = now;
   }
 
-  /** Reads the customers that share an id or an identity with one of the named customers. */
-  static async read(
-    db: Database,
-    named: readonly NamedCustomer[],
-    now: number,
-  ): Promise<Customers> {
-    const ids = named.flatMap(({ id }) => id ?? []);
-    const searches = IDENTITIES.flatMap((identity) => {
-      const values = named.flatMap((customer) => customer[identity] ?? []);
-      return values.length > 0 ? isOneOf(customers[identity], values) : [];
-    });
-    const rows = await db
-      .select()
-      .from(customers)
-      .where(or(isOneOf(customers.id, ids), ...searches));
-    return new Customers(rows, now);
-  }
-
-  #remember(customer: NewCustomer): void {
-    if (customer.id !== null) this.#byId.set(customer.id, customer);
+  #remember(customer: CustomerRow): void {
+    if (customer.id !== 0) this.#byId.set(customer.id, customer);
     for (const identity of IDENTITIES) {
       const value = customer[identity];
       if (value !== null) this.#byIdentity.set(keyOf(identity, value), customer);
     }
   }
 
-  #ownerOf(named: NamedCustomer, identity: Identity): NewCustomer | undefined {
+  #ownerOf(named: NamedCustomer, identity: Identity): CustomerRow | undefined {
     const value = named[identity];
     return value === null ? undefined : this.#byIdentity.get(keyOf(identity, value));
   }
@@ -114,8 +92,8 @@ export class Customers {
    * The customer with the same id and time of creation, else the customer with the same account or e-mail. A
    * customer with another chat id is another person (3).
    */
-  find(named: NamedCustomer): NewCustomer | undefined {
-    const existing = named.id === undefined ? undefined : this.#byId.get(named.id);
+  find(named: NamedCustomer): CustomerRow | undefined {
+    const existing = this.#byId.get(named.id);
     if (existing && existing.createdAt === named.createdAt) return existing;
     for (const identity of IDENTITIES) {
       const owner = this.#ownerOf(named, identity);
@@ -131,11 +109,10 @@ export class Customers {
    *
    * @returns undefined if no identity remains
    */
-  add(named: NamedCustomer): NewCustomer | undefined {
-    const id = named.id === undefined || this.#byId.has(named.id) ? null : named.id;
-    const customer: NewCustomer = {
+  add(named: NamedCustomer): CustomerRow | undefined {
+    const customer: CustomerRow = {
       ...named,
-      id,
+      id: this.#byId.has(named.id) ? 0 : named.id,
       createdAt: named.createdAt ?? this.#now,
       revision: 1,
     };
@@ -143,14 +120,14 @@ export class Customers {
       if (this.#ownerOf(named, identity)) customer[identity] = null;
     }
     if (customer.emailNormalized === null) customer.email = null;
-    if (!isKnowable({ ...customer, id: id ?? undefined })) return undefined;
+    if (!isKnowable(customer)) return undefined;
     this.#remember(customer);
     this.#new.add(customer);
     return customer;
   }
 
   /** Adds identities that no customer has yet to a customer that was found by another one (3). */
-  learn(customer: NewCustomer, named: NamedCustomer, identities: readonly Identity[]): void {
+  learn(customer: CustomerRow, named: NamedCustomer, identities: readonly Identity[]): void {
     for (const identity of identities) {
       const value = named[identity];
       if (value === null || customer[identity] !== null || this.#ownerOf(named, identity)) continue;
@@ -179,8 +156,8 @@ export class Customers {
 }
 
 /** Writes new identities to customers that are unchanged since they were read. */
-function updateLearned(db: Database, learned: readonly NewCustomer[]): Statement {
-  const field = (name: keyof NewCustomer) => sql.raw(`l.value ->> '${name}'`);
+function updateLearned(db: Database, learned: readonly CustomerRow[]): Statement {
+  const field = (name: keyof CustomerRow) => sql.raw(`l.value ->> '${name}'`);
   const values = [...IDENTITIES, 'chatUsername' as const].map((name) => [
     name,
     sql`${field(name)}`,
@@ -195,7 +172,7 @@ function updateLearned(db: Database, learned: readonly NewCustomer[]): Statement
 }
 
 /** SQL for the id of a customer, from JSON: the id, or the identities of a customer that had none. */
-export const linkTo = (customer: SQL): SQL => {
+export const idOfCustomer = (customer: SQL): SQL => {
   const isKnownBy = IDENTITIES.map(
     (identity) => sql`${customers[identity]} = ${customer} ->> ${sql.raw(`'${identity}'`)}`,
   );
@@ -204,32 +181,26 @@ export const linkTo = (customer: SQL): SQL => {
     else ${customer} ->> '$' end`;
 };
 
-const toWire = (row: NewCustomer) => toCustomer({ ...row, id: row.id ?? 0 });
-
 /** A customer is found again by its accounts and e-mail, or by its id and time of creation. */
 export const planCustomers: Planner<CustomerItem> = async ({ db, now }, items) => {
   const named = items.map(({ values }) => namedBy(values, null));
-  const known = await Customers.read(db, named, now);
-  const results = items.map(({ values, sent }, index) => {
-    const customer = named[index] ?? NOBODY;
-    if (!isKnowable(customer)) {
-      return refused('an account, an e-mail, or id and createdAt are required to find it again');
-    }
-    const stored = known.find(customer);
-    const wanted = toWire({
-      ...customer,
-      id: null,
-      createdAt: values.createdAt ?? now,
-      revision: 1,
-    });
-    if (stored) {
-      return found(stored.id, differencesOf(sent, wanted, toWire(stored), ['id']));
-    }
-    const added = known.add(customer);
-    if (!added) return refused('id is that of another customer, and it has no account or e-mail');
-    const differences = differencesOf(sent, wanted, toWire(added), ['id']);
-    const hasNewId = added.id === null && values.id !== undefined;
-    return created(added.id, [...(hasNewId ? ['id'] : []), ...differences]);
-  });
-  return { results, statements: known.statements(db) };
+  const known = new Customers(await selectCustomers(db, named), now);
+  return {
+    take({ values, sent }) {
+      const customer = namedBy(values, null);
+      if (!isKnowable(customer)) {
+        throw refusal('an account, an e-mail, or id and createdAt are required to find it again');
+      }
+      const wanted = toCustomer({ ...customer, createdAt: values.createdAt ?? now, revision: 1 });
+      const differencesFrom = (other: CustomerRow): string[] =>
+        differencesOf(sent, wanted, toCustomer(other), ['id']);
+      const stored = known.find(customer);
+      if (stored) return found(stored.id, differencesFrom(stored));
+      const added = known.add(customer);
+      if (!added) throw refusal('id is that of another customer, and it has no account or e-mail');
+      const differences = differencesFrom(added);
+      return created(added.id, added.id === customer.id ? differences : ['id', ...differences]);
+    },
+    changes: () => ({ statements: known.statements(db) }),
+  };
 };

@@ -16,7 +16,7 @@ import {
   readItem,
 } from './items.ts';
 import { planLicenses } from './licenses.ts';
-import { type Context, type Plan, type Planner, refused } from './plan.ts';
+import type { Context, Planner } from './plan.ts';
 import { planProducts } from './products.ts';
 
 /** All attempts together stay below 50 queries, the limit of a request on the Free plan. */
@@ -25,30 +25,43 @@ const MAX_PAUSE_MS = 50;
 /** Maximum number of ignored fields in a response. */
 const MAX_IGNORED = 50;
 
-type Reader = (context: Context, sent: readonly unknown[]) => Promise<Plan>;
+const refused = (reason: string): ImportResult => ({
+  outcome: 'refused',
+  id: null,
+  differences: [],
+  reason,
+});
 
-/** Plans the import of items as they were sent, and refuses the invalid ones. */
-const planning =
-  <Schema extends z.ZodObject>(schema: Schema, plan: Planner<z.infer<Schema>>): Reader =>
-  async (context, sent) => {
+/** The result of an item, which the rules of POST may refuse, too. */
+function resultOf(take: () => ImportResult): ImportResult {
+  try {
+    return take();
+  } catch (error) {
+    if (!(error instanceof DomainError)) throw error;
+    if (error.kind === 'invalid' || error.kind === 'missing') return refused(error.message);
+    throw error;
+  }
+}
+
+/** The schema of a kind, and a function that plans the import of items as they were sent. */
+const kindOf = <Schema extends z.ZodObject>(schema: Schema, planner: Planner<z.infer<Schema>>) => ({
+  schema,
+  async plan(context: Context, sent: readonly unknown[]) {
     const items = sent.map((item) => readItem(schema, item));
     const good = items.filter((item) => typeof item !== 'string');
-    const planned: Plan =
-      good.length > 0 ? await plan(context, good) : { results: [], statements: [] };
-    const { results } = planned;
-    return {
-      ...planned,
-      results: items.flatMap((item) =>
-        typeof item === 'string' ? refused(item) : (results.shift() ?? []),
-      ),
-    };
-  };
+    const { take, changes } = await planner(context, good);
+    const results = items.map((item) =>
+      typeof item === 'string' ? refused(item) : resultOf(() => take(item)),
+    );
+    return { results, ...changes() };
+  },
+});
 
-const KINDS: Record<ImportKind, { schema: z.ZodObject; plan: Reader }> = {
-  products: { schema: productItem, plan: planning(productItem, planProducts) },
-  customers: { schema: customerItem, plan: planning(customerItem, planCustomers) },
-  licenses: { schema: licenseItem, plan: planning(licenseItem, planLicenses) },
-  blacklists: { schema: blacklistItem, plan: planning(blacklistItem, planBlacklists) },
+const KINDS = {
+  products: kindOf(productItem, planProducts),
+  customers: kindOf(customerItem, planCustomers),
+  licenses: kindOf(licenseItem, planLicenses),
+  blacklists: kindOf(blacklistItem, planBlacklists),
 };
 
 const EVENT_TYPES = {
@@ -86,16 +99,15 @@ export async function importItems(sender: Sender, request: ImportRequest): Promi
   const { db, now } = sender;
   const context = { db, now, assumedProductIds: dryRun ? assumedProductIds : [] };
   const makePlan = () => KINDS[kind].plan(context, items);
-  const respond = (results: ImportResult[], { newOwners = 0 }: Plan): ImportResponse => ({
+  const respond = (results: ImportResult[], createdOwners = 0): ImportResponse => ({
     results,
     ignoredFields: ignoredFieldsOf(request),
-    createdOwners: newOwners,
+    createdOwners,
   });
 
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-    const plan = await makePlan();
-    const { results, statements, touches = [], newKeys = [] } = plan;
-    if (dryRun || statements.length === 0) return respond(results, plan);
+    const { results, statements, touches, newKeys = [], newOwners } = await makePlan();
+    if (dryRun || statements.length === 0) return respond(results, newOwners);
     const count = results.filter(({ outcome }) => outcome === 'created').length;
     try {
       await change(sender, {
@@ -104,7 +116,7 @@ export async function importItems(sender: Sender, request: ImportRequest): Promi
           id: null,
           changes: { count: { before: 0, after: count } },
         },
-        touches,
+        ...(touches && { touches }),
         // Unknown until now; or a license that comes back under its old key, of which this isolate may hold a snapshot.
         adds: newKeys.map((key) => ({ subject: `license:${key}`, revision: now })),
         statements: { items: statements },
@@ -115,7 +127,7 @@ export async function importItems(sender: Sender, request: ImportRequest): Promi
       continue;
     }
     const isComplete = results.every(({ outcome, id }) => outcome !== 'created' || id !== null);
-    return respond(isComplete ? results : withIds(results, (await makePlan()).results), plan);
+    return respond(isComplete ? results : withIds(results, (await makePlan()).results), newOwners);
   }
   throw new DomainError('overtaken', 'Others are importing the same, try again');
 }

@@ -1,7 +1,6 @@
 import { entryFields } from '@licet/contract/blacklists';
 import { customerFields } from '@licet/contract/customers';
 import { booleanText, id, text } from '@licet/contract/fields';
-import { describeError, parseFields } from '@licet/contract/issues';
 import { isObject, type JsonObject } from '@licet/contract/json';
 import { licenseFields } from '@licet/contract/licenses';
 import { MAX_LIMIT } from '@licet/contract/limits';
@@ -9,7 +8,7 @@ import { productFields } from '@licet/contract/products';
 import { type Fields, settable } from '@licet/contract/resource';
 import { timestamp } from '@licet/contract/time';
 import * as z from 'zod';
-import { DomainError } from '../lib/errors.ts';
+import { describeError, parseFields } from '../lib/issues.ts';
 import { normalizeLicenseKey } from '../resources/licenses/rules.ts';
 
 /**
@@ -112,11 +111,7 @@ export interface Item<Values> {
   sent: JsonObject;
 }
 
-/**
- * Parses an item.
- *
- * @returns the reason if it is invalid
- */
+/** Parses an item. @returns the reason if it is invalid */
 export function readItem<Schema extends z.ZodObject>(
   schema: Schema,
   sent: unknown,
@@ -124,13 +119,6 @@ export function readItem<Schema extends z.ZodObject>(
   if (!isObject(sent)) return 'must be an object';
   const { data, error } = parseFields(schema, withoutBlanks(sent));
   return error ? describeError(error) : { values: data, sent };
-}
-
-/** The reason to refuse an item, from an error of the rules that POST has too. */
-export function refusalOf(error: unknown): string {
-  if (error instanceof DomainError && (error.kind === 'invalid' || error.kind === 'missing'))
-    return error.message;
-  throw error;
 }
 
 const MAX_NAME_LENGTH = 100;

@@ -9,8 +9,8 @@ import { batch, type Database, type Statement } from '../db/client.ts';
 import { isOneOf } from '../db/predicates.ts';
 import { bindings, licenses, products } from '../db/schema.ts';
 import { subtractRequestsHere } from '../db/totals.ts';
-import { DomainError } from '../lib/errors.ts';
 import { ownerOf } from '../resources/customers/owner.ts';
+import type { CustomerRow } from '../resources/customers/row.ts';
 import { type LicenseRow, toLicense } from '../resources/licenses/row.ts';
 import { expiryOf, normalizeLicenseKey, stateOf } from '../resources/licenses/rules.ts';
 import { boundValues } from '../resources/licenses/snapshot.ts';
@@ -19,37 +19,35 @@ import {
   Customers,
   type Identity,
   identitiesOf,
+  idOfCustomer,
   isKnowable,
-  linkTo,
   type NamedCustomer,
-  type NewCustomer,
   NOBODY,
   namedBy,
+  selectCustomers,
 } from './customers.ts';
-import { Ids, selectUsedIds } from './ids.ts';
-import { type Item, type licenseItem, limitsTakenAsUnlimited, refusalOf } from './items.ts';
+import { type licenseItem, limitsTakenAsUnlimited } from './items.ts';
 import {
-  created,
   differencesOf,
-  found,
   insertRows,
-  type NewRow,
   type Planner,
-  refused,
+  planRows,
+  refusal,
+  selectUsedIds,
 } from './plan.ts';
 
 type LicenseItem = z.infer<typeof licenseItem>;
 
-interface NewLicense extends Omit<NewRow<LicenseRow>, 'customer' | 'customerId' | 'totalRequests'> {
+interface NewLicense extends Omit<LicenseRow, 'customer' | 'customerId' | 'totalRequests'> {
   /** A new customer has no id yet: its identities find it. */
-  customerId: number | Partial<NewCustomer> | null;
+  customerId: number | Partial<CustomerRow> | null;
 }
 
 /** The fields in a response that an import does not compare. */
 const NOT_COMPARED = ['id', 'productIdString', 'totalRequests', 'customer'];
 
 const toWire = (row: NewLicense, now: number) =>
-  toLicense({ ...row, id: row.id ?? 0, customerId: null, customer: null, totalRequests: 0 }, now);
+  toLicense({ ...row, customerId: null, customer: null, totalRequests: 0 }, now);
 
 const NORMALIZED = 'compared without regard to case';
 
@@ -85,14 +83,10 @@ function toRow(item: LicenseItem, defaults: Limits, now: number): NewLicense {
   const { licenseType, expiryDate, licenseStatus, createdDate, updatedDate } = item;
   const expiresAt = licenseType === 'PERMANENT' ? null : expiryOf(licenseType, expiryDate);
   if (licenseStatus === 'EXPIRED' && (expiresAt === null || expiresAt > now)) {
-    throw new DomainError(
-      'invalid',
-      'licenseStatus is EXPIRED, and expiryDate says otherwise',
-      'licenseStatus',
-    );
+    throw refusal('licenseStatus is EXPIRED, and expiryDate says otherwise');
   }
   return {
-    id: null,
+    id: 0,
     licenseKey: item.licenseKey,
     licenseKeyNormalized: normalizeLicenseKey(item.licenseKey),
     productId: item.productId,
@@ -143,15 +137,15 @@ function ownersOf(item: LicenseItem): Owner[] {
   return owners.filter(({ named }) => isKnowable(named));
 }
 
-/** Links a license to the first possible owner that exists or can be added. */
-function link(customers: Customers, item: LicenseItem): NewCustomer | undefined {
+/** The customer of a license: the first possible owner that exists or can be added. */
+function linkTo(customers: Customers, item: LicenseItem): NewLicense['customerId'] {
   for (const { named, learns } of ownersOf(item)) {
     const customer = customers.find(named) ?? customers.add(named);
     if (!customer) continue;
     customers.learn(customer, named, learns);
-    return customer;
+    return customer.id || identitiesOf(customer);
   }
-  return undefined;
+  return null;
 }
 
 const bindAll = (
@@ -169,16 +163,16 @@ const bindAll = (
 function storeLicenses(
   db: Database,
   news: readonly NewLicense[],
-  deletedIds: ReadonlySet<number>,
+  deletedIds: readonly number[],
 ): Statement[] {
-  const returning = news.flatMap(({ id }) => (id !== null && deletedIds.has(id) ? id : []));
+  const returning = deletedIds.filter((deleted) => news.some(({ id }) => id === deleted));
   const boundTo = (values: 'ips' | 'hwids') =>
     news
       .filter((license) => license[values].length > 0)
       .map((license) => [license.licenseKeyNormalized, license[values]] as const);
   const [ips, hwids] = [boundTo('ips'), boundTo('hwids')];
   return [
-    ...insertRows(db, licenses, news, { customerId: linkTo }),
+    ...insertRows(db, licenses, news, { customerId: idOfCustomer }),
     ...(ips.length > 0 ? [bindAll(db, 'IP', ips)] : []),
     ...(hwids.length > 0 ? [bindAll(db, 'HWID', hwids)] : []),
     ...(returning.length > 0 ? [subtractRequestsHere(db, returning)] : []),
@@ -188,71 +182,63 @@ function storeLicenses(
 /** A license is identified by its key, because programs in the field send it. */
 export const planLicenses: Planner<LicenseItem> = async ({ db, now, assumedProductIds }, items) => {
   const keys = items.map(({ values }) => normalizeLicenseKey(values.licenseKey));
-  const ids = items.flatMap(({ values }) => values.id ?? []);
   const productIds = items.map(({ values }) => values.productId);
   const owners = items.flatMap(({ values }) => ownersOf(values).map(({ named }) => named));
-  const [{ stored, used, referenced }, customers] = await Promise.all([
-    batch(db, {
-      stored: db
-        .select({ ...getTableColumns(licenses), ...boundValues })
-        .from(licenses)
-        .where(isOneOf(licenses.licenseKeyNormalized, keys)),
-      used: selectUsedIds(db, 'licenses', ids),
-      referenced: db.select().from(products).where(isOneOf(products.id, productIds)),
-    }),
-    Customers.read(db, owners, now),
-  ]);
-  const known = new Map<string, NewLicense>(stored.map((row) => [row.licenseKeyNormalized, row]));
-  const freeIds = new Ids(used);
-  const deletedIds = new Set(used.flatMap(({ id, deleted }) => (deleted === null ? [] : id)));
+  const { stored, used, referenced, named } = await batch(db, {
+    stored: db
+      .select({ ...getTableColumns(licenses), ...boundValues })
+      .from(licenses)
+      .where(isOneOf(licenses.licenseKeyNormalized, keys)),
+    used: selectUsedIds(db, 'licenses', items),
+    referenced: db.select().from(products).where(isOneOf(products.id, productIds)),
+    named: selectCustomers(db, owners),
+  });
+  const customers = new Customers(named, now);
   const limits = new Map<number, Limits>(assumedProductIds.map((id) => [id, UNLIMITED]));
   for (const product of referenced) limits.set(product.id, product);
-  const news: NewLicense[] = [];
   const firstOfKey = new Map<string, NewLicense>();
-
-  function planOne({ values, sent }: Item<LicenseItem>) {
-    const defaults = limits.get(values.productId);
-    if (!defaults) return refused('productId is not a product');
-    const row = toRow(values, defaults, now);
-    const existing = known.get(row.licenseKeyNormalized);
-    if (existing && existing.productId !== row.productId) {
-      return refused(`licenseKey is that of a license of product ${existing.productId}`);
-    }
-    const differencesFrom = (other: NewLicense): string[] =>
-      differencesOf(sent, toWire(row, now), toWire(other, now), NOT_COMPARED);
-    const first = firstOfKey.get(row.licenseKeyNormalized) ?? row;
-    firstOfKey.set(row.licenseKeyNormalized, first);
-    if (differencesFrom(first).length > 0) {
-      return refused(`licenseKey is that of another license of this import, ${NORMALIZED}`);
-    }
-    if (existing) {
-      const differences = differencesFrom(existing);
-      // A repeated import sends the key in the same spelling.
-      const isAnother =
-        existing.licenseKey !== row.licenseKey && existing.id !== (values.id ?? null);
-      if (isAnother && differences.some((name) => name !== 'licenseKey')) {
-        return refused(`licenseKey is that of license ${existing.id}, ${NORMALIZED}`);
+  const { news, take } = planRows<LicenseItem, NewLicense>({
+    stored,
+    used,
+    toRow(values) {
+      const defaults = limits.get(values.productId);
+      if (!defaults) throw refusal('productId is not a product');
+      return toRow(values, defaults, now);
+    },
+    identityOf: ({ licenseKeyNormalized }) => licenseKeyNormalized,
+    toWire: (row) => toWire(row, now),
+    notCompared: NOT_COMPARED,
+    checkFound({ values, sent }, row, existing, differences) {
+      if (existing.productId !== row.productId) {
+        throw refusal(`licenseKey is that of a license of product ${existing.productId}`);
       }
-      return found(existing.id, differences);
-    }
-    row.id = freeIds.take(values.id, row.createdAt);
-    const customer = link(customers, values);
-    if (customer) row.customerId = customer.id ?? identitiesOf(customer);
-    known.set(row.licenseKeyNormalized, row);
-    news.push(row);
-    const hasNewId = row.id === null && values.id !== undefined;
-    return created(row.id, [...(hasNewId ? ['id'] : []), ...leftOut(values, sent)]);
-  }
-
-  const results = items.map((item) => {
-    try {
-      return planOne(item);
-    } catch (error) {
-      return refused(refusalOf(error));
-    }
+      const first = firstOfKey.get(row.licenseKeyNormalized) ?? row;
+      firstOfKey.set(row.licenseKeyNormalized, first);
+      if (differencesOf(sent, toWire(row, now), toWire(first, now), NOT_COMPARED).length > 0) {
+        throw refusal(`licenseKey is that of another license of this import, ${NORMALIZED}`);
+      }
+      // A repeated import sends the key in the same spelling.
+      const isAnother = existing.licenseKey !== row.licenseKey && existing.id !== values.id;
+      if (isAnother && differences.some((name) => name !== 'licenseKey')) {
+        throw refusal(`licenseKey is that of license ${existing.id}, ${NORMALIZED}`);
+      }
+    },
+    complete({ values, sent }, row) {
+      firstOfKey.set(row.licenseKeyNormalized, row);
+      row.customerId = linkTo(customers, values);
+      return leftOut(values, sent);
+    },
   });
-  const statements =
-    news.length > 0 ? [...customers.statements(db), ...storeLicenses(db, news, deletedIds)] : [];
-  const newKeys = news.map(({ licenseKeyNormalized }) => licenseKeyNormalized);
-  return { results, statements, newKeys, newOwners: customers.newCount };
+  const deletedIds = used.flatMap(({ id, deleted }) => (deleted === null ? [] : id));
+  return {
+    take,
+    changes: () => ({
+      statements:
+        news.length > 0
+          ? [...customers.statements(db), ...storeLicenses(db, news, deletedIds)]
+          : [],
+      newKeys: news.map(({ licenseKeyNormalized }) => licenseKeyNormalized),
+      newOwners: customers.newCount,
+    }),
+  };
 };

@@ -1,14 +1,16 @@
 import type { ImportResult } from '@licet/contract/import';
 import type { JsonObject } from '@licet/contract/json';
-import { getTableColumns, type SQL, sql } from 'drizzle-orm';
-import type { SQLiteTable } from 'drizzle-orm/sqlite-core';
+import { and, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
+import { type SQLiteTable, unionAll } from 'drizzle-orm/sqlite-core';
 import type { Database, Statement } from '../db/client.ts';
 import type { Touch } from '../db/outbox.ts';
+import { isOneOf } from '../db/predicates.ts';
+import { blacklists, deletedIds, licenses, products } from '../db/schema.ts';
+import { DomainError } from '../lib/errors.ts';
 import { type Item, isBlank } from './items.ts';
 
-/** The result of each item of an import, and the statements that store the items. */
-export interface Plan {
-  results: ImportResult[];
+/** The changes by which the accepted items are stored. */
+interface Changes {
   statements: Statement[];
   /** Customers that it creates as owners of licenses. */
   newOwners?: number;
@@ -16,6 +18,14 @@ export interface Plan {
   newKeys?: readonly string[];
   /** The snapshots that it makes stale. */
   touches?: readonly Touch[];
+}
+
+/** The import of the items of a request, planned from the state of the database. */
+export interface Plan<Values> {
+  /** Decides about the next item. @throws DomainError to refuse it */
+  take(item: Item<Values>): ImportResult;
+  /** The changes, when all items are taken. */
+  changes(): Changes;
 }
 
 export interface Context {
@@ -26,31 +36,26 @@ export interface Context {
   assumedProductIds: readonly number[];
 }
 
-/** Plans the import of items of one kind, from the current state of the database. */
-export type Planner<Values> = (context: Context, items: readonly Item<Values>[]) => Promise<Plan>;
+/** Reads what the plan of items of one kind needs. */
+export type Planner<Values> = (
+  context: Context,
+  items: readonly Item<Values>[],
+) => Promise<Plan<Values>>;
 
-/** A row to store. The database assigns an id if it is null. */
-export type NewRow<Row> = Omit<Row, 'id'> & { id: number | null };
-
-export const refused = (reason: string): ImportResult => ({
-  outcome: 'refused',
-  id: null,
-  differences: [],
-  reason,
-});
+export const refusal = (reason: string): DomainError => new DomainError('invalid', reason);
 
 /** @param differences the fields that cannot be stored as they were sent */
-export const created = (id: number | null, differences: readonly string[]): ImportResult => ({
+export const created = (id: number, differences: readonly string[]): ImportResult => ({
   outcome: 'created',
-  id,
+  id: id || null,
   differences: [...differences],
   reason: null,
 });
 
 /** The object exists: none of its fields is overwritten. */
-export const found = (id: number | null, differences: readonly string[]): ImportResult => ({
+export const found = (id: number, differences: readonly string[]): ImportResult => ({
   outcome: differences.length > 0 ? 'kept' : 'unchanged',
-  id,
+  id: id || null,
   differences: [...differences],
   reason: null,
 });
@@ -58,22 +63,107 @@ export const found = (id: number | null, differences: readonly string[]): Import
 /**
  * The fields in which the stored object differs from the item, both as GET shows them. An empty field that has
  * a default is not a difference.
- *
- * @param others fields that are not compared
  */
-export const differencesOf = <Wire extends object>(
+export const differencesOf = (
   sent: JsonObject,
-  wanted: Wire,
-  stored: Wire,
-  others: readonly string[],
+  wanted: object,
+  stored: object,
+  notCompared: readonly string[],
 ): string[] => {
   const storedFields = new Map<string, unknown>(Object.entries(stored));
   return Object.entries(wanted).flatMap(([name, value]) => {
-    if (!Object.hasOwn(sent, name) || others.includes(name)) return [];
+    if (!Object.hasOwn(sent, name) || notCompared.includes(name)) return [];
     if (isBlank(sent[name]) && !isBlank(value)) return [];
     return JSON.stringify(value) === JSON.stringify(storedFields.get(name)) ? [] : [name];
   });
 };
+
+const TABLES = { products, licenses, blacklists };
+type TableName = keyof typeof TABLES;
+
+/** An id in use, or of a deleted object; `deleted` is then the time at which that object was created. */
+interface UsedId {
+  id: number;
+  deleted: number | null;
+}
+
+/** Selects the ids of items that are in use or belonged to a deleted object. */
+export const selectUsedIds = (
+  db: Database,
+  type: TableName,
+  items: readonly Item<{ id?: number | undefined }>[],
+) => {
+  const ids = items.flatMap(({ values }) => values.id ?? []);
+  return unionAll(
+    db
+      .select({ id: TABLES[type].id, deleted: sql<number | null>`null` })
+      .from(TABLES[type])
+      .where(isOneOf(TABLES[type].id, ids)),
+    db
+      .select({ id: deletedIds.id, deleted: deletedIds.createdAt })
+      .from(deletedIds)
+      .where(and(eq(deletedIds.type, type), isOneOf(deletedIds.id, ids))),
+  );
+};
+
+/** A row to store. The database assigns an id in the place of 0. */
+interface NewRow {
+  id: number;
+  createdAt: number;
+}
+
+interface Resource<Values, Row extends NewRow> {
+  /** The rows that have the identity of an item. */
+  stored: readonly Row[];
+  used: readonly UsedId[];
+  toRow: (values: Values) => Row;
+  identityOf: (row: Row) => string | number;
+  /** The row as GET shows it. */
+  toWire: (row: Row) => object;
+  notCompared: readonly string[];
+  /** Refuses an item whose identity belongs to another object. */
+  checkFound?: (item: Item<Values>, row: Row, existing: Row, differences: string[]) => void;
+  /** Completes or refuses a new row. @returns the fields that cannot be stored as they were sent */
+  complete: (item: Item<Values>, row: Row) => string[];
+}
+
+/**
+ * Finds the row of each item by its identity, or adds one. A new row keeps the id of its item if that is free. The id
+ * of a deleted object is never used for another one (3). The deleted object itself may return; its time of creation
+ * identifies it.
+ */
+export function planRows<Values extends { id?: number | undefined }, Row extends NewRow>({
+  stored,
+  used,
+  toRow,
+  identityOf,
+  toWire,
+  notCompared,
+  checkFound,
+  complete,
+}: Resource<Values, Row>) {
+  const known = new Map(stored.map((row) => [identityOf(row), row]));
+  const news: Row[] = [];
+  const isFree = (id: number, { createdAt }: Row): boolean =>
+    used.every((one) => one.id !== id || one.deleted === createdAt) &&
+    news.every((row) => row.id !== id);
+  const take = (item: Item<Values>): ImportResult => {
+    const row = toRow(item.values);
+    const existing = known.get(identityOf(row));
+    if (existing) {
+      const differences = differencesOf(item.sent, toWire(row), toWire(existing), notCompared);
+      checkFound?.(item, row, existing, differences);
+      return found(existing.id, differences);
+    }
+    const { id = 0 } = item.values;
+    row.id = isFree(id, row) ? id : 0;
+    const differences = complete(item, row);
+    known.set(identityOf(row), row);
+    news.push(row);
+    return created(row.id, row.id === id ? differences : ['id', ...differences]);
+  };
+  return { news, take };
+}
 
 /**
  * Inserts rows from one parameter, in their order. Rows without an id come last, or the database could assign them the
@@ -92,7 +182,7 @@ export function insertRows(
   const json = JSON.stringify(
     rows.map((row) => {
       const values = new Map<string, unknown>(Object.entries(row));
-      return names.map((name) => values.get(name) ?? null);
+      return names.map((name) => (name === 'id' ? values.get(name) || null : values.get(name)));
     }),
   );
   const columns = names.map((name, index) => {

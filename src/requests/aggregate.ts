@@ -14,9 +14,6 @@ import { BUCKETS_A_DAY, bucketAt, firstBucketOfDay, lastBucketOfDay } from '../l
  * - **Aggregates**, daily: adds the records of a day to their installations (see `totals.ts`).
  */
 
-/** The code of the sum of all outcomes of a day. */
-export const ALL_OUTCOMES = sql.raw('-1');
-
 /** A bucket is closed this long after its end: longer than any clock error (LATE_MS in insert.ts). */
 const CLOSING_MS = 15 * MINUTE_MS;
 /** A day is aggregated this long after its end. */
@@ -81,15 +78,11 @@ const rollUpDay = (db: Database, bucket: number) =>
       sql`with recursive product(id) as (
           select min(product_id) from rollups
           union all select (select min(product_id) from rollups where product_id > product.id)
-            from product where product.id is not null),
-          counted as materialized (
-            select r.product_id, r.outcome, sum(r.requests) as requests
-            from product cross join rollups r on r.product_id = product.id
-              and r.bucket between ${firstBucketOfDay(bucket)} and ${lastBucketOfDay(bucket)}
-            group by 1, 2)
-        select ${firstBucketOfDay(bucket)}, product_id, outcome, requests from counted
-        union all select ${firstBucketOfDay(bucket)}, product_id, ${ALL_OUTCOMES}, sum(requests)
-          from counted group by product_id`,
+            from product where product.id is not null)
+        select ${firstBucketOfDay(bucket)}, r.product_id, r.outcome, sum(r.requests)
+        from product cross join rollups r on r.product_id = product.id
+          and r.bucket between ${firstBucketOfDay(bucket)} and ${lastBucketOfDay(bucket)}
+        group by 2, 3`,
     )
     .onConflictDoUpdate({
       target: [dailyRollups.productId, dailyRollups.outcome, dailyRollups.bucket],

@@ -1,32 +1,17 @@
 import { MINUTE_MS } from '@licet/contract/durations';
 import { and, eq, getTableColumns, gte, inArray, type SQL, sql } from 'drizzle-orm';
 import type { Database } from '../db/client.ts';
-import {
-  NO_INSTALLATION,
-  NO_PRODUCT,
-  REQUEST_TYPE_CODES,
-  RESPONSE_TYPE_CODES,
-} from '../db/codes.ts';
+import { NO_INSTALLATION, REQUEST_TYPE_CODES, RESPONSE_TYPE_CODES } from '../db/codes.ts';
 import { isOneOf, rowValues } from '../db/predicates.ts';
 import { bucketOfIdSql, isStored, productOf } from '../db/records.ts';
 import { buckets, counters, installations, licenses, requests } from '../db/schema.ts';
 import { aggregatedBucketOfNew, countLate } from '../db/totals.ts';
 import { BoundedMap } from '../lib/bounded-map.ts';
-import {
-  BUCKET_MS,
-  BUCKETS_A_DAY,
-  bucketAt,
-  bucketOf,
-  dayOf,
-  firstIdAt,
-  timeOfBucket,
-  timeOfId,
-} from '../lib/time-id.ts';
+import { BUCKET_MS, BUCKETS_A_DAY, bucketAt, bucketOf, dayOf, timeOfId } from '../lib/time-id.ts';
 import {
   fingerprintOf,
   type HistoryRecord,
   identityOf,
-  type RecordDetails,
   type SharedRow,
   sharedRowOf,
 } from './record.ts';
@@ -53,49 +38,26 @@ interface OwnedRecord {
   shared: SharedRow;
 }
 
-const toJson = (fields: object): string | null => {
+/** The details of a record as JSON. One of no license has no installation, so all fields are there. */
+function detailsOf(
+  { installation, licenseKeyNormalized, details }: HistoryRecord,
+  isOwned: boolean,
+): string | null {
+  const { blockReason, remarks, spam } = details;
+  if (isOwned && !blockReason && !remarks && !spam) return null;
+  const isAsSent = licenseKeyNormalized === installation.licenseKey;
+  const sent = { ...installation, licenseKeyNormalized: isAsSent ? null : licenseKeyNormalized };
+  const fields = { ...(isOwned ? {} : sent), ...details, spam: spam || null };
   const text = JSON.stringify(fields, (_, value: unknown) => value ?? undefined);
   return text === '{}' ? null : text;
-};
-
-/** The details of a record of a license, as JSON. */
-const detailsOf = ({ blockReason, remarks, spam }: RecordDetails): string | null =>
-  blockReason || remarks || spam ? toJson({ blockReason, remarks, spam: spam || null }) : null;
-
-/** The details of a record of no license: it has no installation, so all fields are there. */
-function allDetailsOf({
-  installation,
-  licenseKeyNormalized,
-  details,
-}: HistoryRecord): string | null {
-  const isAsSent = licenseKeyNormalized === installation.licenseKey;
-  const { spam, ...others } = details;
-  return toJson({
-    ...installation,
-    licenseKeyNormalized: isAsSent ? null : licenseKeyNormalized,
-    ...others,
-    spam: spam || null,
-  });
 }
-
-/** The part of a row after the installation. */
-const rowOf = ({ id, nonce, type, outcome }: HistoryRecord, details: string | null): Row => [
-  id,
-  nonce,
-  REQUEST_TYPE_CODES[type],
-  RESPONSE_TYPE_CODES[outcome],
-  details,
-];
 
 /** A value in a row of JSON, by its position or its name. */
 const value = (key: number | string): SQL =>
   sql.raw(`r.value ->> ${typeof key === 'number' ? key : `'${key}'`}`);
 
-/** The values of a record of no license: {@link rowOf}. */
-const OTHER = sql.join([0, 1, 2, 3, 4].map(value), sql`, `);
-
-/** The values of a record of a license: three of its installation, then {@link rowOf}. */
-const OWNED = {
+/** The values of a record: three of its installation, which are null for a record of no license, then its own. */
+const VALUES = {
   key: value(0),
   fingerprint: value(1),
   sharedFingerprint: value(2),
@@ -106,14 +68,30 @@ const OWNED = {
   details: value(7),
 };
 
+const rowOf = (
+  record: HistoryRecord,
+  { key, fingerprint, shared }: Record<'key' | 'fingerprint' | 'shared', string | null>,
+): Row => [
+  key,
+  fingerprint,
+  shared,
+  record.id,
+  record.nonce,
+  REQUEST_TYPE_CODES[record.type],
+  RESPONSE_TYPE_CODES[record.outcome],
+  detailsOf(record, shared !== null),
+];
+
+const NO_LICENSE = { key: null, fingerprint: null, shared: null };
+
 const installationWith = (key: SQL, fingerprint: SQL): SQL => sql`select i.id from installations i
   where i.license_key_normalized = ${key} and i.fingerprint = ${fingerprint}`;
 
-const OWN = installationWith(OWNED.key, OWNED.fingerprint);
-const SHARED = installationWith(OWNED.key, OWNED.sharedFingerprint);
+const OWN = installationWith(VALUES.key, VALUES.fingerprint);
+const SHARED = installationWith(VALUES.key, VALUES.sharedFingerprint);
 /** The id of the installation of a record: see {@link HistoryInserter}. */
 const INSTALLATION_ID = sql`coalesce(
-  (${SHARED} and ${isStored(OWNED.id, OWNED.nonce)}), (${OWN}), (${SHARED}))`;
+  (${SHARED} and ${isStored(VALUES.id, VALUES.nonce)}), (${OWN}), (${SHARED}))`;
 
 const NEW_KEY = value('licenseKeyNormalized');
 /** Whether a new installation has no row yet. */
@@ -159,7 +137,7 @@ export class HistoryInserter {
     for (const record of records) {
       const { licenseId = licenseIds.get(record.licenseKeyNormalized) ?? null } = record;
       if (licenseId === null) {
-        others.push(rowOf(record, allDetailsOf(record)));
+        others.push(rowOf(record, NO_LICENSE));
         continue;
       }
       const identity = identityOf(licenseId, record);
@@ -178,22 +156,23 @@ export class HistoryInserter {
       async (identity) => [identity, await fingerprintOf(identity)] as const,
     );
     const fingerprints = new Map(await Promise.all(hashing));
-    const rows = owned.map(({ record, identity, fingerprint, shared }) => [
-      record.licenseKeyNormalized,
-      fingerprint ?? fingerprints.get(identity) ?? null,
-      shared.fingerprint,
-      ...rowOf(record, detailsOf(record.details)),
-    ]);
+    const rows = owned.map(({ record, identity, fingerprint, shared }) =>
+      rowOf(record, {
+        key: record.licenseKeyNormalized,
+        fingerprint: fingerprint ?? fingerprints.get(identity) ?? null,
+        shared: shared.fingerprint,
+      }),
+    );
     const onTime = Math.max(bucketAt(now - LATE_MS), this.#countedBucket + 1);
-    const firstOnTime = firstIdAt(timeOfBucket(onTime));
+    const oldest = bucketOf(Math.min(...records.map(({ id }) => id)));
+    const hasLate = oldest < onTime;
 
     const statements = {
       counted: this.#selectCountedBucket(),
       installations: this.#insertInstallations(unknown, fingerprints),
-      late: this.#countLate(rows, firstOnTime),
-      rollups: this.#rollUpAgain(records, firstOnTime),
-      owned: this.#insertOwned(rows),
-      others: this.#insertOthers(others),
+      late: hasLate ? this.#countLate(rows) : [],
+      rollups: hasLate ? this.#rollUpAgain(oldest) : [],
+      records: this.#insertRecords([...rows, ...others]),
       buckets: this.#insertBuckets(records),
     };
     const remember = ([counted]: readonly { bucket: number }[]): void => {
@@ -303,31 +282,21 @@ export class HistoryInserter {
       .onConflictDoNothing();
   }
 
-  /** Inserts records of licenses. A missing installation leaves a null, which rejects the batch. */
-  #insertOwned(rows: readonly Row[]) {
-    const { id, nonce, type, outcome, details } = OWNED;
+  /** A missing installation of a record of a license leaves a null, which rejects the batch. */
+  #insertRecords(rows: readonly Row[]) {
+    const { sharedFingerprint, id, nonce, type, outcome, details } = VALUES;
     return withRows(rows, (json) =>
-      this.#insertRecords(
-        sql`select ${bucketOfIdSql(id)}, ${productOf('i')}, i.id, ${id}, ${nonce}, ${type},
-            ${outcome}, ${details}
-          from json_each(${json}) r left join installations i on i.id = ${INSTALLATION_ID}
-          where true`,
-      ),
+      this.#db
+        .insert(requests)
+        .select(
+          sql`select ${bucketOfIdSql(id)}, ${productOf('i')},
+              iif(${sharedFingerprint} is null, ${NO_INSTALLATION}, i.id), ${id}, ${nonce}, ${type},
+              ${outcome}, ${details}
+            from json_each(${json}) r left join installations i on i.id = ${INSTALLATION_ID}
+            where true`,
+        )
+        .onConflictDoNothing(),
     );
-  }
-
-  /** Inserts records of no license. */
-  #insertOthers(rows: readonly Row[]) {
-    return withRows(rows, (json) =>
-      this.#insertRecords(
-        sql`select ${bucketOfIdSql(value(0))}, ${NO_PRODUCT}, ${NO_INSTALLATION}, ${OTHER}
-          from json_each(${json}) r where true`,
-      ),
-    );
-  }
-
-  #insertRecords(select: SQL) {
-    return this.#db.insert(requests).select(select).onConflictDoNothing();
   }
 
   /** With every batch, because a database that was set back may lack a bucket. */
@@ -341,10 +310,9 @@ export class HistoryInserter {
   }
 
   /** Goes before the insert. The queue may deliver a record twice in a batch. */
-  #countLate(rows: readonly Row[], firstOnTime: number) {
-    const late = rows.filter(([, , , id]) => Number(id) < firstOnTime);
-    const { id, nonce, outcome } = OWNED;
-    return withRows(late, (json) =>
+  #countLate(rows: readonly Row[]) {
+    const { id, nonce, outcome } = VALUES;
+    return withRows(rows, (json) =>
       countLate(
         this.#db,
         sql`select ${INSTALLATION_ID} as installation_id, ${id} as id, ${nonce} as nonce,
@@ -354,16 +322,11 @@ export class HistoryInserter {
     );
   }
 
-  /** Sets the roll-ups back to the bucket of the oldest late record. */
-  #rollUpAgain(records: readonly HistoryRecord[], firstOnTime: number) {
-    const late = records.filter(({ id }) => id < firstOnTime);
-    if (late.length === 0) return [];
-    const oldest = bucketOf(Math.min(...late.map(({ id }) => id)));
-    return [
-      this.#db
-        .update(counters)
-        .set({ value: oldest - 1 })
-        .where(and(eq(counters.name, 'rolled_up_bucket'), gte(counters.value, oldest))),
-    ];
+  /** Sets the roll-ups back to the bucket of the oldest record. */
+  #rollUpAgain(oldest: number) {
+    return this.#db
+      .update(counters)
+      .set({ value: oldest - 1 })
+      .where(and(eq(counters.name, 'rolled_up_bucket'), gte(counters.value, oldest)));
   }
 }

@@ -10,7 +10,7 @@ import { isOneOf } from '../db/predicates.ts';
 import { dailyRollups, products, requests, rollups } from '../db/schema.ts';
 import type { WaitUntil } from '../lib/async.ts';
 import { BUCKETS_A_DAY, bucketAt, firstBucketOfDay, timeOfBucket } from '../lib/time-id.ts';
-import { ALL_OUTCOMES, ROLLED_UP_BUCKET } from './aggregate.ts';
+import { ROLLED_UP_BUCKET } from './aggregate.ts';
 import { activeOnDay, type Counts, dayAt, type HeldCounts } from './counts.ts';
 import { readGaps } from './gaps.ts';
 
@@ -29,16 +29,7 @@ export interface Period {
 
 const STEP_BUCKETS: Record<Step, number> = { hour: 1, day: BUCKETS_A_DAY };
 
-/** The buckets of the steps of a period. Nothing is recorded before 2025. */
-function bucketsOf({ from, to, step }: Period) {
-  const size = STEP_BUCKETS[step];
-  return {
-    first: Math.max(0, Math.floor(bucketAt(from) / size) * size),
-    last: Math.floor(bucketAt(to) / size) * size + size - 1,
-  };
-}
-
-/** The buckets from `first` up to the one before `end`. */
+/** The buckets from `first` up to the one before `end`. Those before 2025 are negative. */
 interface Range {
   first: number;
   end: number;
@@ -47,39 +38,23 @@ interface Range {
 const isIn = (bucket: SQLiteColumn, { first, end }: Range) =>
   and(gte(bucket, first), lt(bucket, end));
 
-const ofHours = (db: Database, range: Range, productIds: readonly number[]) =>
+const rolledUp = (
+  db: Database,
+  table: typeof rollups,
+  range: Range,
+  productIds: readonly number[],
+) =>
   db
     .select()
-    .from(rollups)
-    .where(and(inArray(rollups.productId, [...productIds]), isIn(rollups.bucket, range)));
-
-const ofDays = (db: Database, range: Range, productId: number) =>
-  db
-    .select()
-    .from(dailyRollups)
+    .from(table)
     .where(
       and(
-        eq(dailyRollups.productId, productId),
-        inArray(dailyRollups.outcome, [...RESPONSE_TYPES]),
-        isIn(dailyRollups.bucket, range),
+        inArray(table.productId, [...productIds]),
+        // By its index, the table of days has the days of each outcome together.
+        inArray(table.outcome, [...RESPONSE_TYPES]),
+        isIn(table.bucket, range),
       ),
     );
-
-const sumsOfDays = (db: Database, range: Range, productIds: readonly number[]) =>
-  db
-    .select({
-      productId: dailyRollups.productId,
-      requests: sql<number>`sum(requests)`.as('counted'),
-    })
-    .from(dailyRollups)
-    .where(
-      and(
-        inArray(dailyRollups.productId, [...productIds]),
-        eq(dailyRollups.outcome, ALL_OUTCOMES),
-        isIn(dailyRollups.bucket, range),
-      ),
-    )
-    .groupBy(dailyRollups.productId);
 
 const ofHistory = (db: Database, range: Range, productId: number | undefined) =>
   db
@@ -123,36 +98,38 @@ async function firstUnrolledBucket(db: Database): Promise<number> {
 async function countValidations(
   db: Database,
   period: Period,
+  buckets: Range,
   productIds: readonly number[],
   unrolled: number,
 ) {
   const { productId = ALL_PRODUCTS, step } = period;
-  const { first, last } = bucketsOf(period);
-  const end = Math.min(last + 1, unrolled);
+  const { first } = buckets;
+  const end = Math.min(buckets.end, unrolled);
   // The last day with a roll-up may still be incomplete.
   const firstDay = Math.ceil(first / BUCKETS_A_DAY) * BUCKETS_A_DAY;
-  const daysEnd = Math.max(firstDay, firstBucketOfDay(Math.min(last + 1, unrolled - 1)));
+  const daysEnd = Math.max(firstDay, firstBucketOfDay(Math.min(buckets.end, unrolled - 1)));
   const days = { first: firstDay, end: daysEnd };
   // A bucket that is rolled up meanwhile is read from the history all the same.
-  const { before, after, ofSteps, sums, recent } = await batch(db, {
-    before: ofHours(db, { first, end: Math.min(firstDay, end) }, [productId, ...productIds]),
-    after: ofHours(db, { first: daysEnd, end }, [productId, ...productIds]),
-    ofSteps: step === 'hour' ? ofHours(db, days, [productId]) : ofDays(db, days, productId),
-    sums: sumsOfDays(db, days, productIds),
-    recent: ofHistory(db, { first: Math.max(first, unrolled), end: last + 1 }, period.productId),
+  const ids = [productId, ...productIds];
+  const { before, after, inDays, inHours, recent } = await batch(db, {
+    before: rolledUp(db, rollups, { first, end: Math.min(firstDay, end) }, ids),
+    after: rolledUp(db, rollups, { first: daysEnd, end }, ids),
+    inDays: rolledUp(db, dailyRollups, days, step === 'day' ? ids : productIds),
+    inHours: rolledUp(db, rollups, days, step === 'hour' ? [productId] : []),
+    recent: ofHistory(db, { first: Math.max(first, unrolled), end: buckets.end }, period.productId),
   });
   const around = [...before, ...after];
   const size = STEP_BUCKETS[step];
   const steps = new Map<number, Partial<Record<ResponseType, number>>>();
-  const rolledUp = [...around.filter(isOf(productId)), ...ofSteps];
-  for (const { bucket, outcome, requests: counted } of [...rolledUp, ...recent]) {
+  const ofSteps = [...around, ...(step === 'hour' ? inHours : inDays)].filter(isOf(productId));
+  for (const { bucket, outcome, requests: counted } of [...ofSteps, ...recent]) {
     const start = Math.floor(bucket / size) * size;
     const counts = steps.get(start) ?? {};
     counts[outcome] = (counts[outcome] ?? 0) + counted;
     steps.set(start, counts);
   }
   const byProduct = new Map<number, number>();
-  for (const { productId: product, requests: counted } of [...around, ...sums, ...recent]) {
+  for (const { productId: product, requests: counted } of [...around, ...inDays, ...recent]) {
     byProduct.set(product, (byProduct.get(product) ?? 0) + counted);
   }
   return { steps, byProduct };
@@ -220,24 +197,23 @@ export async function readStatistics(
   const shown = await readProducts(db, counts, productId);
   const ids = shown.map(({ id }) => id);
   const size = STEP_BUCKETS[step];
-  const first = Math.floor(bucketAt(period.from) / size);
-  const last = Math.floor(bucketAt(period.to) / size);
-  const start = timeOfBucket(first * size);
-  const end = timeOfBucket((last + 1) * size);
+  const first = Math.floor(bucketAt(period.from) / size) * size;
+  const end = Math.floor(bucketAt(period.to) / size) * size + size;
+  const [from, to] = [timeOfBucket(first), timeOfBucket(end)];
   const [{ steps, byProduct }, gaps] = await Promise.all([
-    countValidations(db, period, ids, unrolled),
-    readGaps(db, start, end),
+    countValidations(db, period, { first, end }, ids, unrolled),
+    readGaps(db, from, to),
   ]);
   const licenses =
     productId === undefined ? counts.licenses : counts.licenses.filter(isOf(productId));
   const ofStatus = (status: LicenseStatus): number =>
     sum(licenses.filter((row) => row.status === status));
   return {
-    from: toTimestamp(start),
-    to: toTimestamp(end - 1),
+    from: toTimestamp(from),
+    to: toTimestamp(to - 1),
     step,
-    series: Array.from({ length: last - first + 1 }, (_, index) => {
-      const bucket = (first + index) * size;
+    series: Array.from({ length: (end - first) / size }, (_, index) => {
+      const bucket = first + index * size;
       return { time: toTimestamp(timeOfBucket(bucket)), ...steps.get(bucket) };
     }),
     products: shown.map(({ id, name, active }) => ({

@@ -1,8 +1,8 @@
-import { clientOf } from '@licet/contract/addresses';
 import type { Context, MiddlewareHandler } from 'hono';
 import { routePath } from 'hono/route';
 import { connectingAddressOf, drainBody } from '../http/connection.ts';
 import { type AppEnv, isolateOf } from '../isolate.ts';
+import { clientOf } from '../lib/networks.ts';
 import { RequestTimings } from '../lib/request-timings.ts';
 
 const METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS', 'PATCH'];

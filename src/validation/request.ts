@@ -1,8 +1,8 @@
-import { publicAddress } from '@licet/contract/addresses';
 import { fitsHwid } from '@licet/contract/fields';
 import { isObject, type JsonObject, parseJson } from '@licet/contract/json';
 import { MAX_HWID_BYTES } from '@licet/contract/limits';
 import type { InstallationFields } from '@licet/contract/requests';
+import { publicAddress } from '../lib/networks.ts';
 import type { SigningKeys } from '../lib/signing-keys.ts';
 import { normalizeLicenseKey, toStorable } from '../resources/licenses/rules.ts';
 

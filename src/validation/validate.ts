@@ -1,11 +1,10 @@
-import { clientOf } from '@licet/contract/addresses';
 import type { RequestType } from '@licet/contract/enums';
 import { OUTCOMES, type ResponseType } from '@licet/contract/outcomes';
-import { toTimestampWithoutOffset } from '@licet/contract/time';
 import type { InvalidResponse, ValidResponse } from '@licet/contract/validation';
 import type { Found } from '../cache/snapshot-cache.ts';
 import type { Snapshot } from '../cache/snapshots.ts';
 import type { Isolate } from '../isolate.ts';
+import { clientOf } from '../lib/networks.ts';
 import type { Signer } from '../lib/signing-keys.ts';
 import { newRecord, type RecordDetails } from '../requests/record.ts';
 import { normalizeLicenseKey } from '../resources/licenses/rules.ts';
@@ -61,12 +60,16 @@ const messageOf = (refusal: Refusal): string =>
     ? refusal.message
     : OUTCOMES[refusal.responseType].message;
 
+/** Such as `2025-12-31T23:59:59`: in UTC without an offset [4.7]. */
+const expiryDateOf = ({ expiresAt }: LicenseSnapshot): string | null =>
+  expiresAt === null ? null : new Date(expiresAt).toISOString().slice(0, 19);
+
 const validBody = (license: LicenseSnapshot, totalRequests: number): ValidResponse => ({
   valid: true,
   message: OUTCOMES.VALID.message,
   hardwareLocked: license.maxHWIDs !== -1,
   iPLocked: license.maxIPs !== -1,
-  expiryDate: license.expiresAt === null ? null : toTimestampWithoutOffset(license.expiresAt),
+  expiryDate: expiryDateOf(license),
   maxIPs: license.maxIPs,
   maxHWIDs: license.maxHWIDs,
   totalRequests,

@@ -2,13 +2,7 @@ import { API_INTENTS, type ApiIntent } from '@licet/contract/enums';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { declaredIntents } from '../../src/auth/middleware.ts';
 import { routes as appRoutes } from '../../src/routes/app.ts';
-import {
-  call,
-  createLicense,
-  createToken,
-  expectError,
-  type ReadResponse,
-} from '../support/client.ts';
+import { call, create, expectError, type ReadResponse } from '../support/client.ts';
 import { ENDPOINTS, PUBLIC } from '../support/endpoints.ts';
 
 /** The routes of v2 as they are mounted, each once, with what its handlers declare. */
@@ -46,12 +40,12 @@ const BAD_TOKENS = ['no', 'an empty', 'an unknown', 'an expired', 'a revoked'];
 const tokenWith = (intent: ApiIntent): string => tokens.get(intent) ?? '';
 
 beforeAll(async () => {
-  for (const intent of API_INTENTS) tokens.set(intent, (await createToken([intent])).token);
+  for (const intent of API_INTENTS) tokens.set(intent, (await create.token([intent])).token);
 
-  const expired = await createToken(API_INTENTS, { expiresAt: '2020-01-01T00:00:00Z' });
+  const expired = await create.token(API_INTENTS, { expiresAt: '2020-01-01T00:00:00Z' });
   badTokens.set('an expired', expired.token);
 
-  const revoked = await createToken(API_INTENTS);
+  const revoked = await create.token(API_INTENTS);
   expect((await call('GET', '/api/v2/ping', { token: revoked.token })).status).toBe(200);
   expect((await call('DELETE', `/api/v2/tokens/${revoked.id}`)).status).toBe(204);
   badTokens.set('a revoked', revoked.token);
@@ -104,89 +98,85 @@ describe.each(routes)('$name', ({ method, path, intents }) => {
   });
 });
 
-describe('without a live token', () => {
-  it.each([
-    ['GET', '/api/v2'],
-    ['GET', '/api/v2/nowhere'],
-    ['GET', '/api/v2/licenses/1/nowhere'],
-    ['POST', '/api/v2/nowhere'],
-    ['PATCH', '/api/v2/products/1'],
-    ['DELETE', '/api/v2/products'],
-    ['POST', '/api/v2/healthy'],
-    ['OPTIONS', '/api/v2/licenses'],
-  ])('%s %s without a live token is 401, not 404 or 405', async (method, path) => {
-    for (const response of await callWithBadTokens(method, path)) {
-      expectError(response, 401, UNAUTHORISED, []);
-      expect(response.headers.get('Allow')).toBeNull();
-    }
-  });
-
-  it('a body that is too big is 401 without a live token, not 413', async () => {
-    const body = 'x'.repeat(2 * 1024 * 1024);
-    for (const [path, response] of [
-      ['products', await call('POST', '/api/v2/products', { body, token: null })],
-      ['validate', await call('POST', '/api/v2/validate', { body, token: null })],
-    ] as const) {
-      expectError(response, 401, UNAUTHORISED, ENDPOINTS[`POST /api/v2/${path}`]);
-    }
-  });
-
-  it('a client without a live token cannot learn which ids and keys exist', async () => {
-    const { id, licenseKey, productId } = await createLicense();
-    for (const [known, unknown] of [
-      [`/products/${productId}`, '/products/999999'],
-      [`/licenses/${id}`, '/licenses/999999'],
-      [`/licenses/by-license-key/${licenseKey}`, '/licenses/by-license-key/nothing'],
-      [`/licenses/${id}`, '/licenses/nothing'],
-    ]) {
-      const [one] = await callWithBadTokens('GET', `/api/v2${known}`);
-      const [other] = await callWithBadTokens('GET', `/api/v2${unknown}`);
-      expect([one?.status, one?.text]).toEqual([401, other?.text]);
-    }
-  });
+it.each([
+  ['GET', '/api/v2'],
+  ['GET', '/api/v2/nowhere'],
+  ['GET', '/api/v2/licenses/1/nowhere'],
+  ['POST', '/api/v2/nowhere'],
+  ['PATCH', '/api/v2/products/1'],
+  ['DELETE', '/api/v2/products'],
+  ['POST', '/api/v2/healthy'],
+  ['OPTIONS', '/api/v2/licenses'],
+])('%s %s without a live token is 401, not 404 or 405', async (method, path) => {
+  for (const response of await callWithBadTokens(method, path)) {
+    expectError(response, 401, UNAUTHORISED, []);
+    expect(response.headers.get('Allow')).toBeNull();
+  }
 });
 
-describe('with a live token', () => {
-  const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
-  const pathPatterns = [...new Set([...declared.keys()].map((name) => name.split(' ')[1] ?? ''))];
-  const wrongMethods = pathPatterns.flatMap((pattern) => {
-    const path = pattern.replace(':platform/', 'CHAT/').replace(/:\w+/g, '999999');
-    // A fixed path, such as that of a batch, can be an id to other routes.
-    const names = [...declared.keys()].filter((name) => {
-      const [, other = ''] = name.split(' ');
-      return other === pattern || new RegExp(`^${other.replace(/:\w+/g, '[^/]+')}$`).test(path);
-    });
-    const known = METHODS.filter((method) => names.some((name) => name.startsWith(`${method} `)));
-    // A preflight is for browsers, which do not read Allow.
-    const allowed = known.filter((method) => method !== 'OPTIONS');
-    return METHODS.filter((method) => !known.includes(method)).map((method) => ({
-      method,
-      path,
-      allowed,
-      intents: API_INTENTS.filter((intent) =>
-        names.some((name) => !name.startsWith('OPTIONS') && ENDPOINTS[name]?.includes(intent)),
-      ),
-    }));
-  });
-
-  it.each(wrongMethods)('$method $path is 405', async ({ method, path, allowed, intents }) => {
-    const response = await call(method, path, { token: tokenWith('PRODUCTS_READ') });
-    expectError(response, 405, 'Method not allowed', intents);
-    expect(response.headers.get('Allow')).toBe(allowed.join(', '));
-  });
-
-  it.each(['/api/v2', '/api/v2/nowhere', '/api/v2/licenses/1/nowhere'])(
-    '%s is 404 with a live token',
-    async (path) => {
-      const response = await call('GET', path, { token: tokenWith('PRODUCTS_READ') });
-      expectError(response, 404, 'Path not found', []);
-    },
-  );
+it('a body that is too big is 401 without a live token, not 413', async () => {
+  const body = 'x'.repeat(2 * 1024 * 1024);
+  for (const [path, response] of [
+    ['products', await call('POST', '/api/v2/products', { body, token: null })],
+    ['validate', await call('POST', '/api/v2/validate', { body, token: null })],
+  ] as const) {
+    expectError(response, 401, UNAUTHORISED, ENDPOINTS[`POST /api/v2/${path}`]);
+  }
 });
+
+it('a client without a live token cannot learn which ids and keys exist', async () => {
+  const { id, licenseKey, productId } = await create.license();
+  for (const [known, unknown] of [
+    [`/products/${productId}`, '/products/999999'],
+    [`/licenses/${id}`, '/licenses/999999'],
+    [`/licenses/by-license-key/${licenseKey}`, '/licenses/by-license-key/nothing'],
+    [`/licenses/${id}`, '/licenses/nothing'],
+  ]) {
+    const [one] = await callWithBadTokens('GET', `/api/v2${known}`);
+    const [other] = await callWithBadTokens('GET', `/api/v2${unknown}`);
+    expect([one?.status, one?.text]).toEqual([401, other?.text]);
+  }
+});
+
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+const pathPatterns = [...new Set([...declared.keys()].map((name) => name.split(' ')[1] ?? ''))];
+const wrongMethods = pathPatterns.flatMap((pattern) => {
+  const path = pattern.replace(':platform/', 'CHAT/').replace(/:\w+/g, '999999');
+  // A fixed path, such as that of a batch, can be an id to other routes.
+  const names = [...declared.keys()].filter((name) => {
+    const [, other = ''] = name.split(' ');
+    return other === pattern || new RegExp(`^${other.replace(/:\w+/g, '[^/]+')}$`).test(path);
+  });
+  const known = METHODS.filter((method) => names.some((name) => name.startsWith(`${method} `)));
+  // A preflight is for browsers, which do not read Allow.
+  const allowed = known.filter((method) => method !== 'OPTIONS');
+  return METHODS.filter((method) => !known.includes(method)).map((method) => ({
+    method,
+    path,
+    allowed,
+    intents: API_INTENTS.filter((intent) =>
+      names.some((name) => !name.startsWith('OPTIONS') && ENDPOINTS[name]?.includes(intent)),
+    ),
+  }));
+});
+
+it.each(wrongMethods)('$method $path is 405', async ({ method, path, allowed, intents }) => {
+  const response = await call(method, path, { token: tokenWith('PRODUCTS_READ') });
+  expectError(response, 405, 'Method not allowed', intents);
+  expect(response.headers.get('Allow')).toBe(allowed.join(', '));
+});
+
+it.each(['/api/v2', '/api/v2/nowhere', '/api/v2/licenses/1/nowhere'])(
+  '%s is 404 with a live token',
+  async (path) => {
+    const response = await call('GET', path, { token: tokenWith('PRODUCTS_READ') });
+    expectError(response, 404, 'Path not found', []);
+  },
+);
 
 it('a v2 validation whose body comes after its token was revoked is rejected', async () => {
-  const { licenseKey, productId } = await createLicense();
-  const { id, token } = await createToken(['LICENSE_VALIDATE']);
+  const { licenseKey, productId } = await create.license();
+  const { id, token } = await create.token(['LICENSE_VALIDATE']);
   const body = { licenseKey, productId };
   // From here on the token is in memory.
   expect((await call('POST', '/api/v2/validate', { token, body })).status).toBe(200);

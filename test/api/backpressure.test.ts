@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { Bindings } from '../../src/isolate.ts';
 import { type Isolate, newIsolate, settled, type ValidationResponse } from '../support/app.ts';
-import { createToken, getLicense, type License } from '../support/client.ts';
+import { create, get, type License } from '../support/client.ts';
 import { captureConsole } from '../support/console.ts';
 import { withFaults } from '../support/faults.ts';
 import { emptyHistory } from '../support/history.ts';
@@ -52,7 +52,7 @@ it('5,000 validations are all recorded by a database that takes 300 ms for each 
   const { statuses, recorded } = await flood(isolate, license, 5_000);
   await recorded;
   expect(new Set(statuses)).toEqual(new Set([200]));
-  expect((await getLicense(license.id)).totalRequests).toBe(5_000);
+  expect((await get.license(license.id)).totalRequests).toBe(5_000);
   expect(consoleLines).toEqual([]);
 });
 
@@ -65,7 +65,7 @@ it('admitted validations are all recorded by a database that hangs for four seco
   const valid = statuses.filter((status) => status === 200).length;
   expect(valid).toBeGreaterThanOrEqual(MAX_PENDING);
   expect(statuses.every((status) => status === 200 || status === 503)).toBe(true);
-  expect((await getLicense(license.id)).totalRequests).toBe(valid);
+  expect((await get.license(license.id)).totalRequests).toBe(valid);
   expect(consoleLines).toEqual([]);
 });
 
@@ -81,7 +81,7 @@ it.each([
   'a validation that finds no room for two seconds gets 503 and leaves nothing behind, $way',
   async ({ bindings }) => {
     const license = await shop.newLicense({ maxIPs: 2 });
-    const { token } = await createToken(['LICENSE_VALIDATE']);
+    const { token } = await create.token(['LICENSE_VALIDATE']);
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     const all: Partial<Bindings> = { ...UNLIMITED, DB: pausing(() => released) };
     const isolate = newIsolate(Object.assign(all, bindings));
@@ -108,7 +108,7 @@ it.each([
     vi.unstubAllGlobals();
     release();
     await recorded;
-    const { ips, totalRequests } = await getLicense(license.id);
+    const { ips, totalRequests } = await get.license(license.id);
     expect(ips).not.toContain('192.0.2.77');
     expect(totalRequests).toBe(MAX_PENDING);
     expect((await isolate.validate(askFor(license))).status).toBe(200);

@@ -1,13 +1,7 @@
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { newIsolate, settled } from '../support/app.ts';
-import {
-  createLicense,
-  createProduct,
-  createToken,
-  type License,
-  type Product,
-} from '../support/client.ts';
+import { create, type License, type Product } from '../support/client.ts';
 import { type TestClock, takeClock } from '../support/clock.ts';
 import { captureConsole } from '../support/console.ts';
 import { spyOnDatabase } from '../support/d1-spy.ts';
@@ -43,7 +37,7 @@ beforeEach(async () => {
   await emptyOutbox();
   await emptyKv();
   isolate = newWatchedIsolate();
-  product = await createProduct();
+  product = await create.product();
 });
 
 afterEach(settled);
@@ -75,7 +69,7 @@ const put = ({ id }: License, body: object) => change('PUT', `/licenses/${id}`, 
 
 /** A license that is published. */
 async function newLicense(fields: object = {}): Promise<License> {
-  const license = await createLicense({
+  const license = await create.license({
     productId: product.id,
     maxIPs: -1,
     maxHWIDs: -1,
@@ -85,226 +79,188 @@ async function newLicense(fields: object = {}): Promise<License> {
   return license;
 }
 
-describe('the contents of KV', () => {
-  it('KV holds licenses and tokens under hashes, and no license key and no token', async () => {
-    const license = await newLicense();
-    const { token } = await createToken(['LICENSE_VALIDATE']);
-    await isAllPublished();
-    const contents = await contentsOfKv();
-    const hashes = [await kvKeyOf(license), await kvKeyOfToken(token)];
-    expect([...contents.keys()]).toEqual(expect.arrayContaining(hashes));
-    const text = [...contents.entries()].join();
-    expect(text).not.toContain(license.licenseKey);
-    expect(text).not.toContain(token);
-  });
-
-  it('revisions grow while the clock steps back', async () => {
-    const license = await newLicense();
-    const revision = Date.parse(license.updatedDate);
-    clock.stepBack(60 * MINUTE_MS);
-    await put(license, { licenseStatus: 'DEACTIVATED' });
-    expect(await publishedOf(license)).toMatchObject({ revision: revision + 1 });
-    clock.elapse(60 * MINUTE_MS);
-  });
-
-  it('KV holds nothing of licenses whose product was deleted', async () => {
-    const license = await newLicense();
-    await change('DELETE', `/licenses/${license.id}`);
-    await change('DELETE', `/products/${product.id}`);
-    expect(await publishedOf(license)).toBeNull();
-    expect(await unpublished()).toEqual([]);
-    const { status, recorded } = await isolate.validate(askFor(license));
-    await recorded;
-    expect(status).toBe(400);
-    expect(await publishedOf(license)).toBeNull();
-  });
+it('KV holds licenses and tokens under hashes, and no license key and no token', async () => {
+  const license = await newLicense();
+  const { token } = await create.token(['LICENSE_VALIDATE']);
+  await isAllPublished();
+  const contents = await contentsOfKv();
+  const hashes = [await kvKeyOf(license), await kvKeyOfToken(token)];
+  expect([...contents.keys()]).toEqual(expect.arrayContaining(hashes));
+  const text = [...contents.entries()].join();
+  expect(text).not.toContain(license.licenseKey);
+  expect(text).not.toContain(token);
 });
 
-describe('snapshots that cannot be decoded', () => {
-  it.each([
-    ['is no JSON', '{"format":2,'],
-    ['is empty', ''],
-    ['has another format', '{"format":1,"revision":1}'],
-    ['lacks a field', '{"format":2,"revision":1,"id":1}'],
-    ['is null', 'null'],
-  ])('a snapshot of a license that %s is looked up in D1 and published again', async (_, text) => {
-    const license = await newLicense();
-    const right = await publishedOf(license);
-    await env.SNAPSHOTS.put(await kvKeyOf(license), text);
-    const other = await newWarmIsolate();
-    const { status, recorded } = await other.validate(askFor(license));
-    expect(status).toBe(200);
-    await recorded;
-    expect(other.kvNames()).toEqual(['get', 'put']);
-    expect(await publishedOf(license)).toEqual(right);
-  });
+it('revisions grow while the clock steps back', async () => {
+  const license = await newLicense();
+  const revision = Date.parse(license.updatedDate);
+  clock.stepBack(60 * MINUTE_MS);
+  await put(license, { licenseStatus: 'DEACTIVATED' });
+  expect(await publishedOf(license)).toMatchObject({ revision: revision + 1 });
+  clock.elapse(60 * MINUTE_MS);
 });
 
-describe('puts that fail', () => {
-  beforeEach(() => {
-    captureConsole();
-    clock = takeClock({ skipsPauses: true });
-  });
-
-  it('a put that KV rejects is repeated after 1, 2.5, 5 and 10 seconds', async () => {
-    const license = await newLicense();
-    isolate.reset();
-    isolate.conditions.kv = ({ name }) =>
-      name === 'put' && isolate.kvNames().filter((other) => other === 'put').length <= 4;
-    await put(license, { licenseStatus: 'DEACTIVATED' });
-    expect(isolate.kvNames()).toEqual(Array(5).fill('put'));
-    expect(await publishedOf(license)).toMatchObject({ state: 'DEACTIVATED' });
-    const seconds = clock.pausesMs.map((pauseMs) => pauseMs / 1_000).filter((pause) => pause >= 1);
-    for (const [index, least] of [1, 2.5, 5, 10].entries()) {
-      expect(seconds[index]).toBeGreaterThanOrEqual(least);
-      expect(seconds[index]).toBeLessThan(least * 1.3);
-    }
-  });
-
-  it('nothing is published for readers for a minute after a put that KV rejected', async () => {
-    const [license, other] = [await newLicense(), await newLicense()];
-    await emptyKv();
-    isolate.conditions.kv = ({ name }) => name === 'put';
-    await (await isolate.validate(askFor(license))).recorded;
-    isolate.reset();
-    await (await isolate.validate(askFor(other))).recorded;
-    expect(isolate.kvNames()).not.toContain('put');
-
-    isolate.conditions.kv = () => false;
-    clock.elapse(MINUTE_MS);
-    await (await isolate.validate(askFor(other))).recorded;
-    expect(await publishedOf(other)).toMatchObject({ id: other.id });
-  });
+it('KV holds nothing of licenses whose product was deleted', async () => {
+  const license = await newLicense();
+  await change('DELETE', `/licenses/${license.id}`);
+  await change('DELETE', `/products/${product.id}`);
+  expect(await publishedOf(license)).toBeNull();
+  expect(await unpublished()).toEqual([]);
+  const { status, recorded } = await isolate.validate(askFor(license));
+  await recorded;
+  expect(status).toBe(400);
+  expect(await publishedOf(license)).toBeNull();
 });
 
-describe('the scheduled handler', () => {
-  it('the scheduled handler publishes five changes a run that an ended isolate has left', async () => {
-    await env.DB.batch([
-      env.DB.prepare(
-        `insert into licenses (license_key, license_key_normalized, product_id, license_type,
-           max_ips, max_hwids, created_at, updated_at, revision)
-         with recursive n(i) as (select 1 union all select i + 1 from n where i < 25)
-         select 'left-' || i, 'LEFT-' || i, ?, 'PERMANENT', -1, -1, 0, 0, 1 from n`,
-      ).bind(product.id),
-      env.DB.prepare(
-        `insert into outbox
-         with recursive n(i) as (select 1 union all select i + 1 from n where i < 25)
-         select 'license:LEFT-' || i, 1 from n`,
-      ),
-    ]);
-    for (const left of [20, 15, 10, 5, 0]) {
-      await newWatchedIsolate().runScheduled();
-      expect(await unpublished()).toHaveLength(left);
-    }
-    expect((await contentsOfKv()).size).toBe(25);
-  });
-
-  it('the scheduled handler publishes the oldest changes first', async () => {
-    const licenses = [await newLicense(), await newLicense(), await newLicense()];
-    for (const [index, { licenseKey }] of licenses.entries()) {
-      await env.DB.prepare('insert into outbox values (?, ?)')
-        .bind(`license:${licenseKey}`, [30, 10, 20][index])
-        .run();
-    }
-    isolate.conditions.kv = ({ name }) => name === 'put' && isolate.kvNames().length > 1;
-    captureConsole();
-    await isolate.runScheduled();
-    const left = [licenses[0], licenses[2]].map((license) => `license:${license?.licenseKey}`);
-    expect((await unpublished()).toSorted()).toEqual(left.toSorted());
-  });
+it.each([
+  ['is no JSON', '{"format":2,'],
+  ['is empty', ''],
+  ['has another format', '{"format":1,"revision":1}'],
+  ['lacks a field', '{"format":2,"revision":1,"id":1}'],
+  ['is null', 'null'],
+])('a snapshot of a license that %s is looked up in D1 and published again', async (_, text) => {
+  const license = await newLicense();
+  const right = await publishedOf(license);
+  await env.SNAPSHOTS.put(await kvKeyOf(license), text);
+  const other = await newWarmIsolate();
+  const { status, recorded } = await other.validate(askFor(license));
+  expect(status).toBe(200);
+  await recorded;
+  expect(other.kvNames()).toEqual(['get', 'put']);
+  expect(await publishedOf(license)).toEqual(right);
 });
 
-describe('read repair', () => {
-  /** Puts the snapshot from before a change over the one from after it. */
-  async function newStaleSnapshot(): Promise<License> {
-    const license = await newLicense();
-    const older = (await contentsOfKv()).get(await kvKeyOf(license)) ?? '';
-    await put(license, { licenseStatus: 'DEACTIVATED' });
-    // As a publisher does that ends between its put and its look whether the row is still the same.
-    await env.SNAPSHOTS.put(await kvKeyOf(license), older);
-    return license;
+it('a put that KV rejects is repeated after 1, 2.5, 5 and 10 seconds', async () => {
+  captureConsole();
+  const license = await newLicense();
+  isolate.reset();
+  isolate.conditions.kv = ({ name }) =>
+    name === 'put' && isolate.kvNames().filter((other) => other === 'put').length <= 4;
+  await put(license, { licenseStatus: 'DEACTIVATED' });
+  expect(isolate.kvNames()).toEqual(Array(5).fill('put'));
+  expect(await publishedOf(license)).toMatchObject({ state: 'DEACTIVATED' });
+  const seconds = clock.pausesMs.map((pauseMs) => pauseMs / 1_000).filter((pause) => pause >= 1);
+  for (const [index, least] of [1, 2.5, 5, 10].entries()) {
+    expect(seconds[index]).toBeGreaterThanOrEqual(least);
+    expect(seconds[index]).toBeLessThan(least * 1.3);
   }
-
-  it('a stale snapshot in KV is not replaced while KV may still spread the right one', async () => {
-    const license = await newStaleSnapshot();
-    clock.elapse(89_000);
-    const other = await newWarmIsolate();
-    await (await other.validate(askFor(license))).recorded;
-    expect(other.kvNames()).toEqual(['get']);
-    // The isolate itself does not use it any more.
-    const { status, recorded } = await other.validate(askFor(license));
-    expect(status).toBe(400);
-    await recorded;
-  });
-
-  it('the isolate that found a stale snapshot replaces it once the right one should have spread', async () => {
-    const license = await newStaleSnapshot();
-    const other = await newWarmIsolate();
-    await (await other.validate(askFor(license))).recorded;
-    await (await other.validate(askFor(license))).recorded;
-    expect(await publishedOf(license)).toMatchObject({ state: 'ACTIVE' });
-    clock.elapse(SPREAD_MS);
-    await (await other.validate(askFor(license))).recorded;
-    expect(await publishedOf(license)).toMatchObject({ state: 'DEACTIVATED' });
-  });
-
-  it('a stale snapshot is not replaced for a minute after a put that KV rejected', async () => {
-    const stale = await newStaleSnapshot();
-    const rejected = await newLicense();
-    await emptyKvOf(rejected);
-    clock.elapse(SPREAD_MS);
-    captureConsole();
-    const other = await newWarmIsolate();
-    other.conditions.kv = ({ name }) => name === 'put';
-    await (await other.validate(askFor(rejected))).recorded;
-    other.reset();
-    await (await other.validate(askFor(stale))).recorded;
-    expect(other.kvNames()).toEqual(['get']);
-  });
 });
 
-describe('two publishers at once', () => {
-  it('changes of a license that come during a put share the next put of the isolate', async () => {
-    const license = await newLicense();
-    isolate.reset();
-    const { promise: mayPut, resolve: putNow } = Promise.withResolvers<void>();
-    isolate.conditions.kv = async () => {
-      await mayPut;
-      return false;
-    };
-    const path = `/api/v2/licenses/${license.id}`;
-    const finished: Promise<void>[] = [];
-    for (const maxIPs of [1, 2, 3, 4, 5]) {
-      finished.push((await isolate.send('PUT', path, { body: { maxIPs } })).finished);
-    }
-    await vi.waitFor(() => expect(isolate.kvNames()).toEqual(['put']));
-    putNow();
-    await Promise.all(finished);
-    expect(isolate.kvNames()).toEqual(['put', 'put']);
-    expect(await publishedOf(license)).toMatchObject({ maxIPs: 5 });
-    expect(await unpublished()).toEqual([]);
-  });
+it('nothing is published for readers for a minute after a put that KV rejected', async () => {
+  captureConsole();
+  const [license, other] = [await newLicense(), await newLicense()];
+  await emptyKv();
+  isolate.conditions.kv = ({ name }) => name === 'put';
+  await (await isolate.validate(askFor(license))).recorded;
+  isolate.reset();
+  await (await isolate.validate(askFor(other))).recorded;
+  expect(isolate.kvNames()).not.toContain('put');
 
-  it('a second put of a license waits for more than a second, as KV takes one write a second', async () => {
-    clock = takeClock({ skipsPauses: true });
-    const license = await newLicense();
-    const { promise: mayPut, resolve: putNow } = Promise.withResolvers<void>();
-    const putAtMs: number[] = [];
-    isolate.conditions.kv = async () => {
-      await mayPut;
-      putAtMs.push(Date.now());
-      return false;
-    };
-    const path = `/api/v2/licenses/${license.id}`;
-    const first = await isolate.send('PUT', path, { body: { maxIPs: 1 } });
-    const second = await isolate.send('PUT', path, { body: { maxIPs: 2 } });
-    putNow();
-    await Promise.all([first.finished, second.finished]);
-    expect(putAtMs).toHaveLength(2);
-    const [firstMs = 0, secondMs = 0] = putAtMs;
-    expect(secondMs - firstMs).toBeGreaterThanOrEqual(1_100);
-    expect(await publishedOf(license)).toMatchObject({ maxIPs: 2 });
-  });
+  isolate.conditions.kv = () => false;
+  clock.elapse(MINUTE_MS);
+  await (await isolate.validate(askFor(other))).recorded;
+  expect(await publishedOf(other)).toMatchObject({ id: other.id });
+});
+
+it('the scheduled handler publishes five changes a run that an ended isolate has left', async () => {
+  await env.DB.batch([
+    env.DB.prepare(
+      `insert into licenses (license_key, license_key_normalized, product_id, license_type,
+         max_ips, max_hwids, created_at, updated_at, revision)
+       with recursive n(i) as (select 1 union all select i + 1 from n where i < 25)
+       select 'left-' || i, 'LEFT-' || i, ?, 'PERMANENT', -1, -1, 0, 0, 1 from n`,
+    ).bind(product.id),
+    env.DB.prepare(
+      `insert into outbox
+       with recursive n(i) as (select 1 union all select i + 1 from n where i < 25)
+       select 'license:LEFT-' || i, 1 from n`,
+    ),
+  ]);
+  for (const left of [20, 15, 10, 5, 0]) {
+    await newWatchedIsolate().runScheduled();
+    expect(await unpublished()).toHaveLength(left);
+  }
+  expect((await contentsOfKv()).size).toBe(25);
+});
+
+it('the scheduled handler publishes the oldest changes first', async () => {
+  const licenses = [await newLicense(), await newLicense(), await newLicense()];
+  for (const [index, { licenseKey }] of licenses.entries()) {
+    await env.DB.prepare('insert into outbox values (?, ?)')
+      .bind(`license:${licenseKey}`, [30, 10, 20][index])
+      .run();
+  }
+  isolate.conditions.kv = ({ name }) => name === 'put' && isolate.kvNames().length > 1;
+  captureConsole();
+  await isolate.runScheduled();
+  const left = [licenses[0], licenses[2]].map((license) => `license:${license?.licenseKey}`);
+  expect((await unpublished()).toSorted()).toEqual(left.toSorted());
+});
+
+/** Puts the snapshot from before a change over the one from after it. */
+async function newStaleSnapshot(): Promise<License> {
+  const license = await newLicense();
+  const older = (await contentsOfKv()).get(await kvKeyOf(license)) ?? '';
+  await put(license, { licenseStatus: 'DEACTIVATED' });
+  // As a publisher does that ends between its put and its look whether the row is still the same.
+  await env.SNAPSHOTS.put(await kvKeyOf(license), older);
+  return license;
+}
+
+it('a stale snapshot in KV is replaced once the right one should have spread, by the isolate that found it', async () => {
+  const license = await newStaleSnapshot();
+  clock.elapse(SPREAD_MS - 20_000);
+  const other = await newWarmIsolate();
+  const ask = async () => {
+    const { status, recorded } = await other.validate(askFor(license));
+    await recorded;
+    return status;
+  };
+  // The isolate uses it for its first response only.
+  expect([await ask(), await ask()]).toEqual([200, 400]);
+  expect(other.kvNames()).not.toContain('put');
+  clock.elapse(SPREAD_MS);
+  expect(await ask()).toBe(400);
+  expect(await publishedOf(license)).toMatchObject({ state: 'DEACTIVATED' });
+});
+
+it('a stale snapshot is not replaced for a minute after a put that KV rejected', async () => {
+  const stale = await newStaleSnapshot();
+  const rejected = await newLicense();
+  await emptyKvOf(rejected);
+  clock.elapse(SPREAD_MS);
+  captureConsole();
+  const other = await newWarmIsolate();
+  other.conditions.kv = ({ name }) => name === 'put';
+  await (await other.validate(askFor(rejected))).recorded;
+  other.reset();
+  await (await other.validate(askFor(stale))).recorded;
+  expect(other.kvNames()).toEqual(['get']);
+});
+
+it('changes of a license that come during a put share the next put, more than a second later, as KV takes one write a second', async () => {
+  const license = await newLicense();
+  isolate.reset();
+  const { promise: mayPut, resolve: putNow } = Promise.withResolvers<void>();
+  const putAtMs: number[] = [];
+  isolate.conditions.kv = async () => {
+    await mayPut;
+    putAtMs.push(Date.now());
+    return false;
+  };
+  const path = `/api/v2/licenses/${license.id}`;
+  const finished: Promise<void>[] = [];
+  for (const maxIPs of [1, 2, 3, 4, 5]) {
+    finished.push((await isolate.send('PUT', path, { body: { maxIPs } })).finished);
+  }
+  await vi.waitFor(() => expect(isolate.kvNames()).toEqual(['put']));
+  putNow();
+  await Promise.all(finished);
+  const [firstMs = 0, secondMs = 0, ...others] = putAtMs;
+  expect(others).toEqual([]);
+  expect(secondMs - firstMs).toBeGreaterThanOrEqual(1_100);
+  expect(await publishedOf(license)).toMatchObject({ maxIPs: 5 });
+  expect(await unpublished()).toEqual([]);
 });
 
 const WAYS = [
@@ -411,7 +367,7 @@ describe.each(WAYS)('a database that is set back, with records that go $way', ({
 
   it('tokens whose revocation was undone are live', async () => {
     const license = await newLicense();
-    const { id, token } = await createToken(['LICENSE_VALIDATE']);
+    const { id, token } = await create.token(['LICENSE_VALIDATE']);
     await isAllPublished();
     await newLicense();
     const setBack = await remember();

@@ -36,20 +36,6 @@ it('the client creates, iterates, changes and validates, and reports each reject
   await expect(refused).rejects.toMatchObject({ status: 409 });
 });
 
-it('the client reads a page with the start of the next one and the total', async () => {
-  const product = await licet.products.create({ name: 'Pages', productType: 'OTHER' });
-  const license = { productId: product.id, licenseType: 'PERMANENT', count: 3 } as const;
-  const [first, second, third] = await licet.licenses.createBatch(license);
-  const query = { productId: product.id, limit: 2 };
-  const page = await licet.licenses.page(query);
-  expect(page).toEqual({ items: [first, second], after: second?.id, total: 3 });
-  expect(await licet.licenses.page({ ...query, after: page.after })).toEqual({
-    items: [third],
-    after: undefined,
-    total: 3,
-  });
-});
-
 it('the client updates an item only if it is unchanged since it was read', async () => {
   const product = await licet.products.create({ name: 'Plugin', productType: 'OTHER' });
   const { item, etag } = await licet.products.read(product.id);
@@ -58,9 +44,4 @@ it('the client updates an item only if it is unchanged since it was read', async
   const late = licet.products.update(product.id, { name: 'Mine' }, { ifMatch: etag });
   await expect(late).rejects.toMatchObject({ status: 412 });
   expect(await licet.products.get(product.id)).toMatchObject({ name: 'Theirs' });
-});
-
-it('a call of the client ends with the signal of its caller', async () => {
-  const signal = AbortSignal.abort(new Error('enough'));
-  await expect(licet.products.list({}, { signal })).rejects.toThrow('enough');
 });

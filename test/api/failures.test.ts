@@ -1,9 +1,9 @@
 import { createExecutionContext, createScheduledController } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import worker from '../../src/index.ts';
 import { app } from '../../src/routes/app.ts';
-import { callWith, newIsolate } from '../support/app.ts';
+import { newIsolate } from '../support/app.ts';
 import { call, expectError, requestTo } from '../support/client.ts';
 import { captureConsole } from '../support/console.ts';
 import { unreachable, withFaults } from '../support/faults.ts';
@@ -24,44 +24,42 @@ function expectBareLines(...messages: string[]): void {
   );
 }
 
-describe('a complete list that fails in the middle', () => {
-  const NAME = 'A name';
+const NAME = 'A name';
 
-  /** More than are read at a time. */
-  const addCustomers = () =>
-    env.DB.prepare(
-      `with recursive n(i) as (select 1 union all select i + 1 from n where i < 2500)
-       insert into customers (username, created_at, revision) select ?, 0, 1 from n`,
-    )
-      .bind(NAME)
-      .run();
+/** More than are read at a time. */
+const addCustomers = () =>
+  env.DB.prepare(
+    `with recursive n(i) as (select 1 union all select i + 1 from n where i < 2500)
+     insert into customers (username, created_at, revision) select ?, 0, 1 from n`,
+  )
+    .bind(NAME)
+    .run();
 
-  it('a complete list that fails in the middle breaks off and is logged once, so that no client takes it for complete', async () => {
-    await addCustomers();
-    let reads = 0;
-    const DB = withFaults(env.DB, () => (++reads === 2 ? 'fails' : null));
-    const response = await app.fetch(
-      requestTo('GET', customers.path),
-      { ...env, DB },
-      createExecutionContext(),
-    );
-    expect(response.status).toBe(200);
+it('a complete list that fails in the middle breaks off and is logged once, so that no client takes it for complete', async () => {
+  await addCustomers();
+  let reads = 0;
+  const DB = withFaults(env.DB, () => (++reads === 2 ? 'fails' : null));
+  const response = await app.fetch(
+    requestTo('GET', customers.path),
+    { ...env, DB },
+    createExecutionContext(),
+  );
+  expect(response.status).toBe(200);
 
-    const parts: string[] = [];
-    const reading = response.body?.pipeThrough(new TextDecoderStream()).pipeTo(
-      new WritableStream({
-        write(part) {
-          parts.push(part);
-        },
-      }),
-    );
-    await expect(reading).rejects.toThrow('The list broke off');
+  const parts: string[] = [];
+  const reading = response.body?.pipeThrough(new TextDecoderStream()).pipeTo(
+    new WritableStream({
+      write(part) {
+        parts.push(part);
+      },
+    }),
+  );
+  await expect(reading).rejects.toThrow('The list broke off');
 
-    expect(parts.join('')).toContain(NAME);
-    expect(() => JSON.parse(parts.join(''))).toThrow(SyntaxError);
-    expect(reads).toBe(2);
-    expectBareLines('A list broke off');
-  });
+  expect(parts.join('')).toContain(NAME);
+  expect(() => JSON.parse(parts.join(''))).toThrow(SyntaxError);
+  expect(reads).toBe(2);
+  expectBareLines('A list broke off');
 });
 
 it('the scheduled handler without the database throws nothing, tries all its tasks and logs no more than that', async () => {
@@ -99,27 +97,25 @@ it.each(Object.keys(WRITES).filter((route) => route !== 'DELETE /api/v2/customer
   },
 );
 
-describe('what a client sends is never taken for an error of the database', () => {
-  const UNIQUE = 'UNIQUE constraint failed';
-  const FOREIGN_KEY = 'FOREIGN KEY constraint failed';
+const UNIQUE = 'UNIQUE constraint failed';
+const FOREIGN_KEY = 'FOREIGN KEY constraint failed';
 
-  it.each(['POST', 'PUT'])('%s of a blacklist entry for no product gets 400', async (method) => {
-    const { id } = await blacklists.create();
-    const path = method === 'POST' ? blacklists.path : `${blacklists.path}/${id}`;
-    const body = { ...(await blacklists.fullBody()), productId: 999_999, reason: UNIQUE };
-    expectError(await call(method, path, { body }), 400, 'productId is not a product');
-  });
+it.each(['POST', 'PUT'])('%s of a blacklist entry for no product gets 400', async (method) => {
+  const { id } = await blacklists.create();
+  const path = method === 'POST' ? blacklists.path : `${blacklists.path}/${id}`;
+  const body = { ...(await blacklists.fullBody()), productId: 999_999, reason: UNIQUE };
+  expectError(await call(method, path, { body }), 400, 'productId is not a product');
+});
 
-  it.each([
-    { resource: blacklists, body: { reason: UNIQUE } },
-    { resource: blacklists, body: { reason: FOREIGN_KEY } },
-    { resource: customers, body: { firstName: UNIQUE } },
-    { resource: licenses, body: { notes: FOREIGN_KEY } },
-    { resource: products, body: { description: UNIQUE } },
-  ])('$resource.name: a PUT of $body without the database returns 500', async (of) => {
-    const path = `${of.resource.path}/${(await of.resource.create()).id}`;
-    const DB = withFaults(env.DB, (sql) => (/^update /m.test(sql) ? 'fails' : null));
-    const response = await callWith({ DB }, 'PUT', path, { body: of.body });
-    expectError(response, 500, 'Internal server error');
-  });
+it.each([
+  { resource: blacklists, body: { reason: UNIQUE } },
+  { resource: blacklists, body: { reason: FOREIGN_KEY } },
+  { resource: customers, body: { firstName: UNIQUE } },
+  { resource: licenses, body: { notes: FOREIGN_KEY } },
+  { resource: products, body: { description: UNIQUE } },
+])('$resource.name: a PUT of $body without the database returns 500', async (of) => {
+  const path = `${of.resource.path}/${(await of.resource.create()).id}`;
+  const DB = withFaults(env.DB, (sql) => (/^update /m.test(sql) ? 'fails' : null));
+  const response = await newIsolate({ DB }).call('PUT', path, { body: of.body });
+  expectError(response, 500, 'Internal server error');
 });

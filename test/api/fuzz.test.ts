@@ -1,23 +1,14 @@
 import { entryFields } from '@licet/contract/blacklists';
 import { customerFields } from '@licet/contract/customers';
-import { API_INTENTS } from '@licet/contract/enums';
 import { importRequest } from '@licet/contract/import';
 import { licenseFields } from '@licet/contract/licenses';
 import { productFields } from '@licet/contract/products';
 import { createdTokenFields } from '@licet/contract/tokens';
 import { validationRequest } from '@licet/contract/validation';
 import fc from 'fast-check';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { routes } from '../../src/routes/app.ts';
-import {
-  type Blacklist,
-  createBlacklist,
-  createLicense,
-  createProduct,
-  type License,
-  type Product,
-  send,
-} from '../support/client.ts';
+import { type Blacklist, create, type License, type Product, send } from '../support/client.ts';
 import { ROOT_TOKEN } from '../support/root-token.ts';
 
 /** Whatever a client sends: never a 5xx, never a redirect, always the right structure. */
@@ -29,9 +20,9 @@ let license: License;
 let blacklist: Blacklist;
 
 beforeAll(async () => {
-  product = await createProduct();
-  license = await createLicense({ productId: product.id, ownerChatId: '1', ips: ['1.2.3.4'] });
-  blacklist = await createBlacklist({ data: '192.0.2.0/30' });
+  product = await create.product();
+  license = await create.license({ productId: product.id, ownerChatId: '1', ips: ['1.2.3.4'] });
+  blacklist = await create.blacklist({ data: '192.0.2.0/30' });
 });
 
 interface Sent {
@@ -238,119 +229,49 @@ const sent: fc.Arbitrary<Sent> = fc.tuple(fc.constantFrom(...METHODS), path).cha
   }),
 );
 
-const VALID_BODY = {
-  valid: true,
-  message: 'License is valid',
-  hardwareLocked: expect.any(Boolean),
-  iPLocked: expect.any(Boolean),
-  expiryDate: expect.toSatisfy(
-    (value) => value === null || /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$/.test(String(value)),
-  ),
-  maxIPs: expect.any(Number),
-  maxHWIDs: expect.any(Number),
-  totalRequests: expect.any(Number),
-};
-const REFUSAL = { valid: false, message: expect.any(String) };
-const V2_ERROR = {
-  message: expect.any(String),
-  accepted_intents: expect.toSatisfy(
-    (intents) => Array.isArray(intents) && intents.every((intent) => API_INTENTS.includes(intent)),
-  ),
-};
-
-/** The path as the service reads it: without repeated slashes or a last one. The URL resolves dots and escapes. */
-const pathOf = (url: string): string =>
-  new URL(url).pathname.replace(/\/{2,}/g, '/').replace(/(.)\/$/, '$1');
-
-const SUCCESSES: Record<string, number> = {
-  GET: 200,
-  POST: 201,
-  PUT: 200,
-  DELETE: 204,
-  OPTIONS: 204,
-};
-/** Endpoints that pages in a browser may call (1.1). */
-const WITH_PREFLIGHT = ['/.well-known/jwks.json', '/api/v1/validate', '/api/v2/healthy'];
-const TEXTS: Record<string, string> = { '/api/v2/healthy': 'healthy', '/api/v2/ping': 'pong' };
-
-/** The expected body: a text, or the shape of JSON; undefined for any JSON. */
-function rightBody(method: string, path: string, status: number, response: string): unknown {
-  if (method === 'HEAD' || status === 204) return '';
-  if (path === '/api/v1/validate' || path === '/api/v2/validate') {
-    if (status === 200) return VALID_BODY;
-    if (status === 400 || status === 413) return REFUSAL;
-    // Too many validations, or too many without a live token: the body tells which.
-    if (status === 429) return response.includes('accepted_intents') ? V2_ERROR : REFUSAL;
-  }
-  if (status < 400) return TEXTS[path];
-  return /^\/api\/v1(\/|$)/.test(path) ? REFUSAL : V2_ERROR;
-}
-
-async function expectSound({ method, path, headers, body }: Sent): Promise<number> {
+/** Every response is held against the OpenAPI document, which declares no redirect. */
+async function statusOf({ method, path, headers, body }: Sent): Promise<number> {
   const url = `http://licet.test${path}`;
-  const response = await send(new Request(url, { method, headers, body, redirect: 'manual' }));
-  const { status, text } = response;
+  const request = new Request(url, { method, headers, body, redirect: 'manual' });
+  const { status, text } = await send(request);
   expect(status, text).toBeLessThan(500);
-  const isHome = new URL(url).pathname === '/';
-  expect(isHome || status < 300 || status >= 400, `a redirect: ${status}`).toBe(true);
-  if (status === 405) expect(response.headers.get('Allow')).toMatch(/^[A-Z]+(, [A-Z]+)*$/);
-
-  const plainPath = pathOf(url);
-  // The pages of the document and of the console.
-  if (/^\/(console(\/.*)?)?$/.test(plainPath) && status === 200) return status;
-  // A batch is in several places.
-  const hasLocation = status === 201 && !plainPath.endsWith('/batch');
-  expect(response.headers.has('Location')).toBe(hasLocation);
-  // None creates an object: a valid license, an import, and a session.
-  const isOk =
-    (status === 200 && /\/(validate|import)$/.test(plainPath)) ||
-    (status === 204 && plainPath === '/console/session');
-  if (status < 300 && method !== 'HEAD' && !isOk) expect(status).toBe(SUCCESSES[method]);
-  if (status < 300 && method === 'OPTIONS') expect(WITH_PREFLIGHT).toContain(plainPath);
-  if (status === 429) expect(response.headers.get('Retry-After')).toBe('60');
-  const right = rightBody(method, plainPath, status, text);
-  if (typeof right === 'string') expect(text).toBe(right);
-  else if (right === undefined) expect(JSON.parse(text)).toBeTypeOf('object');
-  else expect(JSON.parse(text)).toStrictEqual(right);
   return status;
 }
 
-describe('whatever is sent', () => {
-  it('a validation responds to any request in two fields, or eight', async () => {
-    const validation = fc
-      .tuple(fc.constantFrom('/api/v1/validate', '/api/v2/validate', '//api/v1/validate/'), headers)
-      .chain(([to, list]) =>
-        fc.record({
-          method: fc.constant('POST'),
-          path: fc.constant(to),
-          headers: fc.constant<[string, string][]>([...list, ['TOKEN', ROOT_TOKEN]]),
-          body: fc.oneof(mutated('/api/v1/validate'), oddBody),
-        }),
-      );
-    const seen = new Set<number>();
-    await fc.assert(
-      fc.asyncProperty(validation, async (request) => {
-        const status = await expectSound(request);
-        expect([200, 400, 413, 429]).toContain(status);
-        seen.add(status);
+it('a validation responds to any request in two fields, or eight', async () => {
+  const validation = fc
+    .tuple(fc.constantFrom('/api/v1/validate', '/api/v2/validate', '//api/v1/validate/'), headers)
+    .chain(([to, list]) =>
+      fc.record({
+        method: fc.constant('POST'),
+        path: fc.constant(to),
+        headers: fc.constant<[string, string][]>([...list, ['TOKEN', ROOT_TOKEN]]),
+        body: fc.oneof(mutated('/api/v1/validate'), oddBody),
       }),
-      { seed: SEED, numRuns: 150 },
     );
-    expect([...seen]).toEqual(expect.arrayContaining([200, 400, 413]));
-  }, 30_000);
+  const seen = new Set<number>();
+  await fc.assert(
+    fc.asyncProperty(validation, async (request) => {
+      const status = await statusOf(request);
+      expect([200, 400, 413, 429]).toContain(status);
+      seen.add(status);
+    }),
+    { seed: SEED, numRuns: 150 },
+  );
+  expect([...seen]).toEqual(expect.arrayContaining([200, 400, 413]));
+}, 30_000);
 
-  it('the service responds to any request in the right structure, and never with a 5xx or a redirect', async () => {
-    const seen = new Map<number, number>();
-    await fc.assert(
-      fc.asyncProperty(sent, async (request) => {
-        const status = await expectSound(request);
-        seen.set(status, (seen.get(status) ?? 0) + 1);
-      }),
-      { seed: SEED, numRuns: 1_000, interruptAfterTimeLimit: 30_000, endOnFailure: false },
-    );
-    // The requests were neither all senseless nor all sensible.
-    for (const status of [200, 201, 204, 400, 401, 404, 405]) {
-      expect(seen.get(status) ?? 0, String(status)).toBeGreaterThan(0);
-    }
-  }, 60_000);
-});
+it('the service responds to any request in the right structure, and never with a 5xx or a redirect', async () => {
+  const seen = new Map<number, number>();
+  await fc.assert(
+    fc.asyncProperty(sent, async (request) => {
+      const status = await statusOf(request);
+      seen.set(status, (seen.get(status) ?? 0) + 1);
+    }),
+    { seed: SEED, numRuns: 1_000, interruptAfterTimeLimit: 30_000, endOnFailure: false },
+  );
+  // The requests were neither all senseless nor all sensible.
+  for (const status of [200, 201, 204, 400, 401, 404, 405]) {
+    expect(seen.get(status) ?? 0, String(status)).toBeGreaterThan(0);
+  }
+}, 60_000);

@@ -1,12 +1,11 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, it } from 'vitest';
-import { callWith } from '../support/app.ts';
+import { newIsolate } from '../support/app.ts';
 import {
   call,
-  createLicense,
-  createProduct,
+  create,
   expectError,
-  getLicense,
+  get,
   type License,
   type ReadResponse,
   updateLicense,
@@ -53,7 +52,7 @@ async function race(
     await change();
     before = await readStored();
   });
-  const response = await callWith({ DB }, method, path, options);
+  const response = await newIsolate({ DB }).call(method, path, options);
   expect(before, 'the change was made').toBeDefined();
   return { response, stored: { before, after: await readStored() } };
 }
@@ -76,105 +75,74 @@ const licensePath = ({ id }: { id: number }) => `${licenses.path}/${id}`;
 const productPath = ({ productId }: License) => `${products.path}/${productId}`;
 
 const newLicense = (fields: object = {}): Promise<License> =>
-  createLicense({ maxIPs: 1, maxHWIDs: 1, ...fields });
+  create.license({ maxIPs: 1, maxHWIDs: 1, ...fields });
 
 const VISITOR = { ip: '11.70.0.1', hwid: 'HW-1' };
 
-describe('while a program is validated for the first time', () => {
-  /** The first validation of a license that changes while it is decided. */
-  async function raceValidation(license: License, change: () => Promise<unknown>) {
-    let etag = '';
-    const DB = beforeFirstWrite(env.DB, async () => {
-      await change();
-      etag = await etagOf(licensePath(license));
-    });
-    const { licenseKey, productId } = license;
-    const body = { licenseKey, productId, ...VISITOR };
-    const response = await callWith({ DB }, 'POST', '/api/v1/validate', { body });
-    return { response, etag };
-  }
+/** The first validation of a license, which changes while it is decided. */
+const raceValidation = ({ licenseKey, productId }: License, change: () => Promise<unknown>) =>
+  race(change, 'POST', '/api/v1/validate', { body: { licenseKey, productId, ...VISITOR } });
 
-  const isInvalid = (message: string) => [400, { valid: false, message }];
+/** Only a DELETED license goes with its product. */
+async function removeWithProduct(license: License): Promise<void> {
+  await remove(licensePath(license));
+  await remove(productPath(license));
+}
 
-  it('a first validation is rejected and binds nothing when the license moves to another product', async () => {
-    const license = await newLicense();
-    const { id: productId } = await createProduct();
-    const { response, etag } = await raceValidation(license, () =>
-      updateLicense(license.id, { productId }),
-    );
-    expect([response.status, response.json]).toEqual(isInvalid('License not found or invalid'));
-    expect(await getLicense(license.id)).toMatchObject({ ips: [], hwids: [] });
-    expect(await etagOf(licensePath(license)), 'a refusal is no change').toBe(etag);
-  });
-
-  it.each([
-    ['maxIPs', { maxIPs: -1 }, { ips: [], hwids: ['HW-1'] }],
-    ['maxHWIDs', { maxHWIDs: -1 }, { ips: ['11.70.0.1'], hwids: [] }],
-    ['each limit', { maxIPs: -1, maxHWIDs: -1 }, { ips: [], hwids: [] }],
-  ])('a first validation binds nothing where %s becomes unlimited', async (_, limits, bound) => {
-    const license = await newLicense();
-    const { response } = await raceValidation(license, () => updateLicense(license.id, limits));
-    expect(response.status).toBe(200);
-    expect(response.json).toMatchObject(limits);
-    expect(await getLicense(license.id)).toMatchObject({ ...limits, ...bound });
-  });
-
-  it('a first validation is rejected and stores nothing when the license and its product go', async () => {
-    const license = await newLicense();
-    const { licenseKey, productId } = license;
-    const raced = await race(
-      async () => {
-        await remove(licensePath(license));
-        await remove(productPath(license));
-      },
-      'POST',
-      '/api/v1/validate',
-      { body: { licenseKey, productId, ...VISITOR } },
-    );
-    expect([raced.response.status, raced.response.json]).toEqual(
-      isInvalid('License not found or invalid'),
-    );
-    expectNothingStored(raced);
-  });
+it.each<[string, (license: License) => Promise<unknown>]>([
+  [
+    'moves to another product',
+    async ({ id }) => updateLicense(id, { productId: (await create.product()).id }),
+  ],
+  ['goes with its product', removeWithProduct],
+])('a first validation is rejected and stores nothing when the license %s', async (_, change) => {
+  const license = await newLicense();
+  const raced = await raceValidation(license, () => change(license));
+  expect(raced.response.status).toBe(400);
+  expect(raced.response.json).toEqual({ valid: false, message: 'License not found or invalid' });
+  expectNothingStored(raced);
 });
 
-describe('while a license is put', () => {
-  /** Another value for all of a license that is written to other tables. */
-  const OURS = { notes: 'ours', ips: ['11.71.0.9'], hwids: ['HW-9'] };
-  const LIMITS = { maxIPs: 5, maxHWIDs: 5, ips: ['11.71.0.1'], hwids: ['HW-1'] };
+it.each([
+  ['maxIPs', { maxIPs: -1 }, { ips: [], hwids: ['HW-1'] }],
+  ['maxHWIDs', { maxHWIDs: -1 }, { ips: ['11.70.0.1'], hwids: [] }],
+  ['each limit', { maxIPs: -1, maxHWIDs: -1 }, { ips: [], hwids: [] }],
+])('a first validation binds nothing where %s becomes unlimited', async (_, limits, bound) => {
+  const license = await newLicense();
+  const { response } = await raceValidation(license, () => updateLicense(license.id, limits));
+  expect(response.status).toBe(200);
+  expect(response.json).toMatchObject(limits);
+  expect(await get.license(license.id)).toMatchObject({ ...limits, ...bound });
+});
 
-  it('a PUT of a license that goes with its product gets 404, and nothing is stored', async () => {
-    const license = await newLicense(LIMITS);
-    const path = licensePath(license);
-    const raced = await race(
-      async () => {
-        await remove(path);
-        await remove(productPath(license));
-      },
-      'PUT',
-      path,
-      { body: { ...OURS, ownerChatId: 'nobody', licenseStatus: 'ACTIVE' } },
-    );
-    expectError(raced.response, 404, 'License not found');
-    expectNothingStored(raced);
-  });
+/** Another value for all of a license that is written to other tables. */
+const OURS = { notes: 'ours', ips: ['11.71.0.9'], hwids: ['HW-9'] };
+const LIMITS = { maxIPs: 5, maxHWIDs: 5, ips: ['11.71.0.1'], hwids: ['HW-1'] };
 
-  it('a PUT of a license gets 400 when the product that it moves to goes, and nothing is stored', async () => {
-    const license = await newLicense(LIMITS);
-    const { id: productId } = await createProduct();
-    const raced = await race(
-      () => remove(`${products.path}/${productId}`),
-      'PUT',
-      licensePath(license),
-      { body: { ...OURS, ownerChatId: 'nobody', productId } },
-    );
-    expectError(raced.response, 400, 'productId is not a product');
-    expectNothingStored(raced);
-  });
+it('a PUT of a license that goes with its product gets 404, and nothing is stored', async () => {
+  const license = await newLicense(LIMITS);
+  const path = licensePath(license);
+  const body = { ...OURS, ownerChatId: 'nobody', licenseStatus: 'ACTIVE' };
+  const raced = await race(() => removeWithProduct(license), 'PUT', path, { body });
+  expectError(raced.response, 404, 'License not found');
+  expectNothingStored(raced);
+});
+
+it('a PUT of a license gets 400 when the product that it moves to goes, and nothing is stored', async () => {
+  const license = await newLicense(LIMITS);
+  const { id: productId } = await create.product();
+  const raced = await race(
+    () => remove(`${products.path}/${productId}`),
+    'PUT',
+    licensePath(license),
+    { body: { ...OURS, ownerChatId: 'nobody', productId } },
+  );
+  expectError(raced.response, 400, 'productId is not a product');
+  expectNothingStored(raced);
 });
 
 it('a license whose product goes while it is created is not stored, nor is its owner', async () => {
-  const { id: productId } = await createProduct();
+  const { id: productId } = await create.product();
   const body = { productId, licenseType: 'PERMANENT', ownerChatId: 'nobody', ips: ['11.72.0.1'] };
   const change = () => remove(`${products.path}/${productId}`);
   const raced = await race(change, 'POST', licenses.path, { body });
@@ -182,29 +150,27 @@ it('a license whose product goes while it is created is not stored, nor is its o
   expectNothingStored(raced);
 });
 
-describe('while a product is deleted', () => {
-  it.each<[string, (license: License) => Promise<unknown>]>([
-    ['a license is created in it', ({ productId }) => createLicense({ productId })],
-    [
-      'a license in it is restored',
-      (license) => updateLicense(license.id, { licenseStatus: 'ACTIVE' }),
-    ],
-    [
-      'a license moves into it',
-      async ({ productId }) => updateLicense((await newLicense()).id, { productId }),
-    ],
-  ])('DELETE of a product gets 409 and deletes nothing when %s', async (_, change) => {
-    const license = await newLicense({ ips: ['11.73.0.1'], hwids: ['HW-1'] });
-    const { productId } = license;
-    await remove(licensePath(license));
-    const entry = { ...(await blacklists.fullBody()), productId };
-    expect((await call('POST', blacklists.path, { body: entry })).status).toBe(201);
+it.each<[string, (license: License) => Promise<unknown>]>([
+  ['a license is created in it', ({ productId }) => create.license({ productId })],
+  [
+    'a license in it is restored',
+    (license) => updateLicense(license.id, { licenseStatus: 'ACTIVE' }),
+  ],
+  [
+    'a license moves into it',
+    async ({ productId }) => updateLicense((await newLicense()).id, { productId }),
+  ],
+])('DELETE of a product gets 409 and deletes nothing when %s', async (_, change) => {
+  const license = await newLicense({ ips: ['11.73.0.1'], hwids: ['HW-1'] });
+  const { productId } = license;
+  await remove(licensePath(license));
+  const entry = { ...(await blacklists.fullBody()), productId };
+  expect((await call('POST', blacklists.path, { body: entry })).status).toBe(201);
 
-    const raced = await race(() => change(license), 'DELETE', productPath(license));
+  const raced = await race(() => change(license), 'DELETE', productPath(license));
 
-    expectError(raced.response, 409, 'Product has licenses, cannot delete');
-    expectNothingStored(raced);
-  });
+  expectError(raced.response, 409, 'Product has licenses, cannot delete');
+  expectNothingStored(raced);
 });
 
 describe.each(UPDATABLE)('while a $name is put', (resource) => {

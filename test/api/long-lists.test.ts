@@ -3,7 +3,7 @@ import { env } from 'cloudflare:workers';
 import { beforeAll, expect, it } from 'vitest';
 import { app } from '../../src/routes/app.ts';
 import { newIsolate } from '../support/app.ts';
-import { createProduct, requestTo } from '../support/client.ts';
+import { create, requestTo } from '../support/client.ts';
 import { interceptDatabase } from '../support/d1-intercept.ts';
 
 /** Long lists and wide rows: they keep no other request from being served, and take little memory. */
@@ -17,8 +17,8 @@ const LISTS = '/api/v2/licenses';
 let wideProductId: number;
 
 beforeAll(async () => {
-  const { id: productId } = await createProduct();
-  ({ id: wideProductId } = await createProduct());
+  const { id: productId } = await create.product();
+  ({ id: wideProductId } = await create.product());
   const addLicenses = env.DB.prepare(
     `with recursive n(i) as (select 1 union all select i + 1 from n where i < ?2)
      insert into licenses (license_key, license_key_normalized, product_id, license_type, max_ips, max_hwids,
@@ -65,7 +65,10 @@ it('on one machine a list is read in chunks of 250 rows, and of 256 KB of long v
     return result;
   });
   const response = await newIsolate({ DB, TRUSTED_PROXIES: '' }).call('GET', LISTS);
-  expect(JSON.parse(response.text)).toHaveLength(LICENSES + WIDE);
+  const rows: { id: number }[] = JSON.parse(response.text);
+  expect(rows).toHaveLength(LICENSES + WIDE);
+  const ids = rows.map(({ id }) => id);
+  expect(ids).toEqual([...new Set(ids)].toSorted((one, other) => one - other));
   expect(sizes).toHaveLength(7);
 });
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { newIsolate } from '../support/app.ts';
-import { call, createProduct, expectError, getLicense } from '../support/client.ts';
+import { call, create, expectError, get } from '../support/client.ts';
 
 /** A license with as many and as long bound values as it can have. */
 
@@ -9,7 +9,7 @@ const valuesOf = (count: number) =>
   Array.from({ length: count }, (_, index) => `${'é'.repeat(253)}-${index}`);
 
 it('a license with 1,000 of the longest hardware IDs is listed, read, validated, freed and deleted', async () => {
-  const { id: productId } = await createProduct();
+  const { id: productId } = await create.product();
   const hwids = valuesOf(MAX_VALUES);
   const body = { productId, licenseType: 'PERMANENT', maxIPs: -1, maxHWIDs: MAX_VALUES };
   const created = await call('POST', '/api/v2/licenses', {
@@ -27,7 +27,7 @@ it('a license with 1,000 of the longest hardware IDs is listed, read, validated,
   const more = await call('PUT', path, { body: { hwids: valuesOf(MAX_VALUES + 1) } });
   expectError(more, 400, 'hwids must be at most 1000 in number');
   expect((await call('PUT', path, { body: { hwids: [] } })).status).toBe(200);
-  expect((await getLicense(id)).hwids).toEqual([]);
+  expect((await get.license(id)).hwids).toEqual([]);
   expect((await call('PUT', path, { body: { hwids } })).status).toBe(200);
   expect((await call('DELETE', path)).status).toBe(204);
 });

@@ -1,7 +1,7 @@
-import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import operations from '../../docs/operations.md?raw';
 import { newIsolate } from '../support/app.ts';
-import { call, createLicense, createToken, type License } from '../support/client.ts';
+import { call, create, type License } from '../support/client.ts';
 import { newEvents, takeEvent } from '../support/events.ts';
 import { databaseError } from '../support/faults.ts';
 import { isAllPublished } from '../support/published.ts';
@@ -13,7 +13,7 @@ import { newWarmIsolate, newWatchedIsolate } from '../support/watched-isolate.ts
 let license: License;
 
 beforeAll(async () => {
-  license = await createLicense({ maxIPs: -1, maxHWIDs: -1 });
+  license = await create.license({ maxIPs: -1, maxHWIDs: -1 });
 });
 
 beforeEach(() => {
@@ -22,163 +22,157 @@ beforeEach(() => {
 
 const asked = () => ({ licenseKey: license.licenseKey, productId: license.productId });
 
-describe('the event of a request', () => {
-  it('the event of a request has the outcome of a validation and the farthest tier that was read', async () => {
-    const isolate = newWatchedIsolate();
-    const tiersOf = async (body: object) => {
-      const { recorded } = await isolate.validate(body);
-      await recorded;
-      return newEvents().map(({ outcome, status, tier }) => ({ outcome, status, tier }));
-    };
-    const valid = { outcome: 'VALID', status: 200 };
-    expect(await tiersOf(asked())).toEqual([{ ...valid, tier: 'd1' }]);
-    expect(await tiersOf(asked())).toEqual([{ ...valid, tier: 'memory' }]);
-    const other = await createLicense({ productId: license.productId, maxIPs: -1, maxHWIDs: -1 });
-    await isAllPublished();
-    newEvents();
-    const { licenseKey, productId } = other;
-    expect(await tiersOf({ licenseKey, productId })).toEqual([{ ...valid, tier: 'kv' }]);
-    expect(await tiersOf({ licenseKey: crypto.randomUUID(), productId })).toEqual([
-      { outcome: 'LICENSE_NOT_FOUND', status: 400, tier: 'd1' },
-    ]);
-    expect(await tiersOf({})).toEqual([{ outcome: 'INVALID_REQUEST', status: 400, tier: null }]);
-    isolate.conditions.database = () => 'fails';
-    isolate.conditions.kv = () => true;
-    await isolate.validate({ licenseKey: crypto.randomUUID(), productId });
-    isolate.conditions.database = () => null;
-    // Memory had the policy, and nobody had the license.
-    expect(newEvents()).toMatchObject([{ outcome: 'ERROR', status: 503, tier: 'memory' }]);
-  });
-
-  it('the event of a request for management has the tier d1, whatever memory has', async () => {
-    const isolate = await newWarmIsolate();
-    const { token } = await createToken(['ALL_READ_WRITE']);
-    newEvents();
-    const product = { name: crypto.randomUUID(), productType: 'OTHER' };
-    for (const [method, path, options] of [
-      ['GET', '/products?limit=1', {}],
-      ['GET', `/licenses/${license.id}`, {}],
-      ['POST', '/products', { body: product }],
-      ['GET', '/ping', { token }],
-    ] as const) {
-      await isolate.call(method, `/api/v2${path}`, options);
-    }
-    expect(newEvents().map(({ tier }) => tier)).toEqual(['d1', 'd1', 'd1', 'd1']);
-  });
-
-  it('the event of a request is as docs/operations.md shows it', async () => {
-    await (await newIsolate().validate(asked())).recorded;
-    const [, example = ''] = operations.match(/```json\n(.*?)\n```/s) ?? [];
-    const [event] = newEvents();
-    expect(Object.keys(JSON.parse(example))).toEqual(Object.keys(event ?? {}));
-    expect(takeEvent([example])).toBe(true);
-    for (const [, field = ''] of operations.matchAll(/^\| `(\w+)` \|/gm)) {
-      expect(event).toHaveProperty(field);
-    }
-  });
-
-  it('the event of a request names the token by its id, under v2 and v2 validate', async () => {
-    const { id, token } = await createToken(['ALL_READ_WRITE']);
-    const isolate = newIsolate();
-    newEvents();
-    await isolate.call('GET', '/api/v2/ping', { token });
-    await isolate.call('POST', '/api/v2/validate', { token, body: asked() });
-    await isolate.call('GET', '/api/v2/ping', { token: ROOT_TOKEN });
-    await isolate.call('GET', '/api/v2/ping', { token: 'unknown' });
-    expect(newEvents().map(({ tokenId }) => tokenId)).toEqual([id, id, 'root', null]);
-  });
-
-  it('the event of a request names the route by its pattern, and never a key', async () => {
-    const path = `/api/v2/licenses/by-license-key/${license.licenseKey}`;
-    expect((await call('GET', path)).status).toBe(200);
-    expect((await call('GET', `//api/v2/nothing/${license.licenseKey}`)).status).toBe(404);
-    expect((await call('PATCH', path)).status).toBe(405);
-    const events = newEvents();
-    expect(events).toMatchObject([
-      {
-        message: 'GET /api/v2/licenses/by-license-key/:licenseKey 200',
-        method: 'GET',
-        route: '/api/v2/licenses/by-license-key/:licenseKey',
-        status: 200,
-        outcome: 'OK',
-      },
-      { method: 'GET', status: 404, outcome: 'REFUSED' },
-      { method: 'PATCH', status: 405, outcome: 'REFUSED' },
-    ]);
-    expect(JSON.stringify(events)).not.toContain(license.licenseKey);
-  });
-
-  it('only the first limited request of an address and minute is logged', async () => {
-    vi.useFakeTimers({ toFake: ['Date'] });
-    try {
-      const isolate = newIsolate({ REFUSED_LIMITER: 1, FAILED_TOKEN_LIMITER: 1 });
-      const flood = async (address: string) => {
-        const headers = { 'CF-Connecting-IP': address };
-        for (let request = 0; request < 4; request++) {
-          await isolate.validate({}, { headers });
-          await isolate.call('GET', '/api/v2/ping', { token: 'unknown', headers });
-        }
-        return newEvents().map(({ status }) => status);
-      };
-      expect(await flood('198.51.100.1')).toEqual([400, 401, 429]);
-      expect(await flood('198.51.100.2')).toEqual([400, 401, 429]);
-      vi.setSystemTime(Date.now() + 60_000);
-      expect(await flood('198.51.100.1')).toEqual([400, 401, 429]);
-    } finally {
-      vi.useRealTimers();
-    }
-  });
-
-  it('a request is not logged where LOG_REQUESTS is not true', async () => {
-    const isolate = newIsolate({ LOG_REQUESTS: 'false' });
-    const { headers } = await isolate.call('GET', '/api/v2/healthy');
-    expect(headers.get('X-Request-Id')).toMatch(/./);
-    expect(newEvents()).toEqual([]);
-  });
-
-  it('the event of a request tells a failure of our own from a rejection', async () => {
-    const isolate = newIsolate({
-      DB: Object.assign(Object.create(null), {
-        prepare: () => {
-          throw databaseError('select 1');
-        },
-      }),
-    });
-    const { status } = await isolate.call('GET', '/api/v2/products');
-    expect(status).toBe(500);
-    expect(newEvents()).toMatchObject([{ route: '/api/v2/products', outcome: 'FAILED' }]);
-  });
+it('the event of a request has the outcome of a validation and the farthest tier that was read', async () => {
+  const isolate = newWatchedIsolate();
+  const tiersOf = async (body: object) => {
+    const { recorded } = await isolate.validate(body);
+    await recorded;
+    return newEvents().map(({ outcome, status, tier }) => ({ outcome, status, tier }));
+  };
+  const valid = { outcome: 'VALID', status: 200 };
+  expect(await tiersOf(asked())).toEqual([{ ...valid, tier: 'd1' }]);
+  expect(await tiersOf(asked())).toEqual([{ ...valid, tier: 'memory' }]);
+  const other = await create.license({ productId: license.productId, maxIPs: -1, maxHWIDs: -1 });
+  await isAllPublished();
+  newEvents();
+  const { licenseKey, productId } = other;
+  expect(await tiersOf({ licenseKey, productId })).toEqual([{ ...valid, tier: 'kv' }]);
+  expect(await tiersOf({ licenseKey: crypto.randomUUID(), productId })).toEqual([
+    { outcome: 'LICENSE_NOT_FOUND', status: 400, tier: 'd1' },
+  ]);
+  expect(await tiersOf({})).toEqual([{ outcome: 'INVALID_REQUEST', status: 400, tier: null }]);
+  isolate.conditions.database = () => 'fails';
+  isolate.conditions.kv = () => true;
+  await isolate.validate({ licenseKey: crypto.randomUUID(), productId });
+  isolate.conditions.database = () => null;
+  // Memory had the policy, and nobody had the license.
+  expect(newEvents()).toMatchObject([{ outcome: 'ERROR', status: 503, tier: 'memory' }]);
 });
 
-describe('X-Request-Id', () => {
-  const responseId = async (headers: Record<string, string>) => {
+it('the event of a request for management has the tier d1, whatever memory has', async () => {
+  const isolate = await newWarmIsolate();
+  const { token } = await create.token(['ALL_READ_WRITE']);
+  newEvents();
+  const product = { name: crypto.randomUUID(), productType: 'OTHER' };
+  for (const [method, path, options] of [
+    ['GET', '/products?limit=1', {}],
+    ['GET', `/licenses/${license.id}`, {}],
+    ['POST', '/products', { body: product }],
+    ['GET', '/ping', { token }],
+  ] as const) {
+    await isolate.call(method, `/api/v2${path}`, options);
+  }
+  expect(newEvents().map(({ tier }) => tier)).toEqual(['d1', 'd1', 'd1', 'd1']);
+});
+
+it('the event of a request is as docs/operations.md shows it', async () => {
+  await (await newIsolate().validate(asked())).recorded;
+  const [, example = ''] = operations.match(/```json\n(.*?)\n```/s) ?? [];
+  const [event] = newEvents();
+  expect(Object.keys(JSON.parse(example))).toEqual(Object.keys(event ?? {}));
+  expect(takeEvent([example])).toBe(true);
+  for (const [, field = ''] of operations.matchAll(/^\| `(\w+)` \|/gm)) {
+    expect(event).toHaveProperty(field);
+  }
+});
+
+it('the event of a request names the token by its id, under v2 and v2 validate', async () => {
+  const { id, token } = await create.token(['ALL_READ_WRITE']);
+  const isolate = newIsolate();
+  newEvents();
+  await isolate.call('GET', '/api/v2/ping', { token });
+  await isolate.call('POST', '/api/v2/validate', { token, body: asked() });
+  await isolate.call('GET', '/api/v2/ping', { token: ROOT_TOKEN });
+  await isolate.call('GET', '/api/v2/ping', { token: 'unknown' });
+  expect(newEvents().map(({ tokenId }) => tokenId)).toEqual([id, id, 'root', null]);
+});
+
+it('the event of a request names the route by its pattern, and never a key', async () => {
+  const path = `/api/v2/licenses/by-license-key/${license.licenseKey}`;
+  expect((await call('GET', path)).status).toBe(200);
+  expect((await call('GET', `//api/v2/nothing/${license.licenseKey}`)).status).toBe(404);
+  expect((await call('PATCH', path)).status).toBe(405);
+  const events = newEvents();
+  expect(events).toMatchObject([
+    {
+      message: 'GET /api/v2/licenses/by-license-key/:licenseKey 200',
+      method: 'GET',
+      route: '/api/v2/licenses/by-license-key/:licenseKey',
+      status: 200,
+      outcome: 'OK',
+    },
+    { method: 'GET', status: 404, outcome: 'REFUSED' },
+    { method: 'PATCH', status: 405, outcome: 'REFUSED' },
+  ]);
+  expect(JSON.stringify(events)).not.toContain(license.licenseKey);
+});
+
+it('only the first limited request of an address and minute is logged', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  try {
+    const isolate = newIsolate({ REFUSED_LIMITER: 1, FAILED_TOKEN_LIMITER: 1 });
+    const flood = async (address: string) => {
+      const headers = { 'CF-Connecting-IP': address };
+      for (let request = 0; request < 4; request++) {
+        await isolate.validate({}, { headers });
+        await isolate.call('GET', '/api/v2/ping', { token: 'unknown', headers });
+      }
+      return newEvents().map(({ status }) => status);
+    };
+    expect(await flood('198.51.100.1')).toEqual([400, 401, 429]);
+    expect(await flood('198.51.100.2')).toEqual([400, 401, 429]);
+    vi.setSystemTime(Date.now() + 60_000);
+    expect(await flood('198.51.100.1')).toEqual([400, 401, 429]);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+it('a request is not logged where LOG_REQUESTS is not true', async () => {
+  const isolate = newIsolate({ LOG_REQUESTS: 'false' });
+  const { headers } = await isolate.call('GET', '/api/v2/healthy');
+  expect(headers.get('X-Request-Id')).toMatch(/./);
+  expect(newEvents()).toEqual([]);
+});
+
+it('the event of a request tells a failure of our own from a rejection', async () => {
+  const isolate = newIsolate({
+    DB: Object.assign(Object.create(null), {
+      prepare: () => {
+        throw databaseError('select 1');
+      },
+    }),
+  });
+  const { status } = await isolate.call('GET', '/api/v2/products');
+  expect(status).toBe(500);
+  expect(newEvents()).toMatchObject([{ route: '/api/v2/products', outcome: 'FAILED' }]);
+});
+
+it.each([
+  ['order-4711_b', /^order-4711_b$/],
+  ...[undefined, '', 'a'.repeat(65), 'two words', "a'; drop table licenses"].map(
+    (given) => [given, /^[0-9a-f-]{36}$/] as const,
+  ),
+] as const)(
+  'X-Request-Id %j is returned, or another one in its place, and is in the log',
+  async (given, id) => {
+    const headers = given === undefined ? {} : { 'X-Request-Id': given };
     const response = await call('GET', '/api/v2/healthy', { headers });
     const [event] = newEvents();
+    expect(event?.requestId).toMatch(id);
     expect(response.headers.get('X-Request-Id')).toBe(event?.requestId);
-    return event?.requestId;
-  };
+  },
+);
 
-  it('X-Request-Id of the client is returned, and is in the log', async () => {
-    expect(await responseId({ 'X-Request-Id': 'order-4711_b' })).toBe('order-4711_b');
-  });
-
-  it.each([undefined, '', 'a'.repeat(65), 'two words', "a'; drop table licenses"])(
-    'X-Request-Id is made where it is %j',
-    async (given) => {
-      const id = await responseId(given === undefined ? {} : { 'X-Request-Id': given });
-      expect(id).toMatch(/^[0-9a-f-]{36}$/);
-    },
-  );
-
-  it('X-Request-Id is on every response, rejections and failures too', async () => {
-    const headers = { 'X-Request-Id': 'one' };
-    const body = 'x'.repeat(17 * 1024);
-    const unread = await call('POST', '/api/v1/validate', { body, token: null, headers });
-    expect(unread.status).toBe(413);
-    expect(unread.headers.get('X-Request-Id')).toBe('one');
-    for (const path of ['/nothing', '/api/v1/nothing', '/api/v2/products']) {
-      const response = await call('GET', path, { headers, token: null });
-      expect(response.headers.get('X-Request-Id')).toBe('one');
-    }
-  });
+it('X-Request-Id is on every response, rejections and failures too', async () => {
+  const headers = { 'X-Request-Id': 'one' };
+  const options = { token: null, headers };
+  for (const response of [
+    await call('POST', '/api/v1/validate', { body: 'x'.repeat(17 * 1024), ...options }),
+    await call('GET', '/nothing', options),
+    await call('GET', '/api/v1/nothing', options),
+    await call('GET', '/api/v2/products', options),
+  ]) {
+    expect(response.headers.get('X-Request-Id')).toBe('one');
+  }
 });

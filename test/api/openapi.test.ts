@@ -1,5 +1,5 @@
 import { ERROR_CODES } from '@licet/contract/errors';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import * as z from 'zod';
 import decisions from '../../docs/decisions.md?raw';
 import committed from '../../docs/openapi.json?raw';
@@ -29,32 +29,30 @@ it('the codes of errors are those of the decisions', () => {
   expect(Object.keys(ERROR_CODES)).toEqual(listed);
 });
 
-describe('its operations', () => {
-  it('the operations are the routes of the service, with the intents that guard them', () => {
-    const declared = declaredRoutes().map(({ method, path, intents }) => [
-      `${method} ${templateOf(path)}`,
-      intents ?? [],
-    ]);
-    const listed = operations.map(({ endpoint, operation }) => [endpoint, operation['x-intents']]);
-    expect(Object.fromEntries(listed)).toEqual(Object.fromEntries(declared));
-    expect(listed.length).toBeGreaterThan(Object.keys(ENDPOINTS).length);
-  });
+it('the operations are the routes of the service, with the intents that guard them', () => {
+  const declared = declaredRoutes().map(({ method, path, intents }) => [
+    `${method} ${templateOf(path)}`,
+    intents ?? [],
+  ]);
+  const listed = operations.map(({ endpoint, operation }) => [endpoint, operation['x-intents']]);
+  expect(Object.fromEntries(listed)).toEqual(Object.fromEntries(declared));
+  expect(listed.length).toBeGreaterThan(Object.keys(ENDPOINTS).length);
+});
 
-  it('each route declares an operation of its own', () => {
-    const ids = declaredRoutes().map(({ operation }) => operation?.operationId);
-    expect(ids).not.toContain(undefined);
-    expect([...new Set(ids)]).toEqual(ids);
-    expect(operations.map(({ operation }) => operation.operationId).toSorted()).toEqual(
-      ids.toSorted(),
-    );
-  });
+it('each route declares an operation of its own', () => {
+  const ids = declaredRoutes().map(({ operation }) => operation?.operationId);
+  expect(ids).not.toContain(undefined);
+  expect([...new Set(ids)]).toEqual(ids);
+  expect(operations.map(({ operation }) => operation.operationId).toSorted()).toEqual(
+    ids.toSorted(),
+  );
+});
 
-  it('operations need the token wherever they have intents, and nowhere else', () => {
-    for (const { endpoint, operation } of operations) {
-      const needsToken = operation['x-intents'].length > 0;
-      expect(operation.security, endpoint).toEqual(needsToken ? [{ TOKEN: [] }] : []);
-    }
-  });
+it('operations need the token wherever they have intents, and nowhere else', () => {
+  for (const { endpoint, operation } of operations) {
+    const needsToken = operation['x-intents'].length > 0;
+    expect(operation.security, endpoint).toEqual(needsToken ? [{ TOKEN: [] }] : []);
+  }
 });
 
 it('every body in the OpenAPI document has an example that fits', () => {
@@ -101,24 +99,22 @@ it('every optional parameter has an example that fits, and with which /docs fill
   }
 });
 
-describe('the body of a validation', () => {
-  const { properties = {}, required = [] } = document.components.schemas.ValidationRequest ?? {};
-  const nonce = 'a'.repeat(22);
-  const minimum: Record<string, unknown> = { licenseKey: 'A-KEY', productId: 602 };
-  const parse = (body: object) =>
-    parseRequest(JSON.stringify(body), null, true, { isUnknown: () => false });
+const { properties = {}, required = [] } = document.components.schemas.ValidationRequest ?? {};
+const nonce = 'a'.repeat(22);
+const minimum: Record<string, unknown> = { licenseKey: 'A-KEY', productId: 602 };
+const parse = (body: object) =>
+  parseRequest(JSON.stringify(body), null, true, { isUnknown: () => false });
 
-  it.each(Object.keys(properties))('the body of a validation is read with its %s', (name) => {
-    const value = { productId: 603, ip: '192.0.2.7', nonce, lease: true }[name] ?? `the ${name}`;
-    const parsed = parse({ ...minimum, nonce, [name]: value });
-    expect(parsed).toMatchObject({ ok: true });
-    expect(JSON.stringify(parsed)).toContain(JSON.stringify(value));
-  });
+it.each(Object.keys(properties))('the body of a validation is read with its %s', (name) => {
+  const value = { productId: 603, ip: '192.0.2.7', nonce, lease: true }[name] ?? `the ${name}`;
+  const parsed = parse({ ...minimum, nonce, [name]: value });
+  expect(parsed).toMatchObject({ ok: true });
+  expect(JSON.stringify(parsed)).toContain(JSON.stringify(value));
+});
 
-  it('the body of a validation is rejected without a required field', () => {
-    expect(required).toEqual(Object.keys(minimum));
-    for (const name of required) {
-      expect(parse({ ...minimum, [name]: undefined }).ok, name).toBe(false);
-    }
-  });
+it('the body of a validation is rejected without a required field', () => {
+  expect(required).toEqual(Object.keys(minimum));
+  for (const name of required) {
+    expect(parse({ ...minimum, [name]: undefined }).ok, name).toBe(false);
+  }
 });

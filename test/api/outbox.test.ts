@@ -1,18 +1,9 @@
 import { env } from 'cloudflare:workers';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { normalizeLicenseKey } from '../../src/resources/licenses/rules.ts';
 import { newIsolate, settled } from '../support/app.ts';
-import {
-  call,
-  createBlacklist,
-  createLicense,
-  createProduct,
-  createToken,
-  type License,
-  updateLicense,
-  validate,
-} from '../support/client.ts';
-import { blacklists, customers, licenses, products, tokens } from '../support/resources.ts';
+import { call, create, type License, validate } from '../support/client.ts';
+import { customers, products, tokens } from '../support/resources.ts';
 import { expectEveryWritingRoute, WRITES, type Write } from '../support/writes.ts';
 
 /**
@@ -71,11 +62,11 @@ const pathOf = (resource: { path: string }, { id }: { id: number }) => `${resour
 let addresses = 0;
 const nextAddress = () => `198.51.100.${++addresses}`;
 
-/** A product with two licenses of a state, and a blacklist entry. */
-async function newUsedProduct(licenseStatus: string): Promise<Write> {
-  const { productId } = await createLicense({ licenseStatus });
-  await createLicense({ productId, licenseStatus: 'DELETED' });
-  await createBlacklist({ data: nextAddress(), isForAllProducts: false, productId });
+/** A product with two DELETED licenses, and a blacklist entry. */
+async function newUsedProduct(): Promise<Write> {
+  const { productId } = await create.license({ licenseStatus: 'DELETED' });
+  await create.license({ productId, licenseStatus: 'DELETED' });
+  await create.blacklist({ data: nextAddress(), isForAllProducts: false, productId });
   return { path: pathOf(products, { id: productId }) };
 }
 
@@ -86,7 +77,7 @@ const importOf = (kind: string, items: readonly unknown[], more: object = {}): W
 
 /** Items of an import that nothing has. */
 const newItems = async (count: number) => {
-  const { id: productId } = await createProduct();
+  const { id: productId } = await create.product();
   return Array.from({ length: count }, () => ({
     ...{ licenseKey: crypto.randomUUID(), productId, licenseType: 'PERMANENT' },
     ips: ['192.0.2.1'],
@@ -127,47 +118,14 @@ const CASES: Case[] = [
   {
     ...{ method: 'PUT', what: 'a product that keeps its offline days', status: 200, puts: 0 },
     prepare: async () => {
-      const product = await createProduct({ offlineDays: 7 });
+      const product = await create.product({ offlineDays: 7 });
       return { path: pathOf(products, product), body: { ...product, name: 'Renamed' } };
     },
   },
   {
     ...{ method: 'DELETE', what: 'a product with deleted licenses and an entry', status: 204 },
     puts: 3,
-    prepare: () => newUsedProduct('DELETED'),
-  },
-  {
-    ...{ method: 'DELETE', what: 'a product that is in use', status: 409, puts: 0 },
-    prepare: () => newUsedProduct('ACTIVE'),
-  },
-  {
-    ...{ method: 'POST', what: 'a license of no product', status: 400, puts: 0 },
-    prepare: async () => ({
-      path: licenses.path,
-      body: { ...(await licenses.fullBody()), productId: 999_999 },
-    }),
-  },
-  {
-    ...{ method: 'DELETE', what: 'a license that is DELETED already', status: 204, puts: 0 },
-    prepare: async () => ({
-      path: pathOf(licenses, await createLicense({ licenseStatus: 'DELETED' })),
-    }),
-  },
-  {
-    ...{ method: 'POST', what: 'an entry that exists already', status: 409, puts: 0 },
-    prepare: async () => {
-      const data = nextAddress();
-      const { licenseDataType, isForAllProducts, reason } = await createBlacklist({ data });
-      return { path: blacklists.path, body: { licenseDataType, data, isForAllProducts, reason } };
-    },
-  },
-  {
-    ...{ method: 'DELETE', what: 'a token that is revoked already', status: 404, puts: 0 },
-    prepare: async () => {
-      const path = pathOf(tokens, await createToken(['ALL_READ']));
-      await call('DELETE', path);
-      return { path };
-    },
+    prepare: newUsedProduct,
   },
   {
     ...{ method: 'POST', what: 'an import of many licenses', status: 200, puts: 0 },
@@ -246,41 +204,28 @@ it.each(CREATES)(
   },
 );
 
-describe('nothing is put into the outbox', () => {
-  it('a first binding moves the revision of its license, and puts nothing into the outbox', async () => {
-    const license = await createLicense({ maxIPs: 1, maxHWIDs: -1 });
-    const { licenseKey, productId } = license;
-    const seq = await newestSeq();
-    const before = (await readRevisions()).get(subjectOf(license)) ?? 0;
-    const response = await newIsolate().validate({ licenseKey, productId, ip: '192.0.2.1' });
-    await response.recorded;
-    expect(response.status).toBe(200);
-    expect(await rowsAfter(seq)).toEqual([]);
-    expect((await readRevisions()).get(subjectOf(license))).toBeGreaterThan(before);
-  });
+it('a first binding moves the revision of its license, and puts nothing into the outbox', async () => {
+  const license = await create.license({ maxIPs: 1, maxHWIDs: -1 });
+  const { licenseKey, productId } = license;
+  const seq = await newestSeq();
+  const before = (await readRevisions()).get(subjectOf(license)) ?? 0;
+  const response = await newIsolate().validate({ licenseKey, productId, ip: '192.0.2.1' });
+  await response.recorded;
+  expect(response.status).toBe(200);
+  expect(await rowsAfter(seq)).toEqual([]);
+  expect((await readRevisions()).get(subjectOf(license))).toBeGreaterThan(before);
+});
 
-  it('validations and uses of a token put nothing into the outbox', async () => {
-    const { licenseKey, productId } = await createLicense();
-    const { id, token } = await createToken(['ALL_READ_WRITE']);
-    await validate({ licenseKey, productId });
-    const seq = await newestSeq();
-    await newIsolate().call('GET', '/api/v2/ping', { token });
-    await (await newIsolate().validate({ licenseKey, productId })).recorded;
-    const used = env.DB.prepare('select last_used_at from tokens where id = ?').bind(id);
-    expect(await used.first('last_used_at')).not.toBeNull();
-    expect(await rowsAfter(seq)).toEqual([]);
-  });
-
-  it.each(['PUT', 'DELETE'])('%s with a stale If-Match leaves the outbox as is', async (method) => {
-    const license = await createLicense();
-    const path = pathOf(licenses, license);
-    const etag = (await call('GET', path)).headers.get('ETag') ?? '';
-    await updateLicense(license.id, { notes: 'Changed' });
-    const seq = await newestSeq();
-    const options = { headers: { 'If-Match': etag }, ...(method === 'PUT' && { body: {} }) };
-    expect((await call(method, path, options)).status).toBe(412);
-    expect(await rowsAfter(seq)).toEqual([]);
-  });
+it('validations and uses of a token put nothing into the outbox', async () => {
+  const { licenseKey, productId } = await create.license();
+  const { id, token } = await create.token(['ALL_READ_WRITE']);
+  await validate({ licenseKey, productId });
+  const seq = await newestSeq();
+  await newIsolate().call('GET', '/api/v2/ping', { token });
+  await (await newIsolate().validate({ licenseKey, productId })).recorded;
+  const used = env.DB.prepare('select last_used_at from tokens where id = ?').bind(id);
+  expect(await used.first('last_used_at')).not.toBeNull();
+  expect(await rowsAfter(seq)).toEqual([]);
 });
 
 it('a license that is created again under an old key is newer than the old one', async () => {
@@ -294,7 +239,7 @@ it('a license that is created again under an old key is newer than the old one',
     .run();
   const product = { id: item?.productId ?? 0 };
   expect((await call('DELETE', pathOf(products, product))).status).toBe(204);
-  const again = importOf('licenses', [{ ...item, productId: (await createProduct()).id }]);
+  const again = importOf('licenses', [{ ...item, productId: (await create.product()).id }]);
   await call('POST', again.path, again);
   expect((await readRevisions()).get(subject)).toBeGreaterThan(first);
 });

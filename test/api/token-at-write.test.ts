@@ -1,13 +1,7 @@
 import { env } from 'cloudflare:workers';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { newIsolate, settled } from '../support/app.ts';
-import {
-  call,
-  createToken,
-  expectError,
-  type ReadResponse,
-  type Token,
-} from '../support/client.ts';
+import { call, create, expectError, type ReadResponse, type Token } from '../support/client.ts';
 import { interceptDatabase } from '../support/d1-intercept.ts';
 import { ENDPOINTS } from '../support/endpoints.ts';
 import { type Fields, tokens } from '../support/resources.ts';
@@ -137,7 +131,7 @@ it.each(RACES)(
   '$route writes nothing when its token $change just before the write',
   async ({ route, prepare, apply, status, message }) => {
     const { path, body } = await prepare();
-    const token = await createToken(['ALL_READ_WRITE']);
+    const token = await create.token(['ALL_READ_WRITE']);
     let before: Rows | undefined;
     const DB = beforeWrites(async () => {
       if (before) return;

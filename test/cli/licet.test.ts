@@ -508,6 +508,8 @@ describe('licet customers', () => {
     expect(await objects('licenses', 'find', 'race@')).toMatchObject([{ licenseKey: key }]);
     expect(await run('licenses', 'edit', key, '--email', '')).toBeDefined();
     expect(await licet.licenses.findByKey(key)).toMatchObject({ customer: null });
+    await run('licenses', 'edit', key, '--customer', id);
+    expect(await licet.licenses.findByKey(key)).toMatchObject({ customer: { id: Number(id) } });
 
     await run('customers', 'edit', `id:${id}`, '--phone', '', '--username', 'amazing');
     expect(await licet.customers.get(Number(id))).toMatchObject({

@@ -1,11 +1,13 @@
 import { expect, it, vi } from 'vitest';
-import { createLicense, createProduct } from '../support/client.ts';
+import { create } from '../support/client.ts';
 
 const KEY = /^[0-9A-HJKMNP-TV-Z]{4}(-[0-9A-HJKMNP-TV-Z]{4}){4}$/;
 
 it('the service generates a key of five groups of four for every license, each another', async () => {
-  const { id: productId } = await createProduct();
-  const created = await Promise.all(Array.from({ length: 30 }, () => createLicense({ productId })));
+  const { id: productId } = await create.product();
+  const created = await Promise.all(
+    Array.from({ length: 30 }, () => create.license({ productId })),
+  );
   const keys = created.map(({ licenseKey }) => licenseKey);
   for (const key of keys) expect(key).toMatch(KEY);
   expect(new Set(keys).size).toBe(30);
@@ -24,9 +26,9 @@ it("keys use the whole of Crockford's alphabet at every place", async () => {
 });
 
 it("keys come from the platform's secure source", async () => {
-  const { id: productId } = await createProduct();
+  const { id: productId } = await create.product();
   const secureSource = vi.spyOn(crypto, 'getRandomValues').mockImplementation((array) => array);
-  const { licenseKey } = await createLicense({ productId });
+  const { licenseKey } = await create.license({ productId });
   secureSource.mockRestore();
   expect(licenseKey).toBe('0000-0000-0000-0000-0000');
 });

@@ -1,13 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  call,
-  createLicense,
-  createProduct,
-  createToken,
-  expectError,
-  getLicense,
-  updateLicense,
-} from '../support/client.ts';
+import { call, create, expectError, get, updateLicense } from '../support/client.ts';
 import { customers, idsOf, licenses, read, withoutChange } from '../support/resources.ts';
 
 /** Customers of a web shop, which knows an e-mail and nothing else (3). */
@@ -25,38 +17,36 @@ async function createCustomer(fields: object): Promise<number> {
   return Number(response.headers.get('Location')?.split('/').at(-1));
 }
 
-describe('POST of a customer', () => {
-  it('POST of a customer with an e-mail that another one has, in any case, returns 409 and creates nothing', async () => {
-    const email = nextEmail();
-    await createCustomer({ email });
-    for (const again of [email, email.toLowerCase(), ` ${email.toUpperCase()} `]) {
-      const response = await withoutChange(customers.path, () => post({ email: again }));
-      expectError(response, 409, DUPLICATE);
-    }
-  });
-
-  it('POST of a customer with an account that another one has returns 409 and creates nothing', async () => {
-    await createCustomer({ chatId: 'taken' });
-    const response = await withoutChange(customers.path, () => post({ chatId: 'taken' }));
+it('POST of a customer with an e-mail that another one has, in any case, returns 409 and creates nothing', async () => {
+  const email = nextEmail();
+  await createCustomer({ email });
+  for (const again of [email, email.toLowerCase(), ` ${email.toUpperCase()} `]) {
+    const response = await withoutChange(customers.path, () => post({ email: again }));
     expectError(response, 409, DUPLICATE);
-  });
+  }
+});
 
-  it('ten POSTs of a customer in parallel with one e-mail create one', async () => {
-    const email = nextEmail();
-    const responses = await Promise.all(Array.from({ length: 10 }, () => post({ email })));
-    expect(responses.map(({ status }) => status).toSorted()).toEqual([201, ...Array(9).fill(409)]);
-  });
+it('POST of a customer with an account that another one has returns 409 and creates nothing', async () => {
+  await createCustomer({ chatId: 'taken' });
+  const response = await withoutChange(customers.path, () => post({ chatId: 'taken' }));
+  expectError(response, 409, DUPLICATE);
+});
+
+it('ten POSTs of a customer in parallel with one e-mail create one', async () => {
+  const email = nextEmail();
+  const responses = await Promise.all(Array.from({ length: 10 }, () => post({ email })));
+  expect(responses.map(({ status }) => status).toSorted()).toEqual([201, ...Array(9).fill(409)]);
 });
 
 describe.each(['POST', 'PUT'])('%s of a license', (method) => {
   /** Sends the fields in a create, or in a change of a license that has another owner. */
   async function send(fields: object) {
-    const { id: productId } = await createProduct();
+    const { id: productId } = await create.product();
     if (method === 'POST') {
       const body = { productId, licenseType: 'PERMANENT', ownerChatId: 'not-the-owner', ...fields };
       return call('POST', licenses.path, { body });
     }
-    const { id } = await createLicense({ productId, ownerChatId: 'not-the-owner' });
+    const { id } = await create.license({ productId, ownerChatId: 'not-the-owner' });
     return call('PUT', `${licenses.path}/${id}`, { body: fields });
   }
   const customerOf = async (fields: object) => {
@@ -65,7 +55,7 @@ describe.each(['POST', 'PUT'])('%s of a license', (method) => {
     expect(response.json).not.toHaveProperty('customerId');
     expect(response.json).not.toHaveProperty('customerEmail');
     const { id = 0 } = Object(response.json);
-    return (await getLicense(id)).customer;
+    return (await get.license(id)).customer;
   };
 
   it('a license that is sent with the e-mail of a customer belongs to that customer, without regard to case', async () => {
@@ -121,110 +111,106 @@ describe.each(['POST', 'PUT'])('%s of a license', (method) => {
   });
 });
 
-describe('a token that may write licenses and not read customers', () => {
-  const NOT_SHOWN = /^customerId must be a customer with a license, unless the token may read/;
-  const secretOf = async (intents: Parameters<typeof createToken>[0]) =>
-    (await createToken(intents)).token;
+const NOT_SHOWN = /^customerId must be a customer with a license, unless the token may read/;
+const secretOf = async (intents: Parameters<typeof create.token>[0]) =>
+  (await create.token(intents)).token;
 
-  it('a token that may not read customers cannot name a customer without a license by the id', async () => {
-    const token = await secretOf(['LICENSES_READ_WRITE']);
-    const id = await createCustomer({ email: nextEmail(), phoneNumber: '+44 20 7946 0000' });
-    const license = await createLicense({ ownerChatId: 'its owner' });
-    const { productId } = license;
-    const path = `${licenses.path}/${license.id}`;
-    const create = { productId, licenseType: 'PERMANENT' };
-    for (const customerId of [id, 999_999]) {
-      const refusals = await withoutChange(path, () =>
-        Promise.all([
-          call('POST', licenses.path, { token, body: { ...create, customerId } }),
-          call('POST', `${licenses.path}/batch`, {
-            token,
-            body: { ...create, customerId, count: 2 },
-          }),
-          call('PUT', path, { token, body: { customerId } }),
-        ]),
-      );
-      for (const refusal of refusals) expectError(refusal, 403, NOT_SHOWN);
-    }
-    expect(await idsOf(`${licenses.path}/by-customer-id/${id}`)).toEqual([]);
-  });
-
-  it('a token that may not read customers names those with a license by the id, and all by the e-mail', async () => {
-    const token = await secretOf(['LICENSES_READ_WRITE']);
-    const customerEmail = nextEmail();
-    const customerId = await createCustomer({ email: customerEmail });
-    const { id: productId } = await createProduct();
-    for (const owner of [{ customerEmail }, { customerId }]) {
-      const body = { productId, licenseType: 'PERMANENT', ...owner };
-      const response = await call('POST', licenses.path, { token, body });
-      expect(response.status, response.text).toBe(201);
-      expect(response.json).toMatchObject({ customer: { id: customerId } });
-    }
-  });
-
-  it.each(['CUSTOMERS_READ', 'ALL_READ'] as const)(
-    'a token that also has %s names any customer of a license by the id',
-    async (intent) => {
-      const token = await secretOf(['LICENSES_READ_WRITE', intent]);
-      const customerId = await createCustomer({ email: nextEmail() });
-      const { id } = await createLicense();
-      const body = { customerId };
-      const response = await call('PUT', `${licenses.path}/${id}`, { token, body });
-      expect(response.json).toMatchObject({ customer: { id: customerId } });
-    },
-  );
+it('a token that may not read customers cannot name a customer without a license by the id', async () => {
+  const token = await secretOf(['LICENSES_READ_WRITE']);
+  const id = await createCustomer({ email: nextEmail(), phoneNumber: '+44 20 7946 0000' });
+  const license = await create.license({ ownerChatId: 'its owner' });
+  const { productId } = license;
+  const path = `${licenses.path}/${license.id}`;
+  const body = { productId, licenseType: 'PERMANENT' };
+  for (const customerId of [id, 999_999]) {
+    const refusals = await withoutChange(path, () =>
+      Promise.all([
+        call('POST', licenses.path, { token, body: { ...body, customerId } }),
+        call('POST', `${licenses.path}/batch`, {
+          token,
+          body: { ...body, customerId, count: 2 },
+        }),
+        call('PUT', path, { token, body: { customerId } }),
+      ]),
+    );
+    for (const refusal of refusals) expectError(refusal, 403, NOT_SHOWN);
+  }
+  expect(await idsOf(`${licenses.path}/by-customer-id/${id}`)).toEqual([]);
 });
 
-describe('the customer of a license', () => {
-  it('the customer of a license is the owner that its fields name where customerId and customerEmail are null', async () => {
-    const { id: productId } = await createProduct();
-    const nulls = { customerId: null, customerEmail: null };
-    const { customer } = await createLicense({ productId, ownerChatId: 'named', ...nulls });
-    expect(customer).toMatchObject({ chatId: 'named' });
-  });
+it('a token that may not read customers names those with a license by the id, and all by the e-mail', async () => {
+  const token = await secretOf(['LICENSES_READ_WRITE']);
+  const customerEmail = nextEmail();
+  const customerId = await createCustomer({ email: customerEmail });
+  const { id: productId } = await create.product();
+  for (const owner of [{ customerEmail }, { customerId }]) {
+    const body = { productId, licenseType: 'PERMANENT', ...owner };
+    const response = await call('POST', licenses.path, { token, body });
+    expect(response.status, response.text).toBe(201);
+    expect(response.json).toMatchObject({ customer: { id: customerId } });
+  }
+});
 
-  it('a license has no customer after a PUT with customerId null', async () => {
-    const { id } = await createLicense({ customerEmail: nextEmail() });
-    expect((await updateLicense(id, { customerId: null })).customer).toBeNull();
-  });
+it.each(['CUSTOMERS_READ', 'ALL_READ'] as const)(
+  'a token that also has %s names any customer of a license by the id',
+  async (intent) => {
+    const token = await secretOf(['LICENSES_READ_WRITE', intent]);
+    const customerId = await createCustomer({ email: nextEmail() });
+    const { id } = await create.license();
+    const body = { customerId };
+    const response = await call('PUT', `${licenses.path}/${id}`, { token, body });
+    expect(response.json).toMatchObject({ customer: { id: customerId } });
+  },
+);
 
-  it('the customer of a license stays when other fields change, and when what GET returned is put', async () => {
-    const { id, customer } = await createLicense({ customerEmail: nextEmail() });
-    expect(customer?.id).toBeGreaterThan(0);
-    expect((await updateLicense(id, { notes: 'Changed' })).customer).toEqual(customer);
-    expect((await updateLicense(id, await getLicense(id))).customer).toEqual(customer);
-  });
+it('the customer of a license is the owner that its fields name where customerId and customerEmail are null', async () => {
+  const { id: productId } = await create.product();
+  const nulls = { customerId: null, customerEmail: null };
+  const { customer } = await create.license({ productId, ownerChatId: 'named', ...nulls });
+  expect(customer).toMatchObject({ chatId: 'named' });
+});
 
-  it('ten parallel licenses with one new e-mail have one customer', async () => {
-    const { id: productId } = await createProduct();
-    const customerEmail = nextEmail();
-    const created = await Promise.all(
-      Array.from({ length: 10 }, () => createLicense({ productId, customerEmail })),
-    );
-    expect(new Set(created.map(({ customer }) => customer?.id)).size).toBe(1);
-    expect(await idsOf(`${licenses.path}/by-customer-email/${customerEmail}`)).toHaveLength(10);
-  });
+it('a license has no customer after a PUT with customerId null', async () => {
+  const { id } = await create.license({ customerEmail: nextEmail() });
+  expect((await updateLicense(id, { customerId: null })).customer).toBeNull();
+});
 
-  it('all licenses of a batch have one customer', async () => {
-    const { id: productId } = await createProduct();
-    const customerEmail = nextEmail();
-    const body = { productId, licenseType: 'PERMANENT', customerEmail, count: 3 };
-    expect((await call('POST', `${licenses.path}/batch`, { body })).status).toBe(201);
-    expect(await idsOf(`${licenses.path}/by-customer-email/${customerEmail}`)).toHaveLength(3);
-  });
+it('the customer of a license stays when other fields change, and when what GET returned is put', async () => {
+  const { id, customer } = await create.license({ customerEmail: nextEmail() });
+  expect(customer?.id).toBeGreaterThan(0);
+  expect((await updateLicense(id, { notes: 'Changed' })).customer).toEqual(customer);
+  expect((await updateLicense(id, await get.license(id))).customer).toEqual(customer);
+});
+
+it('ten parallel licenses with one new e-mail have one customer', async () => {
+  const { id: productId } = await create.product();
+  const customerEmail = nextEmail();
+  const created = await Promise.all(
+    Array.from({ length: 10 }, () => create.license({ productId, customerEmail })),
+  );
+  expect(new Set(created.map(({ customer }) => customer?.id)).size).toBe(1);
+  expect(await idsOf(`${licenses.path}/by-customer-email/${customerEmail}`)).toHaveLength(10);
+});
+
+it('all licenses of a batch have one customer', async () => {
+  const { id: productId } = await create.product();
+  const customerEmail = nextEmail();
+  const body = { productId, licenseType: 'PERMANENT', customerEmail, count: 3 };
+  expect((await call('POST', `${licenses.path}/batch`, { body })).status).toBe(201);
+  expect(await idsOf(`${licenses.path}/by-customer-email/${customerEmail}`)).toHaveLength(3);
 });
 
 it.each(['half.an', 'AN-EMAIL@', 'lovel', 'augusta lovelace', 'ada-on-chat'])(
   'q=%s finds a customer, and the licenses of the customer',
   async (q) => {
-    const { id: productId } = await createProduct();
+    const { id: productId } = await create.product();
     const customerId = await createCustomer({
       email: `${productId}.half.an-email@example.com`,
       firstName: 'Augusta',
       lastName: 'Lovelace',
       chatUsername: 'ada-on-chat',
     });
-    const { id } = await createLicense({ productId, customerId });
+    const { id } = await create.license({ productId, customerId });
     const query = new URLSearchParams({ q });
     expect(await idsOf(`${customers.path}?${query}`)).toContain(customerId);
     expect(await idsOf(`${licenses.path}?${query}&productId=${productId}`)).toEqual([id]);

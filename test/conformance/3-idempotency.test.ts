@@ -1,14 +1,7 @@
 import { env } from 'cloudflare:workers';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { newIsolate, settled } from '../support/app.ts';
-import {
-  call,
-  createLicense,
-  createProduct,
-  createToken,
-  expectError,
-  type ReadResponse,
-} from '../support/client.ts';
+import { call, create, expectError, type ReadResponse } from '../support/client.ts';
 import { HOUR_MS } from '../support/history.ts';
 import {
   blacklists,
@@ -102,129 +95,125 @@ describe.each(CREATES)('POST $path', ({ path, list, fullBody }) => {
   });
 });
 
-describe('an Idempotency-Key', () => {
-  it('an Idempotency-Key of another path is the key of another request', async () => {
-    const key = nextKey();
-    const { id: productId } = await createProduct();
-    const body = { productId, licenseType: 'PERMANENT' };
-    expect((await post(licenses.path, body, key)).status).toBe(201);
-    expect((await post(BATCH, { ...body, count: 1 }, key)).status).toBe(422);
-  });
-
-  it('an Idempotency-Key of another token is another key', async () => {
-    const key = nextKey();
-    const body = await products.fullBody();
-    const [one, other] = [
-      await createToken(['ALL_READ_WRITE']),
-      await createToken(['ALL_READ_WRITE']),
-    ];
-    const locations = new Set<string | null>();
-    for (const options of [{}, { token: one.token }, { token: other.token }]) {
-      const response = await post(products.path, body, key, options);
-      expect(response.status).toBe(201);
-      locations.add(response.headers.get('Location'));
-    }
-    expect(locations.size).toBe(3);
-  });
-
-  it.each([
-    ['1 character', 'k'.repeat(1), 201],
-    ['255 characters', 'k'.repeat(255), 201],
-    ['256 characters', 'k'.repeat(256), 400],
-    ['no character', '', 400],
-  ])('an Idempotency-Key of %s is taken or rejected', async (_, key, status) => {
-    const response = await post(products.path, await products.fullBody(), key);
-    expect(response.status).toBe(status);
-    if (status === 400) {
-      expectError(response, 400, 'Idempotency-Key must have 1 to 255 characters');
-    }
-  });
-
-  it('an Idempotency-Key of a request that failed may be used again', async () => {
-    const [key, good] = [nextKey(), await products.fullBody()];
-    expect((await post(products.path, { ...good, name: '' }, key)).status).toBe(400);
-    expect((await post(products.path, good, key)).status).toBe(201);
-  });
-
-  it('an Idempotency-Key of a license gets the same response after its product is deleted', async () => {
-    const { id: productId } = await createProduct();
-    const [key, body] = [nextKey(), { productId, licenseType: 'PERMANENT' }];
-    const first = await post(licenses.path, body, key);
-    expect((await call('DELETE', first.headers.get('Location') ?? '')).status).toBe(204);
-    expect((await call('DELETE', `${products.path}/${productId}`)).status).toBe(204);
-    expect(partsOf(await post(licenses.path, body, key))).toEqual(partsOf(first));
-  });
-
-  it('an Idempotency-Key counts for 24 hours, and is removed by the scheduled handler then', async () => {
-    const [key, body] = [nextKey(), await products.fullBody()];
-    const countKeys = env.DB.prepare('select count(*) n from idempotency_keys');
-    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 10 * 24 * HOUR_MS });
-    await env.DB.prepare('delete from idempotency_keys').run();
-    const first = await post(products.path, body, key);
-    vi.setSystemTime(Date.now() + 24 * HOUR_MS - 1);
-    expect(partsOf(await post(products.path, body, key))).toEqual(partsOf(first));
-    await newIsolate().runScheduled();
-    expect(await countKeys.first('n')).toBe(1);
-
-    vi.setSystemTime(Date.now() + 1);
-    const second = await post(products.path, body, key);
-    expect(second.status).toBe(201);
-    expect(second.headers.get('Location')).not.toBe(first.headers.get('Location'));
-    expect(partsOf(await post(products.path, body, key))).toEqual(partsOf(second));
-    vi.setSystemTime(Date.now() + 24 * HOUR_MS);
-    await newIsolate().runScheduled();
-    expect(await countKeys.first('n')).toBe(0);
-  });
+it('an Idempotency-Key of another path is the key of another request', async () => {
+  const key = nextKey();
+  const { id: productId } = await create.product();
+  const body = { productId, licenseType: 'PERMANENT' };
+  expect((await post(licenses.path, body, key)).status).toBe(201);
+  expect((await post(BATCH, { ...body, count: 1 }, key)).status).toBe(422);
 });
 
-describe('what is not kept for a repetition', () => {
-  it('the secret of a token is not kept for a repetition: 409, no second token, and no secret in the database', async () => {
-    const [key, body] = [nextKey(), await tokens.fullBody()];
-    const first = await post(tokens.path, body, key);
-    expect(first.status).toBe(201);
-    const stored = await idsOf(tokens.path);
-    const response = await post(tokens.path, body, key);
-    expectError(response, 409, /the secret of a token is shown once/);
-    expect(await idsOf(tokens.path)).toEqual(stored);
-    expect((await post(tokens.path, await tokens.fullBody(), key)).status).toBe(422);
-    const { results } = await env.DB.prepare('select * from idempotency_keys').all();
-    const { token = 'none' } = Object(first.json);
-    expect(JSON.stringify(results)).not.toContain(token);
-  });
+it('an Idempotency-Key of another token is another key', async () => {
+  const key = nextKey();
+  const body = await products.fullBody();
+  const [one, other] = [
+    await create.token(['ALL_READ_WRITE']),
+    await create.token(['ALL_READ_WRITE']),
+  ];
+  const locations = new Set<string | null>();
+  for (const options of [{}, { token: one.token }, { token: other.token }]) {
+    const response = await post(products.path, body, key, options);
+    expect(response.status).toBe(201);
+    locations.add(response.headers.get('Location'));
+  }
+  expect(locations.size).toBe(3);
+});
 
-  it('a forgotten customer is not kept for a repetition', async () => {
-    const [key, other] = [nextKey(), nextKey()];
-    const email = 'forgotten@example.com';
-    const first = await post(customers.path, { email }, key);
-    const { id: productId } = await createProduct();
-    const body = { productId, licenseType: 'PERMANENT', customerEmail: email };
-    expect((await post(licenses.path, body, other)).status).toBe(201);
-    expect((await call('DELETE', first.headers.get('Location') ?? '')).status).toBe(204);
-    expectError(await post(customers.path, { email }, key), 409, /forgotten customer is erased/);
-    expect((await post(licenses.path, body, other)).status).toBe(409);
-    const { results } = await env.DB.prepare('select * from idempotency_keys').all();
-    expect(JSON.stringify(results)).not.toContain('forgotten@');
-    expect((await createLicense({ productId, customerEmail: email })).customer).not.toBeNull();
-  });
+it.each([
+  ['1 character', 'k'.repeat(1), 201],
+  ['255 characters', 'k'.repeat(255), 201],
+  ['256 characters', 'k'.repeat(256), 400],
+  ['no character', '', 400],
+])('an Idempotency-Key of %s is taken or rejected', async (_, key, status) => {
+  const response = await post(products.path, await products.fullBody(), key);
+  expect(response.status).toBe(status);
+  if (status === 400) {
+    expectError(response, 400, 'Idempotency-Key must have 1 to 255 characters');
+  }
+});
 
-  it.each([
-    { ownerChatId: '280497242714931777' },
-    { licensePlatform: 'MARKET_A', ownerPlatformId: 'market-777' },
-    { licensePlatform: 'OTHER', licensePlatformOther: 'Forum', ownerPlatformId: 'forum-777' },
-  ])('no repetition names a forgotten customer as the owner of a license: %j', async (owner) => {
-    const { customer, productId } = await createLicense({ ...owner });
-    const body = {
-      ...{ productId, licenseType: 'PERMANENT', customerEmail: `${crypto.randomUUID()}@b.example` },
-      ...owner,
-    };
-    const [key, other] = [nextKey(), nextKey()];
-    expect((await post(licenses.path, body, key)).status).toBe(201);
-    const kept = { productId, licenseType: 'PERMANENT', ownerChatId: '7770' };
-    const { json } = await post(licenses.path, kept, other);
-    expect((await call('DELETE', `${customers.path}/${customer?.id}`)).status).toBe(204);
-    expectError(await post(licenses.path, body, key), 409, /forgotten customer is erased/);
-    expect((await post(licenses.path, kept, other)).json).toEqual(json);
-    const { results } = await env.DB.prepare('select * from idempotency_keys').all();
-    expect(JSON.stringify(results)).not.toMatch(/(931|-)777\b/);
-  });
+it('an Idempotency-Key of a request that failed may be used again', async () => {
+  const [key, good] = [nextKey(), await products.fullBody()];
+  expect((await post(products.path, { ...good, name: '' }, key)).status).toBe(400);
+  expect((await post(products.path, good, key)).status).toBe(201);
+});
+
+it('an Idempotency-Key of a license gets the same response after its product is deleted', async () => {
+  const { id: productId } = await create.product();
+  const [key, body] = [nextKey(), { productId, licenseType: 'PERMANENT' }];
+  const first = await post(licenses.path, body, key);
+  expect((await call('DELETE', first.headers.get('Location') ?? '')).status).toBe(204);
+  expect((await call('DELETE', `${products.path}/${productId}`)).status).toBe(204);
+  expect(partsOf(await post(licenses.path, body, key))).toEqual(partsOf(first));
+});
+
+it('an Idempotency-Key counts for 24 hours, and is removed by the scheduled handler then', async () => {
+  const [key, body] = [nextKey(), await products.fullBody()];
+  const countKeys = env.DB.prepare('select count(*) n from idempotency_keys');
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 10 * 24 * HOUR_MS });
+  await env.DB.prepare('delete from idempotency_keys').run();
+  const first = await post(products.path, body, key);
+  vi.setSystemTime(Date.now() + 24 * HOUR_MS - 1);
+  expect(partsOf(await post(products.path, body, key))).toEqual(partsOf(first));
+  await newIsolate().runScheduled();
+  expect(await countKeys.first('n')).toBe(1);
+
+  vi.setSystemTime(Date.now() + 1);
+  const second = await post(products.path, body, key);
+  expect(second.status).toBe(201);
+  expect(second.headers.get('Location')).not.toBe(first.headers.get('Location'));
+  expect(partsOf(await post(products.path, body, key))).toEqual(partsOf(second));
+  vi.setSystemTime(Date.now() + 24 * HOUR_MS);
+  await newIsolate().runScheduled();
+  expect(await countKeys.first('n')).toBe(0);
+});
+
+it('the secret of a token is not kept for a repetition: 409, no second token, and no secret in the database', async () => {
+  const [key, body] = [nextKey(), await tokens.fullBody()];
+  const first = await post(tokens.path, body, key);
+  expect(first.status).toBe(201);
+  const stored = await idsOf(tokens.path);
+  const response = await post(tokens.path, body, key);
+  expectError(response, 409, /the secret of a token is shown once/);
+  expect(await idsOf(tokens.path)).toEqual(stored);
+  expect((await post(tokens.path, await tokens.fullBody(), key)).status).toBe(422);
+  const { results } = await env.DB.prepare('select * from idempotency_keys').all();
+  const { token = 'none' } = Object(first.json);
+  expect(JSON.stringify(results)).not.toContain(token);
+});
+
+it('a forgotten customer is not kept for a repetition', async () => {
+  const [key, other] = [nextKey(), nextKey()];
+  const email = 'forgotten@example.com';
+  const first = await post(customers.path, { email }, key);
+  const { id: productId } = await create.product();
+  const body = { productId, licenseType: 'PERMANENT', customerEmail: email };
+  expect((await post(licenses.path, body, other)).status).toBe(201);
+  expect((await call('DELETE', first.headers.get('Location') ?? '')).status).toBe(204);
+  expectError(await post(customers.path, { email }, key), 409, /forgotten customer is erased/);
+  expect((await post(licenses.path, body, other)).status).toBe(409);
+  const { results } = await env.DB.prepare('select * from idempotency_keys').all();
+  expect(JSON.stringify(results)).not.toContain('forgotten@');
+  expect((await create.license({ productId, customerEmail: email })).customer).not.toBeNull();
+});
+
+it.each([
+  { ownerChatId: '280497242714931777' },
+  { licensePlatform: 'MARKET_A', ownerPlatformId: 'market-777' },
+  { licensePlatform: 'OTHER', licensePlatformOther: 'Forum', ownerPlatformId: 'forum-777' },
+])('no repetition names a forgotten customer as the owner of a license: %j', async (owner) => {
+  const { customer, productId } = await create.license({ ...owner });
+  const body = {
+    ...{ productId, licenseType: 'PERMANENT', customerEmail: `${crypto.randomUUID()}@b.example` },
+    ...owner,
+  };
+  const [key, other] = [nextKey(), nextKey()];
+  expect((await post(licenses.path, body, key)).status).toBe(201);
+  const kept = { productId, licenseType: 'PERMANENT', ownerChatId: '7770' };
+  const { json } = await post(licenses.path, kept, other);
+  expect((await call('DELETE', `${customers.path}/${customer?.id}`)).status).toBe(204);
+  expectError(await post(licenses.path, body, key), 409, /forgotten customer is erased/);
+  expect((await post(licenses.path, kept, other)).json).toEqual(json);
+  const { results } = await env.DB.prepare('select * from idempotency_keys').all();
+  expect(JSON.stringify(results)).not.toMatch(/(931|-)777\b/);
 });

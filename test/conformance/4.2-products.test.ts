@@ -1,11 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import {
   call,
-  createBlacklist,
-  createLicense,
-  createProduct,
+  create,
   expectError,
-  getLicense,
+  get,
   historyOf,
   updateLicense,
   validate,
@@ -25,83 +23,81 @@ it('an error names every field that is wrong', async () => {
 });
 
 it('product names need not be unique', async () => {
-  const one = await createProduct({ name: 'Same' });
-  const other = await createProduct({ name: 'Same' });
+  const one = await create.product({ name: 'Same' });
+  const other = await create.product({ name: 'Same' });
   expect(other.id).not.toBe(one.id);
 });
 
 it('products are filtered by productType', async () => {
-  const mod = await createProduct({ productType: 'GAME_JAVA_MOD' });
-  const plugin = await createProduct({ productType: 'GAME_BEDROCK_MOD' });
+  const mod = await create.product({ productType: 'GAME_JAVA_MOD' });
+  const plugin = await create.product({ productType: 'GAME_BEDROCK_MOD' });
   const ids = await idsOf(`${products.path}?productType=GAME_JAVA_MOD`);
   expect(ids).toContain(mod.id);
   expect(ids).not.toContain(plugin.id);
 });
 
 it('products are searched by text in name and description, without case, letter for letter', async () => {
-  const byName = await createProduct({ name: 'Region 100%_GUARD' });
-  const byDescription = await createProduct({ description: 'like Region 100%_Guard' });
-  await createProduct({ name: 'Region 100 safe guard' });
+  const byName = await create.product({ name: 'Region 100%_GUARD' });
+  const byDescription = await create.product({ description: 'like Region 100%_Guard' });
+  await create.product({ name: 'Region 100 safe guard' });
   expect(await idsOf(`${products.path}?q=${encodeURIComponent('100%_guard')}`)).toEqual([
     byName.id,
     byDescription.id,
   ]);
 });
 
-describe('DELETE', () => {
-  it.each(['ACTIVE', 'EXPIRED', 'DEACTIVATED'])(
-    'DELETE of a product with a license that is %s returns 409 and changes nothing',
-    async (status) => {
-      const { id: productId } = await createProduct();
-      const deleted = await createLicense({ productId, licenseStatus: 'DELETED' });
-      const { id } = await createLicense({
-        productId,
-        licenseType: 'TEMPORARY',
-        expiryDate: status === 'EXPIRED' ? '2001-01-01' : '2099-01-01',
-        licenseStatus: status,
-        ips: ['203.0.113.1'],
-      });
-      const license = await getLicense(id);
-      expect(license.licenseStatus).toBe(status);
-
-      const response = await withoutChange(pathOf(productId), () =>
-        call('DELETE', pathOf(productId)),
-      );
-
-      expectError(response, 409, 'Product has licenses, cannot delete');
-      expect(await getLicense(id)).toEqual(license);
-      expect(await getLicense(deleted.id)).toEqual(deleted);
-    },
-  );
-
-  it('DELETE of a product deletes its DELETED licenses and blacklist entries with it; history stays', async () => {
-    const { id: productId } = await createProduct();
-    const license = await createLicense({ productId });
-    const { licenseKey } = license;
-    const entry = await createBlacklist({
-      data: '198.51.100.1',
-      isForAllProducts: false,
+it.each(['ACTIVE', 'EXPIRED', 'DEACTIVATED'])(
+  'DELETE of a product with a license that is %s returns 409 and changes nothing',
+  async (status) => {
+    const { id: productId } = await create.product();
+    const deleted = await create.license({ productId, licenseStatus: 'DELETED' });
+    const { id } = await create.license({
       productId,
+      licenseType: 'TEMPORARY',
+      expiryDate: status === 'EXPIRED' ? '2001-01-01' : '2099-01-01',
+      licenseStatus: status,
+      ips: ['203.0.113.1'],
     });
-    const general = await createBlacklist({ data: '198.51.100.2' });
-    expect((await validate({ licenseKey, productId, ip: '203.0.113.1' })).status).toBe(200);
-    const history = await historyOf({ licenseKey }, 1);
-    await updateLicense(license.id, { licenseStatus: 'DELETED' });
+    const license = await get.license(id);
+    expect(license.licenseStatus).toBe(status);
 
-    expect((await call('DELETE', pathOf(productId))).status).toBe(204);
-
-    expectError(await call('GET', pathOf(productId)), 404, 'Product not found');
-    expectError(await call('GET', `/api/v2/licenses/${license.id}`), 404, 'License not found');
-    expect((await call('GET', `/api/v2/licenses?licenseStatus=DELETED`)).json).not.toContainEqual(
-      expect.objectContaining({ id: license.id }),
+    const response = await withoutChange(pathOf(productId), () =>
+      call('DELETE', pathOf(productId)),
     );
-    expect(await idsOf('/api/v2/blacklists')).toContain(general.id);
-    expect(await idsOf('/api/v2/blacklists')).not.toContain(entry.id);
-    expect(await historyOf({ licenseKey }, 1)).toEqual(history);
-    expect(await read(`/api/v2/requests/${history[0]?.id}`)).toEqual(history[0]);
-    expect((await validate({ licenseKey, productId })).json).toEqual({
-      valid: false,
-      message: 'License not found or invalid',
-    });
+
+    expectError(response, 409, 'Product has licenses, cannot delete');
+    expect(await get.license(id)).toEqual(license);
+    expect(await get.license(deleted.id)).toEqual(deleted);
+  },
+);
+
+it('DELETE of a product deletes its DELETED licenses and blacklist entries with it; history stays', async () => {
+  const { id: productId } = await create.product();
+  const license = await create.license({ productId });
+  const { licenseKey } = license;
+  const entry = await create.blacklist({
+    data: '198.51.100.1',
+    isForAllProducts: false,
+    productId,
+  });
+  const general = await create.blacklist({ data: '198.51.100.2' });
+  expect((await validate({ licenseKey, productId, ip: '203.0.113.1' })).status).toBe(200);
+  const history = await historyOf({ licenseKey }, 1);
+  await updateLicense(license.id, { licenseStatus: 'DELETED' });
+
+  expect((await call('DELETE', pathOf(productId))).status).toBe(204);
+
+  expectError(await call('GET', pathOf(productId)), 404, 'Product not found');
+  expectError(await call('GET', `/api/v2/licenses/${license.id}`), 404, 'License not found');
+  expect((await call('GET', `/api/v2/licenses?licenseStatus=DELETED`)).json).not.toContainEqual(
+    expect.objectContaining({ id: license.id }),
+  );
+  expect(await idsOf('/api/v2/blacklists')).toContain(general.id);
+  expect(await idsOf('/api/v2/blacklists')).not.toContain(entry.id);
+  expect(await historyOf({ licenseKey }, 1)).toEqual(history);
+  expect(await read(`/api/v2/requests/${history[0]?.id}`)).toEqual(history[0]);
+  expect((await validate({ licenseKey, productId })).json).toEqual({
+    valid: false,
+    message: 'License not found or invalid',
   });
 });

@@ -1,177 +1,155 @@
-import { describe, expect, it } from 'vitest';
-import {
-  call,
-  createBlacklist,
-  createLicense,
-  createProduct,
-  expectError,
-  getBlacklist,
-  validate,
-} from '../support/client.ts';
+import { expect, it } from 'vitest';
+import { call, create, expectError, get, validate } from '../support/client.ts';
 import { blacklists, idsOf, withoutChange } from '../support/resources.ts';
 
 const post = (body: object) => call('POST', blacklists.path, { body });
 const pathOf = ({ id }: { id: number }) => `${blacklists.path}/${id}`;
 const put = (entry: { id: number }, body: object) => call('PUT', pathOf(entry), { body });
 
-describe('POST', () => {
-  it('POST creates a blacklist entry for all products, whose productId is null', async () => {
-    const body = {
-      licenseDataType: 'HWID',
-      data: 'HW-1',
-      isForAllProducts: true,
-      reason: 'Leaked',
-    };
-    const response = await post(body);
-    expect(response.status).toBe(201);
-    expect(response.json).toMatchObject({ ...body, productId: null });
-  });
-
-  it.each([{}, { productId: null }])(
-    'a blacklist entry needs a productId when isForAllProducts is false: %j',
-    async (fields) => {
-      const body = { ...(await blacklists.fullBody()), productId: undefined, ...fields };
-      const response = await withoutChange(blacklists.path, () => post(body));
-      expectError(response, 400, 'productId is required when isForAllProducts is false');
-    },
-  );
+it('POST creates a blacklist entry for all products, whose productId is null', async () => {
+  const body = {
+    licenseDataType: 'HWID',
+    data: 'HW-1',
+    isForAllProducts: true,
+    reason: 'Leaked',
+  };
+  const response = await post(body);
+  expect(response.status).toBe(201);
+  expect(response.json).toMatchObject({ ...body, productId: null });
 });
 
-describe('IP data', () => {
-  it.each([
-    ['0.0.0.0/0', 8],
-    ['11.0.0.0/7', 8],
-    ['::ffff:0:0/96', 8],
-    ['::/0', 19],
-    ['2001::/18', 19],
-  ])(
-    '%s is wider than /%i and returns 400 on create and on update',
-    async (data, minPrefixBits) => {
-      const entry = await createBlacklist({ data: `203.0.113.${minPrefixBits}` });
-      const message = `data must be a range of /${minPrefixBits} or narrower: a wider one would block nearly everybody`;
-      const body = { licenseDataType: 'IP', data, isForAllProducts: true, reason: '' };
-      expectError(await withoutChange(blacklists.path, () => post(body)), 400, message);
-      expectError(await withoutChange(pathOf(entry), () => put(entry, { data })), 400, message);
-      await call('DELETE', pathOf(entry));
-    },
-  );
-
-  it.each(['12.0.0.0/8', '2a00::/19'])('%s is narrow enough to be blocked', async (data) => {
-    await call('DELETE', pathOf(await createBlacklist({ data })));
-  });
-
-  it.each([
-    ['192.0.2.1', '192.0.2.1'],
-    [' 192.0.2.2 ', '192.0.2.2'],
-    ['192.0.2.77/24', '192.0.2.0/24'],
-    ['2001:DB8:0:0:0:0:0:1', '2001:db8::1'],
-    ['2001:db8:1::ffff/48', '2001:db8:1::/48'],
-    ['::ffff:192.0.2.9', '192.0.2.9'],
-  ])('%s is stored in canonical form, %s', async (data, canonical) => {
-    const entry = await createBlacklist({ data });
-    expect(entry.data).toBe(canonical);
-    expect((await getBlacklist(entry.id)).data).toBe(canonical);
-    const other = await createBlacklist({ licenseDataType: 'HWID', data: `HW for ${data}` });
-    await call('DELETE', pathOf(entry));
-    const changed = await put(other, { licenseDataType: 'IP', data });
-    expect(changed.json).toMatchObject({ data: canonical });
-    await call('DELETE', pathOf(other));
-  });
-
-  it.each(['localhost', '192.0.2', '192.0.2.0/33', '2001:db8::/129'])(
-    '%s is neither an address nor a range and returns 400',
-    async (data) => {
-      const body = { licenseDataType: 'IP', data, isForAllProducts: true };
-      const message = 'data must be an IP address or a CIDR range';
-      expectError(await withoutChange(blacklists.path, () => post(body)), 400, message);
-      const entry = await createBlacklist({ data: '233.252.0.0/24' });
-      expectError(await withoutChange(pathOf(entry), () => put(entry, { data })), 400, message);
-      await call('DELETE', pathOf(entry));
-    },
-  );
-
-  it('an entry of hardware-ID data cannot become one of IP data', async () => {
-    const entry = await createBlacklist({ licenseDataType: 'HWID', data: 'HW-of-a-server' });
-    const response = await withoutChange(pathOf(entry), () =>
-      put(entry, { licenseDataType: 'IP' }),
-    );
-    expectError(response, 400, 'data must be an IP address or a CIDR range');
-  });
-});
-
-describe('The same entry twice', () => {
-  const CONFLICT = 'The same entry exists already';
-
-  it.each([
-    ['an address for all products', { data: '203.0.113.1' }, { data: '::ffff:203.0.113.1' }],
-    ['a range for all products', { data: '203.0.113.64/26' }, { data: '203.0.113.99/26' }],
-    [
-      'a hardware ID',
-      { licenseDataType: 'HWID', data: 'HW-twice' },
-      { licenseDataType: 'HWID', data: ' HW-twice ' },
-    ],
-  ])('the same blacklist entry twice returns 409: %s', async (_, first, again) => {
-    const entry = await createBlacklist(first);
-    const body = { licenseDataType: 'IP', isForAllProducts: true, ...again };
-    const response = await withoutChange(blacklists.path, () => post({ ...body, reason: 'again' }));
-    expectError(response, 409, CONFLICT);
-    expect((await put(entry, again)).status).toBe(200);
-  });
-
-  it('the same blacklist entry returns 409 for the same product, and is another entry for another', async () => {
-    const data = '203.0.113.2';
-    const one = await createProduct();
-    const two = await createProduct();
-    const body = { licenseDataType: 'IP', data, isForAllProducts: false, productId: one.id };
-    await createBlacklist(body);
-    expectError(await post(body), 409, CONFLICT);
-    const other = await createBlacklist({ ...body, productId: two.id });
-    await createBlacklist({ data });
-    const update = () => put(other, { productId: one.id });
-    expectError(await withoutChange(pathOf(other), update), 409, CONFLICT);
-    const generalise = () => put(other, { isForAllProducts: true });
-    expectError(await withoutChange(pathOf(other), generalise), 409, CONFLICT);
-  });
-
-  it('hardware IDs on the blacklist differ by case, and an address may be one', async () => {
-    await createBlacklist({ licenseDataType: 'HWID', data: 'hw-case' });
-    await createBlacklist({ licenseDataType: 'HWID', data: 'HW-CASE' });
-    await createBlacklist({ licenseDataType: 'IP', data: '203.0.113.4' });
-    await createBlacklist({ licenseDataType: 'HWID', data: '203.0.113.4' });
-  });
-});
-
-describe('PUT', () => {
-  it('PUT makes a blacklist entry for one product one for all, and back', async () => {
-    const { id: productId } = await createProduct();
-    const data = '203.0.113.5';
-    const entry = await createBlacklist({ data, isForAllProducts: false, productId });
-    const general = await put(entry, { isForAllProducts: true });
-    expect(general.json).toMatchObject({ isForAllProducts: true, productId: null });
-    const refused = await withoutChange(pathOf(entry), () =>
-      put(entry, { isForAllProducts: false }),
-    );
-    expectError(refused, 400, 'productId is required when isForAllProducts is false');
-    const back = await put(entry, { isForAllProducts: false, productId });
-    expect(back.json).toMatchObject({ isForAllProducts: false, productId });
-  });
-
-  it('PUT takes a productId alone for a blacklist entry that is for that product alone', async () => {
-    const { id: productId } = await createProduct();
-    const entry = await createBlacklist({ data: '203.0.113.7' });
-    const response = await put(entry, { productId });
-    expect(response.json).toMatchObject({ isForAllProducts: false, productId });
-  });
-
-  it('PUT cannot clear the productId of a blacklist entry that is for one product', async () => {
-    const entry = await blacklists.create();
-    const response = await withoutChange(pathOf(entry), () => put(entry, { productId: null }));
+it.each([{}, { productId: null }])(
+  'a blacklist entry needs a productId when isForAllProducts is false: %j',
+  async (fields) => {
+    const body = { ...(await blacklists.fullBody()), productId: undefined, ...fields };
+    const response = await withoutChange(blacklists.path, () => post(body));
     expectError(response, 400, 'productId is required when isForAllProducts is false');
-  });
+  },
+);
+
+it.each([
+  ['0.0.0.0/0', 8],
+  ['11.0.0.0/7', 8],
+  ['::ffff:0:0/96', 8],
+  ['::/0', 19],
+  ['2001::/18', 19],
+])('%s is wider than /%i and returns 400 on create and on update', async (data, minPrefixBits) => {
+  const entry = await create.blacklist({ data: `203.0.113.${minPrefixBits}` });
+  const message = `data must be a range of /${minPrefixBits} or narrower: a wider one would block nearly everybody`;
+  const body = { licenseDataType: 'IP', data, isForAllProducts: true, reason: '' };
+  expectError(await withoutChange(blacklists.path, () => post(body)), 400, message);
+  expectError(await withoutChange(pathOf(entry), () => put(entry, { data })), 400, message);
+  await call('DELETE', pathOf(entry));
+});
+
+it.each(['12.0.0.0/8', '2a00::/19'])('%s is narrow enough to be blocked', async (data) => {
+  await call('DELETE', pathOf(await create.blacklist({ data })));
+});
+
+it.each([
+  ['192.0.2.1', '192.0.2.1'],
+  [' 192.0.2.2 ', '192.0.2.2'],
+  ['192.0.2.77/24', '192.0.2.0/24'],
+  ['2001:DB8:0:0:0:0:0:1', '2001:db8::1'],
+  ['2001:db8:1::ffff/48', '2001:db8:1::/48'],
+  ['::ffff:192.0.2.9', '192.0.2.9'],
+])('%s is stored in canonical form, %s', async (data, canonical) => {
+  const entry = await create.blacklist({ data });
+  expect(entry.data).toBe(canonical);
+  expect((await get.blacklist(entry.id)).data).toBe(canonical);
+  const other = await create.blacklist({ licenseDataType: 'HWID', data: `HW for ${data}` });
+  await call('DELETE', pathOf(entry));
+  const changed = await put(other, { licenseDataType: 'IP', data });
+  expect(changed.json).toMatchObject({ data: canonical });
+  await call('DELETE', pathOf(other));
+});
+
+it.each(['localhost', '192.0.2', '192.0.2.0/33', '2001:db8::/129'])(
+  '%s is neither an address nor a range and returns 400',
+  async (data) => {
+    const body = { licenseDataType: 'IP', data, isForAllProducts: true };
+    const message = 'data must be an IP address or a CIDR range';
+    expectError(await withoutChange(blacklists.path, () => post(body)), 400, message);
+    const entry = await create.blacklist({ data: '233.252.0.0/24' });
+    expectError(await withoutChange(pathOf(entry), () => put(entry, { data })), 400, message);
+    await call('DELETE', pathOf(entry));
+  },
+);
+
+it('an entry of hardware-ID data cannot become one of IP data', async () => {
+  const entry = await create.blacklist({ licenseDataType: 'HWID', data: 'HW-of-a-server' });
+  const response = await withoutChange(pathOf(entry), () => put(entry, { licenseDataType: 'IP' }));
+  expectError(response, 400, 'data must be an IP address or a CIDR range');
+});
+
+const CONFLICT = 'The same entry exists already';
+
+it.each([
+  ['an address for all products', { data: '203.0.113.1' }, { data: '::ffff:203.0.113.1' }],
+  ['a range for all products', { data: '203.0.113.64/26' }, { data: '203.0.113.99/26' }],
+  [
+    'a hardware ID',
+    { licenseDataType: 'HWID', data: 'HW-twice' },
+    { licenseDataType: 'HWID', data: ' HW-twice ' },
+  ],
+])('the same blacklist entry twice returns 409: %s', async (_, first, again) => {
+  const entry = await create.blacklist(first);
+  const body = { licenseDataType: 'IP', isForAllProducts: true, ...again };
+  const response = await withoutChange(blacklists.path, () => post({ ...body, reason: 'again' }));
+  expectError(response, 409, CONFLICT);
+  expect((await put(entry, again)).status).toBe(200);
+});
+
+it('the same blacklist entry returns 409 for the same product, and is another entry for another', async () => {
+  const data = '203.0.113.2';
+  const one = await create.product();
+  const two = await create.product();
+  const body = { licenseDataType: 'IP', data, isForAllProducts: false, productId: one.id };
+  await create.blacklist(body);
+  expectError(await post(body), 409, CONFLICT);
+  const other = await create.blacklist({ ...body, productId: two.id });
+  await create.blacklist({ data });
+  const update = () => put(other, { productId: one.id });
+  expectError(await withoutChange(pathOf(other), update), 409, CONFLICT);
+  const generalise = () => put(other, { isForAllProducts: true });
+  expectError(await withoutChange(pathOf(other), generalise), 409, CONFLICT);
+});
+
+it('hardware IDs on the blacklist differ by case, and an address may be one', async () => {
+  await create.blacklist({ licenseDataType: 'HWID', data: 'hw-case' });
+  await create.blacklist({ licenseDataType: 'HWID', data: 'HW-CASE' });
+  await create.blacklist({ licenseDataType: 'IP', data: '203.0.113.4' });
+  await create.blacklist({ licenseDataType: 'HWID', data: '203.0.113.4' });
+});
+
+it('PUT makes a blacklist entry for one product one for all, and back', async () => {
+  const { id: productId } = await create.product();
+  const data = '203.0.113.5';
+  const entry = await create.blacklist({ data, isForAllProducts: false, productId });
+  const general = await put(entry, { isForAllProducts: true });
+  expect(general.json).toMatchObject({ isForAllProducts: true, productId: null });
+  expect((await put(entry, Object(general.json))).status).toBe(200);
+  const refused = await withoutChange(pathOf(entry), () => put(entry, { isForAllProducts: false }));
+  expectError(refused, 400, 'productId is required when isForAllProducts is false');
+  const back = await put(entry, { isForAllProducts: false, productId });
+  expect(back.json).toMatchObject({ isForAllProducts: false, productId });
+});
+
+it('PUT takes a productId alone for a blacklist entry that is for that product alone', async () => {
+  const { id: productId } = await create.product();
+  const entry = await create.blacklist({ data: '203.0.113.7' });
+  const response = await put(entry, { productId });
+  expect(response.json).toMatchObject({ isForAllProducts: false, productId });
+});
+
+it('PUT cannot clear the productId of a blacklist entry that is for one product', async () => {
+  const entry = await blacklists.create();
+  const response = await withoutChange(pathOf(entry), () => put(entry, { productId: null }));
+  expectError(response, 400, 'productId is required when isForAllProducts is false');
 });
 
 it('a blacklist entry that is created, changed or deleted counts at the very next validation', async () => {
-  const { licenseKey, productId } = await createLicense({ maxIPs: -1 });
+  const { licenseKey, productId } = await create.license({ maxIPs: -1 });
   const statuses = async () => {
     const responses = ['203.0.113.200', '203.0.113.9'].map((ip) =>
       validate({ licenseKey, productId, ip }),
@@ -179,7 +157,7 @@ it('a blacklist entry that is created, changed or deleted counts at the very nex
     return (await Promise.all(responses)).map(({ status }) => status);
   };
   expect(await statuses()).toEqual([200, 200]);
-  const entry = await createBlacklist({
+  const entry = await create.blacklist({
     data: '203.0.113.192/26',
     isForAllProducts: false,
     productId,
@@ -187,7 +165,7 @@ it('a blacklist entry that is created, changed or deleted counts at the very nex
   expect(await statuses()).toEqual([400, 200]);
   await put(entry, { data: '203.0.113.8/31' });
   expect(await statuses()).toEqual([200, 400]);
-  await put(entry, { productId: (await createProduct()).id });
+  await put(entry, { productId: (await create.product()).id });
   expect(await statuses()).toEqual([200, 200]);
   await put(entry, { isForAllProducts: true });
   expect(await statuses()).toEqual([200, 400]);
@@ -196,11 +174,11 @@ it('a blacklist entry that is created, changed or deleted counts at the very nex
 });
 
 it('blacklist entries are filtered by licenseDataType and productId, and searched by q', async () => {
-  const { id: productId } = await createProduct();
+  const { id: productId } = await create.product();
   const own = { isForAllProducts: false, productId };
-  const address = await createBlacklist({ ...own, data: '233.252.0.1', reason: 'Leaked it' });
-  const hwid = await createBlacklist({ ...own, licenseDataType: 'HWID', data: 'HW-leaky' });
-  await createBlacklist({ data: '233.252.0.2', reason: 'leak' });
+  const address = await create.blacklist({ ...own, data: '233.252.0.1', reason: 'Leaked it' });
+  const hwid = await create.blacklist({ ...own, licenseDataType: 'HWID', data: 'HW-leaky' });
+  await create.blacklist({ data: '233.252.0.2', reason: 'leak' });
 
   const filtered = (filter: string) => idsOf(`${blacklists.path}?productId=${productId}&${filter}`);
   expect(await filtered('')).toEqual([address.id, hwid.id]);

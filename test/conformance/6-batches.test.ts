@@ -1,58 +1,56 @@
-import { describe, expect, it } from 'vitest';
-import { call, createProduct, expectError, validate } from '../support/client.ts';
+import { expect, it } from 'vitest';
+import { call, create, expectError, validate } from '../support/client.ts';
 import { idsOf, licenses, readList, withoutChange } from '../support/resources.ts';
 
-describe('POST batch', () => {
-  const batch = (body: object) => call('POST', `${licenses.path}/batch`, { body });
+const batch = (body: object) => call('POST', `${licenses.path}/batch`, { body });
 
-  it('a batch creates licenses that differ in their ids and keys alone, sorted by id', async () => {
-    const full = await licenses.fullBody();
-    const body: typeof full = { ...full, ips: [], hwids: [] };
-    const response = await batch({ ...body, count: 3 });
-    expect(response.status, response.text).toBe(201);
-    const created = await readList(`${licenses.path}/by-product-id/${body.productId}`);
-    expect(response.json).toEqual(created);
-    const [first] = created;
-    expect(first).toMatchObject({ ...body, customer: { chatId: body.ownerChatId } });
-    expect(created).toEqual(created.map(({ id, licenseKey }) => ({ ...first, id, licenseKey })));
-    expect(new Set(created.map(({ licenseKey }) => licenseKey)).size).toBe(3);
-  });
+it('a batch creates licenses that differ in their ids and keys alone, sorted by id', async () => {
+  const full = await licenses.fullBody();
+  const body: typeof full = { ...full, ips: [], hwids: [] };
+  const response = await batch({ ...body, count: 3 });
+  expect(response.status, response.text).toBe(201);
+  const created = await readList(`${licenses.path}/by-product-id/${body.productId}`);
+  expect(response.json).toEqual(created);
+  const [first] = created;
+  expect(first).toMatchObject({ ...body, customer: { chatId: body.ownerChatId } });
+  expect(created).toEqual(created.map(({ id, licenseKey }) => ({ ...first, id, licenseKey })));
+  expect(new Set(created.map(({ licenseKey }) => licenseKey)).size).toBe(3);
+});
 
-  it('every license of a batch is valid at once', async () => {
-    const { id: productId } = await createProduct();
-    const response = await batch({ productId, licenseType: 'PERMANENT', count: 2 });
-    const created = await readList(`${licenses.path}/by-product-id/${productId}`);
-    expect(response.status).toBe(201);
-    for (const { licenseKey } of created) {
-      expect((await validate({ licenseKey, productId })).status).toBe(200);
+it('every license of a batch is valid at once', async () => {
+  const { id: productId } = await create.product();
+  const response = await batch({ productId, licenseType: 'PERMANENT', count: 2 });
+  const created = await readList(`${licenses.path}/by-product-id/${productId}`);
+  expect(response.status).toBe(201);
+  for (const { licenseKey } of created) {
+    expect((await validate({ licenseKey, productId })).status).toBe(200);
+  }
+});
+
+it('a batch with a bad value returns 400 and creates nothing', async () => {
+  const full = { ...(await licenses.fullBody()), ips: [], hwids: [], count: 2 };
+  const bad: [field: string, value: unknown, message: string][] = [
+    ['count', undefined, 'count is required'],
+    ['count', 0, 'count must be at least 1'],
+    ['count', 501, 'count must be at most 500'],
+    ['count', '5', 'count must be an integer'],
+    ['productId', 999_999, 'productId is not a product'],
+    ['licenseKey', 'A-KEY', 'licenseKey must not be sent'],
+    ['ips', ['192.0.2.1'], 'ips and hwids must be empty for more than one license'],
+    ['hwids', ['A-HWID'], 'ips and hwids must be empty for more than one license'],
+  ];
+  await withoutChange(licenses.path, async () => {
+    for (const [field, value, message] of bad) {
+      expectError(await batch({ ...full, [field]: value }), 400, message);
     }
   });
+});
 
-  it('a batch with a bad value returns 400 and creates nothing', async () => {
-    const full = { ...(await licenses.fullBody()), ips: [], hwids: [], count: 2 };
-    const bad: [field: string, value: unknown, message: string][] = [
-      ['count', undefined, 'count is required'],
-      ['count', 0, 'count must be at least 1'],
-      ['count', 501, 'count must be at most 500'],
-      ['count', '5', 'count must be an integer'],
-      ['productId', 999_999, 'productId is not a product'],
-      ['licenseKey', 'A-KEY', 'licenseKey must not be sent'],
-      ['ips', ['192.0.2.1'], 'ips and hwids must be empty for more than one license'],
-      ['hwids', ['A-HWID'], 'ips and hwids must be empty for more than one license'],
-    ];
-    await withoutChange(licenses.path, async () => {
-      for (const [field, value, message] of bad) {
-        expectError(await batch({ ...full, [field]: value }), 400, message);
-      }
-    });
-  });
-
-  it('a batch of 500 licenses is created within 2 seconds', async () => {
-    const { id: productId } = await createProduct();
-    const startedAt = performance.now();
-    const response = await batch({ productId, licenseType: 'PERMANENT', count: 500 });
-    expect(performance.now() - startedAt).toBeLessThan(2_000);
-    expect(response.status, response.text).toBe(201);
-    expect(await idsOf(`${licenses.path}/by-product-id/${productId}`)).toHaveLength(500);
-  });
+it('a batch of 500 licenses is created within 2 seconds', async () => {
+  const { id: productId } = await create.product();
+  const startedAt = performance.now();
+  const response = await batch({ productId, licenseType: 'PERMANENT', count: 500 });
+  expect(performance.now() - startedAt).toBeLessThan(2_000);
+  expect(response.status, response.text).toBe(201);
+  expect(await idsOf(`${licenses.path}/by-product-id/${productId}`)).toHaveLength(500);
 });

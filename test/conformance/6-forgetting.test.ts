@@ -1,13 +1,12 @@
 import { env } from 'cloudflare:workers';
 import { event } from '@licet/contract/events';
-import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { beforeAll, expect, it, vi } from 'vitest';
 import { newIsolate } from '../support/app.ts';
 import {
   call,
-  createLicense,
-  createProduct,
+  create,
   expectError,
-  getLicense,
+  get,
   historyOf,
   type License,
   updateLicense,
@@ -58,8 +57,8 @@ const ask = (fields: object = {}) => ({
 });
 
 beforeAll(async () => {
-  const { id: productId } = await createProduct();
-  license = await createLicense({
+  const { id: productId } = await create.product();
+  license = await create.license({
     productId,
     licensePlatform: 'OTHER',
     licensePlatformOther: 'Forum',
@@ -75,14 +74,14 @@ beforeAll(async () => {
     expect((await call('PUT', pathOf(license.customer?.id), { body })).status).toBe(200);
   }
   // Events of a license that is given to another customer, and of one that named the account of the person.
-  const given = await createLicense({
+  const given = await create.license({
     productId,
     customerId: license.customer?.id,
     ips: ['203.0.113.90'],
     notes: 'Given by Ada',
   });
   await updateLicense(given.id, { customerEmail: 'heir@example.com', ips: [], notes: '' });
-  const naming = await createLicense({
+  const naming = await create.license({
     productId,
     customerEmail: 'heir@example.com',
     licensePlatform: 'OTHER',
@@ -93,7 +92,7 @@ beforeAll(async () => {
   await updateLicense(naming.id, { ownerPlatformId: '', ownerChatUsername: '' });
   const batch = { productId, licenseType: 'PERMANENT', customerId: license.customer?.id, count: 2 };
   expect((await call('POST', '/api/v2/licenses/batch', { body: batch })).status).toBe(201);
-  other = await createLicense({ productId, ownerChatId: 'chat-of-eve' });
+  other = await create.license({ productId, ownerChatId: 'chat-of-eve' });
   const { licenseKey, productId: otherProductId } = other;
   await validate({ licenseKey, productId: otherProductId, ip: '203.0.113.5', hwid: 'HW-OF-EVE' });
   expect((await validate(ask())).status).toBe(200);
@@ -110,160 +109,158 @@ beforeAll(async () => {
     .run();
 });
 
-describe('a customer that is forgotten', () => {
-  it('a forgotten customer is erased everywhere, while licenses, states, bindings and counts stay', async () => {
-    const id = license.customer?.id;
-    const before = await getLicense(license.id);
-    expect(before.totalRequests).toBe(2);
-    const outcomes = (await historyOf({ productId: String(license.productId) }, 3)).map(
-      (record) => [record.id, record.licenseId, record.responseType, record.productVersion],
-    );
-    await forget(id);
+it('a forgotten customer is erased everywhere, while licenses, states, bindings and counts stay', async () => {
+  const id = license.customer?.id;
+  const before = await get.license(license.id);
+  expect(before.totalRequests).toBe(2);
+  const outcomes = (await historyOf({ productId: String(license.productId) }, 3)).map((record) => [
+    record.id,
+    record.licenseId,
+    record.responseType,
+    record.productVersion,
+  ]);
+  await forget(id);
 
-    const customer = await read(pathOf(id));
-    const { id: _, createdAt, ...fields } = customer;
-    expect(createdAt).toBe(license.customer?.createdAt);
-    expect(Object.values(fields).every((value) => value === null)).toBe(true);
-    expect(await getLicense(license.id)).toEqual({
-      ...before,
-      ownerPlatformId: '',
-      ownerChatId: '',
-      ownerChatUsername: '',
-      updatedDate: expect.any(String),
-      customer,
-    });
-    expect(before.ips).toEqual(['203.0.113.77', '203.0.113.78']);
-
-    const records = await historyOf({ productId: String(license.productId) }, 3);
-    expect(
-      records.map((one) => [one.id, one.licenseId, one.responseType, one.productVersion]),
-    ).toEqual(outcomes);
-    const ofPerson = { licenseKey: null, ip: null, hwid: null, macAddress: null };
-    for (const record of records.filter(({ licenseId }) => licenseId === license.id)) {
-      expect(record).toMatchObject(ofPerson);
-    }
-    await historyOf({ licenseKey: license.licenseKey }, 0);
-    await historyOf({ ip: PERSON.ip }, 0);
-    await historyOf({ hwid: PERSON.hwid }, 0);
-    await historyOf({ licenseKey: other.licenseKey }, 1);
-
-    const stored = (await readDatabase()).replaceAll(
-      // The license itself keeps its key.
-      new RegExp(`"license_key(_normalized)?":"${license.licenseKey}"`, 'g'),
-      '',
-    );
-    for (const text of [...Object.values(PERSON), ...FORMER, 'ada', license.licenseKey]) {
-      expect(stored.toLowerCase()).not.toContain(text.toLowerCase());
-    }
-    expect(stored).toContain('HW-OF-EVE');
+  const customer = await read(pathOf(id));
+  const { id: _, createdAt, ...fields } = customer;
+  expect(createdAt).toBe(license.customer?.createdAt);
+  expect(Object.values(fields).every((value) => value === null)).toBe(true);
+  expect(await get.license(license.id)).toEqual({
+    ...before,
+    ownerPlatformId: '',
+    ownerChatId: '',
+    ownerChatUsername: '',
+    updatedDate: expect.any(String),
+    customer,
   });
+  expect(before.ips).toEqual(['203.0.113.77', '203.0.113.78']);
 
-  it('a customer is forgotten again with 204, which changes no count', async () => {
-    const before = await getLicense(license.id);
-    await forget(license.customer?.id);
-    await forget(license.customer?.id);
-    expect(await getLicense(license.id)).toEqual(before);
-  });
+  const records = await historyOf({ productId: String(license.productId) }, 3);
+  expect(
+    records.map((one) => [one.id, one.licenseId, one.responseType, one.productVersion]),
+  ).toEqual(outcomes);
+  const ofPerson = { licenseKey: null, ip: null, hwid: null, macAddress: null };
+  for (const record of records.filter(({ licenseId }) => licenseId === license.id)) {
+    expect(record).toMatchObject(ofPerson);
+  }
+  await historyOf({ licenseKey: license.licenseKey }, 0);
+  await historyOf({ ip: PERSON.ip }, 0);
+  await historyOf({ hwid: PERSON.hwid }, 0);
+  await historyOf({ licenseKey: other.licenseKey }, 1);
 
-  it('licenses of a forgotten customer stay valid where they were bound, and are recorded again', async () => {
-    const before = await getLicense(license.id);
-    const isolate = newIsolate();
-    for (let requests = 1; requests <= 2; requests++) {
-      const response = await isolate.validate(ask());
-      expect(response.status).toBe(200);
-      await response.recorded;
-    }
-    expect((await getLicense(license.id)).totalRequests).toBe(before.totalRequests + 2);
-    await historyOf({ licenseKey: license.licenseKey }, 2);
-    await forget(license.customer?.id);
-    await historyOf({ licenseKey: license.licenseKey }, 0);
-    // An isolate that knows the erased installation.
+  const stored = (await readDatabase()).replaceAll(
+    // The license itself keeps its key.
+    new RegExp(`"license_key(_normalized)?":"${license.licenseKey}"`, 'g'),
+    '',
+  );
+  for (const text of [...Object.values(PERSON), ...FORMER, 'ada', license.licenseKey]) {
+    expect(stored.toLowerCase()).not.toContain(text.toLowerCase());
+  }
+  expect(stored).toContain('HW-OF-EVE');
+});
+
+it('a customer is forgotten again with 204, which changes no count', async () => {
+  const before = await get.license(license.id);
+  await forget(license.customer?.id);
+  await forget(license.customer?.id);
+  expect(await get.license(license.id)).toEqual(before);
+});
+
+it('licenses of a forgotten customer stay valid where they were bound, and are recorded again', async () => {
+  const before = await get.license(license.id);
+  const isolate = newIsolate();
+  for (let requests = 1; requests <= 2; requests++) {
     const response = await isolate.validate(ask());
+    expect(response.status).toBe(200);
     await response.recorded;
-    await historyOf({ licenseKey: license.licenseKey }, 1);
-    expect((await getLicense(license.id)).totalRequests).toBe(before.totalRequests + 3);
-  });
+  }
+  expect((await get.license(license.id)).totalRequests).toBe(before.totalRequests + 2);
+  await historyOf({ licenseKey: license.licenseKey }, 2);
+  await forget(license.customer?.id);
+  await historyOf({ licenseKey: license.licenseKey }, 0);
+  // An isolate that knows the erased installation.
+  const response = await isolate.validate(ask());
+  await response.recorded;
+  await historyOf({ licenseKey: license.licenseKey }, 1);
+  expect((await get.license(license.id)).totalRequests).toBe(before.totalRequests + 3);
+});
 
-  it('a forgotten customer does not come back with a PUT that read the license before', async () => {
-    const one = await createLicense({ ownerChatId: 'chat-of-grace' });
-    const path = `/api/v2/licenses/${one.id}`;
-    const etag = (await call('GET', path)).headers.get('ETag') ?? '';
-    await forget(one.customer?.id);
-    const response = await call('PUT', path, { body: one, headers: { 'If-Match': etag } });
-    expect(response.status).toBe(412);
-  });
+it('a forgotten customer does not come back with a PUT that read the license before', async () => {
+  const one = await create.license({ ownerChatId: 'chat-of-grace' });
+  const path = `/api/v2/licenses/${one.id}`;
+  const etag = (await call('GET', path)).headers.get('ETag') ?? '';
+  await forget(one.customer?.id);
+  const response = await call('PUT', path, { body: one, headers: { 'If-Match': etag } });
+  expect(response.status).toBe(412);
+});
 
-  it('a forgotten customer is also erased from a license of another customer that names the account', async () => {
-    const { id: productId } = await createProduct();
-    const one = await createLicense({ productId, ownerChatId: 'chat-of-ida' });
-    const given = await createLicense({
-      productId,
-      ownerChatId: 'chat-of-ida',
-      customerEmail: 'given@example.com',
-    });
-    await forget(one.customer?.id);
-    expect(await getLicense(given.id)).toMatchObject({
-      ownerChatId: '',
-      customer: { email: 'given@example.com' },
-    });
+it('a forgotten customer is also erased from a license of another customer that names the account', async () => {
+  const { id: productId } = await create.product();
+  const one = await create.license({ productId, ownerChatId: 'chat-of-ida' });
+  const given = await create.license({
+    productId,
+    ownerChatId: 'chat-of-ida',
+    customerEmail: 'given@example.com',
   });
-
-  it("events of a forgotten customer's licenses stay, without the values of the person", async () => {
-    const one = await createLicense({
-      ownerChatId: 'chat-of-joan',
-      ips: ['203.0.113.91'],
-      maxIPs: 3,
-    });
-    await updateLicense(one.id, { maxIPs: 4, ownerChatUsername: 'joan' });
-    const changesOf = async () => {
-      const response = await call(
-        'GET',
-        `/api/v2/events?resourceType=license&resourceId=${one.id}`,
-      );
-      return event
-        .array()
-        .parse(response.json)
-        .map(({ type, changes }) => ({ type, changes }));
-    };
-    const [updated, created] = await changesOf();
-    expect(created?.changes).toHaveProperty('ownerChatId');
-    expect(Object.keys(updated?.changes ?? {})).toEqual(['maxIPs', 'ownerChatUsername']);
-    await forget(one.customer?.id);
-    const [updatedAfter, createdAfter] = await changesOf();
-    expect(updatedAfter).toEqual({
-      type: 'license.updated',
-      changes: { maxIPs: { before: 3, after: 4 } },
-    });
-    expect(createdAfter?.changes).not.toHaveProperty('ips');
-    expect(createdAfter?.changes).not.toHaveProperty('ownerChatId');
-    // The bindings of the license stay until they are freed here.
-    await updateLicense(one.id, { ips: [] });
-    const [freed] = await changesOf();
-    expect(freed).toEqual({
-      type: 'license.slots_freed',
-      changes: { ips: { before: null, after: null } },
-    });
-  });
-
-  it('the accounts and the e-mail of a forgotten customer are free for new customers', async () => {
-    const { id: productId } = await createProduct();
-    const email = 'again@example.com';
-    const one = await createLicense({ productId, customerEmail: email });
-    await forget(one.customer?.id);
-    const next = await createLicense({ productId, customerEmail: email });
-    expect(next.customer?.id).toBeGreaterThan(one.customer?.id ?? 0);
-    const moved = await updateLicense(one.id, { customerId: next.customer?.id });
-    expect(moved.customer).toEqual(next.customer);
-  });
-
-  it('forgetting a customer that does not exist returns 404', async () => {
-    expectError(await call('DELETE', pathOf(999_999)), 404, 'Customer not found');
+  await forget(one.customer?.id);
+  expect(await get.license(given.id)).toMatchObject({
+    ownerChatId: '',
+    customer: { email: 'given@example.com' },
   });
 });
 
+it("events of a forgotten customer's licenses stay, without the values of the person", async () => {
+  const one = await create.license({
+    ownerChatId: 'chat-of-joan',
+    ips: ['203.0.113.91'],
+    maxIPs: 3,
+  });
+  await updateLicense(one.id, { maxIPs: 4, ownerChatUsername: 'joan' });
+  const changesOf = async () => {
+    const response = await call('GET', `/api/v2/events?resourceType=license&resourceId=${one.id}`);
+    return event
+      .array()
+      .parse(response.json)
+      .map(({ type, changes }) => ({ type, changes }));
+  };
+  const [updated, created] = await changesOf();
+  expect(created?.changes).toHaveProperty('ownerChatId');
+  expect(Object.keys(updated?.changes ?? {})).toEqual(['maxIPs', 'ownerChatUsername']);
+  await forget(one.customer?.id);
+  const [updatedAfter, createdAfter] = await changesOf();
+  expect(updatedAfter).toEqual({
+    type: 'license.updated',
+    changes: { maxIPs: { before: 3, after: 4 } },
+  });
+  expect(createdAfter?.changes).not.toHaveProperty('ips');
+  expect(createdAfter?.changes).not.toHaveProperty('ownerChatId');
+  // The bindings of the license stay until they are freed here.
+  await updateLicense(one.id, { ips: [] });
+  const [freed] = await changesOf();
+  expect(freed).toEqual({
+    type: 'license.slots_freed',
+    changes: { ips: { before: null, after: null } },
+  });
+});
+
+it('the accounts and the e-mail of a forgotten customer are free for new customers', async () => {
+  const { id: productId } = await create.product();
+  const email = 'again@example.com';
+  const one = await create.license({ productId, customerEmail: email });
+  await forget(one.customer?.id);
+  const next = await create.license({ productId, customerEmail: email });
+  expect(next.customer?.id).toBeGreaterThan(one.customer?.id ?? 0);
+  const moved = await updateLicense(one.id, { customerId: next.customer?.id });
+  expect(moved.customer).toEqual(next.customer);
+});
+
+it('forgetting a customer that does not exist returns 404', async () => {
+  expectError(await call('DELETE', pathOf(999_999)), 404, 'Customer not found');
+});
+
 it('a customer is forgotten while validations go on', async () => {
-  const { customer, ...subject } = await createLicense({ ownerChatId: 'busy' });
-  const others = await createLicense();
+  const { customer, ...subject } = await create.license({ ownerChatId: 'busy' });
+  const others = await create.license();
   const isolate = newIsolate({ VALIDATION_LIMITER: 1e9 });
   const { licenseKey, productId } = subject;
   await isolate.validate({ licenseKey, productId, hwid: 'HW-OF-BUSY' });
@@ -291,7 +288,7 @@ const erasuresOf = async (id: number | undefined): Promise<number> => {
 };
 
 it('a customer who came back and was emptied is forgotten again, with an event', async () => {
-  const { customer } = await createLicense({ ownerChatId: 'emptied' });
+  const { customer } = await create.license({ ownerChatId: 'emptied' });
   const id = customer?.id;
   await forget(id);
   for (const email of ['emptied@example.com', null]) {
@@ -303,7 +300,7 @@ it('a customer who came back and was emptied is forgotten again, with an event',
 });
 
 it('a customer who came back by an isolate with a slow clock is forgotten again, with an event', async () => {
-  const { customer } = await createLicense({ ownerChatId: 'twice' });
+  const { customer } = await create.license({ ownerChatId: 'twice' });
   const id = customer?.id;
   await forget(id);
   const clock = takeClock();
@@ -320,7 +317,7 @@ it('a customer who came back by an isolate with a slow clock is forgotten again,
 });
 
 it('forgetting returns 503 after five seconds without the database for records, and 204 once it is back', async () => {
-  const { customer, licenseKey, productId } = await createLicense({ ownerChatId: 'outage' });
+  const { customer, licenseKey, productId } = await create.license({ ownerChatId: 'outage' });
   let isDown = true;
   const DB = withFaults(env.DB, (sql) =>
     isDown && sql.includes('insert into "requests"') ? 'fails' : null,
@@ -360,7 +357,7 @@ it('forgetting returns 503 after five seconds without the database for records, 
 });
 
 it('a history of 5,000 installations is erased by two requests, and its count stays', async () => {
-  const { id, licenseKey, customer, productId } = await createLicense({ ownerChatId: 'many' });
+  const { id, licenseKey, customer, productId } = await create.license({ ownerChatId: 'many' });
   await env.DB.prepare(
     `with recursive n(i) as (select 1 union all select i + 1 from n where i < 5000)
      insert into installations (license_key_normalized, fingerprint, license_id, license_key, product_id, ip,
@@ -369,14 +366,14 @@ it('a history of 5,000 installations is erased by two requests, and its count st
   )
     .bind(licenseKey, id, productId)
     .run();
-  expect((await getLicense(id)).totalRequests).toBe(10_000);
+  expect((await get.license(id)).totalRequests).toBe(10_000);
   const { spy, roundTrips } = spyOnDatabase(env.DB);
   const first = await newIsolate({ DB: spy }).call('DELETE', pathOf(customer?.id));
   // The limit of queries for a request on the Free plan.
   expect(roundTrips.flat().length).toBeLessThan(50);
   expectError(first, 409, /^The history of customer \d+ is too long for one request/);
   await forget(customer?.id);
-  expect((await getLicense(id)).totalRequests).toBe(10_000);
+  expect((await get.license(id)).totalRequests).toBe(10_000);
   const left = env.DB.prepare(
     'select count(*) n from installations where license_id = ? and ip is not null',
   );

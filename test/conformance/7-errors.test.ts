@@ -1,12 +1,12 @@
-import { describe, expect, it } from 'vitest';
-import { call, createLicense, createProduct, createToken, expectError } from '../support/client.ts';
+import { expect, it } from 'vitest';
+import { call, create, expectError } from '../support/client.ts';
 import { captureConsole } from '../support/console.ts';
 import { readSet, writeSet } from '../support/endpoints.ts';
 import { withoutTable } from '../support/faults.ts';
 import { licenses, products, withoutChange } from '../support/resources.ts';
 
 it('accepted_intents are those of the endpoint whatever the error', async () => {
-  const { id } = await createProduct();
+  const { id } = await create.product();
   const body = '{';
   const errors: [status: number, method: string, path: string, body?: string][] = [
     [400, 'POST', products.path, body],
@@ -27,57 +27,55 @@ it.each([
   expectError(await call('POST', products.path, { body }), 400, message);
 });
 
-describe('Error-Code and Error-Field', () => {
-  const POST = ['POST', products.path] as const;
-  const named = (fields: object) => ({ body: { name: 'N', productType: 'OTHER', ...fields } });
+const POST = ['POST', products.path] as const;
+const named = (fields: object) => ({ body: { name: 'N', productType: 'OTHER', ...fields } });
 
-  it.each<[status: number, code: string, field: string | null, Parameters<typeof call>]>([
-    [400, 'INVALID_JSON', null, [...POST, { body: '{' }]],
-    [400, 'MISSING_FIELD', 'name', [...POST, { body: { productType: 'OTHER' } }]],
-    [400, 'MISSING_FIELD', null, [...POST, { body: {} }]],
-    [400, 'UNKNOWN_FIELD', 'maxIp', [...POST, named({ maxIp: 1 })]],
-    [400, 'UNKNOWN_FIELD', null, [...POST, named({ 'a name\r\nthat is no header: ü': 1 })]],
-    [400, 'INVALID_VALUE', 'defaultMaxIPs', [...POST, named({ defaultMaxIPs: -2 })]],
-    [400, 'INVALID_VALUE', null, [...POST, named({ defaultMaxIPs: -2, defaultMaxHWIDs: -2 })]],
-    [400, 'INVALID_VALUE', 'limit', ['GET', `${products.path}?limit=0`]],
-    [400, 'UNKNOWN_FIELD', 'limits', ['GET', `${products.path}?limits=1`]],
-    [401, 'UNAUTHORIZED', null, ['GET', products.path, { token: 'unknown' }]],
-    [404, 'NOT_FOUND', null, ['GET', `${products.path}/999999`]],
-    [404, 'NOT_FOUND', null, ['GET', '/api/v2/nothing']],
-    [405, 'METHOD_NOT_ALLOWED', null, ['PATCH', products.path]],
-    [413, 'BODY_TOO_LARGE', null, [...POST, { body: ' '.repeat(1_048_577) }]],
-  ])('%i %s says the same as the message, with the field %s', async (status, code, field, sent) => {
-    const response = await withoutChange(products.path, () => call(...sent));
-    expectError(response, status, /./);
-    expect(response.headers.get('Error-Code')).toBe(code);
-    expect(response.headers.get('Error-Field')).toBe(field);
-  });
+it.each<[status: number, code: string, field: string | null, Parameters<typeof call>]>([
+  [400, 'INVALID_JSON', null, [...POST, { body: '{' }]],
+  [400, 'MISSING_FIELD', 'name', [...POST, { body: { productType: 'OTHER' } }]],
+  [400, 'MISSING_FIELD', null, [...POST, { body: {} }]],
+  [400, 'UNKNOWN_FIELD', 'maxIp', [...POST, named({ maxIp: 1 })]],
+  [400, 'UNKNOWN_FIELD', null, [...POST, named({ 'a name\r\nthat is no header: ü': 1 })]],
+  [400, 'INVALID_VALUE', 'defaultMaxIPs', [...POST, named({ defaultMaxIPs: -2 })]],
+  [400, 'INVALID_VALUE', null, [...POST, named({ defaultMaxIPs: -2, defaultMaxHWIDs: -2 })]],
+  [400, 'INVALID_VALUE', 'limit', ['GET', `${products.path}?limit=0`]],
+  [400, 'UNKNOWN_FIELD', 'limits', ['GET', `${products.path}?limits=1`]],
+  [401, 'UNAUTHORIZED', null, ['GET', products.path, { token: 'unknown' }]],
+  [404, 'NOT_FOUND', null, ['GET', `${products.path}/999999`]],
+  [404, 'NOT_FOUND', null, ['GET', '/api/v2/nothing']],
+  [405, 'METHOD_NOT_ALLOWED', null, ['PATCH', products.path]],
+  [413, 'BODY_TOO_LARGE', null, [...POST, { body: ' '.repeat(1_048_577) }]],
+])('%i %s says the same as the message, with the field %s', async (status, code, field, sent) => {
+  const response = await withoutChange(products.path, () => call(...sent));
+  expectError(response, status, /./);
+  expect(response.headers.get('Error-Code')).toBe(code);
+  expect(response.headers.get('Error-Field')).toBe(field);
+});
 
-  it('an error of the rules for several fields has the field of its message', async () => {
-    const { id: productId } = await createProduct();
-    for (const [fields, code, field] of [
-      [{ licenseType: 'TEMPORARY' }, 'MISSING_FIELD', 'expiryDate'],
-      [{ expiryDate: '2035-01-01' }, 'INVALID_VALUE', 'expiryDate'],
-      [{ productId: 999_999 }, 'INVALID_VALUE', 'productId'],
-      [{ maxIPs: 1, ips: ['192.0.2.1', '192.0.2.2'] }, 'INVALID_VALUE', 'ips'],
-    ] as const) {
-      const body = { productId, licenseType: 'PERMANENT', ...fields };
-      const { headers, text } = await call('POST', licenses.path, { body });
-      expect([headers.get('Error-Code'), headers.get('Error-Field')], text).toEqual([code, field]);
-    }
-  });
+it('an error of the rules for several fields has the field of its message', async () => {
+  const { id: productId } = await create.product();
+  for (const [fields, code, field] of [
+    [{ licenseType: 'TEMPORARY' }, 'MISSING_FIELD', 'expiryDate'],
+    [{ expiryDate: '2035-01-01' }, 'INVALID_VALUE', 'expiryDate'],
+    [{ productId: 999_999 }, 'INVALID_VALUE', 'productId'],
+    [{ maxIPs: 1, ips: ['192.0.2.1', '192.0.2.2'] }, 'INVALID_VALUE', 'ips'],
+  ] as const) {
+    const body = { productId, licenseType: 'PERMANENT', ...fields };
+    const { headers, text } = await call('POST', licenses.path, { body });
+    expect([headers.get('Error-Code'), headers.get('Error-Field')], text).toEqual([code, field]);
+  }
+});
 
-  it('a token without the intent, a conflict and an old If-Match have their codes', async () => {
-    const { token } = await createToken(['PRODUCTS_READ']);
-    const { id, productId } = await createLicense();
-    const path = `${licenses.path}/${id}`;
-    const codes = [
-      await call('GET', path, { token }),
-      await call('DELETE', `${products.path}/${productId}`),
-      await call('PUT', path, { body: {}, headers: { 'If-Match': '"0"' } }),
-    ].map(({ headers }) => headers.get('Error-Code'));
-    expect(codes).toEqual(['FORBIDDEN', 'CONFLICT', 'PRECONDITION_FAILED']);
-  });
+it('a token without the intent, a conflict and an old If-Match have their codes', async () => {
+  const { token } = await create.token(['PRODUCTS_READ']);
+  const { id, productId } = await create.license();
+  const path = `${licenses.path}/${id}`;
+  const codes = [
+    await call('GET', path, { token }),
+    await call('DELETE', `${products.path}/${productId}`),
+    await call('PUT', path, { body: {}, headers: { 'If-Match': '"0"' } }),
+  ].map(({ headers }) => headers.get('Error-Code'));
+  expect(codes).toEqual(['FORBIDDEN', 'CONFLICT', 'PRECONDITION_FAILED']);
 });
 
 it('JSON of v2 ends with a line feed, and that of a validation does not', async () => {
@@ -110,45 +108,43 @@ it('a body is JSON whatever its content type says', async () => {
   }
 });
 
-describe('Our own failure', () => {
-  it('our own failure returns 500 with a message that says nothing of our insides', async () => {
-    captureConsole();
-    await withoutTable('products', async () => {
-      const list = await call('GET', products.path);
-      expectError(list, 500, 'Internal server error', readSet('PRODUCTS'));
-      const body = { name: 'secret name', productType: 'OTHER' };
-      const create = await call('POST', products.path, { body });
-      expectError(create, 500, 'Internal server error', writeSet('PRODUCTS'));
-    });
-  });
-
-  it('our own failure is logged without keys, tokens and SQL', async () => {
-    const { licenseKey, productId } = await createLicense();
-    const { token } = await createToken(['ALL_READ_WRITE']);
-    const consoleLines = captureConsole();
-    await withoutTable('bindings', async () => {
-      const path = `${licenses.path}/by-license-key/${licenseKey}`;
-      const responses = [
-        await call('GET', path, { token }),
-        // A new address: only the database can tell whether it still fits.
-        await call('POST', '/api/v2/validate', {
-          token,
-          body: { licenseKey, productId, ip: '192.0.2.77' },
-        }),
-      ];
-      expect(responses.map(({ status }) => status)).toEqual([500, 503]);
-      for (const { text } of [...responses, { text: consoleLines.join() }]) {
-        expect(text).not.toContain(licenseKey);
-        expect(text).not.toContain(token);
-        expect(text).not.toMatch(/select|insert|bindings/i);
-      }
-    });
-    expect(consoleLines.join()).toContain('A request failed');
+it('our own failure returns 500 with a message that says nothing of our insides', async () => {
+  captureConsole();
+  await withoutTable('products', async () => {
+    const list = await call('GET', products.path);
+    expectError(list, 500, 'Internal server error', readSet('PRODUCTS'));
+    const body = { name: 'secret name', productType: 'OTHER' };
+    const create = await call('POST', products.path, { body });
+    expectError(create, 500, 'Internal server error', writeSet('PRODUCTS'));
   });
 });
 
+it('our own failure is logged without keys, tokens and SQL', async () => {
+  const { licenseKey, productId } = await create.license();
+  const { token } = await create.token(['ALL_READ_WRITE']);
+  const consoleLines = captureConsole();
+  await withoutTable('bindings', async () => {
+    const path = `${licenses.path}/by-license-key/${licenseKey}`;
+    const responses = [
+      await call('GET', path, { token }),
+      // A new address: only the database can tell whether it still fits.
+      await call('POST', '/api/v2/validate', {
+        token,
+        body: { licenseKey, productId, ip: '192.0.2.77' },
+      }),
+    ];
+    expect(responses.map(({ status }) => status)).toEqual([500, 503]);
+    for (const { text } of [...responses, { text: consoleLines.join() }]) {
+      expect(text).not.toContain(licenseKey);
+      expect(text).not.toContain(token);
+      expect(text).not.toMatch(/select|insert|bindings/i);
+    }
+  });
+  expect(consoleLines.join()).toContain('A request failed');
+});
+
 it('no error message repeats a license key or a token', async () => {
-  const { id, licenseKey, productId } = await createLicense();
+  const { id, licenseKey, productId } = await create.license();
   const path = `${licenses.path}/${id}`;
   const otherKey = 'AAAA-AAAA-AAAA-AAAA-AAAA';
   const secret = 'licet_a-token-that-is-unknown';

@@ -1,12 +1,10 @@
 import { exports } from 'cloudflare:workers';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import {
   call,
-  createLicense,
-  createProduct,
-  createToken,
+  create,
   expectError,
-  getLicense,
+  get,
   historyOf,
   type License,
   type ReadResponse,
@@ -22,8 +20,8 @@ let license: License;
 let asked: { licenseKey: string; productId: number };
 
 beforeAll(async () => {
-  const product = await createProduct();
-  license = await createLicense({ productId: product.id, maxIPs: -1, maxHWIDs: -1 });
+  const product = await create.product();
+  license = await create.license({ productId: product.id, maxIPs: -1, maxHWIDs: -1 });
   asked = { licenseKey: license.licenseKey, productId: product.id };
 });
 
@@ -57,161 +55,126 @@ async function postInChunks(
   return { ...(await send(request)), bytesRead };
 }
 
+const postAtOnce = (path: string, body: string) => call('POST', path, { body });
+
 const KIB = 1024;
 const TOO_LARGE = { valid: false, message: 'Body must be at most 16384 bytes' };
 
-describe.each(['v1', 'v2'])('the body of a %s validation', (version) => {
-  const path = `/api/${version}/validate`;
+it.each(['v1', 'v2'])(
+  'the body of a %s validation may have 16 KiB, and with more returns 413 in two fields, also of unknown length',
+  async (version) => {
+    const path = `/api/${version}/validate`;
+    for (const post of [postAtOnce, postInChunks]) {
+      expect((await post(path, bodyOf(16 * KIB, asked))).status).toBe(200);
+      const tooLarge = await post(path, bodyOf(16 * KIB + 1, asked));
+      expect(tooLarge.status).toBe(413);
+      expect(tooLarge.json).toStrictEqual(TOO_LARGE);
+    }
+  },
+);
 
-  it('the body of a validation may have 16 KiB', async () => {
-    const response = await call('POST', path, { body: bodyOf(16 * KIB, asked) });
-    expect(response.status).toBe(200);
+/** A POST whose body sends a byte now and then and never ends, or breaks off. */
+async function postForEver(
+  path: string,
+  token: string | null,
+  breaksOff = false,
+): Promise<ReadResponse> {
+  let timer: ReturnType<typeof setInterval> | undefined;
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      const chunk = new Uint8Array(32 * KIB);
+      controller.enqueue(breaksOff ? new TextEncoder().encode('{"licenseKey":') : chunk);
+      if (breaksOff) controller.error(new Error('The client is gone'));
+      else timer = setInterval(() => controller.enqueue(chunk.subarray(0, 1)), 50);
+    },
+    cancel: () => clearInterval(timer),
   });
+  const headers = { 'CF-Connecting-IP': '192.0.2.115', ...(token !== null && { TOKEN: token }) };
+  const request = new Request(`http://licet.test${path}`, { method: 'POST', headers, body });
+  return readResponse(request, await exports.default.fetch(request));
+}
 
-  it('the body of a validation with more than 16 KiB returns 413 in two fields', async () => {
-    const response = await call('POST', path, { body: bodyOf(16 * KIB + 1, asked) });
-    expect(response.status).toBe(413);
-    expect(response.json).toStrictEqual(TOO_LARGE);
-  });
-
-  it('the body of a validation is measured while it arrives, where its length is not announced', async () => {
-    const fits = await postInChunks(path, bodyOf(16 * KIB, asked));
-    expect(fits.status).toBe(200);
-    const tooLarge = await postInChunks(path, bodyOf(16 * KIB + 1, asked));
-    expect(tooLarge.status).toBe(413);
-    expect(tooLarge.json).toStrictEqual(TOO_LARGE);
-  });
+it.each([
+  { path: '/api/v2/products', token: null, status: 401 },
+  { path: '/api/v2/nothing', token: ROOT_TOKEN, status: 404 },
+  { path: '/api/v1/validate', token: null, status: 413 },
+])('an endless body gets $status from $path, and soon', async ({ path, token, status }) => {
+  const start = performance.now();
+  const response = await postForEver(path, token);
+  expect(response.status).toBe(status);
+  expect(performance.now() - start).toBeLessThan(4_000);
 });
 
-describe('a client that does not come to an end', () => {
-  /** A POST whose body sends a byte now and then and never ends, or breaks off. */
-  async function postForEver(
-    path: string,
-    token: string | null,
-    breaksOff = false,
-  ): Promise<ReadResponse> {
-    let timer: ReturnType<typeof setInterval> | undefined;
-    const body = new ReadableStream<Uint8Array>({
-      start(controller) {
-        const chunk = new Uint8Array(32 * KIB);
-        controller.enqueue(breaksOff ? new TextEncoder().encode('{"licenseKey":') : chunk);
-        if (breaksOff) controller.error(new Error('The client is gone'));
-        else timer = setInterval(() => controller.enqueue(chunk.subarray(0, 1)), 50);
-      },
-      cancel: () => clearInterval(timer),
-    });
-    const headers = { 'CF-Connecting-IP': '192.0.2.115', ...(token !== null && { TOKEN: token }) };
-    const request = new Request(`http://licet.test${path}`, { method: 'POST', headers, body });
-    return readResponse(request, await exports.default.fetch(request));
-  }
-
-  it.each([
-    { path: '/api/v2/products', token: null, status: 401 },
-    { path: '/api/v2/nothing', token: ROOT_TOKEN, status: 404 },
-    { path: '/api/v1/validate', token: null, status: 413 },
-  ])('an endless body gets $status from $path, and soon', async ({ path, token, status }) => {
-    const start = performance.now();
-    const response = await postForEver(path, token);
-    expect(response.status).toBe(status);
-    expect(performance.now() - start).toBeLessThan(4_000);
-  });
-
-  it('a client that breaks off gets 400 and is recorded as a body that cannot be read', async () => {
-    const response = await postForEver('/api/v1/validate', null, true);
-    expect(response.status).toBe(400);
-    expect(response.json).toEqual({ valid: false, message: 'Body must be a JSON object' });
-    const [record] = await historyOf({ ip: '192.0.2.115', limit: '1' }, 1);
-    expect(record).toMatchObject({ responseType: 'INVALID_REQUEST', successful: true });
-  });
+it('a client that breaks off gets 400 and is recorded as a body that cannot be read', async () => {
+  const response = await postForEver('/api/v1/validate', null, true);
+  expect(response.status).toBe(400);
+  expect(response.json).toEqual({ valid: false, message: 'Body must be a JSON object' });
+  const [record] = await historyOf({ ip: '192.0.2.115', limit: '1' }, 1);
+  expect(record).toMatchObject({ responseType: 'INVALID_REQUEST', successful: true });
 });
 
-describe('a validation that is too large', () => {
-  it('a validation that is too large is recorded with the connecting address, and binds and counts nothing', async () => {
-    const { totalRequests } = await getLicense(license.id);
-    const connectingAddress = '192.0.2.113';
-    const response = await validate(bodyOf(17 * KIB, asked), { connectingAddress });
-    expect(response.status).toBe(413);
-    const [record] = await historyOf({ ip: connectingAddress }, 1);
-    expect(record).toMatchObject({
-      licenseId: null,
-      licenseKey: null,
-      responseType: 'INVALID_REQUEST',
-      valid: false,
-      successful: true,
-    });
-    expect((await getLicense(license.id)).totalRequests).toBe(totalRequests);
+it('a validation that is too large is recorded with the connecting address, and binds and counts nothing', async () => {
+  const { totalRequests } = await get.license(license.id);
+  const connectingAddress = '192.0.2.113';
+  const response = await validate(bodyOf(17 * KIB, asked), { connectingAddress });
+  expect(response.status).toBe(413);
+  const [record] = await historyOf({ ip: connectingAddress }, 1);
+  expect(record).toMatchObject({
+    licenseId: null,
+    licenseKey: null,
+    responseType: 'INVALID_REQUEST',
+    valid: false,
+    successful: true,
   });
+  expect((await get.license(license.id)).totalRequests).toBe(totalRequests);
 });
 
-describe('other bodies', () => {
+it('a body that is no validation may have 1 MiB, and with more gets 413 in the error structure, also of unknown length', async () => {
   const productBody = { name: 'Large', productType: 'OTHER' };
+  const [fits, tooLarge] = [KIB * KIB, KIB * KIB + 1].map((bytes) => bodyOf(bytes, productBody));
+  for (const post of [postAtOnce, postInChunks]) {
+    expectError(await post('/api/v2/products', fits ?? ''), 400, /filler/);
+    expectError(await post('/api/v2/products', tooLarge ?? ''), 413, /1048576 bytes/);
+  }
+});
 
-  it('a body of 1 MiB that is no validation is read', async () => {
-    const response = await call('POST', '/api/v2/products', {
-      body: bodyOf(KIB * KIB, productBody),
+const PATHS = ['/api/v2/products', '/api/v2/licenses', '/api/v2/validate'];
+const TOO_LARGE_FOR_ALL = 'x'.repeat(KIB * KIB + 1);
+
+it.each(PATHS)('a body of any size to %s gets 403 if the token may not send it', async (path) => {
+  const { token } = await create.token(['CUSTOMERS_READ']);
+  for (const body of ['{}', TOO_LARGE_FOR_ALL]) {
+    for (const response of [
+      await call('POST', path, { body, token }),
+      await postInChunks(path, body, token),
+    ]) {
+      expectError(response, 403, 'Token lacks a required intent');
+    }
+  }
+});
+
+it.each([
+  ['that is too large', '/api/v1/validate', ROOT_TOKEN],
+  ['that is too large', '/api/v2/validate', ROOT_TOKEN],
+  ['that is too large', '/api/v2/products', ROOT_TOKEN],
+  ['without a token', '/api/v2/products', null],
+  ['for an unknown path', '/api/v2/nowhere', ROOT_TOKEN],
+])('a body %s to %s is read to its end, so that the response is seen', async (_, path, token) => {
+  const response = await postInChunks(path, TOO_LARGE_FOR_ALL, token);
+  expect([401, 404, 413]).toContain(response.status);
+  expect(response.bytesRead).toBe(TOO_LARGE_FOR_ALL.length);
+});
+
+it('a hwid of more than 512 bytes is rejected', async () => {
+  expect((await validate({ ...asked, hwid: 'h'.repeat(512) })).status).toBe(200);
+  for (const hwid of ['h'.repeat(513), 'é'.repeat(257), '\u0001'.repeat(100)]) {
+    const response = await validate({ ...asked, hwid });
+    expect(response.status).toBe(400);
+    expect(response.json).toStrictEqual({
+      valid: false,
+      message: 'hwid must be at most 512 bytes',
     });
-    expectError(response, 400, /filler/);
-  });
-
-  it('a body of more than 1 MiB gets 413 in the error structure', async () => {
-    const body = bodyOf(KIB * KIB + 1, productBody);
-    for (const [method, path] of [
-      ['POST', '/api/v2/products'],
-      ['PUT', `/api/v2/licenses/${license.id}`],
-    ] as const) {
-      expectError(await call(method, path, { body }), 413, /1048576 bytes/);
-    }
-  });
-
-  it('a body of unknown length is measured while it arrives', async () => {
-    const body = bodyOf(KIB * KIB + 1, productBody);
-    expectError(await postInChunks('/api/v2/products', body), 413, /1048576 bytes/);
-    const fits = bodyOf(KIB * KIB, productBody);
-    expectError(await postInChunks('/api/v2/products', fits), 400, /filler/);
-  });
-});
-
-describe('a body of any size', () => {
-  const PATHS = ['/api/v2/products', '/api/v2/licenses', '/api/v2/validate'];
-  const TOO_LARGE_FOR_ALL = 'x'.repeat(KIB * KIB + 1);
-
-  it.each(PATHS)('a body of any size to %s gets 403 if the token may not send it', async (path) => {
-    const { token } = await createToken(['CUSTOMERS_READ']);
-    for (const body of ['{}', TOO_LARGE_FOR_ALL]) {
-      for (const response of [
-        await call('POST', path, { body, token }),
-        await postInChunks(path, body, token),
-      ]) {
-        expectError(response, 403, 'Token lacks a required intent');
-      }
-    }
-  });
-
-  it.each([
-    ['that is too large', '/api/v1/validate', ROOT_TOKEN],
-    ['that is too large', '/api/v2/validate', ROOT_TOKEN],
-    ['that is too large', '/api/v2/products', ROOT_TOKEN],
-    ['without a token', '/api/v2/products', null],
-    ['for an unknown path', '/api/v2/nowhere', ROOT_TOKEN],
-  ])('a body %s to %s is read to its end, so that the response is seen', async (_, path, token) => {
-    const response = await postInChunks(path, TOO_LARGE_FOR_ALL, token);
-    expect([401, 404, 413]).toContain(response.status);
-    expect(response.bytesRead).toBe(TOO_LARGE_FOR_ALL.length);
-  });
-});
-
-describe('the bounds of a validation', () => {
-  it('a hwid of more than 512 bytes is rejected', async () => {
-    expect((await validate({ ...asked, hwid: 'h'.repeat(512) })).status).toBe(200);
-    for (const hwid of ['h'.repeat(513), 'é'.repeat(257), '\u0001'.repeat(100)]) {
-      const response = await validate({ ...asked, hwid });
-      expect(response.status).toBe(400);
-      expect(response.json).toStrictEqual({
-        valid: false,
-        message: 'hwid must be at most 512 bytes',
-      });
-      const [record] = await historyOf({ hwid: hwid.slice(0, 64), valid: 'false' }, 1);
-      expect(record?.responseType).toBe('INVALID_REQUEST');
-    }
-  });
+    const [record] = await historyOf({ hwid: hwid.slice(0, 64), valid: 'false' }, 1);
+    expect(record?.responseType).toBe('INVALID_REQUEST');
+  }
 });

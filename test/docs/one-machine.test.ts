@@ -139,7 +139,9 @@ const exceptions = lines.filter((line) => line !== LEFT_OUT);
 const contextFiles = exceptions.map((exception) => exception.slice(1));
 /** Whether a file is in a fresh clone of the project, before anything has run. */
 const isCloned = (path: string): boolean =>
-  !/^(public\/(openapi\.json|docs\/swagger-ui)|packages\/\w+\/dist)/.test(path);
+  !/^(public\/(openapi\.json|docs\/(swagger-ui|examples|[\w-]+\.html))|packages\/\w+\/dist)/.test(
+    path,
+  );
 
 function copyContext(target: string): void {
   for (const path of contextFiles) {

@@ -96,9 +96,8 @@ it('the workflow of a release tests, and takes the actions of the other workflow
 it('the workflow of a release packs the packages by the command of their README', () => {
   const { jobs } = readYaml<Workflow>('.github/workflows/release.yml');
   const commands = Object.values(jobs).flatMap((job) => job.steps.map(({ run = '' }) => run));
-  const [packing = ''] = /^npm pack .*$/m.exec(read('packages/cli/README.md')) ?? [];
-  expect(packing.match(/@licet\/\w+/g)).toEqual(['@licet/contract', '@licet/client', '@licet/cli']);
-  expect(commands).toContain(`${packing} --pack-destination release`);
+  const [packing = ''] = /^npm run pack$/m.exec(read('packages/cli/README.md')) ?? [];
+  expect(commands).toContain(`${packing} -- --pack-destination release`);
 });
 
 it.each<string>(workspaces)(

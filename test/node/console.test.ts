@@ -138,9 +138,10 @@ describe('the build', () => {
   const page = () => readFileSync(inFolder('public/console/index.html'), 'utf8');
 
   beforeAll(() => {
-    for (const path of ['docs/openapi.json', 'public/docs.html', 'package-lock.json']) {
+    const readmes = ['packages/cli/README.md', 'packages/client/README.md'];
+    for (const path of ['docs', 'examples', ...readmes, 'public/docs.html', 'package-lock.json']) {
       mkdirSync(dirname(inFolder(path)), { recursive: true });
-      cpSync(path, inFolder(path));
+      cpSync(path, inFolder(path), { recursive: true });
     }
     mkdirSync(inFolder('public/docs'));
     symlinkSync(resolve('node_modules'), inFolder('node_modules'));
@@ -153,17 +154,22 @@ describe('the build', () => {
     write('packages/word.ts', "export const word = 'first';");
   });
 
-  it('the console is built once, and again after a change of a source, also of one outside of its folder', async () => {
+  const document = () => readFileSync(inFolder('public/docs/cost.html'), 'utf8');
+
+  it('the console and the documents are built once, and again after a change of a source, also of one outside of its folder', async () => {
     expect(await build()).toContain('The console is being built');
+    expect(document()).toContain('<h1 id="cost-of-a-million-validations">');
     const first = page();
     const { mtimeMs } = statSync(inFolder('public/console/index.html'));
     expect(await build()).toBe('');
     expect(statSync(inFolder('public/console/index.html')).mtimeMs).toBe(mtimeMs);
 
     write('packages/word.ts', "export const word = 'second';");
+    write('docs/cost.md', '# Nothing');
     expect(await build()).toContain('The console is being built');
     const second = page();
     expect(second).not.toBe(first);
+    expect(document()).toContain('<h1 id="nothing">Nothing</h1>');
     const assetOf = (html: string) => /\/console\/(assets\/[^"]+)/.exec(html)?.[1] ?? '';
     expect(readFileSync(inFolder('public/console', assetOf(second)), 'utf8')).toContain('second');
     expect(existsSync(inFolder('public/console', assetOf(first)))).toBe(false);
@@ -302,7 +308,7 @@ describe.skipIf(!hasBrowser)('a session in a browser', () => {
     const logIn = { method: 'POST', headers: { TOKEN: rootToken() } };
     expect((await send(page, '/console/session', logIn)).status).toBe(204);
     const listed = async () => (await send(page, '/api/v2/products?q=From%20elsewhere')).text;
-    expect(await listed()).toBe('[]');
+    expect(await listed()).toBe('[]\n');
 
     // If a server had the console's name on another port, the browser would send it the cookie.
     const elsewhere = (
@@ -350,7 +356,7 @@ describe.skipIf(!hasBrowser)('a session in a browser', () => {
     expect(received.get('OPTIONS json')?.status).toBe(401);
     expect([...received.keys()]).not.toContain('POST json');
     expect(evil.frames().map((frame) => frame.url())).not.toContain(`${own}/console`);
-    expect(await listed()).toBe('[]');
+    expect(await listed()).toBe('[]\n');
     // The other page could not end the session either.
     expect((await send(page, '/api/v2/tokens/self')).status).toBe(200);
     await context.close();

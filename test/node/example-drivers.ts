@@ -1,34 +1,29 @@
-import { readFileSync } from 'node:fs';
+import type { Filling } from '../../console/src/screens/program/fill.ts';
+import { LINES } from '../../console/src/screens/program/lines.ts';
 import type { Algorithm } from './forged-responses.ts';
 
 /**
  * Programs around the examples that validate many times in one process. Each reads lines of
  * `url|markFile|publicKeys|licenseKey|productId|timeoutSeconds`, and prints a line with the state and the message
- * after each.
+ * after each. The state of a public key that is none is `misuse`.
  */
 export interface Driver {
   alg: Algorithm;
-  /** The files to write beside the example, made of its source. */
-  files: (source: string) => Record<string, string>;
+  /** Packages of the machine, and a command that fails without them. */
+  needs?: { packages: string; command: string };
+  /** The files to write beside the example. */
+  files: () => Record<string, string>;
   /** Added to the command that builds the example. */
   builtWith?: string;
+  /** A program of the lines that the console shows. The customer's key is `KEY`. */
+  lines?: { file: string; text: (values: Filling) => string; start: string };
   /** Builds the driver, if it takes a command of its own. */
   build?: string;
   start: string;
 }
 
-/** The source without the demo at its end. */
-function beforeDemo(source: string, mark: string): string {
-  const [kept = '', demo] = source.split(mark);
-  if (demo === undefined) throw new Error(`The example has no "${mark}"`);
-  return kept;
-}
-
-/** The plugin of the README, and as much of a game server as it sees. */
-function readmePlugin(): string {
-  const readme = readFileSync('examples/README.md', 'utf8');
-  const [, plugin = ''] = /\n```java\n(.+?)```/s.exec(readme) ?? [];
-  return `import java.nio.file.Path;
+/** A plugin of the console's lines, and as much of a game server as it sees. */
+const plugin = (file: 'Licet.java' | 'Licet17.java'): string => `import java.nio.file.Path;
 abstract class ServerPlugin {
     interface Config { String getString(String path); }
     interface Scheduler { void runTask(ServerPlugin plugin, Runnable task); }
@@ -41,14 +36,17 @@ abstract class ServerPlugin {
     public abstract void onEnable();
 }
 abstract class Plugin extends ServerPlugin {
-${plugin}}`;
-}
+${LINES[file](SAMPLE)}
+}`;
+
+/** The lines of compiled languages are compiled with a driver; the others are run. */
+const SAMPLE = { url: 'http://localhost', productId: 602, publicKeys: 'KID:KEY KID:KEY' };
 
 /** @param check validates with the parts of a line, and prints */
-const javaDriver = (check: string, others: Record<string, string> = {}): Driver => ({
+const javaDriver = (file: 'Licet.java' | 'Licet17.java', check: string): Driver => ({
   alg: 'RS256',
   files: () => ({
-    ...others,
+    'Plugin.java': plugin(file),
     'Driver.java': `
 import java.io.*;
 import java.nio.file.Paths;
@@ -58,30 +56,73 @@ class Driver {
     for (String line; (line = lines.readLine()) != null; ) {
       String[] part = line.split("[|]", -1);
       int product = Integer.parseInt(part[4]), timeout = Integer.parseInt(part[5]);
-      ${check}
+      try {
+        ${check}
+      } catch (IllegalArgumentException wrongKey) {
+        System.out.println("misuse " + wrongKey.getMessage());
+      }
     }
   }
 }`,
   }),
-  builtWith: ['Driver.java', ...Object.keys(others), '-nowarn -Xlint:-options'].join(' '),
+  builtWith: 'Driver.java Plugin.java -nowarn -Xlint:-options',
   start: 'java Driver',
 });
 
-export const drivers: Record<string, Driver> = {
-  'licet.ts': {
-    alg: 'ES256',
-    files: (source) => ({
-      'driver.ts': `${beforeDemo(source, '// From here on: a program')}
+const nodeDriver = (file: 'licet.ts' | 'licet.mjs', driver: string): Driver => ({
+  alg: 'ES256',
+  files: () => ({
+    [driver]: `
 import { createInterface } from 'node:readline';
+import { checkLicense } from './${file}';
+const misused = (error) => ({ state: 'misuse', message: error.message });
 for await (const line of createInterface(process.stdin)) {
   const [url, markFile, publicKeys, licenseKey, productId, timeoutSeconds] = line.split('|');
   const program = { url, markFile, publicKeys, licenseKey, productId: Number(productId), productVersion: '1' };
   const times = { timeoutSeconds: Number(timeoutSeconds), retrySeconds: 0 };
-  const { state, message } = await checkLicense({ ...program, ...times });
+  const { state, message } = await checkLicense({ ...program, ...times }).catch(misused);
   console.log(state + ' ' + message);
 }`,
+  }),
+  lines: {
+    file: `lines-${driver}`,
+    text: (values) => `const config = { license: 'KEY' };
+${LINES[file](values)}`,
+    start: `node lines-${driver}`,
+  },
+  start: `node ${driver}`,
+});
+
+export const drivers: Record<string, Driver> = {
+  'licet.ts': nodeDriver('licet.ts', 'driver.ts'),
+  'licet.mjs': nodeDriver('licet.mjs', 'driver.mjs'),
+  'licet.php': {
+    alg: 'RS256',
+    needs: {
+      packages: 'php-cli and php-curl',
+      command: `php -r 'exit(extension_loaded("curl") && extension_loaded("openssl") ? 0 : 1);'`,
+    },
+    files: () => ({
+      'driver.php': `<?php
+require 'licet.php';
+while (($line = fgets(STDIN)) !== false) {
+  [$url, $markFile, $publicKeys, $licenseKey, $productId, $timeout] = explode('|', rtrim($line));
+  try {
+    $licet = new Licet($url, (int) $productId, '1', $licenseKey, $markFile, $publicKeys, (int) $timeout, 0);
+    $answer = $licet->check();
+    echo "$answer->state $answer->message\\n";
+  } catch (InvalidArgumentException $wrongKey) {
+    echo "misuse {$wrongKey->getMessage()}\\n";
+  }
+}`,
     }),
-    start: 'node driver.ts',
+    lines: {
+      file: 'lines.php',
+      text: (values) => `<?php $config = ['license' => 'KEY'];
+${LINES['licet.php'](values)}`,
+      start: 'php lines.php',
+    },
+    start: 'php driver.php',
   },
   'licet.py': {
     alg: 'RS256',
@@ -90,10 +131,19 @@ for await (const line of createInterface(process.stdin)) {
 import sys, licet
 for line in sys.stdin:
     url, mark_file, public_keys, license_key, product, timeout = line.rstrip("\\n").split("|")
-    answer = licet.check_license(url, int(product), "1", license_key, mark_file, retry_seconds=0,
-                                 timeout_seconds=int(timeout), public_keys=public_keys)
-    print(answer.state, answer.message, flush=True)`,
+    try:
+        answer = licet.check_license(url, int(product), "1", license_key, mark_file, retry_seconds=0,
+                                     timeout_seconds=int(timeout), public_keys=public_keys)
+        print(answer.state, answer.message, flush=True)
+    except ValueError as problem:
+        print("misuse", problem, flush=True)`,
     }),
+    lines: {
+      file: 'lines.py',
+      text: (values) => `config = {'license': 'KEY'}
+${LINES['licet.py'](values)}`,
+      start: 'python3 lines.py',
+    },
     start: 'python3 driver.py',
   },
   'licet.lua': {
@@ -107,17 +157,24 @@ for line in io.lines() do
   local url, mark_file, public_keys, license_key, product, timeout =
     line:match("(.*)|(.*)|(.*)|(.*)|(.*)|(.*)")
   licet.timeout_seconds = tonumber(timeout)
-  print(licet.check({ url = url, product_id = tonumber(product), product_version = "1", license_key = license_key,
-    mark_file = mark_file, public_keys = public_keys }))
+  local ok, state, message = pcall(licet.check, { url = url, product_id = tonumber(product), product_version = "1",
+    license_key = license_key, mark_file = mark_file, public_keys = public_keys })
+  if ok then print(state, message) else print("misuse", (state:gsub("^driver.lua:%d+: ", ""))) end
   io.stdout:flush()
 end`,
     }),
+    lines: {
+      file: 'lines.lua',
+      text: (values) => `local config = { license = 'KEY' }
+${LINES['licet.lua'](values)}`,
+      start: 'lua5.4 lines.lua',
+    },
     start: 'lua5.4 driver.lua',
   },
   'licet.sh': {
     alg: 'RS256',
-    files: (source) => ({
-      'driver.sh': `${beforeDemo(source, '# From here on it is tried out')}
+    files: () => ({
+      'driver.sh': `. ./licet.sh
 licet_retry_seconds=0
 sleep() { :; }
 hardware_id=$(licet_hardware_id)
@@ -125,26 +182,34 @@ licet_hardware_id() { printf '%s' "$hardware_id"; }
 while IFS='|' read -r url file keys key product licet_timeout_seconds; do
   message=$(licet_check "$url" "$product" 1 "$key" "$file" "$keys")
   case "$? $message" in
-    "0 The license service"*) state=grace ;;
+    0*" h more.") state=grace ;;
     0*) state=valid ;;
     1*) state=refused ;;
+    3*) state=misuse ;;
     *) state=unreachable ;;
   esac
   printf '%s %s\\n' $state "$message"
 done`,
     }),
+    lines: {
+      file: 'lines.sh',
+      text: (values) => `license=KEY
+${LINES['licet.sh'](values)}`,
+      start: 'sh lines.sh',
+    },
     start: 'sh driver.sh',
   },
   'Licet.java': javaDriver(
+    'Licet.java',
     `Licet licet = new Licet(part[0], product, "1", part[3], Paths.get(part[1]));
       licet.publicKeys = part[2];
       licet.timeoutSeconds = timeout;
       licet.retrySeconds = 0;
       Licet.Answer answer = licet.check().get();
       System.out.println(answer.state.toString().toLowerCase() + " " + answer.message);`,
-    { 'Plugin.java': readmePlugin() },
   ),
   'Licet17.java': javaDriver(
+    'Licet17.java',
     `Licet17.Answer answer =
         new Licet17(part[0], product, "1", part[3], Paths.get(part[1]), part[2], timeout, 0, 72).check().get();
       System.out.println(answer.state().toString().toLowerCase() + " " + answer.message());`,
@@ -154,14 +219,23 @@ done`,
     files: () => ({
       'Driver.cs': `
 using System;
+using System.Collections.Generic;
+using System.Threading.Tasks;
 static class Driver {
+  static async Task Lines(Dictionary<string, string> config) {
+    ${LINES['Licet.cs'](SAMPLE)}
+  }
   static void Main() {
     for (string line; (line = Console.ReadLine()) != null; ) {
       var part = line.Split('|');
       var licet = new Licet { Url = part[0], MarkFile = part[1], PublicKeys = part[2], LicenseKey = part[3],
         ProductId = int.Parse(part[4]), TimeoutSeconds = int.Parse(part[5]), ProductVersion = "1", RetrySeconds = 0 };
-      var answer = licet.Check().Result;
-      Console.WriteLine(answer.State.ToString().ToLower() + " " + answer.Message);
+      try {
+        var answer = licet.Check().Result;
+        Console.WriteLine(answer.State.ToString().ToLower() + " " + answer.Message);
+      } catch (ArgumentException wrongKey) {
+        Console.WriteLine("misuse " + wrongKey.Message);
+      }
     }
   }
 }`,
@@ -182,15 +256,26 @@ func init() {
   }
   lines := bufio.NewScanner(os.Stdin)
   for lines.Scan() {
-    part := strings.Split(lines.Text(), "|")
+    answerLine(lines.Text())
+  }
+  os.Exit(0)
+}
+func lines(config struct{ License string }) {
+${LINES['licet.go'](SAMPLE)}
+}
+func answerLine(line string) {
+    defer func() {
+      if wrongKey := recover(); wrongKey != nil {
+        fmt.Println("misuse", wrongKey)
+      }
+    }()
+    part := strings.Split(line, "|")
     product, _ := strconv.Atoi(part[4])
     timeout, _ := strconv.Atoi(part[5])
     program := Program{URL: part[0], ProductID: product, ProductVersion: "1", MarkFile: part[1],
       PublicKeys: part[2], LicenseKey: part[3], TimeoutSeconds: timeout, GraceHours: 72}
     answer := program.Check()
     fmt.Println([]string{"valid", "grace", "refused", "unreachable"}[answer.State], answer.Message)
-  }
-  os.Exit(0)
 }
 `,
     }),

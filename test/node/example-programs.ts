@@ -47,12 +47,18 @@ export const programs: Program[] = [
     new RegExp(`\\b${tool} -?[a-z]`).test(source),
   );
   const tools = [...steps.map((step) => step.split(' ', 1)[0] ?? ''), ...called];
+  const driver = driverOf(file);
   return {
     file,
     build: steps.slice(0, -1),
     start: steps.at(-1) ?? '',
-    missing: tools.filter((tool) => !tool.startsWith('./') && !isInstalled(tool)),
-    driver: driverOf(file),
+    missing: [
+      ...tools.filter((tool) => !tool.startsWith('./') && !isInstalled(tool)),
+      ...(driver.needs && spawnSync('sh', ['-c', driver.needs.command]).status !== 0
+        ? [driver.needs.packages]
+        : []),
+    ],
+    driver,
   };
 });
 
@@ -114,7 +120,7 @@ export async function build(
 ): Promise<string> {
   cpSync('examples', folder, { recursive: true });
   const source = change(readFileSync(join(folder, file), 'utf8'));
-  const files = { [file]: source, hosts: '127.0.0.1 localhost\n', ...driver.files(source) };
+  const files = { [file]: source, hosts: '127.0.0.1 localhost\n', ...driver.files() };
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
   const withDriver = commands.map((command) => `${command} ${driver.builtWith ?? ''}`);
   let warnings = '';
@@ -171,7 +177,8 @@ export function startDriver(folder: string, { file, driver }: Program): Drive {
       child.stdin.write(`${line}\n`);
       const { value, done } = await lines.next();
       if (done) throw new Error(`${file} ended: ${errors}`);
-      const [, state, message = ''] = /^(valid|grace|refused|unreachable)\s(.*)$/.exec(value) ?? [];
+      const [, state, message = ''] =
+        /^(valid|grace|refused|unreachable|misuse)\s(.*)$/.exec(value) ?? [];
       if (!state) throw new Error(`${file} printed: ${value}`);
       return { state, message };
     });

@@ -131,7 +131,8 @@ const pairsOf = <Item>(items: readonly Item[]): Item[][] =>
   items.flatMap((_, at) => (at % 2 === 0 ? [items.slice(at, at + 2)] : []));
 
 warnOfSkipped();
-for (const program of programs) {
+// licet.mjs is licet.ts without its types, as a test of the examples shows.
+for (const program of programs.filter(({ file }) => file !== 'licet.mjs')) {
   const { file, driver } = program;
   describe.skipIf(!runnable.includes(program))(`${file} with public keys`, () => {
     const keys = allKeys[driver.alg];
@@ -266,14 +267,61 @@ for (const program of programs) {
       expect(asked.map(({ kid }) => kid)).toEqual(['key-1', 'key-1']);
     });
 
-    it.each<[string, string]>([
+    const { constant } = keys.pinned;
+    const otherKind = allKeys[driver.alg === 'ES256' ? 'RS256' : 'ES256'].pinned.constant;
+    it.each<[string, string, string?]>([
       ['nonsense', 'nonsense'],
-      ['a blank', ' '],
+      ['a blank', ' ', ''],
       ['a kid without a key', 'key-1:'],
-      ['a kid with a short key', 'key-1:gAAA'],
-    ])('an example takes nothing unsigned if its public key is %s', async (_, publicKeys) => {
-      const ending = await validate({ respond: honest(), publicKeys, kept: forgedMark() });
-      expect(ending.state).toBe('unreachable');
+      ['a key without a kid', constant.replace('key-1', '')],
+      ['a key with a long kid', constant.replace('key-1', 'k'.repeat(65))],
+      ['a kid with a short key', constant.slice(0, -1)],
+      ['a kid with a long key', `${constant}A`],
+      ['a key that is not base64url', constant.replace(/.$/, '+')],
+      ['a key of the other algorithm', otherKind],
+      ['the form in place of the second key', `${constant} KID:KEY`, 'KID:KEY'],
+    ])(
+      'an example names a public key at once that is %s, and asks nothing',
+      async (_, publicKeys, named = publicKeys) => {
+        const kept = forgedMark();
+        const ending = await validate({ respond: honest(), publicKeys, kept });
+        expect(ending).toMatchObject({ state: 'misuse', kept, asked: [] });
+        const [problem, form] = ending.message.split('; ');
+        expect(problem).toBe(`'${named}' is no public key`);
+        expect(form).toMatch(
+          driver.alg === 'ES256'
+            ? /^it has the form KID:KEY, where KEY is 43 characters, a dot and 43 .* \(ES256\)$/
+            : /^it has the form KID:KEY, where KEY is 342 characters \(RS256\)$/,
+        );
+      },
+    );
+
+    it.each<[string, Responder]>([
+      ['200', async () => [200, VALID]],
+      ['400', async () => [400, REFUSED]],
+      ['200', forged((_, typ, claims) => signedBy(keys.attacker, typ, claims))],
+    ])(
+      'an example calls HTTP %s without a valid signature no fault of the network',
+      async (status, respond) => {
+        const problem = `The response has no valid signature of this service (HTTP ${status}).`;
+        expect(await validate({ respond })).toMatchObject({
+          state: 'unreachable',
+          message: `${problem} If this continues, ask the seller of the program.`,
+        });
+        expect(
+          await validate({ respond, kept: `${await leaseWith()} ${nowSeconds()}` }),
+        ).toMatchObject({
+          state: 'grace',
+          message: `${problem} The last good answer counts for 48 h more.`,
+        });
+      },
+    );
+
+    it('an example calls an unsigned failure of the service a service that cannot be reached', async () => {
+      const { message } = await validate({ respond: async () => [503, {}] });
+      expect(message).toBe(
+        'The license service cannot be reached (HTTP 503). Check the network connection and try again.',
+      );
     });
 
     it.each(
@@ -465,6 +513,21 @@ for (const program of programs) {
       });
       expect(ending).toEqual({ code: 0, output: 'License is valid' });
       expect(responders.get(name)?.asked[0]).toHaveProperty('nonce');
+    });
+
+    const { lines } = driver;
+    it.runIf(lines)('the lines that the console shows for an example validate', async () => {
+      if (!lines) return;
+      const name = `lines-${file}`;
+      responders.set(name, { respond: honest({ valid: false }), asked: [] });
+      const url = `${address}/${name}`;
+      const publicKeys = `${keys.pinned.constant} ${keys.second.constant}`;
+      const text = lines.text({ url, productId: PRODUCT_ID, publicKeys });
+      writeFileSync(join(place, lines.file), text);
+      const ending = await runIn(place, lines.start);
+      expect(ending).toEqual({ code: 1, output: 'License refused: License is deactivated' });
+      const asked = { kid: 'key-1', productVersion: '1.4.0', licenseKey: 'KEY' };
+      expect(responders.get(name)?.asked).toMatchObject([asked]);
     });
   });
 }

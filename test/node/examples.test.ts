@@ -6,7 +6,9 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { readRootToken } from '@licet/cli/root-token';
 import { type License, Licet } from '@licet/client';
+import { transformSync } from 'esbuild';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { LINES } from '../../console/src/screens/program/lines.ts';
 import {
   built,
   type Drive,
@@ -154,6 +156,8 @@ const createLicense = () => licet.licenses.create({ productId, licenseType: 'PER
 /** The first run of a program, and its driver. */
 interface First {
   ending: Awaited<ReturnType<typeof run>>;
+  /** In seconds since 1970. */
+  endedAt: number;
   license: License;
   /** The hardware ID of this machine. */
   hwid: string;
@@ -175,6 +179,7 @@ async function runFirst(program: Program): Promise<void> {
   const license = await createLicense();
   const { licenseKey } = license;
   const ending = await run(program, { url: address, licenseKey });
+  const endedAt = nowSeconds();
   const [record] = await recordsOf(licet, licenseKey, 1);
   const { hwid, productVersion } = record ?? {};
   expect(productVersion).toBe('1.0.0');
@@ -182,7 +187,15 @@ async function runFirst(program: Program): Promise<void> {
   const silence = check(drive, { url: fakeUrl(program, 'silence'), timeoutSeconds: 1 });
   const markFile = join(folder, 'absent', 'mark');
   const slowness = check(drive, { url: fakeUrl(program, 'slowness'), markFile });
-  firsts.set(program.file, { ending, license, hwid: hwid ?? '', drive, silence, slowness });
+  firsts.set(program.file, {
+    ending,
+    endedAt,
+    license,
+    hwid: hwid ?? '',
+    drive,
+    silence,
+    slowness,
+  });
 }
 
 beforeAll(async () => {
@@ -216,6 +229,12 @@ it('the README has every example', () => {
   expect(programs.map(({ file }) => file).sort()).toEqual(files.sort());
 });
 
+it('licet.mjs is licet.ts without its types', () => {
+  const codeOf = (file: string, loader: 'ts' | 'js') =>
+    transformSync(readFileSync(`examples/${file}`, 'utf8'), { loader, target: 'node18' }).code;
+  expect(codeOf('licet.mjs', 'js')).toBe(codeOf('licet.ts', 'ts'));
+});
+
 const CANNOT_REACH =
   /^The license service cannot be reached \(.+\)\. Check the network connection and try again\.$/;
 
@@ -224,10 +243,10 @@ for (const program of programs) {
   const { file, driver } = program;
   describe.skipIf(!runnable.includes(program)).concurrent(file, () => {
     it('an example runs with a valid license, and keeps the time', () => {
-      const { ending, license } = firstOf(program);
+      const { ending, endedAt, license } = firstOf(program);
       expect(ending).toMatchObject({ code: 0, output: 'License is valid' });
       const time = Number.parseInt(ending.mark ?? '', 10);
-      expect(Math.abs(nowSeconds() - time)).toBeLessThan(60);
+      expect(Math.abs(endedAt - time)).toBeLessThan(60);
       expect(ending.mark?.trim()).toBe(markOf(program, time, license.licenseKey));
     });
 
@@ -353,14 +372,20 @@ for (const program of programs) {
       expect(askedOf('wait a minute', program.file)).toHaveLength(1);
     });
 
-    it.each<[string, Question]>([
-      ['nothing', {}],
-      ['a product id that is no number', { url: 'http://127.0.0.1:9', productId: 'abc' }],
-    ])('an example says what it needs, given %s', async (_, question) => {
-      expect(await run(program, question)).toMatchObject({
-        code: 3,
-        output: 'Set LICET_URL, LICET_PRODUCT_ID (a number) and LICET_KEY.',
-      });
+    const needed = 'Set LICET_URL, LICET_PRODUCT_ID (a number) and LICET_KEY.';
+    const url = 'http://127.0.0.1:9';
+    it.each<[string, Question, string]>([
+      ['nothing', {}, needed],
+      ['a product id that is no number', { url, productId: 'abc' }, needed],
+      [
+        'a public key of another form',
+        { url, publicKeys: 'foo' },
+        "LICET_PUBLIC_KEYS: 'foo' is no public key; it has the form KID:KEY, ",
+      ],
+    ])('an example says what it needs, given %s', async (_, question, message) => {
+      const { code, output } = await run(program, question);
+      expect(output.slice(0, message.length)).toBe(message);
+      expect(code).toBe(3);
     });
   });
 }
@@ -384,8 +409,17 @@ it.skipIf(!lua)('licet.lua tries nothing out when a program loads it', async () 
 });
 
 const java = runnable.find(({ file }) => file === 'Licet.java');
-it.runIf(java)('the plugin of the README compiles for Java 8', async () => {
-  const place = java ? await built(java) : '';
-  expect(readFileSync(join(place, 'Plugin.java'), 'utf8')).toContain('onEnable() {');
-  expect(existsSync(join(place, 'Plugin.class'))).toBe(true);
-});
+it.runIf(java)(
+  'the plugin of the README compiles for Java 8, and is the one that the console shows',
+  async () => {
+    const place = java ? await built(java) : '';
+    const [, plugin = ''] =
+      /\n```java\n(.+?)\n```/s.exec(readFileSync('examples/README.md', 'utf8')) ?? [];
+    const url = 'https://license.example.com';
+    const publicKeys = 'KID:KEY KID:KEY';
+    expect(plugin).toBe(LINES['Licet.java']({ url, productId: 602, publicKeys }));
+    const compiled = readFileSync(join(place, 'Plugin.java'), 'utf8');
+    expect(compiled).toContain(plugin.replace(url, 'http://localhost'));
+    expect(existsSync(join(place, 'Plugin.class'))).toBe(true);
+  },
+);

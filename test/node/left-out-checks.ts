@@ -101,6 +101,54 @@ export const leftOutChecks: Record<string, LeftOutChecks> = {
     'a lease after a refusal': ['os.remove(mark_file)', 'pass'],
     'a mark file': ['    if public_keys:\n        jws,', '    if False:\n        jws,'],
   },
+  'licet.php': {
+    'unused bits in the signature': ['self::base64url($bytes) === $text ? $bytes : null', '$bytes'],
+    'four parts': ['if (count($parts) !== 3) return null;', ''],
+    'the name of the other algorithm': [
+      "['alg' => 'RS256', 'kid'",
+      "['alg' => $said['alg'], 'kid'",
+    ],
+    'the kid of a retired key': [
+      "'kid' => $kid, 'typ' => $typ]) c",
+      "'kid' => $said['kid'] ?? '', 'typ' => $typ]) c",
+    ],
+    'the other typ': [
+      "'kid' => $kid, 'typ' => $typ]) c",
+      "'kid' => $kid, 'typ' => $said['typ'] ?? '']) c",
+    ],
+    'a critical extension': ["if ($said !== ['alg'", "if ($said !== $said + ['alg'"],
+    'a changed payload': [
+      'OPENSSL_ALGO_SHA256) !== 1) return null',
+      'OPENSSL_ALGO_SHA256) > 1) return null',
+    ],
+    'another product': ["['aud' => (string) $this->productId, 'sub'", "['sub'"],
+    'another license key': ["'sub' => $sub, 'hwid'", "'hwid'"],
+    'another machine': ["'sub' => $sub, 'hwid' => $hwid]", "'sub' => $sub]"],
+    'another nonce': [" + ['nonce' => $nonce];", ';'],
+    'the same nonce': ['random_bytes(16)', "str_repeat('A', 16)"],
+    'valid as a text': [
+      'if ($valid !== true && $valid !== false)',
+      'if ($valid === null)',
+      "if ($reply['valid'] === true)",
+      "if ($reply['valid'])",
+    ],
+    'a body that says valid': [
+      "$valid = $believed['valid'] ?? null",
+      "$valid = $believed ? $said['valid'] : null",
+    ],
+    'a lease that is kept unseen': [
+      "$lease = $this->lease($reply['lease'], $hwid)",
+      "$lease = ['iat' => 1]",
+    ],
+    'a lease without its issue': ["is_int($lease['iat'] ?? null) ?", '$lease ?'],
+    'an expired lease': ["$lease['exp'] - $now : 0", '1 : 0'],
+    'a lease of the future': ["max($lease['iat'], (int) $latest)", '(int) $latest'],
+    'a lease used in the future': ["max($lease['iat'], (int) $latest)", "$lease['iat']"],
+    'a clock that is set back': ['if ($now > $seen) $this->keepLease($jws, $now);', ''],
+    'a lease without the latest time': [' || !ctype_digit($latest)', ''],
+    'a lease after a refusal': ['@unlink($this->markFile);', ''],
+    'a mark file': ["$leftSeconds = $this->publicKeys === '' ?", '$leftSeconds = true ?'],
+  },
   'licet.lua': {
     'unused bits in the signature': ['return bits == 0 and', 'return'],
     'the alphabet of base64': [

@@ -15,11 +15,11 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { ownFolder } from './own.ts';
 import { sharedService } from './shared-service.ts';
 
-/** The packages as `npm pack` makes them, installed into an empty project, without a network. */
+/** The packages as `npm run pack` makes them, installed into an empty project, without a network. */
 
 const PACKAGES = ['contract', 'client', 'cli'];
 
-/** The project, packed in a copy: while npm packs, a package.json names other files. */
+/** A copy of the project: packing builds its packages. */
 const project = ownFolder();
 const consumer = ownFolder();
 const ours = join(consumer, 'node_modules/@licet');
@@ -36,11 +36,10 @@ function readManifest(folder: string): Manifest {
   return manifest;
 }
 
-const manifestTexts = (): string[] =>
-  PACKAGES.map((name) => readFileSync(join(project, 'packages', name, 'package.json'), 'utf8'));
-
 function copyProject(): void {
-  for (const file of ['package.json', 'scripts/pack.ts']) cpSync(file, join(project, file));
+  for (const file of ['package.json', 'scripts/pack.ts', ...globSync('docs/*.md')]) {
+    cpSync(file, join(project, file));
+  }
   cpSync('packages', join(project, 'packages'), {
     recursive: true,
     filter: (path) => basename(path) !== 'dist',
@@ -56,7 +55,7 @@ function copyProject(): void {
 }
 
 /** The command of the README that packs all three. */
-const [packing = ''] = /^npm pack .*$/m.exec(readFileSync('packages/cli/README.md', 'utf8')) ?? [];
+const [packing = ''] = /^npm run pack$/m.exec(readFileSync('packages/cli/README.md', 'utf8')) ?? [];
 
 /** Other packages come from this project: the cache of npm may be empty. */
 const needed = new Set(
@@ -65,13 +64,11 @@ const needed = new Set(
 const others = [...needed].filter((name) => !name.startsWith('@licet/'));
 
 let url: string;
-let before: string[];
 beforeAll(async () => {
   copyProject();
-  before = manifestTexts();
   const [npm = '', ...args] = packing.split(' ');
   const quiet = { cwd: project, stdio: 'pipe' } as const;
-  execFileSync(npm, [...args, '--pack-destination', consumer], quiet);
+  execFileSync(npm, [...args, '--', '--pack-destination', consumer], quiet);
   writeFileSync(join(consumer, 'package.json'), '{ "private": true }');
   const options = '--offline --install-links --ignore-scripts --no-audit --no-fund --prefix';
   const packed = globSync('*.tgz', { cwd: consumer }).map((file) => join(consumer, file));
@@ -107,17 +104,21 @@ const runScript = (node: string, script: string): string =>
     env: { LICET_URL: url, LICET_TOKEN: readRootToken() },
   });
 
-describe('npm pack', () => {
-  it('npm pack leaves the package.json files of the project as they were', () => {
-    expect(manifestTexts()).toEqual(before);
-    expect(before.join()).toContain('"./*": "./src/*.ts"');
+describe('npm run pack', () => {
+  it.each(PACKAGES)('npm pack refuses to pack the sources of @licet/%s', (name) => {
+    const folder = join(project, 'packages', name);
+    const { status, stderr } = spawnSync('npm', ['pack'], { cwd: folder, encoding: 'utf8' });
+    expect(status).not.toBe(0);
+    expect(stderr).toContain('Run npm run pack in the folder of the project.');
+    expect(globSync('*.tgz', { cwd: folder })).toEqual([]);
   });
 
   it.each(PACKAGES)('@licet/%s has compiled files only, and no path of this machine', (name) => {
     const folder = join(ours, name);
     const files = globSync('**/*.*', { cwd: folder });
     const others = files.filter((file) => !/^dist\/[\w/-]+\.(js|d\.ts)$/.test(file));
-    expect(others.sort()).toEqual(['README.md', 'package.json']);
+    const documents = name === 'cli' ? globSync('docs/*.md') : [];
+    expect(others.sort()).toEqual(['README.md', ...documents.sort(), 'package.json']);
     const sources = globSync('**/*.ts', { cwd: join('packages', name, 'src') });
     const modules = sources.map((file) => join('dist', file.replace(/\.ts$/, '')));
     const expected = modules.flatMap((module) => [`${module}.js`, `${module}.d.ts`]);
@@ -253,6 +254,13 @@ describe('the installed licet', () => {
         stderr: expect.stringMatching(/^✗ No token\. Set .*LICET_TOKEN.*\n$/),
       });
     }
+  });
+
+  it('the installed licet names a document that is there', () => {
+    writeFileSync(join(consumer, 'empty.json'), '{}');
+    const { stderr } = licet(['import', 'empty.json']);
+    const [document = ''] = /\S+import\.md/.exec(stderr) ?? [];
+    expect(readFileSync(resolve(consumer, document), 'utf8')).toContain('# ');
   });
 
   it('licet imports, exports and checks a service', () => {

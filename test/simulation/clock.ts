@@ -1,11 +1,7 @@
 interface TimedEvent {
   at: number;
-  order: number;
   run: () => void;
 }
-
-const isBefore = (one: TimedEvent, other: TimedEvent): boolean =>
-  one.at < other.at || (one.at === other.at && one.order < other.order);
 
 /** More events than this in one millisecond are an endless loop. */
 const MAX_EVENTS_AT_ONCE = 50_000;
@@ -21,9 +17,8 @@ const turn = (): Promise<void> => new Promise((done) => setImmediate(done));
 export class VirtualClock {
   /** Milliseconds since 1970. */
   now: number;
-  /** A binary heap: the next event is the first. */
+  /** In the order in which they run. */
   readonly #events: TimedEvent[] = [];
-  #planned = 0;
   #eventsAtOnce = 0;
 
   constructor(now: number) {
@@ -32,8 +27,15 @@ export class VirtualClock {
 
   /** Plans an event. An event in the past is the next one. @returns a function that cancels it */
   at(time: number, run: () => void): () => void {
-    const event = { at: Math.max(time, this.now), order: this.#planned++, run };
-    this.#push(event);
+    const event = { at: Math.max(time, this.now), run };
+    // A binary search, because a flood plans thousands.
+    let [low, high] = [0, this.#events.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.#events[middle]?.at ?? 0) <= event.at) low = middle + 1;
+      else high = middle;
+    }
+    this.#events.splice(low, 0, event);
     return () => {
       event.run = () => undefined;
     };
@@ -69,45 +71,12 @@ export class VirtualClock {
   async #next(end: number): Promise<boolean> {
     const [event] = this.#events;
     if (!event || event.at > end) return false;
-    this.#removeFirst();
+    this.#events.shift();
     this.#eventsAtOnce = event.at === this.now ? this.#eventsAtOnce + 1 : 0;
     if (this.#eventsAtOnce > MAX_EVENTS_AT_ONCE) throw new Error('Time stands still');
     this.now = event.at;
     event.run();
     await turn();
     return true;
-  }
-
-  #push(event: TimedEvent): void {
-    const events = this.#events;
-    let place = events.length;
-    events.push(event);
-    while (place > 0) {
-      const above = (place - 1) >> 1;
-      const parent = events[above];
-      if (!parent || !isBefore(event, parent)) break;
-      events[place] = parent;
-      events[above] = event;
-      place = above;
-    }
-  }
-
-  #removeFirst(): void {
-    const events = this.#events;
-    const last = events.pop();
-    if (!last || events.length === 0) return;
-    events[0] = last;
-    let place = 0;
-    for (;;) {
-      const left = 2 * place + 1;
-      const [one, other] = [events[left], events[left + 1]];
-      const isRight = one !== undefined && other !== undefined && isBefore(other, one);
-      const child = isRight ? other : one;
-      if (child === undefined || !isBefore(child, last)) return;
-      const below = isRight ? left + 1 : left;
-      events[place] = child;
-      events[below] = last;
-      place = below;
-    }
   }
 }

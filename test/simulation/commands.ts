@@ -1,83 +1,192 @@
 import fc from 'fast-check';
+import type { ChangeName } from './changes.ts';
+import type { LinkFault } from './network.ts';
 
 /** The commands of a simulation, as data: fast-check generates and shrinks them. */
 
-/** The time between the start of the command before and this one. No command waits for another to end. */
-interface Paced {
+export type Service = 'D1' | 'KV' | 'QUEUE' | 'LIMITER';
+
+/** Numbers of licenses, tokens, addresses and others are modulo the number of those that exist. */
+export type Command = {
+  /** The time since the start of the command before. No command waits for another to end. */
   pauseMs: number;
   /** The number of an isolate, or of its successor after a crash. */
   isolate: number;
+} & (
+  | {
+      type: 'validate';
+      /** Null for a key that no license has. */
+      license: number | null;
+      isForOtherProduct?: boolean;
+      address: number;
+      /** An address that is sent in the body; null for none. */
+      ip: number | null;
+      hwid: number | null;
+      /** Null for v1, which needs no token. */
+      token: number | null;
+      /** Requests at once from as many addresses, in one isolate after the other. */
+      count: number;
+    }
+  | { type: 'change'; change: ChangeName; target: number; value: number }
+  | { type: 'fault'; fault: readonly [Service, LinkFault]; seconds: number }
+  | { type: 'crash' }
+  | { type: 'run the scheduled handler' }
+);
+
+/** A valid license and address, and the change that ends it. */
+interface Revoked {
+  license: number;
+  address: number;
+  how: ChangeName;
 }
 
-/** Numbers of licenses, tokens and blacklist entries are modulo the number of those that exist. */
-export type Command = Paced &
-  (
-    | {
-        type: 'validate';
-        /** Null for a key that no license has. */
-        license: number | null;
-        isForOtherProduct: boolean;
-        /** Numbers of addresses. Null sends no address, so the connecting one counts. */
-        ip: number | null;
-        connectingAddress: number;
-        hwid: number | null;
-        /** Null for v1, which needs no token. */
-        token: number | null;
-      }
-    /** Requests at once from as many addresses, in one isolate after the other. */
-    | { type: 'validate in a burst'; license: number; count: number; hwid: number | null }
-    | {
-        type: 'create a license';
-        product: number;
-        maxIPs: number;
-        maxHWIDs: number;
-        lifeSeconds: number | null;
-      }
-    | { type: 'change a license'; license: number; change: LicenseChange }
-    | { type: 'delete a license'; license: number }
-    | { type: 'block'; value: number; product: number | null }
-    | { type: 'unblock'; entry: number }
-    | { type: 'create a token' }
-    | { type: 'change a token'; token: number; canValidate: boolean }
-    | { type: 'revoke a token'; token: number }
-    | { type: 'fault'; fault: Fault; location: number; seconds: number }
-    | { type: 'crash' }
-    | { type: 'run the scheduled handler' }
-  );
+const revoke = ({ license, address, how }: Revoked, pauseMs: number, isolate: number): Command => {
+  const target = how === 'block' || how === 'revoke a token' ? 0 : license;
+  return {
+    type: 'change',
+    change: how,
+    target,
+    value: how === 'block' ? address : 0,
+    pauseMs,
+    isolate,
+  };
+};
 
-export type LicenseChange =
-  | { licenseStatus: 'ACTIVE' | 'DEACTIVATED' }
-  | { maxIPs: number }
-  | { maxHWIDs: number }
-  | { free: 'ips' | 'hwids' }
-  /** The license expires after this. */
-  | { lifeSeconds: number }
-  /** The license becomes active and permanent, for up to three addresses. */
-  | { isRestored: true };
+const restore = ({ license }: Revoked, pauseMs: number, isolate: number): Command => ({
+  type: 'change',
+  change: 'restore',
+  target: license,
+  value: 0,
+  pauseMs,
+  isolate,
+});
 
-const FAULTS = [
-  'the database cannot be reached',
-  'messages of the database get lost',
-  'the database is slow',
-  'KV cannot be reached',
-  'messages of KV get lost',
-  'KV is slow',
-  'KV fails writes',
-  'KV shows writes late',
-  'the queue cannot be reached',
-  'messages of the queue get lost',
-  'rate limiters fail',
-] as const;
-export type Fault = (typeof FAULTS)[number];
+const validate = (
+  { license, address, how }: Revoked,
+  pauseMs: number,
+  isolate: number,
+): Command => ({
+  type: 'validate',
+  license,
+  address,
+  ip: null,
+  hwid: null,
+  token: how === 'revoke a token' ? 0 : null,
+  count: 1,
+  pauseMs,
+  isolate,
+});
 
-const number = fc.nat(7);
-const limit = fc.constantFrom(-1, 0, 1, 1, 2, 2, 3);
-const lifeSeconds = fc.constantFrom(0, 20, 70, 200);
-const seconds = fc.constantFrom(1, 2, 8, 30, 90, 200);
-const orNull = <Value>(value: fc.Arbitrary<Value>, frequency: number) =>
-  fc.option(value, { freq: frequency });
+const fault = (isolate: number, service: Service, what: LinkFault, seconds: number): Command => ({
+  type: 'fault',
+  fault: [service, what],
+  seconds,
+  pauseMs: 0,
+  isolate,
+});
 
-const isolate = fc.nat(3);
+const times = <Item>(count: number, make: (index: number) => Item[]): Item[] =>
+  Array.from({ length: count }, (_, index) => make(index)).flat();
+
+/** Sequences that random commands rarely meet. */
+export const SCENES = {
+  /** The license is revoked elsewhere, and validated again when KV shows that everywhere. */
+  'revoked elsewhere': (what) => [
+    restore(what, 2_000, 0),
+    validate(what, 2_000, 0),
+    revoke(what, 2_000, 1),
+    validate(what, 100_000, 0),
+  ],
+  /** The license is revoked while it is read from a slow database, between many validations. */
+  'revoked while it is read': (what) => [
+    restore(what, 5_000, 0),
+    // By then snapshots in memory are stale, and KV cannot help.
+    fault(0, 'KV', 'is cut', 200),
+    validate(what, 70_000, 1),
+    fault(0, 'D1', 'is slow', 1),
+    validate(what, 0, 0),
+    revoke(what, 300, 0),
+    ...times(12, () => [validate(what, 500, 0)]),
+  ],
+  /** KV shows a revoked license for minutes. No stale response may follow the first comparison. */
+  'KV is late': (what) => [
+    restore(what, 100_000, 0),
+    validate(what, 5_000, 0),
+    { type: 'crash', pauseMs: 100_000, isolate: 3 },
+    fault(0, 'KV', 'shows writes late', 30),
+    revoke(what, 1_000, 0),
+    ...times(6, () => [validate(what, 12_000, 3)]),
+  ],
+  /** An isolate reads the change from D1 during an outage of KV, which then shows the state before. */
+  'KV is behind memory': (what) => [
+    restore(what, 100_000, 0),
+    validate(what, 5_000, 0),
+    { type: 'crash', pauseMs: 100_000, isolate: 3 },
+    fault(0, 'KV', 'shows writes late', 30),
+    revoke(what, 1_000, 0),
+    fault(3, 'KV', 'is cut', 8),
+    validate(what, 2_000, 3),
+    // From memory, just before the snapshot is looked up again.
+    validate(what, 29_500, 3),
+    validate(what, 3_000, 3),
+  ],
+  /** A binding is published late, after the license has changed, and its publisher is cut off. */
+  'a late put': (what) => [
+    restore(what, 1_000, 3),
+    fault(0, 'KV', 'is slow', 8),
+    validate({ ...what, address: 3 }, 3_000, 0),
+    revoke(what, 300, 1),
+    { type: 'crash', pauseMs: 300, isolate: 0 },
+  ],
+  /** The license is changed in two places at once, while KV is hard to write. */
+  'changed twice': (what) => [
+    fault(0, 'KV', 'is slow', 8),
+    restore(what, 0, 0),
+    revoke(what, 100, 1),
+    { type: 'run the scheduled handler', pauseMs: 15_000, isolate: 3 },
+  ],
+  /** Two administrators change different fields of the license at once. */
+  'changed at once': ({ license }) => [
+    { type: 'change', change: 'limit IPs', target: license, value: 6, pauseMs: 1_000, isolate: 0 },
+    { type: 'change', change: 'limit HWIDs', target: license, value: 6, pauseMs: 0, isolate: 1 },
+  ],
+  /** The isolate of a change crashes before it has published it. */
+  'a crash after a change': (what) => [
+    restore(what, 5_000, 0),
+    validate(what, 5_000, 0),
+    revoke(what, 5_000, 1),
+    { type: 'crash', pauseMs: 100, isolate: 1 },
+  ],
+  'lost messages': (what) => [
+    fault(0, 'D1', 'loses messages', 8),
+    ...times(8, () => [validate(what, 1_000, 0)]),
+  ],
+  /** The database is unreachable where the queue delivers, and reachable where it is filled. */
+  'a queue that cannot write': (what) => [
+    ...[1, 3].map((isolate) => fault(isolate, 'D1', 'is cut', 30)),
+    validate(what, 0, 0),
+    validate(what, 25_000, 0),
+  ],
+} satisfies Record<string, (what: Revoked) => Command[]>;
+
+export type SceneName = keyof typeof SCENES;
+const isScene = (name: string): name is SceneName => name in SCENES;
+const sceneNames = Object.keys(SCENES).filter(isScene);
+
+/** A scene again and again, with two licenses. */
+export const sceneAlone = (name: SceneName, how: ChangeName = 'deactivate'): Command[] =>
+  times(6, (index) => SCENES[name]({ license: index % 2, address: index % 2, how }));
+
+const FAULTS: readonly (readonly [Service, LinkFault])[] = [
+  ...(['D1', 'KV', 'QUEUE'] as const).flatMap((service) => [
+    [service, 'is cut'] as const,
+    [service, 'loses messages'] as const,
+    [service, 'is slow'] as const,
+  ]),
+  ['KV', 'fails writes'],
+  ['KV', 'shows writes late'],
+  ['LIMITER', 'is cut'],
+];
 
 /** Mostly so short that commands overlap, sometimes so long that everything has settled. */
 const pauseMs = fc.oneof(
@@ -87,218 +196,103 @@ const pauseMs = fc.oneof(
   { weight: 2, arbitrary: fc.integer({ min: 10_000, max: 58_000 }) },
   { weight: 1, arbitrary: fc.integer({ min: 61_000, max: 150_000 }) },
 );
-
+const isolate = fc.nat(3);
+const number = fc.nat(7);
 /** Few licenses, for commands to meet. */
-const license = fc.oneof(
-  { weight: 6, arbitrary: fc.constant(0) },
-  { weight: 3, arbitrary: fc.constant(1) },
-  { weight: 1, arbitrary: number },
-);
-
-/** Actions of a type, with the weight with which they are chosen. */
-const actions = <Type extends string, Fields>(
-  weight: number,
-  type: Type,
-  fields: { [Name in keyof Fields]: fc.Arbitrary<Fields[Name]> },
-) => ({ weight, arbitrary: fc.record(fields).map((chosen) => ({ type, ...chosen })) });
+const license = fc.constantFrom(0, 0, 0, 0, 0, 0, 1, 1, 1, 5);
 
 const change = fc.oneof(
   {
-    weight: 5,
-    arbitrary: fc
-      .constantFrom('ACTIVE' as const, 'DEACTIVATED' as const)
-      .map((licenseStatus) => ({ licenseStatus })),
+    weight: 1,
+    arbitrary: fc.constantFrom<ChangeName>(
+      ...(['create a license', 'restore', 'expire', 'limit IPs', 'limit HWIDs'] as const),
+      ...(['delete a license', 'create a token', 'revoke a token'] as const),
+    ),
   },
-  { weight: 2, arbitrary: limit.map((maxIPs) => ({ maxIPs })) },
-  { weight: 1, arbitrary: limit.map((maxHWIDs) => ({ maxHWIDs })) },
   {
-    weight: 3,
-    arbitrary: fc.constantFrom('ips' as const, 'hwids' as const).map((free) => ({ free })),
+    weight: 2,
+    arbitrary: fc.constantFrom<ChangeName>(
+      ...(['activate', 'deactivate', 'free IPs', 'free HWIDs'] as const),
+      ...(['block', 'unblock', 'change a token'] as const),
+    ),
   },
-  { weight: 1, arbitrary: lifeSeconds.map((seconds) => ({ lifeSeconds: seconds })) },
 );
 
-const action = fc.oneof(
-  actions(14, 'validate', {
-    license: orNull(license, 12),
-    isForOtherProduct: fc.integer({ min: 0, max: 11 }).map((value) => value === 11),
-    ip: orNull(number, 4),
-    connectingAddress: number,
-    hwid: orNull(fc.nat(2), 2),
-    token: fc.oneof(
-      { weight: 3, arbitrary: fc.constant(null) },
-      { weight: 1, arbitrary: fc.nat(1) },
-    ),
-  }),
-  actions(4, 'validate in a burst', {
-    license,
-    count: fc.integer({ min: 2, max: 6 }),
-    hwid: orNull(fc.nat(2), 2),
-  }),
-  actions(1, 'create a license', {
-    product: fc.nat(1),
-    maxIPs: limit,
-    maxHWIDs: limit,
-    lifeSeconds: orNull(lifeSeconds, 1),
-  }),
-  actions(7, 'change a license', { license, change }),
-  actions(1, 'delete a license', { license: number }),
-  actions(3, 'block', { value: number, product: orNull(fc.nat(1), 1) }),
-  actions(2, 'unblock', { entry: number }),
-  actions(1, 'create a token', {}),
-  actions(2, 'change a token', { token: fc.nat(1), canValidate: fc.boolean() }),
-  actions(1, 'revoke a token', { token: fc.nat(1) }),
-  actions(4, 'fault', { fault: fc.constantFrom(...FAULTS), location: fc.nat(3), seconds }),
-  actions(1, 'crash', {}),
-  actions(1, 'run the scheduled handler', {}),
+const command: fc.Arbitrary<Command> = fc.oneof(
+  {
+    weight: 18,
+    arbitrary: fc.record({
+      type: fc.constant('validate' as const),
+      license: fc.option(license, { freq: 12 }),
+      isForOtherProduct: fc.nat(11).map((value) => value === 11),
+      address: number,
+      ip: fc.option(number, { freq: 2 }),
+      hwid: fc.option(fc.nat(2), { freq: 2 }),
+      token: fc.constantFrom(null, null, null, 0, 1),
+      count: fc.constantFrom(1, 1, 1, 1, 1, 1, 1, 2, 4, 6),
+      pauseMs,
+      isolate,
+    }),
+  },
+  {
+    weight: 18,
+    arbitrary: fc.record({
+      type: fc.constant('change' as const),
+      change,
+      target: license,
+      value: number,
+      pauseMs,
+      isolate,
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      type: fc.constant('fault' as const),
+      fault: fc.constantFrom(...FAULTS),
+      seconds: fc.constantFrom(1, 2, 8, 30, 90, 200),
+      pauseMs,
+      isolate,
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      type: fc.constantFrom('crash' as const, 'run the scheduled handler' as const),
+      pauseMs,
+      isolate,
+    }),
+  },
 );
 
-const command: fc.Arbitrary<Command> = fc
-  .tuple(fc.record({ pauseMs, isolate }), action)
-  .map(([paced, what]) => ({ ...paced, ...what }));
-
-/** The changes after which a valid license is rejected. */
-const REVOCATIONS = ['deactivate', 'delete', 'expire', 'free', 'block', 'revoke'] as const;
-
-/** A valid license and address, and the change that ends it. */
-export interface Revoked {
-  license: number;
-  address: number;
-  how: (typeof REVOCATIONS)[number];
-}
-
-const revoked: fc.Arbitrary<Revoked> = fc.record({
-  license: fc.nat(1),
-  address: fc.nat(1),
-  how: fc.constantFrom(...REVOCATIONS, 'deactivate'),
-});
-
-export function revoke({ license, address, how }: Revoked, paced: Paced): Command {
-  switch (how) {
-    case 'deactivate':
-      return {
-        ...paced,
-        type: 'change a license',
-        license,
-        change: { licenseStatus: 'DEACTIVATED' },
-      };
-    case 'expire':
-      return { ...paced, type: 'change a license', license, change: { lifeSeconds: 0 } };
-    case 'free':
-      return { ...paced, type: 'change a license', license, change: { free: 'ips' } };
-    case 'delete':
-      return { ...paced, type: 'delete a license', license };
-    case 'block':
-      // The first entries of both lists have the same addresses.
-      return { ...paced, type: 'block', value: address, product: null };
-    case 'revoke':
-      return { ...paced, type: 'revoke a token', token: 0 };
-  }
-}
-
-export const validation = ({ license, address, how }: Revoked, paced: Paced): Command => ({
-  ...paced,
-  type: 'validate',
-  license,
-  isForOtherProduct: false,
-  ip: null,
-  connectingAddress: address,
-  hwid: null,
-  token: how === 'revoke' ? 0 : null,
-});
-
-export const restoration = ({ license }: Revoked, paced: Paced): Command => ({
-  ...paced,
-  type: 'change a license',
-  license,
-  change: { isRestored: true },
-});
-
-/** A fault in the location of an isolate; none for null. */
-export const faultAt = (isolate: number, fault: Fault | null, seconds: number): Command[] =>
-  fault === null ? [] : [{ type: 'fault', pauseMs: 0, isolate, fault, location: isolate, seconds }];
-
-/** A validation, a revocation elsewhere, and another validation at once or about a minute later. */
-const revokedElsewhere = fc
+/** A scene with random details: what is revoked, where, and how fast. */
+const scene: fc.Arbitrary<Command[]> = fc
   .record({
-    what: revoked,
-    reader: isolate,
-    writer: isolate,
-    pauseMs: fc.integer({ min: 300, max: 3_000 }),
-    delayMs: fc.nat(20_000),
-    waitMs: fc.oneof(fc.integer({ min: 40_000, max: 110_000 }), fc.nat(5_000)),
-    /** Another address has to take a slot first. */
-    isForOther: fc.boolean(),
-  })
-  .map(({ what, reader, writer, pauseMs, delayMs, waitMs, isForOther }): Command[] => [
-    restoration(what, { pauseMs, isolate: reader }),
-    validation(what, { pauseMs: 2_000, isolate: reader }),
-    revoke(what, { pauseMs: delayMs, isolate: writer }),
-    validation(isForOther ? { ...what, address: what.address + 2 } : what, {
-      pauseMs: waitMs,
-      isolate: reader,
-    }),
-  ]);
-
-/** A revocation in the isolate that validates, between validations. */
-const revokedHere = fc
-  .record({
-    what: revoked,
-    isolate,
-    fault: fc.constantFrom(
-      null,
-      'the database is slow' as const,
-      'messages of the database get lost' as const,
-      'KV is slow' as const,
+    name: fc.constantFrom(...sceneNames),
+    license: fc.nat(1),
+    address: fc.nat(1),
+    how: fc.constantFrom<ChangeName>(
+      ...(['deactivate', 'deactivate', 'delete a license', 'expire'] as const),
+      ...(['free IPs', 'block', 'revoke a token'] as const),
     ),
-    pausesMs: fc.array(fc.oneof(fc.nat(20), fc.nat(200), fc.nat(400), fc.nat(3_000)), {
-      minLength: 4,
-      maxLength: 8,
-    }),
-    after: fc.constantFrom(0, 0, 0, 1, 2),
+    firstIsolate: isolate,
+    speed: fc.constantFrom(1, 1, 1.5, 2.5, 10),
   })
-  .map(({ what, isolate, fault, pausesMs, after }): Command[] => [
-    restoration(what, { pauseMs: 300, isolate }),
-    ...faultAt(isolate, fault, 8),
-    ...pausesMs.flatMap((pauseMs, index) => {
-      const asked = validation(what, { pauseMs: index === 0 ? 1_000 : pauseMs, isolate });
-      return index === after ? [asked, revoke(what, { pauseMs: 0, isolate })] : [asked];
-    }),
-  ]);
+  .map(({ name, firstIsolate, speed, ...what }) =>
+    SCENES[name](what).map((command) => ({
+      ...command,
+      isolate: (command.isolate + firstIsolate) % 4,
+      pauseMs: Math.round(command.pauseMs / speed),
+    })),
+  );
 
-/**
- * Changes of a license in two places at once while KV is hard to write. One of the isolates may crash before
- * it publishes again.
- */
-const publishedTwice = fc
-  .record({
-    what: revoked,
-    first: isolate,
-    second: isolate,
-    fault: fc.constantFrom<Fault>('KV is slow', 'KV fails writes', 'KV cannot be reached'),
-    seconds: fc.constantFrom(8, 30, 90),
-    pauseMs: fc.nat(2_000),
-    crashMs: fc.option(fc.nat(4_000)),
-  })
-  .map(({ what, first, second, fault, seconds, pauseMs, crashMs }): Command[] => [
-    ...faultAt(first, fault, seconds),
-    ...faultAt(second, fault, seconds),
-    restoration(what, { pauseMs: 1_500, isolate: first }),
-    revoke(what, { pauseMs, isolate: second }),
-    ...(crashMs === null ? [] : [{ pauseMs: crashMs, isolate: first, type: 'crash' } as const]),
-  ]);
-
-/**
- * The commands of a run: mostly random ones, and between them sequences that random commands rarely meet.
- */
+/** The commands of a run. */
 export const commands: fc.Arbitrary<Command[]> = fc
   .array(
     fc.oneof(
-      { weight: 24, arbitrary: command.map((single) => [single]) },
-      { weight: 2, arbitrary: revokedElsewhere },
-      { weight: 3, arbitrary: revokedHere },
-      { weight: 2, arbitrary: publishedTwice },
+      { weight: 7, arbitrary: command.map((single) => [single]) },
+      { weight: 2, arbitrary: scene },
     ),
-    { minLength: 8, maxLength: 32, size: 'max' },
+    { minLength: 8, maxLength: 30, size: 'max' },
   )
-  .map((stories) => stories.flat());
+  .map((parts) => parts.flat());

@@ -1,8 +1,10 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Admission } from '../../src/lib/admission.ts';
 import type { BatchWriter, MonotonicClock } from '../../src/requests/batch-writer.ts';
 import { VirtualClock } from './clock.ts';
-import { GLOBALS, loadModules, type Replacements } from './modules.ts';
+import { globalsFor } from './isolate.ts';
+import { loadModules, type Replacements } from './modules.ts';
+import { currentInvocation, Invocation, never, runAs } from './network.ts';
+import { Random } from './random.ts';
 
 /** A tenth of the numbers of the service, for a run to take a tenth of the time. */
 export const MAX_BATCH = 100;
@@ -11,6 +13,8 @@ export const MAX_PENDING = 300;
 export const MAX_PER_TURN = 16;
 /** A write that takes longer has failed. */
 const TIMEOUT_MS = 5_000;
+
+const MODULES = ['requests/batch-writer', 'lib/admission'];
 
 interface Modules {
   BatchWriter: typeof BatchWriter<number>;
@@ -21,27 +25,15 @@ interface Modules {
 const hasModules = (value: object): value is Modules =>
   ['BatchWriter', 'Admission', 'MonotonicClock'].every((name) => name in value);
 
-/** A request. After its cancellation no timer of it fires, and no write returns. */
-class FloodRequest {
-  readonly startedAt: number;
-  isCancelled = false;
-  /** Promises that keep it alive. */
-  staying = 0;
-
-  constructor(startedAt: number) {
-    this.startedAt = startedAt;
-  }
-}
-
-export interface Write {
+interface Write {
   items: readonly number[];
   startedAt: number;
-  by: FloodRequest | undefined;
+  by: Invocation;
 }
 
 /** The admission of an isolate and its writer, in virtual time. Each request that is admitted adds its number. */
 export class Flood {
-  readonly clock = new VirtualClock(0);
+  readonly clock: VirtualClock;
   readonly writes: Write[] = [];
   /** When each item was written first. */
   readonly writtenAt = new Map<number, number>();
@@ -52,42 +44,19 @@ export class Flood {
   wasStuck = false;
   /** Items that two writers wrote at the same time. */
   writtenByTwo = 0;
-  readonly longest = { waitedMs: 0, stayedMs: 0, pending: 0, writes: 0 };
+  readonly longest = { waitedMs: 0, pending: 0, writes: 0 };
 
   /** The time that a write takes, or its fault. */
-  database: (clock: VirtualClock) => number | 'fails' | 'hangs' = () => 20;
+  database: number | 'fails' | 'hangs' = 20;
 
   readonly #writer: BatchWriter<number>;
   readonly #admission: Admission;
-  readonly #running = new AsyncLocalStorage<FloodRequest>();
-  readonly #requests = new Set<FloodRequest>();
-  #items = 0;
+  /** Requests that went on after their response, without those that were cancelled. */
+  readonly #kept = new Set<Invocation>();
   readonly #underWay = new Set<Write>();
 
-  private constructor(start: Awaited<ReturnType<typeof loadModules>>) {
-    const { clock } = this;
-    const clear = (cancel?: () => void): void => cancel?.();
-    const load = start({
-      ...Object.fromEntries(GLOBALS.map((name) => [name, Reflect.get(globalThis, name)])),
-      performance: { now: () => clock.now },
-      setTimeout: (callback: () => void, ms: number) => this.#plan(callback, ms),
-      setInterval: (callback: () => void, ms: number) => {
-        let cancel = (): void => undefined;
-        const repeat = (): void => {
-          cancel = this.#plan(repeat, ms);
-          callback();
-        };
-        cancel = this.#plan(repeat, ms);
-        return () => cancel();
-      },
-      clearTimeout: clear,
-      clearInterval: clear,
-    });
-    const modules = {
-      ...load('src/requests/batch-writer.ts'),
-      ...load('src/lib/admission.ts'),
-    };
-    if (!hasModules(modules)) throw new Error('The modules have other exports');
+  private constructor(modules: Modules, clock: VirtualClock) {
+    this.clock = clock;
     const writer = new modules.BatchWriter({
       clock: new modules.MonotonicClock(),
       maxBatch: MAX_BATCH,
@@ -104,37 +73,29 @@ export class Flood {
   }
 
   static async start(replacements: Replacements = {}): Promise<Flood> {
-    return new Flood(await loadModules(replacements));
+    const contents = MODULES.map((name) => `export * from './src/${name}.ts';`).join('\n');
+    const load = await loadModules(contents, replacements);
+    const clock = new VirtualClock(0);
+    const modules = load(globalsFor({ clock, random: new Random(1), log: () => undefined }));
+    if (!hasModules(modules)) throw new Error('The modules have other exports');
+    return new Flood(modules, clock);
   }
 
   /** Sends a request, which adds an item when it is admitted. Resolves with the response. */
   send(): Promise<void> {
-    const request = new FloodRequest(this.clock.now);
-    return this.#running.run(request, async () => {
-      const waitUntil = (work: Promise<unknown>): void => {
-        request.staying++;
-        this.#requests.add(request);
-        work.finally(() => {
-          request.staying--;
-          if (request.staying > 0) return;
-          this.#requests.delete(request);
-          const { stayedMs } = this.longest;
-          this.longest.stayedMs = Math.max(stayedMs, this.clock.now - request.startedAt);
-        });
-      };
+    const request = new Invocation(this.clock, null);
+    const waitUntil = (work: Promise<unknown>): void => {
+      this.#kept.add(request);
+      request.waitUntil(work);
+    };
+    return runAs(request, async () => {
       const isAdmitted = await this.#admission.enter(waitUntil);
-      if (request.isCancelled) return;
+      if (request.isOver) return;
       const waitedMs = this.clock.now - request.startedAt;
       this.longest.waitedMs = Math.max(this.longest.waitedMs, waitedMs);
-      if (!isAdmitted) {
-        this.rejectedAfterMs.push(waitedMs);
-        return;
-      }
-      const item = this.#items++;
-      this.addedAt.set(item, this.clock.now);
-      this.wasStuck ||= this.#writer.isStuck();
-      this.#writer.add(item, waitUntil);
-      this.longest.pending = Math.max(this.longest.pending, this.#writer.size());
+      if (isAdmitted) this.#add(waitUntil);
+      else this.rejectedAfterMs.push(waitedMs);
+      request.respond();
     });
   }
 
@@ -159,13 +120,18 @@ export class Flood {
     await this.clock.pass(milliseconds);
   }
 
-  /** Cancels some of the requests that are kept alive. */
-  cancel(isChosen: (index: number) => boolean): void {
-    for (const [index, request] of [...this.#requests].entries()) {
-      if (!isChosen(index)) continue;
-      request.isCancelled = true;
-      this.#requests.delete(request);
+  /** Cancels every nth of the requests that are kept alive. */
+  cancelEvery(nth: number): void {
+    const alive = [...this.#kept].filter(({ isOver }) => !isOver);
+    for (const request of alive.filter((_, index) => index % nth === 0)) {
+      this.#kept.delete(request);
+      request.end();
     }
+  }
+
+  /** The number of requests that the platform has ended before they were done. */
+  get cutOff(): number {
+    return [...this.#kept].filter(({ isCutOff }) => isCutOff).length;
   }
 
   /** The number of items that were added, and neither written nor given up. */
@@ -175,30 +141,29 @@ export class Flood {
       .length;
   }
 
-  #plan(callback: () => void, ms: number): () => void {
-    const request = this.#running.getStore();
-    return this.clock.at(this.clock.now + Math.max(1, Math.ceil(ms)), () => {
-      if (!request) callback();
-      else if (!request.isCancelled) this.#running.run(request, callback);
-    });
+  #add(waitUntil: Invocation['waitUntil']): void {
+    const item = this.addedAt.size;
+    this.addedAt.set(item, this.clock.now);
+    this.wasStuck ||= this.#writer.isStuck();
+    this.#writer.add(item, waitUntil);
+    this.longest.pending = Math.max(this.longest.pending, this.#writer.size());
   }
 
   async #write(items: readonly number[]): Promise<void> {
-    const by = this.#running.getStore();
-    const write = { items, startedAt: this.clock.now, by };
+    const write = { items, startedAt: this.clock.now, by: currentInvocation() };
     const others = [...this.#underWay].filter(
-      (other) => !other.by?.isCancelled && write.startedAt - other.startedAt < TIMEOUT_MS,
+      (other) => !other.by.isCutOff && write.startedAt - other.startedAt < TIMEOUT_MS,
     );
     const held = new Set(others.flatMap((other) => other.items));
     this.writtenByTwo += items.filter((item) => held.has(item)).length;
     this.writes.push(write);
     this.#underWay.add(write);
     this.longest.writes = Math.max(this.longest.writes, others.length + 1);
-    const fate = this.database(this.clock);
-    if (fate === 'hangs') return new Promise(() => undefined);
+    const fate = this.database;
+    if (fate === 'hangs') return never();
     await this.clock.wait(fate === 'fails' ? 10 : fate);
     this.#underWay.delete(write);
-    if (by?.isCancelled) return new Promise(() => undefined);
+    if (write.by.isCutOff) return never();
     if (fate === 'fails') throw new Error('down');
     for (const item of items) {
       if (!this.writtenAt.has(item)) this.writtenAt.set(item, this.clock.now);

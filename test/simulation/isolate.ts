@@ -1,9 +1,9 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { VirtualClock } from './clock.ts';
-import { currentInvocation, Invocation, runAs, type Sender } from './invocation.ts';
+import type { Task } from './invariants.ts';
 import type { Service, StartService } from './modules.ts';
+import { currentInvocation, Invocation, never, runAs } from './network.ts';
 import type { Random } from './random.ts';
-import type { Task } from './tasks.ts';
 
 /** A response, read to its end. */
 export interface JsonResponse {
@@ -11,7 +11,12 @@ export interface JsonResponse {
   json: unknown;
 }
 
-export interface Environment {
+interface Sent<Result> {
+  invocation: Invocation;
+  response: Promise<Result>;
+}
+
+interface Environment {
   clock: VirtualClock;
   random: Random;
   env: object;
@@ -19,21 +24,14 @@ export interface Environment {
   log: (line: string) => void;
 }
 
-const never = <Result>(): Promise<Result> => new Promise(() => undefined);
-
-/**
- * An instance of the service in a location: with module state of its own, in virtual time. It can crash at
- * any moment.
- */
-export class Isolate implements Sender {
+/** An instance of the service in a location, with module state of its own. It can crash at any moment. */
+export class Isolate {
   readonly location: string;
-  hasLostLast = false;
-  /** Null while it lives. */
-  crashedAt: number | null = null;
+  hasCrashed = false;
 
   readonly #service: Service;
   readonly #environment: Environment;
-  readonly #invocations = new Set<Invocation>();
+  readonly #invocations: Invocation[] = [];
 
   constructor(location: string, start: StartService, environment: Environment) {
     this.location = location;
@@ -41,66 +39,50 @@ export class Isolate implements Sender {
     this.#service = start(globalsFor(environment));
   }
 
-  get hasQueueHandler(): boolean {
-    return this.#service.queue !== undefined;
-  }
-
   /** Sends a request to the isolate. The response never comes if it crashes before. */
-  request(
-    task: Task,
-    request: Request,
-  ): { invocation: Invocation; response: Promise<JsonResponse> } {
+  request(request: Request, task: Task = null): Sent<JsonResponse> {
     return this.#invoke(task, async (env, context) => {
       const response = await this.#service.fetch(request, env, context);
-      return { status: response.status, json: parse(await response.text()) };
+      const text = await response.text();
+      return { status: response.status, json: text === '' ? null : JSON.parse(text) };
     });
   }
 
   /** Runs the scheduled handler, for a minute in milliseconds since 1970. */
-  scheduled(task: Task, scheduledTime: number): Promise<unknown> {
-    const controller = { scheduledTime, cron: '* * * * *', noRetry: () => undefined };
-    return this.#invoke(task, async (env, context) =>
+  scheduled(scheduledTime: number): Promise<unknown> {
+    const controller = { scheduledTime, cron: '* * * * *' };
+    return this.#invoke(null, async (env, context) =>
       this.#service.scheduled(controller, env, context),
     ).response;
   }
 
   /** Delivers a batch of the queue to the isolate. */
-  queue(task: Task, batch: object): Promise<unknown> {
-    return this.#invoke(task, async (env, context) => this.#service.queue?.(batch, env, context))
+  queue(batch: object): Promise<unknown> {
+    return this.#invoke(null, async (env, context) => this.#service.queue(batch, env, context))
       .response;
   }
 
   /** Ends all invocations. The isolate handles no more. */
   crash(): void {
-    this.crashedAt = this.#environment.clock.now;
+    this.hasCrashed = true;
     for (const invocation of this.#invocations) invocation.end();
   }
 
   #invoke<Result>(
     task: Task,
     handle: (env: object, context: object) => Promise<Result>,
-  ): { invocation: Invocation; response: Promise<Result> } {
+  ): Sent<Result> {
     const { clock, env } = this.#environment;
-    const invocation = new Invocation(clock, this, task);
-    this.#invocations.add(invocation);
-    const handled = runAs(invocation, () => handle(env, invocation.context));
-    const response = (async () => {
-      try {
-        return await handled;
-      } finally {
-        if (this.crashedAt === null) invocation.respond();
-        else await never();
-      }
-    })();
+    const invocation = new Invocation(clock, task);
+    this.#invocations.push(invocation);
+    const { waitUntil } = invocation;
+    const context = { waitUntil, passThroughOnException: () => undefined, props: {} };
+    const handled = runAs(invocation, () => handle(env, context));
+    const response = handled.finally(() => {
+      if (this.hasCrashed) return never();
+      invocation.respond();
+    });
     return { invocation, response };
-  }
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }
 
@@ -108,7 +90,11 @@ function parse(text: string): unknown {
 const RANDOM_VALUES = 16;
 
 /** The globals of the platform, in virtual time and repeatable. */
-function globalsFor({ clock, random, log }: Environment): Record<string, unknown> {
+export function globalsFor({
+  clock,
+  random,
+  log,
+}: Omit<Environment, 'env'>): Record<string, unknown> {
   class VirtualDate extends Date {
     constructor(value: number | string | Date = clock.now) {
       super(value);
@@ -119,40 +105,30 @@ function globalsFor({ clock, random, log }: Environment): Record<string, unknown
     }
   }
 
-  const setTimeout = (callback: (...values: unknown[]) => void, ms = 0, ...values: unknown[]) => {
+  /** As on the platform, a timer belongs to the invocation that has set it. */
+  const setTimeout = (callback: () => void, ms = 0) => {
     const invocation = currentInvocation();
-    if (!invocation) throw new Error('A timer is set outside of a request');
     // Never at once: a loop that waits for a moment must get beyond it.
     const cancel = clock.at(clock.now + Math.max(1, Math.ceil(ms)), () => {
-      if (!invocation.isOver) runAs(invocation, () => callback(...values));
+      if (!invocation.isOver) runAs(invocation, callback);
     });
     return { cancel };
   };
-  const clearTimeout = (timer?: { cancel: () => void }): void => timer?.cancel();
   const setInterval = (callback: () => void, ms: number) => {
     const timer = { cancel: () => undefined };
-    const plan = () => {
-      Object.assign(
-        timer,
-        setTimeout(() => {
-          plan();
-          callback();
-        }, ms),
-      );
+    const plan = (): void => {
+      const next = setTimeout(() => {
+        plan();
+        callback();
+      }, ms);
+      Object.assign(timer, next);
     };
     plan();
     return timer;
   };
-  const notModelled = (what: string) => (): never => {
-    throw new Error(`Not modelled: ${what}`);
-  };
-  const fill = (bytes: Uint8Array): Uint8Array => {
-    bytes.forEach((_, index) => {
-      bytes[index] = random.below(256);
-    });
-    return bytes;
-  };
-  const print = (...values: unknown[]): void => log(values.map((value) => show(value)).join(' '));
+  const clearTimer = (timer?: { cancel: () => void }): void => timer?.cancel();
+  const fill = (bytes: Uint8Array): Uint8Array => bytes.map(() => random.below(256));
+  const print = (...values: unknown[]): void => log(values.map(String).join(' '));
 
   return {
     Date: VirtualDate,
@@ -163,11 +139,11 @@ function globalsFor({ clock, random, log }: Environment): Record<string, unknown
     // `log` has the event of each request, for which the trace has a line of its own.
     console: { debug: print, error: print, info: print, log: () => undefined, warn: print },
     crypto: {
-      getRandomValues: fill,
-      randomUUID: () =>
-        Buffer.from(fill(new Uint8Array(16)))
-          .toString('hex')
-          .replace(/^(.{8})(.{4}).(.{3}).(.{3})/, '$1-$2-4$3-8$4-'),
+      getRandomValues: (bytes: Uint8Array) => {
+        bytes.set(fill(bytes));
+        return bytes;
+      },
+      randomUUID: () => Buffer.from(fill(new Uint8Array(16))).toString('hex'),
       subtle: {
         // At once, because the real one runs in another thread, which no seed repeats.
         digest: async (_: string, bytes: Uint8Array) =>
@@ -176,18 +152,16 @@ function globalsFor({ clock, random, log }: Environment): Record<string, unknown
           timingSafeEqual(new Uint8Array(one), new Uint8Array(other)),
       },
     },
-    fetch: notModelled('fetch'),
     performance: { now: () => clock.now },
-    scheduler: { wait: (ms: number) => new Promise<void>((done) => setTimeout(() => done(), ms)) },
     setTimeout,
-    clearTimeout,
+    clearTimeout: clearTimer,
     setInterval,
-    clearInterval: clearTimeout,
+    clearInterval: clearTimer,
+    // Not modelled.
+    fetch: null,
+    scheduler: null,
   };
 }
-
-const show = (value: unknown): string =>
-  typeof value === 'string' ? value : JSON.stringify(value);
 
 /** Node's Blob reads its text in more than one turn of the event loop. */
 class MemoryBlob {
@@ -200,20 +174,13 @@ class MemoryBlob {
   text = async (): Promise<string> => new TextDecoder().decode(Buffer.concat(this.#parts));
 }
 
-const ALPHABETS = { base64: 'base64', base64url: 'base64url' } as const;
-
-/** Adds a method of the platform's Uint8Array that Node 24 lacks. */
-function addMissing(name: string, method: (this: Uint8Array, options?: object) => string): void {
-  if (name in Uint8Array.prototype) return;
-  Object.defineProperty(Uint8Array.prototype, name, { value: method, configurable: true });
-}
-
-addMissing('toHex', function toHex() {
-  return Buffer.from(this).toString('hex');
-});
-addMissing('toBase64', function toBase64(options = {}) {
-  const isUrl = 'alphabet' in options && options.alphabet === ALPHABETS.base64url;
-  const text = Buffer.from(this).toString(isUrl ? ALPHABETS.base64url : ALPHABETS.base64);
-  const isBare = 'omitPadding' in options && options.omitPadding === true;
-  return isBare ? text.replace(/=+$/, '') : text;
+/** Methods of the platform's Uint8Array that Node 24 lacks. */
+Object.assign(Uint8Array.prototype, {
+  toHex(this: Uint8Array): string {
+    return Buffer.from(this).toString('hex');
+  },
+  /** As the service calls it: base64url without padding. */
+  toBase64(this: Uint8Array): string {
+    return Buffer.from(this).toString('base64url');
+  },
 });

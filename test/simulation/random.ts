@@ -15,11 +15,6 @@ export class Random {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   }
 
-  /** A number from `low` to `high`, without `high`. */
-  between(low: number, high: number): number {
-    return low + this.next() * (high - low);
-  }
-
   /** An integer from 0 to `end`, without `end`. */
   below(end: number): number {
     return Math.floor(this.next() * end);
@@ -35,13 +30,6 @@ export class Random {
     const item = items[this.below(items.length)];
     if (item === undefined) throw new RangeError('Nothing to pick from');
     return item;
-  }
-
-  shuffle<Item>(items: readonly Item[]): Item[] {
-    return items
-      .map((item) => ({ item, place: this.next() }))
-      .sort((one, other) => one.place - other.place)
-      .map(({ item }) => item);
   }
 
   /** An independent source: draws of one part do not change the draws of another. */

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { BlockList } from 'node:net';
 import type { FakeD1 } from './fake-d1.ts';
 
@@ -7,8 +8,6 @@ import type { FakeD1 } from './fake-d1.ts';
  */
 
 export interface LicenseState {
-  id: number;
-  licenseKey: string;
   productId: number;
   state: string;
   /** Milliseconds since 1970. */
@@ -19,57 +18,60 @@ export interface LicenseState {
   hwids: string[];
 }
 
-export interface BlacklistEntry {
-  id: number;
-  type: string;
-  data: string;
-  productId: number | null;
-}
-
 export interface TokenState {
-  id: number;
-  hash: string;
   intents: string[];
-  expiresAt: number | null;
   isRevoked: boolean;
 }
 
-/** A state of a subject, and the time in which it was the current one. */
+/** The blocked values, as {@link blockedName} writes them. */
+export type Blacklist = Record<string, true>;
+
+/** @param productId null for all products */
+export const blockedName = (type: string, data: string, productId: number | null): string =>
+  `${type} ${data} ${productId}`;
+
+/** A state of a subject, and the time until which it was the current one. */
 interface Entry<State> {
   json: string;
-  /** Null if the subject does not exist. */
-  state: State | null;
+  state: State;
+  revision: number;
   from: number;
   until: number;
 }
 
-/** The states of a subject, in their order. */
-export class History<State> {
+/** The states of a subject in their order. A subject is a license, a token, a product or the blacklist. */
+export class History<State extends object = object> {
+  readonly subject: string;
+  /** The key of its snapshots in KV. */
+  readonly kvKey: string;
   readonly #entries: Entry<State>[] = [];
+
+  constructor(subject: string, kvKey: string) {
+    this.subject = subject;
+    this.kvKey = kvKey;
+  }
 
   /** The number of the current state. */
   get index(): number {
     return this.#entries.length - 1;
   }
 
-  get current(): State | null {
-    return this.#entries.at(-1)?.state ?? null;
+  get current(): State | undefined {
+    return this.#entries.at(-1)?.state;
   }
 
-  /** The current state as the database writes it. */
-  get json(): string {
-    return this.#entries.at(-1)?.json ?? 'null';
+  get previous(): State | undefined {
+    return this.#entries.at(-2)?.state;
   }
 
-  add(json: string, state: State | null, now: number): void {
+  /** @returns whether it is another state or revision than the current one */
+  add(json: string, revision: number, now: number): boolean {
     const last = this.#entries.at(-1);
+    if (last?.json === json && last.revision === revision) return false;
     if (last) last.until = now;
-    this.#entries.push({ json, state, from: now, until: Number.POSITIVE_INFINITY });
-  }
-
-  /** All states in which the subject exists, with their numbers. */
-  entries(): { state: State; index: number }[] {
-    return this.#entries.flatMap(({ state }, index) => (state === null ? [] : [{ state, index }]));
+    const until = Number.POSITIVE_INFINITY;
+    this.#entries.push({ json, state: JSON.parse(json), revision, from: now, until });
+    return true;
   }
 
   /** The number of the state at a time; 0 if there was none yet. */
@@ -80,88 +82,93 @@ export class History<State> {
     );
   }
 
-  /** The states that were current at some moment since a time, from a number on. */
-  since(time: number, index = 0): (State | null)[] {
+  /** The states from a number on that were current since a time, or have one of these revisions. */
+  since(time: number, index = 0, revisions: readonly number[] = []): State[] {
     return this.#entries
-      .slice(Math.max(0, index))
-      .filter(({ until }) => until >= time)
+      .slice(index)
+      .filter(({ until, revision }) => until >= time || revisions.includes(revision))
       .map(({ state }) => state);
+  }
+
+  /** The fields that the last change has changed. */
+  changedFields(): string[] {
+    const [before, after] = [this.previous, this.current].map((state) =>
+      Object.entries(state ?? {}).map(([name, value]) => [name, JSON.stringify(value)] as const),
+    );
+    const [old, now] = [new Map(before), new Map(after)];
+    return [...new Set([...old.keys(), ...now.keys()])].filter(
+      (name) => old.get(name) !== now.get(name),
+    );
   }
 }
 
-/** A change of a subject by a commit. */
-export type Change =
-  | { kind: 'license'; id: number; before: LicenseState | null; after: LicenseState | null }
-  | { kind: 'blacklist' }
-  | { kind: 'token'; id: number; before: TokenState | null; after: TokenState | null };
-
 const LICENSES = `
-  select id, json_object(
-    'id', id, 'licenseKey', license_key, 'productId', product_id, 'state', state,
-    'expiresAt', expires_at, 'maxIPs', max_ips, 'maxHWIDs', max_hwids,
+  select 'license ' || id as subject, license_key as secret, revision, json_object(
+    'productId', product_id, 'state', state, 'expiresAt', expires_at,
+    'maxIPs', max_ips, 'maxHWIDs', max_hwids,
     'ips', (select json_group_array(value order by position) from bindings b
             where b.license_id = l.id and b.type = 'IP'),
     'hwids', (select json_group_array(value order by position) from bindings b
               where b.license_id = l.id and b.type = 'HWID')) as json
   from licenses l`;
-const BLACKLIST = `
-  select json_group_array(json_object(
-    'id', id, 'type', license_data_type, 'data', data, 'productId', product_id)) as json
-  from blacklists`;
 const TOKENS = `
-  select id, json_object(
-    'id', id, 'hash', token_hash, 'intents', json(intents), 'expiresAt', expires_at,
-    'isRevoked', json(iif(revoked_at is null, 'false', 'true'))) as json
+  select 'token ' || id as subject, token_hash as secret, revision, json_object(
+    'intents', json(intents), 'isRevoked', json(iif(revoked_at is null, 'false', 'true'))) as json
   from tokens`;
+const BLACKLISTS = `
+  select 'blacklist' as subject, '' as secret,
+    (select value from counters where name = 'policy_revision') as revision,
+    json_group_object(license_data_type || ' ' || data || ' ' || ifnull(product_id, 'null'),
+      json('true')) as json
+  from blacklists`;
+const PRODUCTS = `
+  select 'product ' || id as subject, '' as secret, 0 as revision, json_object('name', name) as json
+  from products`;
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 /** Follows the database from commit to commit. */
 export class Truth {
-  readonly licenses = new Map<number, History<LicenseState>>();
-  readonly tokens = new Map<number, History<TokenState>>();
-  readonly blacklist = new History<BlacklistEntry[]>();
-
+  readonly licenses = new Map<string, History<LicenseState>>();
+  readonly tokens = new Map<string, History<TokenState>>();
+  readonly blacklist = new History<Blacklist>('blacklist', 'policy');
+  readonly #blacklists = new Map([['blacklist', this.blacklist]]);
+  readonly #products = new Map<string, History>();
   readonly #database: FakeD1;
 
-  constructor(database: FakeD1, now: number) {
+  constructor(database: FakeD1) {
     this.#database = database;
-    this.blacklist.add('[]', [], now);
+    this.observe(0);
+  }
+
+  find(subject: string): History | undefined {
+    const all: ReadonlyMap<string, History>[] = [this.licenses, this.tokens, this.#blacklists];
+    return all.flatMap((histories) => histories.get(subject) ?? [])[0];
   }
 
   /** Reads the changes of a commit. */
-  observe(now: number): Change[] {
-    const changes: Change[] = [];
-    for (const [id, before, after] of this.#observeRows(LICENSES, this.licenses, now)) {
-      changes.push({ kind: 'license', id, before, after });
-    }
-    for (const [id, before, after] of this.#observeRows(TOKENS, this.tokens, now)) {
-      changes.push({ kind: 'token', id, before, after });
-    }
-    const json = String(this.#database.read(BLACKLIST)[0]?.json);
-    if (json !== this.blacklist.json) {
-      this.blacklist.add(json, JSON.parse(json), now);
-      changes.push({ kind: 'blacklist' });
-    }
-    return changes;
+  observe(now: number): History[] {
+    return [
+      ...this.#observe(LICENSES, this.licenses, (key) => `license:${sha256(key)}`, now),
+      ...this.#observe(TOKENS, this.tokens, (hash) => `token:${hash}`, now),
+      ...this.#observe(BLACKLISTS, this.#blacklists, String, now),
+      ...this.#observe(PRODUCTS, this.#products, String, now),
+    ];
   }
 
-  #observeRows<State>(
+  #observe<State extends object>(
     sql: string,
-    histories: Map<number, History<State>>,
+    histories: Map<string, History<State>>,
+    kvKeyOf: (secret: string) => string,
     now: number,
-  ): [id: number, before: State | null, after: State | null][] {
-    const rows = new Map(
-      this.#database.read(sql).map(({ id, json }) => [Number(id), String(json)] as const),
-    );
-    for (const id of rows.keys()) if (!histories.has(id)) histories.set(id, new History());
-    const changes: [number, State | null, State | null][] = [];
-    for (const [id, history] of histories) {
-      const json = rows.get(id) ?? 'null';
-      if (json === history.json) continue;
-      const before = history.current;
-      history.add(json, JSON.parse(json), now);
-      changes.push([id, before, history.current]);
-    }
-    return changes;
+  ): History[] {
+    return this.#database.read(sql).flatMap(({ subject, secret, revision, json }) => {
+      const name = String(subject);
+      const history = histories.get(name) ?? new History<State>(name, kvKeyOf(String(secret)));
+      histories.set(name, history);
+      const isNew = history.add(String(json), Number(revision), now);
+      return isNew && history.changedFields().length > 0 ? [history] : [];
+    });
   }
 }
 
@@ -169,42 +176,45 @@ export class Truth {
 export interface ValidationRequest {
   licenseKey: string;
   productId: number;
-  /** The address to be bound: that of the body, else the connecting one. */
+  /** The address to be bound. */
   ip: string;
   connectingAddress: string;
   hwid: string | null;
 }
 
-/** The outcome by the blacklist: a message, or null if no entry applies. */
+const familyOf = (address: string) => (address.includes(':') ? 'ipv6' : 'ipv4');
+
+/** The message of a rejection by the blacklist, or null if no entry applies. */
 export function blacklistOutcome(
-  entries: readonly BlacklistEntry[],
-  request: ValidationRequest,
+  blacklist: Blacklist,
+  { ip, connectingAddress, hwid, productId }: ValidationRequest,
 ): string | null {
-  const applying = entries.filter(
-    ({ productId }) => productId === null || productId === request.productId,
-  );
+  const applying = Object.keys(blacklist)
+    .map((name) => name.split(' '))
+    .filter(([, , product]) => product === 'null' || product === String(productId));
   const ranges = new BlockList();
-  for (const { data } of applying.filter(({ type }) => type === 'IP')) {
+  for (const [type, data = ''] of applying) {
     const [address = '', prefix] = data.split('/');
-    const family = address.includes(':') ? 'ipv6' : 'ipv4';
-    if (prefix === undefined) ranges.addAddress(address, family);
-    else ranges.addSubnet(address, Number(prefix), family);
+    if (type !== 'IP') continue;
+    if (prefix === undefined) ranges.addAddress(address, familyOf(address));
+    else ranges.addSubnet(address, Number(prefix), familyOf(address));
   }
-  const isBlocked = [request.ip, request.connectingAddress].some((address) =>
-    ranges.check(address, address.includes(':') ? 'ipv6' : 'ipv4'),
-  );
-  if (isBlocked) return 'IP address is blacklisted';
-  const isHwidBlocked = applying.some(({ type, data }) => type === 'HWID' && data === request.hwid);
-  return isHwidBlocked ? 'Hardware ID is blacklisted' : null;
+  if ([ip, connectingAddress].some((address) => ranges.check(address, familyOf(address)))) {
+    return 'IP address is blacklisted';
+  }
+  const isBlocked = applying.some(([type, data]) => type === 'HWID' && data === hwid);
+  return isBlocked ? 'Hardware ID is blacklisted' : null;
 }
 
 /** The message of a valid response, with its limits. */
 export const validMessage = (maxIPs: number, maxHWIDs: number): string =>
   `License is valid (${maxIPs}, ${maxHWIDs})`;
 
+const UNKNOWN = 'License not found or invalid';
+
 /**
- * The outcome by a license: the message of a response. Null if a free slot has to be taken first, because the
- * state after that decides.
+ * The message of a response by a license. Null if a free slot has to be taken first, because the state after
+ * that decides.
  *
  * @param now the time of the request, in milliseconds since 1970
  */
@@ -213,33 +223,26 @@ export function licenseOutcome(
   request: ValidationRequest,
   now: number,
 ): string | null {
-  if (!license || license.productId !== request.productId || license.state === 'DELETED') {
-    return 'License not found or invalid';
-  }
+  if (!license || license.productId !== request.productId) return UNKNOWN;
+  if (license.state === 'DELETED') return UNKNOWN;
   if (license.state === 'DEACTIVATED') return 'License is deactivated';
   if (license.expiresAt !== null && license.expiresAt <= now) return 'License has expired';
-  const ip = slotOf(request.ip, license.ips, license.maxIPs);
-  if (ip === 'full') return 'Max IPs reached';
-  const hwid = slotOf(request.hwid, license.hwids, license.maxHWIDs);
-  if (hwid === 'full') return 'Max HWIDs reached';
-  if (ip === 'free' || hwid === 'free') return null;
-  return validMessage(license.maxIPs, license.maxHWIDs);
-}
-
-function slotOf(
-  value: string | null,
-  bound: readonly string[],
-  limit: number,
-): 'has one' | 'free' | 'full' {
-  if (value === null || limit === -1 || bound.includes(value)) return 'has one';
-  return bound.length < limit ? 'free' : 'full';
+  const slots = [
+    { value: request.ip, bound: license.ips, limit: license.maxIPs, full: 'Max IPs reached' },
+    {
+      value: request.hwid,
+      bound: license.hwids,
+      limit: license.maxHWIDs,
+      full: 'Max HWIDs reached',
+    },
+  ].filter(({ value, bound, limit }) => value !== null && limit !== -1 && !bound.includes(value));
+  const full = slots.find(({ bound, limit }) => bound.length >= limit);
+  if (full) return full.full;
+  return slots.length > 0 ? null : validMessage(license.maxIPs, license.maxHWIDs);
 }
 
 /** The outcome by a token: null if it permits a validation, else the status of the response. */
-export function tokenOutcome(token: TokenState | null, now: number): number | null {
-  if (!token || token.isRevoked || (token.expiresAt !== null && token.expiresAt <= now)) return 401;
-  const isAllowed = token.intents.some((intent) =>
-    ['LICENSE_VALIDATE', 'ALL_READ_WRITE'].includes(intent),
-  );
-  return isAllowed ? null : 403;
+export function tokenOutcome({ isRevoked, intents }: TokenState): string | null {
+  if (isRevoked) return 'status 401';
+  return intents.includes('LICENSE_VALIDATE') ? null : 'status 403';
 }

@@ -66,18 +66,3 @@ export function newIsolate(bindings: TestBindings = {}): Isolate {
     },
   };
 }
-
-/** Like `call`, by an isolate of its own with other bindings than the Worker's. */
-export const callWith = (
-  bindings: Partial<Bindings>,
-  method: string,
-  path: string,
-  options: CallOptions = {},
-): Promise<ReadResponse> => newIsolate(bindings).call(method, path, options);
-
-/** One validation by an isolate of its own with other bindings than the Worker's. */
-export const validateWith = (
-  bindings: Partial<Bindings>,
-  body: unknown,
-  options: ValidationOptions = {},
-): Promise<ValidationResponse> => newIsolate(bindings).validate(body, options);

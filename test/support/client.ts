@@ -96,7 +96,6 @@ export async function settled(): Promise<void> {
   await Promise.allSettled(running);
 }
 
-/** Sends any request to the Worker. */
 export async function send(request: Request): Promise<ReadResponse> {
   const context = createExecutionContext();
   const response = await readResponse(request, await app.fetch(request, bindings, context));
@@ -104,7 +103,6 @@ export async function send(request: Request): Promise<ReadResponse> {
   return response;
 }
 
-/** Sends a request to any path of the service. */
 export const call = (
   method: string,
   path: string,
@@ -124,36 +122,42 @@ async function expectWire<Schema extends z.ZodType>(
   return schema.parse(response.json);
 }
 
-export const getProduct = (id: number) => expectWire(product, 200, 'GET', `/products/${id}`);
-export const getLicense = (id: number) => expectWire(license, 200, 'GET', `/licenses/${id}`);
-export const getBlacklist = (id: number) => expectWire(entry, 200, 'GET', `/blacklists/${id}`);
-export const getCustomer = (id: number) => expectWire(customer, 200, 'GET', `/customers/${id}`);
-export const getToken = (id: number) => expectWire(tokenWire, 200, 'GET', `/tokens/${id}`);
+/** Reads an object that there is. */
+export const get = {
+  product: (id: number) => expectWire(product, 200, 'GET', `/products/${id}`),
+  license: (id: number) => expectWire(license, 200, 'GET', `/licenses/${id}`),
+  blacklist: (id: number) => expectWire(entry, 200, 'GET', `/blacklists/${id}`),
+  customer: (id: number) => expectWire(customer, 200, 'GET', `/customers/${id}`),
+  token: (id: number) => expectWire(tokenWire, 200, 'GET', `/tokens/${id}`),
+};
 
-export const createProduct = (body: object = {}) =>
-  expectWire(product, 201, 'POST', '/products', {
-    body: { name: 'Plugin', productType: 'GAME_JAVA_PLUGIN', ...body },
-  });
+/** Creates an object, from the fields that a test is about. */
+export const create = {
+  product: (body: object = {}) =>
+    expectWire(product, 201, 'POST', '/products', {
+      body: { name: 'Plugin', productType: 'GAME_JAVA_PLUGIN', ...body },
+    }),
 
-/** A PERMANENT license, of a new product and with its default limits unless said otherwise. */
-export async function createLicense(fields: Record<string, unknown> = {}): Promise<License> {
-  const productId = fields.productId ?? (await createProduct()).id;
-  const body = { licenseType: 'PERMANENT', ...fields, productId };
-  return expectWire(license, 201, 'POST', '/licenses', { body });
-}
+  /** A PERMANENT license, of a new product and with its default limits unless said otherwise. */
+  async license(fields: Record<string, unknown> = {}): Promise<License> {
+    const productId = fields.productId ?? (await create.product()).id;
+    const body = { licenseType: 'PERMANENT', ...fields, productId };
+    return expectWire(license, 201, 'POST', '/licenses', { body });
+  },
+
+  blacklist: (body: object) =>
+    expectWire(entry, 201, 'POST', '/blacklists', {
+      body: { licenseDataType: 'IP', isForAllProducts: true, reason: '', ...body },
+    }),
+
+  token: (intents: readonly ApiIntent[], body: object = {}) =>
+    expectWire(createdToken, 201, 'POST', '/tokens', {
+      body: { name: intents.join(), intents, ...body },
+    }),
+};
 
 export const updateLicense = (id: number, body: object) =>
   expectWire(license, 200, 'PUT', `/licenses/${id}`, { body });
-
-export const createBlacklist = (body: object) =>
-  expectWire(entry, 201, 'POST', '/blacklists', {
-    body: { licenseDataType: 'IP', isForAllProducts: true, reason: '', ...body },
-  });
-
-export const createToken = (intents: readonly ApiIntent[], body: object = {}) =>
-  expectWire(createdToken, 201, 'POST', '/tokens', {
-    body: { name: intents.join(), intents, ...body },
-  });
 
 /** Asks v1 whether a license may run; `connectingAddress` is what the platform would report. */
 export const validate = (

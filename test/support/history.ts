@@ -78,7 +78,6 @@ export async function write(...records: readonly HistoryRecord[]): Promise<void>
   expect(await deliver([records])).toEqual([]);
 }
 
-/** Runs the scheduled handler. */
 export const runScheduled = (now: number, bindings: Partial<Bindings> = {}) =>
   worker.scheduled(
     createScheduledController({ scheduledTime: now }),

@@ -1,6 +1,5 @@
 import { counted } from './d1-intercept.ts';
 
-/** An operation that was sent to KV. */
 export interface KvOperation {
   name: 'get' | 'put' | 'delete';
   key: string;

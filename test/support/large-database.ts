@@ -142,8 +142,7 @@ export function largeDatabase(
        select bucket, product_id, outcome, count(*) from requests group by 1, 2, 3
        union all select bucket, -1, outcome, count(*) from requests group by 1, 3`,
     `insert into daily_rollups
-       select bucket / 24 * 24, product_id, outcome, sum(requests) from rollups group by 1, 2, 3
-       union all select bucket / 24 * 24, product_id, -1, sum(requests) from rollups group by 1, 2`,
+       select bucket / 24 * 24, product_id, outcome, sum(requests) from rollups group by 1, 2, 3`,
   ];
   return { shop, history, rollups };
 }

@@ -1,5 +1,5 @@
 import type { ResponseType } from '@licet/contract/outcomes';
-import { createBlacklist, createLicense, type License, type Product } from './client.ts';
+import { create, type License, type Product } from './client.ts';
 
 /** The outcomes that the decision reaches: rate limits and failures come from outside it. */
 export type DecidedOutcome = Exclude<ResponseType, 'RATE_LIMITED' | 'ERROR'>;
@@ -76,10 +76,10 @@ export async function arrange(
   otherProduct: Product,
 ): Promise<{ license: License; body: ValidationBody }> {
   const visitor = newcomer();
-  const license = await createLicense({ productId: product.id, ...fields });
+  const license = await create.license({ productId: product.id, ...fields });
   const { licenseKey, productId } = license;
   if (isListed !== undefined) {
-    await createBlacklist({
+    await create.blacklist({
       licenseDataType: isListed === 'ip' ? 'IP' : 'HWID',
       data: visitor[isListed],
       reason: 'Charged back, case 4711',

@@ -12,15 +12,12 @@ export async function isAllPublished(): Promise<void> {
   expect(await due.first('n')).toBe(0);
 }
 
-/** Empties the outbox. */
 export const emptyOutbox = () => env.DB.prepare('delete from outbox').run();
 
-/** The key of a license in KV. */
 export async function kvKeyOf({ licenseKey }: Pick<License, 'licenseKey'>): Promise<string> {
   return `license:${await sha256Hex(licenseKey)}`;
 }
 
-/** The key of a token in KV. */
 export const kvKeyOfToken = async (token: string): Promise<string> =>
   `token:${await sha256Hex(token)}`;
 
@@ -39,7 +36,6 @@ export async function contentsOfKv(): Promise<Map<string, string>> {
   return new Map(entries);
 }
 
-/** Removes everything from KV. */
 export async function emptyKv(): Promise<void> {
   const { keys } = await env.SNAPSHOTS.list();
   await Promise.all(keys.map(({ name }) => env.SNAPSHOTS.delete(name)));

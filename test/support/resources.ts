@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import * as z from 'zod';
-import { call, createLicense, createProduct, type ReadResponse } from './client.ts';
+import { call, create, type ReadResponse } from './client.ts';
 
 /**
  * The resources of v2 as data, for the rules that hold for all of them: how a body with every field
@@ -38,14 +38,12 @@ export interface CreatableResource extends Resource {
 const anyObject = z.looseObject({ id: z.int() });
 export type AnyObject = z.infer<typeof anyObject>;
 
-/** Reads an object of any resource. */
 export async function read(path: string): Promise<AnyObject> {
   const response = await call('GET', path);
   expect(response.status, response.text).toBe(200);
   return anyObject.parse(response.json);
 }
 
-/** Reads a list of any resource. */
 export async function readList(path: string): Promise<AnyObject[]> {
   const response = await call('GET', path);
   expect(response.status, response.text).toBe(200);
@@ -134,7 +132,7 @@ export const licenses: CreatableResource = {
   path: '/api/v2/licenses',
   create: async () => post(licenses.path, await licenses.fullBody()),
   fullBody: async () => ({
-    productId: (await createProduct()).id,
+    productId: (await create.product()).id,
     licenseType: 'TEMPORARY',
     licensePlatform: 'PLATFORM_A',
     licensePlatformOther: 'none',
@@ -196,7 +194,7 @@ export const blacklists: CreatableResource = {
     licenseDataType: 'HWID',
     data: `HW-${nextNumber()}`,
     isForAllProducts: false,
-    productId: (await createProduct()).id,
+    productId: (await create.product()).id,
     reason: 'Charged back',
   }),
   forbidden: { id: 999_999, createdAt: LONG_AGO, updatedAt: LONG_AGO },
@@ -270,8 +268,8 @@ export const customers: CreatableResource = {
   fullBody: async () => identityFields(),
   forbidden: { id: 999_999, createdAt: LONG_AGO, passwordHash: 'secret' },
   create: async () => {
-    const { id: productId } = await createProduct();
-    const { customer } = await createLicense({ productId, ownerChatId: nextAccountId() });
+    const { id: productId } = await create.product();
+    const { customer } = await create.license({ productId, ownerChatId: nextAccountId() });
     const path = `${customers.path}/${customer?.id}`;
     const response = await call('PUT', path, { body: identityFields() });
     expect(response.status, response.text).toBe(200);

@@ -1,5 +1,5 @@
 import { beforeAll } from 'vitest';
-import { createLicense, createProduct, type License } from './client.ts';
+import { create, type License } from './client.ts';
 
 /** A product of a test file, and its licenses. */
 export interface Shop {
@@ -12,13 +12,13 @@ export interface Shop {
 export function openShop(): Shop {
   let productId = 0;
   beforeAll(async () => {
-    productId = (await createProduct()).id;
+    productId = (await create.product()).id;
   });
   return {
     get productId() {
       return productId;
     },
-    newLicense: (fields = { maxIPs: -1, maxHWIDs: -1 }) => createLicense({ productId, ...fields }),
+    newLicense: (fields = { maxIPs: -1, maxHWIDs: -1 }) => create.license({ productId, ...fields }),
   };
 }
 

@@ -5,7 +5,26 @@ import type { RoundTrips } from './d1-spy.ts';
 import { databaseError, type Fault } from './faults.ts';
 import { type KvOperation, spyOnKv } from './kv-spy.ts';
 import { askForUnknown } from './shop.ts';
-import { type Step, stepOf } from './steps.ts';
+
+/** The purposes of round trips to D1, and the statement that tells each of them. */
+const STEPS = {
+  record: 'insert into "requests"',
+  bind: 'insert into "bindings"',
+  'check revision': 'as "isCurrent"',
+  'token used': 'update "tokens" set "last_used_at"',
+  policy: '"offline_days" > 0',
+  token: '"token_hash" in',
+  license: '"license_key_normalized" in',
+};
+
+export type Step = keyof typeof STEPS | 'other';
+
+const isStep = (name: string): name is keyof typeof STEPS => name in STEPS;
+const NAMES = Object.keys(STEPS).filter(isStep);
+
+/** The purpose of a round trip of a validation or a publisher. */
+const stepOf = (trip: readonly Pick<SentStatement, 'sql'>[]): Step =>
+  NAMES.find((name) => trip.some(({ sql }) => sql.includes(STEPS[name]))) ?? 'other';
 
 /** How D1 and KV behave towards an isolate. A test changes it while the isolate runs. */
 export interface Conditions {
@@ -24,12 +43,10 @@ export interface WatchedIsolate extends Isolate {
   conditions: Conditions;
   /** Those that reached D1, in the order in which they were sent. */
   roundTrips: RoundTrips;
-  /** The steps of these round trips. */
   steps(): Step[];
   /** All operations that were sent to KV. */
   operations: KvOperation[];
   kvNames(): KvOperation['name'][];
-  /** Empties the lists. */
   reset(): void;
 }
 
@@ -41,7 +58,6 @@ export async function newWarmIsolate(bindings: TestBindings = {}): Promise<Watch
   return isolate;
 }
 
-/** A cold isolate. */
 export function newWatchedIsolate(bindings: TestBindings = {}): WatchedIsolate {
   const conditions: Conditions = { database: () => null, kv: () => false };
   const roundTrips: RoundTrips = [];

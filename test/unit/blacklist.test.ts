@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { ALL_PRODUCTS } from '../../src/db/codes.ts';
 import {
   type Blacklist,
@@ -61,107 +61,103 @@ const fromBothPlaces = (listed: readonly BlacklistEntry[]): Blacklist[] => {
   return [made, decoded.blacklist];
 };
 
-describe('the blacklist', () => {
-  it('the blacklist finds an address if and only if an entry for the product holds it, by the narrowest one', () => {
-    let found = 0;
-    fc.assert(
-      fc.property(entries, address, productId, (listed, asked, product) => {
-        const networks = networksHolding(asked);
-        const holding = listed
-          .filter(({ licenseDataType }) => licenseDataType === 'IP')
-          .filter((listing) => isFor(listing, product) && networks.includes(listing.data))
-          .sort((one, other) => networks.indexOf(one.data) - networks.indexOf(other.data));
-        const narrowest = holding.filter(({ data }) => data === holding[0]?.data);
-        for (const blacklist of fromBothPlaces(listed)) {
-          const reason = blacklist.findAddress(asked, product);
-          if (narrowest.length === 0) expect(reason).toBeUndefined();
-          else expect(narrowest.map((listing) => listing.reason)).toContain(reason);
-        }
-        if (narrowest.length > 0) found++;
-      }),
-      { numRuns: 500 },
-    );
-    expect(found, 'both were met').toBeGreaterThan(10);
-  });
-
-  it('the blacklist finds a hardware ID if and only if an entry for the product names it, letter for letter', () => {
-    fc.assert(
-      fc.property(entries, hwid, productId, (listed, asked, product) => {
-        const naming = listed.filter(
-          (listing) =>
-            listing.licenseDataType === 'HWID' && listing.data === asked && isFor(listing, product),
-        );
-        for (const blacklist of fromBothPlaces(listed)) {
-          const reason = blacklist.findHwid(asked, product);
-          if (naming.length === 0) expect(reason).toBeUndefined();
-          else expect(naming.map((listing) => listing.reason)).toContain(reason);
-          const inUpperCase = blacklist.findHwid(asked.toUpperCase(), product);
-          expect(inUpperCase).toBe(asked === asked.toUpperCase() ? reason : undefined);
-        }
-      }),
-      { numRuns: 500 },
-    );
-  });
-
-  it('the blacklist finds nothing in an empty list, nor for text that is no address', () => {
-    expect(blacklistOf([]).findAddress('10.0.0.1', 602)).toBeUndefined();
-    expect(blacklistOf([]).findHwid('hw-1', 602)).toBeUndefined();
-    const everything = ['0.0.0.0/0', '::/0'].map(
-      (data): BlacklistEntry => ({ licenseDataType: 'IP', data, productId: null, reason: data }),
-    );
-    const blacklist = blacklistOf(everything);
-    expect(blacklist.findAddress('10.0.0.1', 602)).toBe('0.0.0.0/0');
-    expect(blacklist.findAddress('::1', 602)).toBe('::/0');
-    expect(blacklist.findAddress('localhost', 602)).toBeUndefined();
-  });
+it('the blacklist finds an address if and only if an entry for the product holds it, by the narrowest one', () => {
+  let found = 0;
+  fc.assert(
+    fc.property(entries, address, productId, (listed, asked, product) => {
+      const networks = networksHolding(asked);
+      const holding = listed
+        .filter(({ licenseDataType }) => licenseDataType === 'IP')
+        .filter((listing) => isFor(listing, product) && networks.includes(listing.data))
+        .sort((one, other) => networks.indexOf(one.data) - networks.indexOf(other.data));
+      const narrowest = holding.filter(({ data }) => data === holding[0]?.data);
+      for (const blacklist of fromBothPlaces(listed)) {
+        const reason = blacklist.findAddress(asked, product);
+        if (narrowest.length === 0) expect(reason).toBeUndefined();
+        else expect(narrowest.map((listing) => listing.reason)).toContain(reason);
+      }
+      if (narrowest.length > 0) found++;
+    }),
+    { numRuns: 500 },
+  );
+  expect(found, 'both were met').toBeGreaterThan(10);
 });
 
-describe('the policy', () => {
-  const blacklist = {
-    reasons: ['Charged back'],
-    hwids: { keys: ['hw-1'], productIds: [ALL_PRODUCTS], reasons: [0] },
-    addresses: { keys: [], productIds: [], reasons: [] },
-    networks: { keys: [], productIds: [], reasons: [] },
-  };
-  const good = { format: 2, revision: 1, blacklist, products: { 602: { offlineDays: 7 } } };
+it('the blacklist finds a hardware ID if and only if an entry for the product names it, letter for letter', () => {
+  fc.assert(
+    fc.property(entries, hwid, productId, (listed, asked, product) => {
+      const naming = listed.filter(
+        (listing) =>
+          listing.licenseDataType === 'HWID' && listing.data === asked && isFor(listing, product),
+      );
+      for (const blacklist of fromBothPlaces(listed)) {
+        const reason = blacklist.findHwid(asked, product);
+        if (naming.length === 0) expect(reason).toBeUndefined();
+        else expect(naming.map((listing) => listing.reason)).toContain(reason);
+        const inUpperCase = blacklist.findHwid(asked.toUpperCase(), product);
+        expect(inUpperCase).toBe(asked === asked.toUpperCase() ? reason : undefined);
+      }
+    }),
+    { numRuns: 500 },
+  );
+});
 
-  it('a policy in KV is read as it was written', () => {
-    const policy = decodePolicy(JSON.stringify(good));
-    expect(policy).toMatchObject({ revision: 1, products: { 602: { offlineDays: 7 } } });
-    expect(policy && JSON.parse(encodePolicy(policy))).toEqual(good);
-  });
+it('the blacklist finds nothing in an empty list, nor for text that is no address', () => {
+  expect(blacklistOf([]).findAddress('10.0.0.1', 602)).toBeUndefined();
+  expect(blacklistOf([]).findHwid('hw-1', 602)).toBeUndefined();
+  const everything = ['0.0.0.0/0', '::/0'].map(
+    (data): BlacklistEntry => ({ licenseDataType: 'IP', data, productId: null, reason: data }),
+  );
+  const blacklist = blacklistOf(everything);
+  expect(blacklist.findAddress('10.0.0.1', 602)).toBe('0.0.0.0/0');
+  expect(blacklist.findAddress('::1', 602)).toBe('::/0');
+  expect(blacklist.findAddress('localhost', 602)).toBeUndefined();
+});
 
-  it.each([
-    ['of another format', { ...good, format: 1 }],
-    ['without a revision', { ...good, revision: undefined }],
-    ['without a blacklist', { ...good, blacklist: undefined }],
-    ['without products', { ...good, products: undefined }],
-    ['with a product without offline days', { ...good, products: { 602: {} } }],
-    ['with text for offline days', { ...good, products: { 602: { offlineDays: '7' } } }],
-    ['that is null', null],
-    ['that is a list', []],
-  ])('no policy is read from a value %s', (_, value) => {
-    expect(decodePolicy(JSON.stringify(value))).toBeNull();
-  });
+const blacklist = {
+  reasons: ['Charged back'],
+  hwids: { keys: ['hw-1'], productIds: [ALL_PRODUCTS], reasons: [0] },
+  addresses: { keys: [], productIds: [], reasons: [] },
+  networks: { keys: [], productIds: [], reasons: [] },
+};
+const good = { format: 2, revision: 1, blacklist, products: { 602: { offlineDays: 7 } } };
 
-  it.each([
-    ['without reasons', { reasons: undefined }],
-    ['without a table', { networks: undefined }],
-    ['with a short column', { hwids: { ...blacklist.hwids, productIds: [] } }],
-    [
-      'with keys that are not sorted',
-      {
-        hwids: {
-          keys: ['hw-2', 'hw-1'],
-          productIds: [ALL_PRODUCTS, ALL_PRODUCTS],
-          reasons: [0, 0],
-        },
+it('a policy in KV is read as it was written', () => {
+  const policy = decodePolicy(JSON.stringify(good));
+  expect(policy).toMatchObject({ revision: 1, products: { 602: { offlineDays: 7 } } });
+  expect(policy && JSON.parse(encodePolicy(policy))).toEqual(good);
+});
+
+it.each([
+  ['of another format', { ...good, format: 1 }],
+  ['without a revision', { ...good, revision: undefined }],
+  ['without a blacklist', { ...good, blacklist: undefined }],
+  ['without products', { ...good, products: undefined }],
+  ['with a product without offline days', { ...good, products: { 602: {} } }],
+  ['with text for offline days', { ...good, products: { 602: { offlineDays: '7' } } }],
+  ['that is null', null],
+  ['that is a list', []],
+])('no policy is read from a value %s', (_, value) => {
+  expect(decodePolicy(JSON.stringify(value))).toBeNull();
+});
+
+it.each([
+  ['without reasons', { reasons: undefined }],
+  ['without a table', { networks: undefined }],
+  ['with a short column', { hwids: { ...blacklist.hwids, productIds: [] } }],
+  [
+    'with keys that are not sorted',
+    {
+      hwids: {
+        keys: ['hw-2', 'hw-1'],
+        productIds: [ALL_PRODUCTS, ALL_PRODUCTS],
+        reasons: [0, 0],
       },
-    ],
-    ['with text for a number', { hwids: { ...blacklist.hwids, reasons: ['0'] } }],
-    ['with a number for text', { hwids: { ...blacklist.hwids, keys: [1] } }],
-  ])('no policy is read from a value with a blacklist %s', (_, broken) => {
-    const value = { ...good, blacklist: { ...blacklist, ...broken } };
-    expect(decodePolicy(JSON.stringify(value))).toBeNull();
-  });
+    },
+  ],
+  ['with text for a number', { hwids: { ...blacklist.hwids, reasons: ['0'] } }],
+  ['with a number for text', { hwids: { ...blacklist.hwids, keys: [1] } }],
+])('no policy is read from a value with a blacklist %s', (_, broken) => {
+  const value = { ...good, blacklist: { ...blacklist, ...broken } };
+  expect(decodePolicy(JSON.stringify(value))).toBeNull();
 });

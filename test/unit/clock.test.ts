@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { MonotonicClock } from '../../src/requests/batch-writer.ts';
 
 /** On Workers `performance.now()` is the wall clock, which can step back. */
@@ -20,15 +20,13 @@ function newClock() {
   };
 }
 
-describe('a monotonic clock', () => {
-  it('a monotonic clock goes on with the wall clock and stands still while that steps back', () => {
-    fc.assert(
-      fc.property(fc.array(fc.integer({ min: -3_600_000, max: 3_600_000 })), (moves) => {
-        const { move } = newClock();
-        for (const milliseconds of moves) {
-          expect(move(milliseconds)).toBe(Math.max(0, milliseconds));
-        }
-      }),
-    );
-  });
+it('a monotonic clock goes on with the wall clock and stands still while that steps back', () => {
+  fc.assert(
+    fc.property(fc.array(fc.integer({ min: -3_600_000, max: 3_600_000 })), (moves) => {
+      const { move } = newClock();
+      for (const milliseconds of moves) {
+        expect(move(milliseconds)).toBe(Math.max(0, milliseconds));
+      }
+    }),
+  );
 });

@@ -137,19 +137,3 @@ it('decide takes the first row of the table that applies, and changes nothing th
   const decided = RESPONSE_TYPES.filter((type) => type !== 'RATE_LIMITED' && type !== 'ERROR');
   expect([...seen].sort()).toEqual(decided.sort());
 });
-
-it('decide needs a slot for a value that is sent, limited and not bound yet, and for nothing else', () => {
-  const isNew = (value: string | null, bound: readonly string[], max: number) =>
-    value !== null && max !== -1 && !bound.includes(value);
-  fc.assert(
-    fc.property(facts, license, request, moment, (known, held, asked, now) => {
-      const outcome = decide(factsOf({ ...known, license: held }), asked, now);
-      fc.pre(outcome.responseType === 'VALID');
-      expect(outcome).toMatchObject({
-        needsSlot:
-          isNew(asked.ip, held.ips, held.maxIPs) || isNew(asked.hwid, held.hwids, held.maxHWIDs),
-      });
-    }),
-    { numRuns: 300 },
-  );
-});

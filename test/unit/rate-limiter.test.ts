@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, expect, it, vi } from 'vitest';
 import { LocalLimiter, PlatformLimiter } from '../../src/lib/rate-limiter.ts';
 
 /** More keys than a limiter keeps. */
@@ -9,11 +9,7 @@ beforeEach(() => {
   vi.useFakeTimers({ toFake: ['Date'] });
 });
 
-afterEach(() => {
-  vi.useRealTimers();
-});
-
-describe.each([
+it.each<[string, () => LocalLimiter | PlatformLimiter]>([
   ['by the isolate', () => new LocalLimiter(20)],
   [
     'by the platform',
@@ -26,8 +22,9 @@ describe.each([
       return new PlatformLimiter({ limit });
     },
   ],
-])('a limit that is counted %s', (_, newLimiter) => {
-  it('a client stays over a limit while others make up addresses, until the minute ends', async () => {
+])(
+  'a client stays over a limit while others make up addresses, until the minute ends: %s',
+  async (_, newLimiter) => {
     const limiter = newLimiter();
     for (let request = 1; request <= 21; request++) {
       expect(await limiter.count(CLIENT)).toBe(request > 20);
@@ -38,5 +35,5 @@ describe.each([
 
     vi.setSystemTime(Date.now() + 60_000);
     expect(limiter.isOver(CLIENT)).toBe(false);
-  });
-});
+  },
+);

@@ -94,7 +94,7 @@ export function ButtonLink({
   return <Link {...props} className={buttonClass(look, className)} />;
 }
 
-/** A link inside text or a table. */
+/** A link inside text or a table. Its padding makes it a target of enough height, and moves nothing. */
 export function TextLink({
   className = '',
   ...props
@@ -102,7 +102,7 @@ export function TextLink({
   return (
     <Link
       {...props}
-      className={`rounded-sm text-accent underline-offset-2 hover:underline ${className}`}
+      className={`-my-1 rounded-sm py-1 text-accent underline-offset-2 hover:underline pointer-coarse:-my-3.5 pointer-coarse:py-3.5 ${className}`}
     />
   );
 }

@@ -1,12 +1,12 @@
 import type { Event } from '@licet/client';
 import { LICENSE_PLATFORMS } from '@licet/contract/enums';
-import { Link } from '@tanstack/react-router';
 import { Fragment, type ReactNode } from 'react';
 import { formatDate, formatNumber, formatTime, productName } from '../format.ts';
 import { platformLabel } from '../platforms.ts';
 import { screenTexts } from '../screen-texts.ts';
 import { useMay } from '../session.ts';
 import { texts } from '../texts.ts';
+import { TextLink } from './button.tsx';
 
 /** Events in words: the object, the sender, and the fields before and after. */
 
@@ -29,6 +29,9 @@ const VALUES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   licenseType: screenTexts.licenseTypes,
   licenseDataType: screenTexts.dataTypes,
   productType: screenTexts.productTypes,
+  intents: Object.fromEntries(
+    Object.entries(screenTexts.intents).map(([intent, [label]]) => [intent, label]),
+  ),
 };
 
 const LIMITS = /^(?:max|defaultMax)(?:IPs|HWIDs)$/;
@@ -38,8 +41,7 @@ const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d/;
 export function formatValue(field: string, value: unknown, names: Names): string {
   if (value === null || value === undefined) return '';
   if (Array.isArray(value)) {
-    const isIntents = field === 'intents';
-    return value.map((each) => formatValue(isIntents ? 'intent' : '', each, names)).join(', ');
+    return value.map((each) => formatValue(field, each, names)).join(', ');
   }
   if (typeof value === 'boolean') return value ? words.yes : words.no;
   if (typeof value === 'number') {
@@ -75,8 +77,8 @@ function OneChange({
 }) {
   if (Array.isArray(before) || Array.isArray(after)) {
     const signed = [
-      ...without(before, after).map((value) => `−${formatValue('', value, names)}`),
-      ...without(after, before).map((value) => `+${formatValue('', value, names)}`),
+      ...without(before, after).map((value) => `−${formatValue(field, value, names)}`),
+      ...without(after, before).map((value) => `+${formatValue(field, value, names)}`),
     ];
     return signed.join(', ');
   }
@@ -96,7 +98,7 @@ function OneChange({
 }
 
 /** Fields that name the object, which stands beside them. */
-const NAMES_OBJECT = ['count', 'data', 'licenseKey', 'name'];
+const NAMES_OBJECT = ['count', 'data', 'name'];
 
 /** The first fields of an event on at most two lines. */
 export function ChangeSummary({ event: { type, changes }, names }: { event: Event; names: Names }) {
@@ -198,8 +200,6 @@ export function Actor({ actor: { tokenId, tokenName, isConsole } }: { actor: Eve
   );
 }
 
-const LINK = 'rounded-sm text-accent underline-offset-2 hover:underline';
-
 const textAfter = (change: Changes[string] | undefined): string | undefined => {
   const value = change?.after ?? change?.before;
   return typeof value === 'string' && value !== '' ? value : undefined;
@@ -219,34 +219,38 @@ export function EventObject({ event, names }: { event: Event; names: Names }): R
     return typeof count === 'number' ? words.objects(resourceType, count) : null;
   }
   const id = resourceId;
-  const end = textAfter(changes?.licenseKey);
+  // The event of a change has no key, so that each event calls a license by its id.
   const known =
-    (resourceType === 'license' && end && words.key(end)) ||
     (resourceType === 'product' && names.get(id)) ||
     textAfter(changes?.name) ||
     (resourceType === 'customer' && personOf(changes)) ||
     (resourceType === 'blacklist' && textAfter(changes?.data));
   const label = known || words.oneObject(texts.resources[resourceType], id);
-  const shared = { className: LINK, title: label };
-  const text = <span className="inline-block max-w-56 truncate align-bottom">{label}</span>;
+  const text = <span className="inline-block max-w-full truncate align-bottom">{label}</span>;
   if (resourceType === 'license') {
     return (
-      <Link to="/licenses/$licenseId" params={{ licenseId: id }} {...shared}>
+      <TextLink to="/licenses/$licenseId" params={{ licenseId: id }} title={label}>
         {text}
-      </Link>
+      </TextLink>
     );
   }
   if (type.endsWith('.deleted') || resourceType === 'session') return text;
   if (resourceType === 'token' && !mayReadTokens) return text;
+  if (resourceType === 'blacklist') {
+    return (
+      <TextLink to="/blacklist" search={{ open: id }} title={label}>
+        {text}
+      </TextLink>
+    );
+  }
   const places = {
-    product: '/products',
-    customer: '/customers',
-    blacklist: '/blacklist',
-    token: '/tokens',
+    product: '/products/$id',
+    customer: '/customers/$id',
+    token: '/tokens/$id',
   } as const;
   return (
-    <Link to={places[resourceType]} search={{ open: id }} {...shared}>
+    <TextLink to={places[resourceType]} params={{ id }} title={label}>
       {text}
-    </Link>
+    </TextLink>
   );
 }

@@ -1,32 +1,51 @@
 import { Link, type LinkProps, useLocation } from '@tanstack/react-router';
 import { ArrowDown, ArrowUp, ChevronLeft, ChevronRight, Columns3 } from 'lucide-react';
 import { type ReactNode, useRef, useState } from 'react';
+import { formatNumber } from '../format.ts';
 import { useShortcuts } from '../shortcuts.ts';
 import { texts } from '../texts.ts';
 import { buttonClass } from './button.tsx';
+import { FilterSelect } from './form.tsx';
 import { Menu, MenuCheck, MenuList } from './menu.tsx';
 import { LoadFailure, Skeleton } from './page.tsx';
 
 /**
- * The table of every list: columns to choose, sorting, selection, pages, and the keys j, k, Enter, x and e. On
- * a phone a row is a card: the `title` column on top, the `line` columns below it.
+ * The table of every list: columns to choose, sorting, selection, pages, and the keys j, k, Enter, x and e. A row
+ * opens what its first column links to. The widths of columns do not depend on the rows, so that no filter moves
+ * them. On a phone a row is a card.
  */
 
 interface Item {
   id: number | string;
 }
 
-/** A column of a `DataTable`. */
+/** The places of a card: three lines, each with a left and a right end. */
+const PLACES = {
+  title: 'max-md:row-start-1',
+  titleEnd: 'max-md:row-start-1 max-md:col-span-2 max-md:col-start-2 max-md:justify-self-end',
+  line: 'max-md:row-start-2 max-md:col-span-2 max-md:text-muted',
+  lineEnd: 'max-md:row-start-2 max-md:col-start-3 max-md:justify-self-end max-md:text-muted',
+  last: 'max-md:row-start-3 max-md:col-span-2 max-md:text-muted',
+  lastEnd: 'max-md:row-start-3 max-md:col-start-3 max-md:justify-self-end max-md:text-muted',
+} as const;
+
+/** A column of a `DataTable`. The first one links to the row's screen, and is always shown. */
 export interface Column<Row> {
   id: string;
   header: string;
   cell: (row: Row) => ReactNode;
+  /** The class of its width. Columns without one share the rest. */
+  width?: string;
   /** Numbers are aligned to the right. */
   isNumber?: boolean;
-  /** The values of the `sort` parameter, if the service can sort by this column. */
+  /** Its cells say what they are: the header is for screen readers alone. */
+  isIcon?: boolean;
+  /** The values of the `sort` parameter, if the service can sort by this column, which has times. */
   sort?: { ascending: string; descending: string };
-  /** On a phone: the heading of the row, a value below it (the default), or left out. */
-  phone?: 'title' | 'line' | 'hidden';
+  /** Its place in the card of a phone; without one it is left out there. */
+  phone?: keyof typeof PLACES;
+  /** Left out on screens below 1,280 px. */
+  isWide?: boolean;
   /** Shown only if the viewer chooses it. */
   isExtra?: boolean;
 }
@@ -49,6 +68,7 @@ function useColumnVisibility<Row>(name: string, columns: readonly Column<Row>[])
   return [visibility, choose] as const;
 }
 
+/** A page of a list, and its place in the list. */
 interface Pages {
   to: NonNullable<LinkProps['to']>;
   /** The filters in the address. */
@@ -84,13 +104,22 @@ export interface DataTableProps<Row extends Item> {
   sort?: { value: string | undefined; onChange: (value: string) => void };
   /** The content if there are no rows. */
   empty: ReactNode;
-  /** The place of this page in the list. */
-  pages?: Pages;
+  /** The place of this page in the list; without it, the rows are all there are. */
+  pages?: Pages | undefined;
+  /** The number of rows on all pages, if the service tells it. */
+  total?: number | undefined;
+  /** A number of rows in words, such as `2 licenses`. */
+  count: (rows: number) => string;
   /** Beside the columns' menu, such as filters. */
   tools?: ReactNode;
-  /** At the left below the table, such as a count. */
-  footer?: ReactNode;
 }
+
+const HEAD_CLASS = 'sticky z-10 border-b border-line bg-surface';
+const CELL_CLASS = 'border-line group-not-last:md:border-b';
+const PADDING_CLASS = 'px-2 first:pl-4 last:pr-4 xl:px-2.5';
+/** The whole cell is the target. */
+const CHECKBOX_CLASS =
+  'flex min-h-10 min-w-11 items-center gap-3 pl-4 max-md:h-full pointer-coarse:min-h-11';
 
 export function DataTable<Row extends Item>(props: DataTableProps<Row>) {
   const { name, label, columns, rows, selection, linkOf, nameOf, sort } = props;
@@ -129,18 +158,40 @@ export function DataTable<Row extends Item>(props: DataTableProps<Row>) {
     },
   });
 
-  const shown = columns.filter(({ id }) => visibility[id]);
-  const titleId = (shown.find(({ phone }) => phone === 'title') ?? shown[0])?.id;
+  const shown = columns.filter(({ id }, index) => index === 0 || visibility[id]);
+  // More columns than fit scroll sideways, in a box of their own. The head can stay in sight, below the header of
+  // the page, only without that box.
+  const isScrolling = shown.some(({ isExtra }) => isExtra);
+  const headClass = `${HEAD_CLASS} ${isScrolling ? 'top-0' : 'top-14'}`;
+  /** The left end of a card's line takes all of it if no column is at the right end. */
+  const spanOf = (place: keyof typeof PLACES): string =>
+    place.endsWith('End') || shown.some(({ phone }) => phone === `${place}End`)
+      ? ''
+      : 'max-md:col-span-3!';
   const selectedHere = data.filter(isSelected).length;
+  const selectAll = (label: ReactNode) => (
+    <label className={CHECKBOX_CLASS}>
+      <input
+        type="checkbox"
+        aria-label={texts.table.selectAll}
+        checked={selectedHere === data.length}
+        ref={(box) => {
+          if (box) box.indeterminate = selectedHere % data.length > 0;
+        }}
+        onChange={({ target }) => select(data, target.checked)}
+      />
+      {label}
+    </label>
+  );
 
   return (
     <div className="flex flex-col gap-3">
-      <div className="flex flex-wrap items-start gap-2 sm:flex-nowrap">
+      <div className="flex items-start gap-2">
         <div className="min-w-0 flex-1">{props.tools}</div>
-        <div className="hidden sm:block">
+        <div className="max-md:hidden">
           <Menu label={texts.table.columns} trigger={<Columns3 size={16} aria-hidden />}>
             <MenuList label={texts.table.columns}>
-              {columns.map(({ id, header }) => (
+              {columns.slice(1).map(({ id, header }) => (
                 <MenuCheck
                   key={id}
                   isChecked={visibility[id] ?? false}
@@ -153,7 +204,8 @@ export function DataTable<Row extends Item>(props: DataTableProps<Row>) {
           </Menu>
         </div>
       </div>
-      <div className="overflow-hidden rounded-xl border border-line bg-surface">
+      {/* Unlike `hidden`, `clip` lets the head stay in sight. */}
+      <div className="overflow-clip rounded-xl border border-line bg-surface">
         {props.error ? (
           <LoadFailure error={props.error} onRetry={() => props.onRetry?.()} />
         ) : rows === undefined ? (
@@ -161,63 +213,68 @@ export function DataTable<Row extends Item>(props: DataTableProps<Row>) {
         ) : rows.length === 0 ? (
           props.empty
         ) : (
-          <div className="overflow-x-auto">
-            <table aria-label={label} className="w-full border-collapse text-left max-sm:block">
-              <thead className="max-sm:hidden">
-                <tr className="border-b border-line text-xs text-muted">
+          <div className={isScrolling ? 'md:overflow-x-auto' : ''}>
+            {(selection || sort) && (
+              <div className="sticky top-14 z-10 flex items-center gap-3 border-b border-line bg-surface py-1 pr-2 text-muted md:hidden">
+                {selection && selectAll(texts.table.all)}
+                {sort && <SortSelect columns={columns} sort={sort} />}
+              </div>
+            )}
+            <table
+              aria-label={label}
+              className="w-full table-fixed border-separate border-spacing-0 text-left max-md:block"
+            >
+              <thead className="text-xs text-muted max-md:hidden">
+                <tr>
                   {selection && (
-                    <th scope="col" className="w-10 py-2 pl-4">
-                      <input
-                        type="checkbox"
-                        aria-label={texts.table.selectAll}
-                        className="block"
-                        checked={selectedHere === data.length}
-                        ref={(box) => {
-                          if (box) box.indeterminate = selectedHere % data.length > 0;
-                        }}
-                        onChange={({ target }) => select(data, target.checked)}
-                      />
+                    <th scope="col" className={`${headClass} w-11 p-0`}>
+                      {selectAll(null)}
                     </th>
                   )}
                   {shown.map((column) => (
-                    <HeaderCell key={column.id} column={column} sort={sort} />
+                    <HeaderCell
+                      key={column.id}
+                      column={column}
+                      sort={sort}
+                      className={`${headClass} ${column.width ?? (isScrolling ? 'w-48' : '')}`}
+                    />
                   ))}
                 </tr>
               </thead>
-              <tbody ref={body} className="max-sm:block">
+              <tbody ref={body} className="max-md:block">
                 {data.map((row) => (
                   <tr
                     key={row.id}
-                    className={`border-line not-last:border-b max-sm:relative max-sm:flex max-sm:flex-wrap max-sm:items-baseline max-sm:gap-x-3 max-sm:gap-y-1 max-sm:py-3 max-sm:pr-4 ${selection ? 'max-sm:pl-12' : 'max-sm:pl-4'} ${isSelected(row) ? 'bg-accent-soft' : 'focus-within:bg-hover hover:bg-hover'} ${props.rowClassOf?.(row) ?? ''}`}
+                    data-row={linkOf && ''}
+                    className={`group align-baseline max-md:relative max-md:grid max-md:grid-cols-[minmax(0,1fr)_auto_auto] max-md:items-center max-md:gap-x-3 max-md:gap-y-0.5 max-md:border-line max-md:py-3 max-md:pr-4 max-md:not-last:border-b ${linkOf ? 'cursor-pointer' : ''} ${selection ? 'max-md:pl-12' : 'max-md:pl-4'} ${isSelected(row) ? 'bg-accent-soft' : 'focus-within:bg-hover hover:bg-hover'} ${props.rowClassOf?.(row) ?? ''}`}
                   >
                     {selection && (
-                      <td className="w-10 py-2.5 pl-4 max-sm:absolute max-sm:top-1 max-sm:left-0">
-                        <input
-                          type="checkbox"
-                          aria-label={texts.table.selectRow(nameOf?.(row) ?? String(row.id))}
-                          className="block"
-                          checked={isSelected(row)}
-                          onChange={({ target }) => select([row], target.checked)}
-                        />
+                      <td className={`${CELL_CLASS} align-middle max-md:absolute max-md:inset-y-0`}>
+                        <label className={CHECKBOX_CLASS}>
+                          <input
+                            type="checkbox"
+                            aria-label={texts.table.selectRow(nameOf?.(row) ?? String(row.id))}
+                            checked={isSelected(row)}
+                            onChange={({ target }) => select([row], target.checked)}
+                          />
+                        </label>
                       </td>
                     )}
-                    {shown.map((column) => {
-                      const isTitle = column.id === titleId;
+                    {shown.map((column, index) => {
                       const content = column.cell(row);
-                      const phone = isTitle
-                        ? 'max-sm:w-full'
-                        : column.phone === 'hidden'
-                          ? 'max-sm:hidden'
-                          : 'max-sm:text-muted';
                       return (
                         <td
                           key={column.id}
-                          className={`px-3 py-2.5 first:pl-4 last:pr-4 max-sm:p-0! ${phone} ${column.isNumber ? 'sm:text-right' : ''}`}
+                          className={`${CELL_CLASS} ${PADDING_CLASS} py-2.5 max-md:min-w-0 max-md:p-0! pointer-coarse:py-3 ${
+                            column.phone
+                              ? `${PLACES[column.phone]} ${spanOf(column.phone)}`
+                              : 'max-md:hidden'
+                          } ${column.isWide ? 'max-xl:hidden' : ''} ${column.isNumber ? 'md:text-right' : ''}`}
                         >
-                          {isTitle && linkOf ? (
+                          {index === 0 && linkOf ? (
                             <Link
                               {...linkOf(row)}
-                              className="rounded-sm font-medium text-ink underline-offset-2 hover:underline"
+                              className={`-my-2.5 block rounded-sm py-2.5 text-ink underline-offset-2 group-hover:underline pointer-coarse:-my-3.5 pointer-coarse:py-3.5 ${column.phone === 'title' ? 'font-medium' : ''}`}
                             >
                               {content}
                             </Link>
@@ -234,26 +291,32 @@ export function DataTable<Row extends Item>(props: DataTableProps<Row>) {
           </div>
         )}
       </div>
-      <div className="flex flex-wrap items-center gap-3">
-        <div className="text-muted">{props.footer}</div>
-        {props.pages && <PageLinks {...props.pages} />}
-      </div>
+      {rows && rows.length > 0 && (
+        <div className="flex flex-wrap items-center gap-3">
+          <p className="text-muted">
+            <Range rows={rows.length} pages={props.pages} total={props.total} count={props.count} />
+          </p>
+          {props.pages && <PageLinks {...props.pages} rows={rows.length} />}
+        </div>
+      )}
     </div>
   );
 }
 
 function HeaderCell<Row>({
-  column: { header, sort: by, isNumber },
+  column: { header, sort: by, isNumber, isIcon, isWide },
   sort,
+  className: place,
 }: {
   column: Column<Row>;
   sort: DataTableProps<Item>['sort'];
+  className: string;
 }) {
-  const className = `px-3 py-2 font-medium whitespace-nowrap first:pl-4 last:pr-4 ${isNumber ? 'text-right' : ''}`;
+  const className = `${place} ${PADDING_CLASS} py-2 font-medium whitespace-nowrap ${isWide ? 'max-xl:hidden' : ''} ${isNumber ? 'text-right' : ''}`;
   if (!by || !sort) {
     return (
       <th scope="col" className={className}>
-        {header}
+        {isIcon ? <span className="sr-only">{header}</span> : header}
       </th>
     );
   }
@@ -269,7 +332,7 @@ function HeaderCell<Row>({
       <button
         type="button"
         title={texts.table.sortBy(header)}
-        className="-mx-1 inline-flex items-center gap-1 rounded px-1 hover:text-ink"
+        className="-mx-1 -my-1 inline-flex min-h-6 items-center gap-1 rounded px-1 hover:text-ink pointer-coarse:-my-3 pointer-coarse:min-h-11"
         onClick={() => sort.onChange(isAscending ? by.descending : by.ascending)}
       >
         {header}
@@ -283,10 +346,60 @@ function HeaderCell<Row>({
   );
 }
 
+/** Takes the place of the sortable heads on a phone. */
+const SortSelect = <Row,>({
+  columns,
+  sort,
+}: {
+  columns: readonly Column<Row>[];
+  sort: NonNullable<DataTableProps<Item>['sort']>;
+}) => (
+  <div className="ml-auto">
+    <FilterSelect
+      label={texts.table.sort}
+      options={columns.flatMap(({ header, sort: by }) =>
+        by
+          ? [
+              [by.descending, texts.table.latestFirst(header)] as const,
+              [by.ascending, texts.table.earliestFirst(header)] as const,
+            ]
+          : [],
+      )}
+      value={sort.value}
+      onChange={(value) => value !== undefined && sort.onChange(value)}
+    />
+  </div>
+);
+
+/** The number of rows before a page; undefined if it was opened by its address alone. */
+function useRowsBefore(after: number | undefined): number | undefined {
+  const passed = useLocation({ select: ({ state }) => state.passed }) ?? [];
+  if (after === undefined) return 0;
+  const [first] = passed;
+  const isFromStart = first !== undefined && first.after === undefined;
+  return isFromStart ? passed.reduce((sum, { rows }) => sum + rows, 0) : undefined;
+}
+
+/** Which rows of how many, such as `51–100 of 244 licenses`. */
+function Range({
+  rows,
+  pages,
+  total,
+  count,
+}: Pick<DataTableProps<Item>, 'pages' | 'total' | 'count'> & { rows: number }) {
+  const before = useRowsBefore(pages?.after);
+  const isLast = pages?.next === undefined;
+  const known = total ?? (isLast && before !== undefined ? before + rows : undefined);
+  if (known === rows) return count(rows);
+  const shown =
+    before === undefined ? formatNumber(rows) : texts.table.range(before + 1, before + rows);
+  return known === undefined ? shown : texts.table.of(shown, count(known));
+}
+
 /** Links to the pages before and after this one, if there are any. */
-function PageLinks({ to, search, after, next }: Pages) {
+function PageLinks({ to, search, after, next, rows }: Pages & { rows: number }) {
   // The service does not link to earlier pages, so the browser's history keeps their starts.
-  const trail = useLocation({ select: ({ state }) => state.trail }) ?? [];
+  const passed = useLocation({ select: ({ state }) => state.passed }) ?? [];
   const link = (start: number | undefined, state: NonNullable<LinkProps['state']>): LinkProps => ({
     to,
     search: { ...search, after: start },
@@ -296,17 +409,17 @@ function PageLinks({ to, search, after, next }: Pages) {
   return (
     <nav aria-label={texts.table.pages} className="ml-auto flex gap-2">
       <PageLink
-        link={after === undefined ? undefined : link(trail.at(-1), { trail: trail.slice(0, -1) })}
+        link={
+          after === undefined
+            ? undefined
+            : link(passed.at(-1)?.after, { passed: passed.slice(0, -1) })
+        }
       >
         <ChevronLeft size={16} aria-hidden />
         {texts.table.previous}
       </PageLink>
       <PageLink
-        link={
-          next === undefined
-            ? undefined
-            : link(next, { trail: after === undefined ? [] : [...trail, after] })
-        }
+        link={next === undefined ? undefined : link(next, { passed: [...passed, { after, rows }] })}
       >
         {texts.table.next}
         <ChevronRight size={16} aria-hidden />

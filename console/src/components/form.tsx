@@ -61,9 +61,11 @@ export function Form({
     <Errors value={errors?.byField ?? {}}>
       <form ref={form} onSubmit={submit} className={className}>
         {children}
-        {/* Beside the button that was used, because the form may be longer than the screen. */}
-        {errors?.rest && <Notice tone="bad">{errors.rest}</Notice>}
-        <div className="flex flex-wrap items-center gap-2">{buttons(isBusy)}</div>
+        <div className="flex flex-col gap-3 in-data-dialog:sticky in-data-dialog:bottom-0 in-data-dialog:-mx-5 in-data-dialog:border-t in-data-dialog:border-line in-data-dialog:bg-raised in-data-dialog:px-5 in-data-dialog:py-3 in-data-dialog:sm:-mx-6 in-data-dialog:sm:px-6">
+          {/* Beside the button that was used, because the form may be longer than the screen. */}
+          {errors?.rest && <Notice tone="bad">{errors.rest}</Notice>}
+          <div className="flex flex-wrap items-center gap-2">{buttons(isBusy)}</div>
+        </div>
       </form>
     </Errors>
   );
@@ -275,7 +277,7 @@ export const FilterSelect = <Value extends string | number>({
   onChange,
 }: {
   label: string;
-  /** The first option, which chooses none of the others. */
+  /** The first option, which chooses none of the others; without it, one is always chosen. */
   any?: string;
   options: Options<Value>;
   value: Value | undefined;
@@ -288,7 +290,7 @@ export const FilterSelect = <Value extends string | number>({
       onChange={({ target }) =>
         onChange(options.find(([known]) => String(known) === target.value)?.[0])
       }
-      className={`${CONTROL} ${SELECT} sm:w-auto sm:max-w-44 ${value === undefined ? 'border-line' : 'border-accent bg-accent-soft'}`}
+      className={`${CONTROL} ${SELECT} md:w-auto md:max-w-44 ${any === undefined || value === undefined ? 'border-line' : 'border-accent bg-accent-soft'}`}
     >
       {optionsOf(any === undefined ? options : [['', any], ...options])}
     </select>
@@ -327,8 +329,8 @@ export const FilterDay = ({
   value: string;
   onChange: (value: string) => void;
 }) => (
-  <label className="flex min-w-0 items-center gap-2 text-muted max-sm:col-span-2">
-    <span className="max-sm:w-10">{label}</span>
+  <label className="flex min-w-0 items-center gap-2 text-muted max-md:col-span-2">
+    <span className="max-md:w-10">{label}</span>
     <input
       type="date"
       // The viewer is still typing a day while its year is incomplete.
@@ -338,7 +340,7 @@ export const FilterDay = ({
       onChange={({ target }) => {
         if (target.validity.valid) onChange(target.value);
       }}
-      className={`${CONTROL} text-ink sm:w-auto ${value === '' ? 'border-line' : 'border-accent bg-accent-soft'}`}
+      className={`${CONTROL} text-ink md:w-auto ${value === '' ? 'border-line' : 'border-accent bg-accent-soft'}`}
     />
   </label>
 );
@@ -392,7 +394,7 @@ export function FilterText({
       onKeyDown={(event) => {
         if (event.key === 'Enter') send(event.currentTarget.value.trim());
       }}
-      className={`${CONTROL} border-line`}
+      className={`${CONTROL} border-line md:w-60`}
     />
   );
 }
@@ -427,7 +429,7 @@ export function FilterExact({
         if (event.key === 'Enter') send(event.currentTarget);
       }}
       onBlur={({ currentTarget }) => send(currentTarget)}
-      className={`${CONTROL} sm:w-34 ${value === '' ? 'border-line' : 'border-accent bg-accent-soft'}`}
+      className={`${CONTROL} md:w-34 ${value === '' ? 'border-line' : 'border-accent bg-accent-soft'}`}
     />
   );
 }

@@ -23,6 +23,7 @@ export function Menu({
   label,
   trigger,
   look = 'plain',
+  isUp = false,
   refusal,
   children,
 }: {
@@ -30,6 +31,8 @@ export function Menu({
   label: string;
   trigger: ReactNode;
   look?: 'plain' | 'quiet';
+  /** Opens above the button. */
+  isUp?: boolean;
   /** The reason why it cannot be opened. */
   refusal?: string | undefined;
   children: ReactNode;
@@ -83,7 +86,9 @@ export function Menu({
         {trigger}
       </Button>
       {isOpen && (
-        <div className="absolute top-full right-0 z-30 mt-1.5 w-max max-w-[min(20rem,calc(100vw-2rem))] min-w-44 rounded-xl border border-line bg-raised p-1 shadow-raised">
+        <div
+          className={`absolute right-0 z-30 my-1.5 ${isUp ? 'bottom-full' : 'top-full'} w-max max-w-[min(20rem,calc(100vw-2rem))] min-w-44 rounded-xl border border-line bg-raised p-1 shadow-raised`}
+        >
           <Close value={close}>{children}</Close>
         </div>
       )}

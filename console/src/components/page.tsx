@@ -149,7 +149,7 @@ export const Facts = ({
 }: {
   rows: readonly (readonly [name: string, value: ReactNode])[];
 }) => (
-  <dl className="grid grid-cols-[minmax(6rem,auto)_1fr] gap-x-6 gap-y-2.5 px-4 py-4 sm:px-5">
+  <dl className="grid grid-cols-[fit-content(45%)_minmax(0,1fr)] gap-x-6 sm:grid-cols-[minmax(6rem,auto)_minmax(0,1fr)] gap-y-2.5 px-4 py-4 sm:px-5">
     {rows.map(([name, value]) => (
       <div key={name} className="contents">
         <dt className="text-muted">{name}</dt>

@@ -40,7 +40,8 @@ export const SimpleTable = <Row extends { id: number | string }>({
         {rows.map((row) => (
           <tr
             key={row.id}
-            className="border-line not-last:border-b max-sm:flex max-sm:flex-wrap max-sm:items-baseline max-sm:gap-x-4 max-sm:gap-y-1 max-sm:px-4 max-sm:py-3"
+            data-row
+            className="border-line has-[a]:cursor-pointer has-[a]:hover:bg-hover not-last:border-b max-sm:flex max-sm:flex-wrap max-sm:items-baseline max-sm:gap-x-4 max-sm:gap-y-1 max-sm:px-4 max-sm:py-3"
           >
             {columns.map(([header, cell, kind], index) => {
               const content = cell(row);

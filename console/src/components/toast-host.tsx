@@ -35,7 +35,7 @@ export default function ToastHost({ onReady }: { onReady: () => void }) {
   return (
     <Toast.Provider toastManager={manager}>
       <Toast.Portal>
-        <Toast.Viewport className="fixed right-4 bottom-20 left-4 z-50 mx-auto flex max-w-md flex-col lg:right-6 lg:bottom-6 lg:left-auto lg:w-96">
+        <Toast.Viewport className="fixed right-4 bottom-20 left-4 z-50 mx-auto flex max-w-md flex-col lg:right-6 lg:bottom-6 lg:left-auto lg:w-96 [:root:has([data-bar])_&]:bottom-34 lg:[:root:has([data-bar])_&]:bottom-21">
           <ToastList />
         </Toast.Viewport>
       </Toast.Portal>

@@ -1,6 +1,6 @@
 import { Link, Outlet, useRouter } from '@tanstack/react-router';
 import { CircleUser, Search } from 'lucide-react';
-import { lazy, Suspense, useEffect, useState } from 'react';
+import { lazy, Suspense, useEffect, useRef, useState } from 'react';
 import { logOut } from '../api.ts';
 import { ButtonLink } from '../components/button.tsx';
 import { ConfirmHost } from '../components/confirm.tsx';
@@ -73,21 +73,55 @@ const ShortcutList = ({ isOpen, onClose }: { isOpen: boolean; onClose: () => voi
   </Dialog>
 );
 
+const isSearchField = (target: EventTarget | null): boolean =>
+  target instanceof HTMLInputElement && target.role === 'combobox';
+
+/** The search: its text, undefined while it is closed. Keys and pasted text before its field appears are kept. */
+function useSearch() {
+  const [text, setText] = useState<string>();
+  // Keys can come before the page is rendered again.
+  const isOpen = useRef(false);
+  const set = (open: boolean): void => {
+    if (isOpen.current === open) return;
+    isOpen.current = open;
+    setText(open ? '' : undefined);
+  };
+  const latest = useRef(set);
+  useEffect(() => {
+    const add = (event: Event, more: string): void => {
+      event.preventDefault();
+      setText((before = '') => before + more);
+    };
+    const onKeyDown = (event: KeyboardEvent): void => {
+      const { key, ctrlKey, metaKey, altKey } = event;
+      if (key === 'k' && (ctrlKey || metaKey)) {
+        // Unlike the other keys, this one also works inside fields.
+        event.preventDefault();
+        latest.current(true);
+      } else if (isOpen.current && !isSearchField(event.target)) {
+        if (key.length === 1 && !ctrlKey && !metaKey && !altKey) add(event, key);
+      }
+    };
+    const onPaste = (event: ClipboardEvent): void => {
+      if (!isOpen.current || isSearchField(event.target)) return;
+      add(event, event.clipboardData?.getData('text') ?? '');
+    };
+    // Before the shortcuts, which leave a key alone that was used.
+    document.addEventListener('keydown', onKeyDown, true);
+    document.addEventListener('paste', onPaste, true);
+    return () => {
+      document.removeEventListener('keydown', onKeyDown, true);
+      document.removeEventListener('paste', onPaste, true);
+    };
+  }, []);
+  return { text, setText, open: () => set(true), close: () => set(false) };
+}
+
 /** The layout of every screen: navigation, search, and the menu of the session. */
 export function Layout() {
-  const [isSearching, setSearching] = useState(false);
+  const search = useSearch();
   const [isHelping, setHelping] = useState(false);
-  useShortcuts({ '/': () => setSearching(true), '?': () => setHelping(true) });
-  useEffect(() => {
-    // Unlike the other keys, this one also works inside fields.
-    const onKeyDown = (event: KeyboardEvent): void => {
-      if (event.key !== 'k' || !(event.ctrlKey || event.metaKey)) return;
-      event.preventDefault();
-      setSearching(true);
-    };
-    document.addEventListener('keydown', onKeyDown);
-    return () => document.removeEventListener('keydown', onKeyDown);
-  }, []);
+  useShortcuts({ '/': search.open, '?': () => setHelping(true) });
   return (
     <div className="min-h-dvh lg:grid lg:grid-cols-[14rem_1fr]">
       <a
@@ -100,13 +134,13 @@ export function Layout() {
         <SideNavigation brand={<Brand />} />
       </div>
       <div className="flex min-w-0 flex-col pb-20 lg:pb-0">
-        <header className="sticky top-0 z-20 flex items-center gap-3 border-b border-line bg-page px-4 py-2 sm:px-6">
+        <header className="sticky top-0 z-20 flex h-14 items-center gap-3 border-b border-line bg-page px-4 sm:px-6">
           <div className="lg:hidden">
             <Brand />
           </div>
           <button
             type="button"
-            onClick={() => setSearching(true)}
+            onClick={search.open}
             className="flex min-h-9 min-w-0 flex-1 items-center gap-2 rounded-lg border border-line bg-surface px-3 text-left text-muted hover:border-edge lg:max-w-xl pointer-coarse:min-h-11"
           >
             <Search size={16} aria-hidden className="shrink-0" />
@@ -127,9 +161,9 @@ export function Layout() {
         </main>
       </div>
       <BottomNavigation />
-      {isSearching && (
+      {search.text !== undefined && (
         <Suspense>
-          <Palette onClose={() => setSearching(false)} />
+          <Palette text={search.text} onText={search.setText} onClose={search.close} />
         </Suspense>
       )}
       <ShortcutList isOpen={isHelping} onClose={() => setHelping(false)} />

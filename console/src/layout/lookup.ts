@@ -3,16 +3,17 @@ import { INTENTS } from '@licet/contract/intents';
 import type { LinkProps } from '@tanstack/react-router';
 import { hasStatus, licet } from '../api.ts';
 import { formatSlots } from '../format.ts';
+import { MIN_TEXT } from '../rested.ts';
+import { nameOf } from '../screens/customers/accounts.ts';
 import { ownerOf } from '../screens/licenses/columns.tsx';
 import type { Right } from '../session.ts';
 import { texts } from '../texts.ts';
-import { type Kind, recognise } from './recognise.ts';
+import { keyOf, recognise } from './recognise.ts';
 
 /** The search of the palette: exact look-ups first, then a text search. */
 
 const words = texts.palette;
 const ROWS = 5;
-export const MIN_TEXT = 3;
 
 /** A result: a line that leads somewhere. */
 export interface Hit {
@@ -47,21 +48,21 @@ async function orNothing<Item>(found: Promise<Item>): Promise<Item[]> {
   }
 }
 
+const isWord = (typed: string): boolean => !/\s/.test(typed);
+
 /** Links to screens that show a pasted value without a search. */
-function placesOf(kind: Kind, value: string, may: (right: Right) => boolean): Hit[] {
-  if (kind !== 'key' && kind !== 'address' && kind !== 'hardware') return [];
-  const field = { key: 'licenseKey', address: 'ip', hardware: 'hwid' }[kind];
+function placesOf(field: 'licenseKey' | 'ip' | 'hwid', value: string, { may }: Search): Hit[] {
   const places: Hit[] = [];
   if (may('readRequests')) {
     places.push({
-      id: 'history',
+      id: `history-${field}`,
       group: words.actions,
       title: words.historyOf(value),
       note: texts.navigation.history,
       link: { to: '/history', search: { [field]: value } },
     });
   }
-  if (kind !== 'key' && may('readBlacklists')) {
+  if (field !== 'licenseKey' && may('readBlacklists')) {
     places.push({
       id: 'blacklist',
       group: words.actions,
@@ -71,6 +72,64 @@ function placesOf(kind: Kind, value: string, may: (right: Right) => boolean): Hi
     });
   }
   return places;
+}
+
+interface Search {
+  may: (right: Right) => boolean;
+  signal: AbortSignal;
+}
+
+/** The ids of the licenses with which an address or a hardware ID has asked; undefined if it never has. */
+async function askedWith(
+  filter: { ip: string } | { hwid: string },
+  { may, signal }: Search,
+): Promise<readonly number[] | undefined> {
+  if (!may('readRequests')) return undefined;
+  const requests = await licet.requests.list({ ...filter, limit: 20 }, { signal });
+  if (requests.length === 0) return undefined;
+  const ids = new Set(requests.flatMap(({ licenseId }) => licenseId ?? []));
+  return [...ids].slice(0, ROWS);
+}
+
+/** The licenses of an address or a hardware ID, and links to its history and the blacklist. */
+async function ofCaller(
+  field: 'ip' | 'hwid',
+  value: string,
+  isCertain: boolean,
+  search: Search,
+): Promise<Hit[]> {
+  const ids = await askedWith(field === 'ip' ? { ip: value } : { hwid: value }, search);
+  if (ids === undefined) return isCertain ? placesOf(field, value, search) : [];
+  const { may, signal } = search;
+  const found = may('readLicenses')
+    ? await Promise.all(ids.map((id) => orNothing(licet.licenses.get(id, { signal }))))
+    : [];
+  return [...found.flat().map(hitOf), ...placesOf(field, value, search)];
+}
+
+/** The licenses with a text in one of their fields; deleted ones if there are no others. */
+async function licensesWith(typed: string, { signal }: Search): Promise<License[]> {
+  const { licenses } = licet;
+  const query = { q: typed, limit: ROWS };
+  const found = await licenses.list(query, { signal });
+  if (found.length === 0) {
+    return licenses.list({ ...query, licenseStatus: 'DELETED' }, { signal });
+  }
+  // Imported keys have any form: one that is part of many others may be behind them.
+  const isTyped = ({ licenseKey }: License) => licenseKey.toLowerCase() === typed.toLowerCase();
+  return found.length < ROWS || !isWord(typed) || found.some(isTyped)
+    ? found
+    : [...(await orNothing(licenses.findByKey(typed, { signal }))), ...found];
+}
+
+/** The license with an id. A list returns nothing if there is none, where a single license would fail. */
+async function licensesWithId(id: number, { signal }: Search): Promise<License[]> {
+  const query = { after: id - 1, limit: 1 };
+  const lists = await Promise.all([
+    licet.licenses.list(query, { signal }),
+    licet.licenses.list({ ...query, licenseStatus: 'DELETED' }, { signal }),
+  ]);
+  return lists.flat().filter((license) => license.id === id);
 }
 
 /** Finds objects by a typed or pasted text, among those that the token may read. */
@@ -84,56 +143,62 @@ export async function lookUp(
     const accepted: readonly string[] = INTENTS[right];
     return intents.some((intent) => accepted.includes(intent));
   };
-  const places = placesOf(kind, typed, may);
+  const search = { may, signal };
   const { licenses, customers, products } = licet;
   const page = { limit: ROWS };
+
+  if (kind === 'address') {
+    // The history has addresses, and no ranges.
+    return typed.includes('/')
+      ? placesOf('ip', typed, search)
+      : ofCaller('ip', typed, true, search);
+  }
+  const key = keyOf(typed);
+  if (key !== undefined) {
+    const found = may('readLicenses') ? await orNothing(licenses.findByKey(key, { signal })) : [];
+    const places = placesOf('licenseKey', key, search);
+    // Without hyphens it may be a hardware ID.
+    const isSure = found.length > 0 || typed.includes('-');
+    const others = isSure ? [] : await ofCaller('hwid', typed, true, search);
+    return [...found.map(hitOf), ...others, ...places];
+  }
+
   const exact = async (): Promise<License[]> => {
     if (!may('readLicenses')) return [];
-    switch (kind) {
-      case 'key':
-      case 'hardware':
-        return orNothing(licenses.findByKey(typed, { signal }));
-      case 'email':
-        return licenses.byCustomerEmail(typed).list(page, { signal });
-      case 'account':
-        return licenses.byChatId(typed).list(page, { signal });
-      case 'number':
-        return [
-          ...(await orNothing(licenses.get(Number(typed), { signal }))),
-          ...(await orNothing(licenses.findByKey(typed, { signal }))),
-        ];
-      case 'text':
-        // Imported keys can have any form.
-        return /\s/.test(typed) ? [] : orNothing(licenses.findByKey(typed, { signal }));
-      default:
-        return [];
-    }
+    if (kind === 'email') return licenses.byCustomerEmail(typed).list(page, { signal });
+    if (kind === 'account') return licenses.byChatId(typed).list(page, { signal });
+    return kind === 'number' && Number(typed) > 0 ? licensesWithId(Number(typed), search) : [];
   };
-  const found = await exact();
-  const hits = found.map(hitOf);
-  const isExact = kind === 'key' || kind === 'address' || kind === 'hardware';
-  if (found.length > 0 && (isExact || kind === 'account')) return [...hits, ...places];
+  const isHardware = kind === 'hardware';
+  const [found, ofHardware] = await Promise.all([
+    exact(),
+    kind !== 'email' && typed.length >= MIN_TEXT && isWord(typed)
+      ? ofCaller('hwid', typed, isHardware, search)
+      : [],
+  ]);
+  const hits = [...found.map(hitOf), ...ofHardware];
+  if (found.length > 0 && kind === 'account') return hits;
 
   // Accounts on markets are short numbers, like ids.
-  const isText = kind !== 'address' && typed.length >= MIN_TEXT;
+  const isText = typed.length >= MIN_TEXT;
   const query = { q: typed, ...page };
   const [byText, people, things] = await Promise.all([
     isText && (found.length === 0 || kind === 'number') && may('readLicenses')
-      ? licenses.list(query, { signal })
+      ? licensesWith(typed, search)
       : [],
-    isText && !isExact && may('readCustomers') ? customers.list(query, { signal }) : [],
+    isText && !isHardware && may('readCustomers') ? customers.list(query, { signal }) : [],
     kind === 'text' && may('readProducts') ? products.list(query, { signal }) : [],
   ]);
-  return [
-    ...hits,
-    ...byText.filter(({ id }) => found.every((one) => one.id !== id)).map(hitOf),
+  const all = [
+    ...hits.filter(({ group }) => group === words.licenses),
+    ...byText.map(hitOf),
     ...people.map(
-      ({ id, firstName, lastName, email, username }): Hit => ({
-        id: `customer-${id}`,
+      (customer): Hit => ({
+        id: `customer-${customer.id}`,
         group: words.customers,
-        title: [firstName, lastName].filter(Boolean).join(' ') || email || username || String(id),
-        note: email ?? '',
-        link: { to: '/customers', search: { open: id } },
+        title: nameOf(customer),
+        note: customer.email ?? '',
+        link: { to: '/customers/$id', params: { id: customer.id } },
       }),
     ),
     ...things.map(
@@ -142,9 +207,11 @@ export async function lookUp(
         group: words.products,
         title: name,
         note: description,
-        link: { to: '/products', search: { open: id } },
+        link: { to: '/products/$id', params: { id } },
       }),
     ),
-    ...places,
+    ...hits.filter(({ group }) => group !== words.licenses),
   ];
+  // A license can have the text, and the hardware ID too.
+  return [...new Map(all.map((hit) => [hit.id, hit])).values()];
 }

@@ -6,24 +6,14 @@ import { Search } from 'lucide-react';
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react';
 import { describe } from '../api.ts';
 import { BACKDROP_CLASS, POPUP_CLASS } from '../components/dialog-popup.tsx';
+import { MIN_TEXT, useRested } from '../rested.ts';
 import { useSession } from '../session.ts';
 import { texts } from '../texts.ts';
-import { type Hit, lookUp, MIN_TEXT } from './lookup.ts';
+import { type Hit, lookUp } from './lookup.ts';
 import { usePlaces } from './navigation.tsx';
 import { recognise } from './recognise.ts';
 
 const words = texts.palette;
-const REST_MS = 300;
-
-/** Follows a value once it has stopped changing. */
-function useRested(value: string): string {
-  const [rested, setRested] = useState(value);
-  useEffect(() => {
-    const timer = setTimeout(() => setRested(value), REST_MS);
-    return () => clearTimeout(timer);
-  }, [value]);
-  return rested;
-}
 
 /** The screens whose name begins with the typed text; all of them without a text. */
 function useScreens(typed: string): Hit[] {
@@ -41,8 +31,15 @@ function useScreens(typed: string): Hit[] {
 }
 
 /** One search box for everything. It recognises the kind of a pasted text, and makes the exact look-ups first. */
-export default function Palette({ onClose }: { onClose: () => void }) {
-  const [text, setText] = useState('');
+export default function Palette({
+  text,
+  onText,
+  onClose,
+}: {
+  text: string;
+  onText: (text: string) => void;
+  onClose: () => void;
+}) {
   const typed = text.trim();
   const rested = useRested(typed);
   const { intents } = useSession();
@@ -110,7 +107,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
               autoComplete="off"
               spellCheck="false"
               onChange={({ target }) => {
-                setText(target.value);
+                onText(target.value);
                 setActive(0);
                 setEager(false);
               }}

@@ -1,10 +1,16 @@
+import { MAX_HWID_BYTES } from '@licet/contract/limits';
 import type { texts } from '../texts.ts';
 
 /** The kind of a pasted text, recognised by its form. */
 export type Kind = keyof typeof texts.palette.kinds;
 
 const KEY = /^[0-9A-Z]{4}(-[0-9A-Z]{4}){4}$/i;
-const IPV4 = /^\d{1,3}(\.\d{1,3}){3}(\/\d{1,2})?$/;
+/** The letters and digits of a generated key. A hardware ID can look the same. */
+const BARE_KEY = /^(?=.*\d)(?=.*[A-Z])[0-9A-HJKMNP-TV-Z]{20}$/i;
+/** Blanks, line breaks, and the dashes into which some programs turn hyphens. */
+const SEPARATORS = /[\s\u2010-\u2015\u2212-]+/g;
+const OCTET = '(25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)';
+const IPV4 = new RegExp(`^${OCTET}(\\.${OCTET}){3}(/\\d{1,2})?$`);
 /** With `::` or in full. A MAC address is neither. */
 const IPV6 = /^(?=.*::|(?:[^:]*:){6}[^:]*[:.])[0-9a-f:.]{2,45}(\/\d{1,3})?$/i;
 const EMAIL = /^[^\s@]+@[^\s@]+\.[^\s@]+$/;
@@ -12,14 +18,21 @@ const EMAIL = /^[^\s@]+@[^\s@]+\.[^\s@]+$/;
 const ACCOUNT = /^\d{15,20}$/;
 const NUMBER = /^\d{1,14}$/;
 /** One word with digits, of the length that programs use. */
-const HARDWARE = /^(?=.*\d)[\w.:{}=+/-]{12,512}$/;
+const HARDWARE = new RegExp(`^(?=.*\\d)[\\w.:{}=+/-]{12,${MAX_HWID_BYTES}}$`);
 
 /** Recognises a key, an address, an e-mail, an account or a hardware ID; all else is text. */
 export function recognise(pasted: string): Kind {
-  if (KEY.test(pasted)) return 'key';
+  if (keyOf(pasted) !== undefined) return 'key';
   if (IPV4.test(pasted) || IPV6.test(pasted)) return 'address';
   if (EMAIL.test(pasted)) return 'email';
   if (ACCOUNT.test(pasted)) return 'account';
   if (NUMBER.test(pasted)) return 'number';
   return HARDWARE.test(pasted) ? 'hardware' : 'text';
+}
+
+/** The license key in a pasted text, in groups and capitals; undefined if it has not the form of one. */
+export function keyOf(pasted: string): string | undefined {
+  const bare = pasted.replaceAll(SEPARATORS, '');
+  if (!BARE_KEY.test(bare) && !KEY.test(pasted.replaceAll(/\s/g, ''))) return undefined;
+  return bare.toUpperCase().match(/.{4}/g)?.join('-');
 }

@@ -6,7 +6,7 @@ import { Licet, LicetError, type SigningKey } from '@licet/client';
 import { parseJson } from '@licet/contract/json';
 import { argumentError, type CliCommand, parseArguments } from './command-line.ts';
 import { type Fields, fieldsOf } from './import/kinds.ts';
-import { callOf, QUIET_CALL } from './invocation.ts';
+import { callOf, documentOf, QUIET_CALL } from './invocation.ts';
 import { CliError, done } from './terminal.ts';
 
 /** `npm run doctor`: sends the requests of shipped programs, and reports those that fail. */
@@ -386,19 +386,19 @@ async function askFake(url: string, pinned?: UsableKey) {
   return { seen, isBelieved: valid };
 }
 
+const SIGNING_DOCUMENT = documentOf('signing');
 const UNSIGNED = [
   'programs with this key built in: they run on their leases, then stop',
-  'Check the secrets SIGNING_KEY_<n>, and the proxies before the service: docs/signing.md.',
+  `Check the secrets SIGNING_KEY_<n>, and the proxies before the service: ${SIGNING_DOCUMENT}.`,
 ] as const;
 const UNUSABLE_KEY = [
   'programs with this key built in: they refuse it, or others can sign with it',
-  `Make another: ${callOf('licet')} keys create ES256 FILE, then retire this one: docs/signing.md.`,
+  `Make another: ${callOf('licet')} keys create ES256 FILE, then retire this one: ${SIGNING_DOCUMENT}.`,
 ] as const;
-const SIGNING_IS_OFF =
-  'Signing is off. Make keys by npm run deploy or npm start, then: docs/signing.md.';
+const SIGNING_IS_OFF = `Signing is off. Make keys by npm run deploy or npm start, then: ${SIGNING_DOCUMENT}.`;
 const REPAIR_KEYS = 'Repair the signing keys first, as shown above.';
 const buildIn = (kid: string): string =>
-  `Build ${kid} into new versions: ${QUIET_CALL} keys show ${kid}, then: docs/signing.md.`;
+  `Build ${kid} into new versions: ${QUIET_CALL} keys show ${kid}, then: ${SIGNING_DOCUMENT}.`;
 
 /** Verifies a signature of each key, and shows which programs believe a fake server. */
 async function checkSignatures(address: URL, keySet: string, timeoutMs: number): Promise<Check[]> {

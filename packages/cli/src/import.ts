@@ -12,7 +12,7 @@ import { KINDS, type Source } from './import/kinds.ts';
 import { isSameFile } from './import/output-file.ts';
 import { Report } from './import/report.ts';
 import { checkToken, Interruption, ownToken, Service, serviceSource } from './import/service.ts';
-import { callOf, fileAt, nameOf } from './invocation.ts';
+import { callOf, documentOf, fileAt, nameOf } from './invocation.ts';
 import { ROOT_TOKEN_HELP } from './root-token.ts';
 import { CliError, done, Progress, usageError } from './terminal.ts';
 
@@ -27,7 +27,7 @@ const newProgram = () =>
     )
     .argument(
       '[file...]',
-      `.jsonl from ${nameOf('export')}, .json or .csv; see docs/import.md for the formats`,
+      `.jsonl from ${nameOf('export')}, .json or .csv; see ${documentOf('import')} for the formats`,
     )
     .option(
       '--from <url>',

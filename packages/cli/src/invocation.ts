@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 /** The compiled package is the program `licet` in another project. npm scripts of this one run the sources. */
 export const isInstalled = import.meta.url.endsWith('.js');
@@ -15,6 +16,10 @@ export const callOf = (command: string): string =>
 
 /** The call of `licet` where only its result may be printed, and no line of npm. */
 export const QUIET_CALL = isInstalled ? 'licet' : 'npm run -s licet --';
+
+/** The path of a document. The package contains a copy. */
+export const documentOf = (name: string): string =>
+  isInstalled ? fileURLToPath(new URL(`../docs/${name}.md`, import.meta.url)) : `docs/${name}.md`;
 
 /** The path of a file that the user named. npm scripts run in the project's folder, wherever npm was called. */
 export const fileAt = (name: string): string =>

@@ -221,7 +221,7 @@ const LICENSES = '/api/v2/licenses';
 const WITHOUT_TOTAL = { total: false };
 
 class Licenses extends Managed<typeof LICENSES> {
-  /** Creates up to 500 licenses with the same fields, each with a key of its own: all of them or none. */
+  /** Creates several licenses with the same fields, each with a key of its own: all of them or none. */
   createBatch(
     body: Part<`POST ${typeof LICENSES}/batch`, 'body'>,
     { signal, idempotencyKey }: CreateOptions = {},

@@ -4,7 +4,6 @@ import { CREATED, named, UPDATED } from './bodies.ts';
 import { IMPORT_KINDS, IMPORT_OUTCOMES } from './enums.ts';
 import { MAX_IMPORT_ITEMS } from './limits.ts';
 
-/** The kinds of items. Later kinds refer to earlier ones. */
 /** The body of POST /api/v2/import. Items are checked one by one, so that an invalid one affects no other. */
 export const importRequest = named(
   'ImportRequest',
@@ -20,7 +19,7 @@ export const importRequest = named(
       .min(1)
       .max(MAX_IMPORT_ITEMS)
       .describe(
-        'At most 200, as GET shows them. A field that is omitted, null or empty has its default.',
+        `At most ${MAX_IMPORT_ITEMS}, as GET shows them. A field that is omitted, null or empty has its default.`,
       ),
     dryRun: z.boolean().default(false).describe('Checks everything and writes nothing.'),
     assumedProductIds: z

@@ -41,8 +41,12 @@ export const productFields = {
   productTypeOther: textOrEmpty(MAX_TEXT_LENGTH, 'Free text, for the product type `OTHER`.'),
   createdDate: systemTime,
   updatedDate: systemTime,
-  defaultMaxIPs: defaultLimit('`maxIPs` of licenses without their own; 5 unless set.'),
-  defaultMaxHWIDs: defaultLimit('`maxHWIDs` of licenses without their own; 5 unless set.'),
+  defaultMaxIPs: defaultLimit(
+    `\`maxIPs\` of licenses without their own; ${DEFAULT_LIMIT} unless set.`,
+  ),
+  defaultMaxHWIDs: defaultLimit(
+    `\`maxHWIDs\` of licenses without their own; ${DEFAULT_LIMIT} unless set.`,
+  ),
   roleId: accountOrNull('A role on the chat service.'),
   purchaseRoleId: accountOrNull('A role on the chat service, for buyers.'),
   url: webAddressOrNull('The page of the product.'),

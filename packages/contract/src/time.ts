@@ -10,10 +10,6 @@ export const toTimestamp = (milliseconds: number): string =>
 export const toOptionalTimestamp = (milliseconds: number | null): string | null =>
   milliseconds === null ? null : toTimestamp(milliseconds);
 
-/** The `expiryDate` of a validation: `2025-12-31T23:59:59`, in UTC without an offset [4.7]. */
-export const toTimestampWithoutOffset = (milliseconds: number): string =>
-  new Date(milliseconds).toISOString().slice(0, 19);
-
 const MESSAGE = 'must be an ISO 8601 timestamp, for example 2025-12-31 or 2025-12-31T23:59:59Z';
 const isoDate = z.iso.date();
 const isoDateTime = z.iso.datetime({ offset: true, local: true });

@@ -1,7 +1,7 @@
-import { addressBits, networkBits } from '@licet/contract/addresses';
 import type { LicenseDataType } from '@licet/contract/enums';
 import { isObject } from '@licet/contract/json';
 import { ALL_PRODUCTS } from '../../db/codes.ts';
+import { addressBits, networkBits } from '../../lib/networks.ts';
 
 export interface BlacklistEntry {
   licenseDataType: LicenseDataType;

@@ -1,14 +1,14 @@
 import { type EntryQuery, entryFields, pickEntry } from '@licet/contract/blacklists';
 import { settable } from '@licet/contract/resource';
 import { toTimestamp } from '@licet/contract/time';
-import { and, asc, eq, gt, type SQL } from 'drizzle-orm';
+import { and, eq, type SQL } from 'drizzle-orm';
 import { change, isUnchanged, only, type Sender } from '../../db/change.ts';
 import type { Database } from '../../db/client.ts';
 import { reserveIds } from '../../db/deleted-ids.ts';
 import { differ, newestId } from '../../db/events.ts';
 import { newestRow } from '../../db/idempotency.ts';
 import { policy } from '../../db/outbox.ts';
-import { containsText, equalsUnindexed, type Page } from '../../db/predicates.ts';
+import { containsText, equalsUnindexed, rowsById } from '../../db/predicates.ts';
 import { blacklists } from '../../db/schema.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { UNKNOWN_PRODUCT } from '../products/rules.ts';
@@ -36,16 +36,8 @@ const matching = (filter: EntryQuery): SQL | undefined =>
     containsText(filter.q, [blacklists.data, blacklists.reason]),
   );
 
-export const listEntries = (db: Database, filter: EntryQuery) => ({
-  read: ({ limit, after = 0 }: Page): Promise<EntryRow[]> =>
-    db
-      .select()
-      .from(blacklists)
-      .where(and(matching(filter), gt(blacklists.id, after)))
-      .orderBy(asc(blacklists.id))
-      .limit(limit),
-  count: () => db.$count(blacklists, matching(filter)),
-});
+export const listEntries = (db: Database, filter: EntryQuery) =>
+  rowsById(db, blacklists, matching(filter));
 
 export const findEntry = (db: Database, id: number): Promise<EntryRow | undefined> =>
   db.select().from(blacklists).where(eq(blacklists.id, id)).get();

@@ -7,6 +7,13 @@ export type EntryRow = typeof blacklists.$inferSelect;
 /** The columns that a client sets. */
 export type EntryValues = Omit<EntryRow, 'id' | 'createdAt' | 'updatedAt' | 'revision'>;
 
+/** The data as it is stored; null for an IP that is neither an address nor a range. */
+export const canonicalData = ({
+  licenseDataType,
+  data,
+}: Pick<EntryValues, 'licenseDataType' | 'data'>): string | null =>
+  licenseDataType === 'IP' ? canonicalNetwork(data) : data;
+
 /**
  * The entry to store, by the rules for more than one field [2.3]. An address or a range becomes canonical.
  *
@@ -14,7 +21,7 @@ export type EntryValues = Omit<EntryRow, 'id' | 'createdAt' | 'updatedAt' | 'rev
  */
 export function entryOf(values: EntryValues & { isForAllProducts: boolean }): EntryValues {
   const { licenseDataType, reason, isForAllProducts } = values;
-  const data = licenseDataType === 'IP' ? canonicalNetwork(values.data) : values.data;
+  const data = canonicalData(values);
   if (data === null) {
     throw new DomainError('invalid', 'data must be an IP address or a CIDR range', 'data');
   }

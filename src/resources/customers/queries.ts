@@ -1,11 +1,11 @@
 import { customerFields } from '@licet/contract/customers';
 import { settable } from '@licet/contract/resource';
-import { and, asc, eq, gt, type SQL, sql } from 'drizzle-orm';
+import { eq, type SQL, sql } from 'drizzle-orm';
 import { change, isUnchanged, only, type Sender } from '../../db/change.ts';
 import type { Database } from '../../db/client.ts';
 import { differ, newestId } from '../../db/events.ts';
 import { newestRow } from '../../db/idempotency.ts';
-import { containsText, type Page } from '../../db/predicates.ts';
+import { containsText, rowsById } from '../../db/predicates.ts';
 import { customers } from '../../db/schema.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { type CustomerRow, type CustomerValues, normalizeEmail } from './row.ts';
@@ -40,16 +40,8 @@ export const matchingCustomers = (filter: CustomerFilter): SQL | undefined =>
     customers.marketBUsername,
   ]);
 
-export const listCustomers = (db: Database, filter: CustomerFilter) => ({
-  read: ({ limit, after = 0 }: Page): Promise<CustomerRow[]> =>
-    db
-      .select()
-      .from(customers)
-      .where(and(matchingCustomers(filter), gt(customers.id, after)))
-      .orderBy(asc(customers.id))
-      .limit(limit),
-  count: () => db.$count(customers, matchingCustomers(filter)),
-});
+export const listCustomers = (db: Database, filter: CustomerFilter) =>
+  rowsById(db, customers, matchingCustomers(filter));
 
 export const findCustomer = (db: Database, id: number): Promise<CustomerRow | undefined> =>
   db.select().from(customers).where(eq(customers.id, id)).get();

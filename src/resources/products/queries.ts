@@ -1,14 +1,14 @@
 import { type ProductQuery, pickProduct, productFields } from '@licet/contract/products';
 import { settable } from '@licet/contract/resource';
 import { toTimestamp } from '@licet/contract/time';
-import { and, asc, eq, gt, type SQL, sql } from 'drizzle-orm';
+import { and, eq, type SQL, sql } from 'drizzle-orm';
 import { change, isUnchanged, only, type Sender } from '../../db/change.ts';
 import type { Database } from '../../db/client.ts';
 import { reserveIds } from '../../db/deleted-ids.ts';
 import { differ, newestId } from '../../db/events.ts';
 import { newestRow } from '../../db/idempotency.ts';
 import { licensesWhere, policy, policyIf } from '../../db/outbox.ts';
-import { containsText, type Page } from '../../db/predicates.ts';
+import { containsText, rowsById } from '../../db/predicates.ts';
 import { bindings, blacklists, licenses, products } from '../../db/schema.ts';
 import { DomainError } from '../../lib/errors.ts';
 
@@ -32,16 +32,8 @@ const matching = (filter: ProductQuery): SQL | undefined =>
     containsText(filter.q, [products.name, products.description, products.productTypeOther]),
   );
 
-export const listProducts = (db: Database, filter: ProductQuery) => ({
-  read: ({ limit, after = 0 }: Page): Promise<ProductRow[]> =>
-    db
-      .select()
-      .from(products)
-      .where(and(matching(filter), gt(products.id, after)))
-      .orderBy(asc(products.id))
-      .limit(limit),
-  count: () => db.$count(products, matching(filter)),
-});
+export const listProducts = (db: Database, filter: ProductQuery) =>
+  rowsById(db, products, matching(filter));
 
 export const findProduct = (db: Database, id: number): Promise<ProductRow | undefined> =>
   db.select().from(products).where(eq(products.id, id)).get();

@@ -1,12 +1,12 @@
 import { settable } from '@licet/contract/resource';
 import { toOptionalTimestamp, toTimestamp } from '@licet/contract/time';
 import { type OwnToken, pickToken, tokenFields } from '@licet/contract/tokens';
-import { and, asc, eq, gt, isNull } from 'drizzle-orm';
+import { and, eq, isNull } from 'drizzle-orm';
 import { change, isUnchanged, only, type Sender } from '../../db/change.ts';
 import type { Database } from '../../db/client.ts';
 import { differ, newestId } from '../../db/events.ts';
 import { nextRevision, token } from '../../db/outbox.ts';
-import type { Page } from '../../db/predicates.ts';
+import { rowsById } from '../../db/predicates.ts';
 import { tokens } from '../../db/schema.ts';
 
 type TokenRow = typeof tokens.$inferSelect;
@@ -43,17 +43,7 @@ export const toOwnToken = ({ id, ...values }: TokenValues & { id: number | null 
 /** The row of a revoked token stays, so that its id and name stay known. Nothing else shows it. */
 const isShown = isNull(tokens.revokedAt);
 
-/** The tokens that are not revoked, sorted by id. */
-export const listTokens = (db: Database) => ({
-  read: ({ limit, after = 0 }: Page): Promise<TokenRow[]> =>
-    db
-      .select()
-      .from(tokens)
-      .where(and(isShown, gt(tokens.id, after)))
-      .orderBy(asc(tokens.id))
-      .limit(limit),
-  count: () => db.$count(tokens, isShown),
-});
+export const listTokens = (db: Database) => rowsById(db, tokens, isShown);
 
 /** The token with an id, unless it is revoked. */
 export const findToken = (db: Database, id: number): Promise<TokenRow | undefined> =>

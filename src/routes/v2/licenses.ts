@@ -9,6 +9,7 @@ import {
   licenseQuery,
   licenseUpdate,
 } from '@licet/contract/licenses';
+import { MAX_BATCH_LICENSES } from '@licet/contract/limits';
 import type { PageQuery } from '@licet/contract/parameters';
 import { installation } from '@licet/contract/requests';
 import { type Context, Hono } from 'hono';
@@ -160,7 +161,7 @@ const INSTALLATIONS: Operation = {
 const BATCH: Operation = {
   operationId: 'createLicenses',
   tag: 'Licenses',
-  summary: 'Create up to 500 licenses at once',
+  summary: `Create up to ${MAX_BATCH_LICENSES} licenses at once`,
   description:
     'Creates `count` licenses with the same fields, each with a key of its own: all of them or none. An extension.',
   success: {
@@ -201,7 +202,7 @@ export const licenseRoutes = new Hono<AuthEnv>()
   )
   .post('/batch', canWrite(BATCH), body(licenseBatch), idempotencyKey, (c) => {
     const { count, ...values } = c.req.valid('json');
-    // The lists of 500 licenses would not fit into memory.
+    // The lists of all licenses would not fit into memory.
     if (count > 1 && values.ips.length + values.hwids.length > 0) {
       throw new ApiError(400, 'ips and hwids must be empty for more than one license');
     }

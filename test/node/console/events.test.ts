@@ -45,7 +45,7 @@ describeInBrowser('the events in the console', () => {
     await page.getByRole('row').filter({ hasText: '(console)' }).getByText('Logged in').waitFor();
     await page.getByLabel('Event', { exact: true }).selectOption('Product created');
     await page.getByText('Nothing matches').waitFor();
-    await page.getByRole('link', { name: 'Clear the filters' }).click();
+    await page.getByRole('main').getByRole('link', { name: 'Clear the filters' }).last().click();
     await page.getByLabel('Object', { exact: true }).selectOption('Product');
     await page.getByRole('row').filter({ hasText: 'Product created' }).first().waitFor();
     await page.getByLabel('To', { exact: true }).fill('2020-01-31');

@@ -92,6 +92,36 @@ describeInBrowser('the history in a browser', () => {
     await page.getByText('1 of 2 bound').waitFor();
   });
 
+  it('the page of a license begins with its latest request, and fixes the refusal', async () => {
+    const { id, licenseKey } = await newLicense({ ips: ['192.0.2.1'], maxIPs: 1, maxHWIDs: -1 });
+    await validate({ licenseKey, ip: '192.0.2.1' });
+    await validate({ licenseKey, ip: '192.0.2.2' });
+    const page = await openConsole(`/licenses/${id}`);
+    const verdict = page.getByRole('region', { name: 'Latest request' });
+    await verdict.getByText('refused, no free address slot').waitFor();
+    const installations = page.getByRole('region', { name: 'Installations' }).getByRole('row');
+    await installations
+      .filter({ hasText: '192.0.2.2' })
+      .getByText('No free address slot')
+      .waitFor();
+    await installations.filter({ hasText: '192.0.2.1' }).getByText('Bound').waitFor();
+    await page.getByText('No limit, so hardware IDs are not bound.').waitFor();
+    expect(await accessibilityFindings(page)).toEqual([]);
+    const history = page.getByRole('region', { name: 'History' });
+    await history.getByRole('row').nth(1).getByRole('link').click();
+    const request = page.getByRole('dialog', { name: 'Request' });
+    await request.getByText('All address slots').waitFor();
+    await page.keyboard.press('Escape');
+    await request.waitFor({ state: 'hidden' });
+    await verdict.getByRole('button', { name: 'Allow one more' }).click();
+    await verdict.getByText('The cause is gone.').waitFor();
+    expect((await licet.licenses.get(id)).maxIPs).toBe(2);
+    await page.getByRole('button', { name: 'Free 192.0.2.1' }).click();
+    await page.getByText('Nothing is bound now. The next valid request').waitFor();
+    await page.getByRole('link', { name: product.name }).click();
+    await page.getByRole('heading', { name: product.name }).waitFor();
+  });
+
   it('an address that sends many unknown keys is blocked from its refusal', async () => {
     const ip = '192.0.2.210';
     for (const n of [1, 2, 3]) await validate({ licenseKey: `GUESS-${product.id}-${n}`, ip });

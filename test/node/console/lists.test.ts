@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { LicetError } from '@licet/client';
 import type { Page } from 'playwright-core';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import {
   accessibilityFindings,
   describeInBrowser,
@@ -22,6 +22,16 @@ const unique = (name: string): string => `${name} ${randomUUID().slice(0, 8)}`;
 /** Confirms an action that cannot be undone. */
 const response = (page: Page, action: string): Promise<void> =>
   page.getByRole('alertdialog').getByRole('button', { name: action }).click();
+
+/** Validates like a program, and waits for the request in the history. */
+async function ask(values: Parameters<typeof licet.validate>[0]): Promise<void> {
+  await licet.validate(values);
+  const { licenseKey } = values;
+  await vi.waitFor(
+    async () => expect(await licet.requests.list({ licenseKey })).not.toEqual([]),
+    20_000,
+  );
+}
 
 describeInBrowser('the lists of the console', () => {
   const statusOf = (call: Promise<unknown>): Promise<number> =>
@@ -57,7 +67,8 @@ describeInBrowser('the lists of the console', () => {
     expectFailure(/^412 PUT \/api\/v2\/products\//);
     const name = unique('Edited');
     const { id } = await licet.products.create({ name, productType: 'OTHER' });
-    const page = await openConsole(`/products?open=${id}`);
+    const page = await openConsole(`/products/${id}`);
+    await page.getByRole('link', { name: 'Edit' }).click();
     await page.getByLabel('Description').fill('mine');
     await page.getByLabel('Hardware ID limit').fill('9');
     await licet.products.update(id, { description: 'theirs', url: 'https://shop.example' });
@@ -67,6 +78,8 @@ describeInBrowser('the lists of the console', () => {
     expect(await accessibilityFindings(page)).toEqual([]);
     await page.getByRole('button', { name: 'Save the chosen values' }).click();
     await page.getByText('Changes saved').waitFor();
+    await page.getByRole('heading', { name, exact: true }).waitFor();
+    await page.getByText('theirs', { exact: true }).waitFor();
     expect(await licet.products.get(id)).toMatchObject({
       description: 'theirs',
       defaultMaxHWIDs: 9,
@@ -79,14 +92,14 @@ describeInBrowser('the lists of the console', () => {
     const name = unique('Sold');
     const { id } = await licet.products.create({ name, productType: 'OTHER' });
     const license = await newLicense({ productId: id });
-    const page = await openConsole(`/products?open=${id}`);
+    const page = await openConsole(`/products/${id}`);
     await page.getByRole('button', { name: 'Delete' }).click();
     await response(page, 'Delete');
     await page.getByText('This product has licenses').waitFor();
     await page.getByRole('link', { name: 'Show its licenses' }).click();
     await page.getByRole('link', { name: license.licenseKey }).waitFor();
     await licet.licenses.delete(license.id);
-    await page.goto(`/console/products?open=${id}`);
+    await page.goto(`/console/products/${id}`);
     await page.getByRole('button', { name: 'Delete' }).click();
     await response(page, 'Delete');
     await page.getByText(`${name} deleted`).waitFor();
@@ -124,12 +137,80 @@ describeInBrowser('the lists of the console', () => {
     });
   });
 
-  it('the dialog of a customer leads to the licenses', async () => {
+  it('the page of a customer shows the licenses, their requests, and the changes of the person', async () => {
     const customerEmail = `owner-${randomUUID()}@example.com`;
-    const { licenseKey, customer } = await newLicense({ customerEmail });
-    const page = await openConsole(`/customers?open=${customer?.id}`);
-    await page.getByRole('link', { name: licenseKey }).click();
+    const notes = `Order ${randomUUID()}`;
+    const { licenseKey, customer } = await newLicense({
+      customerEmail,
+      maxIPs: 3,
+      ips: ['192.0.2.9'],
+      notes,
+    });
+    await ask({ licenseKey, productId: product.id, ip: '192.0.2.9' });
+    await licet.customers.update(customer?.id ?? 0, { firstName: 'Zoe' });
+    const page = await openConsole(`/customers/${customer?.id}`);
+    const license = page.getByRole('region', { name: 'Licenses' }).getByRole('row').nth(1);
+    for (const name of [licenseKey, 'Active', 'Never', '1 / 3', notes]) {
+      await license.getByRole('cell', { name, exact: true }).waitFor();
+    }
+    const events = page.getByRole('region', { name: 'Events' });
+    await events.getByText('First name: Zoe').waitFor();
+    const request = page.getByRole('region', { name: 'History' }).getByRole('row').nth(1);
+    await request.getByText('192.0.2.9').waitFor();
+    await request.getByRole('link').click();
+    await page.getByRole('dialog', { name: 'Request' }).getByText('may run').waitFor();
+    expect(await accessibilityFindings(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog', { name: 'Request' }).waitFor({ state: 'hidden' });
+    await license.getByRole('link', { name: licenseKey }).click();
     await page.getByRole('heading', { name: licenseKey }).waitFor();
+    await page.getByRole('link', { name: 'Zoe', exact: true }).click();
+    await page.getByRole('heading', { name: 'Zoe' }).waitFor();
+  });
+
+  it('a forgotten customer is marked in the list, and the license says so', async () => {
+    const lastName = unique('Gone');
+    const email = `${lastName.replace(' ', '-')}@example.com`;
+    const { id = 0 } = await licet.customers.create({ email, lastName });
+    const license = await newLicense({ customerEmail: email });
+    await licet.customers.delete(id);
+    const page = await openConsole(`/customers?after=${id - 1}`);
+    const row = page.getByRole('row').filter({ hasText: `Customer ${id}` });
+    await row.getByText('No personal data').waitFor();
+    await page.goto(`/console/licenses?q=${license.licenseKey}`);
+    await page.getByRole('cell', { name: 'Owner forgotten' }).waitFor();
+    await page.getByRole('link', { name: license.licenseKey }).click();
+    await page.getByRole('link', { name: 'Owner forgotten' }).click();
+    await page.getByText('Nothing identifies this customer').waitFor();
+    expect(await accessibilityFindings(page)).toEqual([]);
+  });
+
+  it('the page of a product leads to its licenses and its program, and shows its versions', async () => {
+    const name = unique('Read');
+    const { id } = await licet.products.create({ name, productType: 'OTHER', offlineDays: 7 });
+    const { licenseKey } = await newLicense({ productId: id });
+    await licet.products.update(id, { description: 'For castles' });
+    const page = await openConsole('/products');
+    // The service counts versions once in a while.
+    await page.route('**/api/v2/statistics?**', async (route) => {
+      expect(route.request().url()).toContain(`productId=${id}&`);
+      const versions = [{ productId: id, productVersion: '4.5.6', installations: 3 }];
+      await route.fulfill({ json: { ...(await licet.statistics()), versions } });
+    });
+    await page.getByRole('link', { name, exact: true }).click();
+    const facts = page.getByRole('region', { name: 'Details' });
+    await facts.getByRole('button', { name: `Copy id ${id}` }).waitFor();
+    for (const value of ['For castles', '7 days']) {
+      await facts.getByText(value, { exact: true }).waitFor();
+    }
+    await page.getByRole('region', { name: 'Versions in use' }).getByText('4.5.6').waitFor();
+    await page.getByRole('region', { name: 'Events' }).getByText('Product created').waitFor();
+    expect(await accessibilityFindings(page)).toEqual([]);
+    await page.getByRole('main').getByRole('link', { name: 'In your program' }).click();
+    await expect.poll(() => page.getByLabel('Product').inputValue()).toBe(String(id));
+    await page.goBack();
+    await page.getByRole('link', { name: `1 license of ${name}` }).click();
+    await page.getByRole('link', { name: licenseKey }).waitFor();
   });
 
   it('an address that is searched in vain is blocked, moved to a product, removed and restored', async () => {
@@ -216,12 +297,19 @@ describeInBrowser('the lists of the console', () => {
     expect(created?.expiresAt).toContain('2035-12-31');
 
     await page.getByRole('link', { name }).click();
-    const edit = page.getByRole('dialog', { name });
-    await edit.getByLabel('Name', { exact: true }).fill(`${name} desk`);
-    await edit.getByLabel('Expires on').fill('');
-    await edit.getByRole('button', { name: 'Save' }).click();
-    await page.getByRole('link', { name: `${name} desk` }).click();
+    const grid = page.getByRole('table', { name: 'Permissions' });
+    await grid.getByRole('row', { name: 'Licenses Yes Yes' }).waitFor();
+    await grid.getByRole('row', { name: 'Tokens No No' }).waitFor();
+    expect(await accessibilityFindings(page)).toEqual([]);
+    await page.getByRole('link', { name: 'Edit' }).click();
+    await page.getByLabel('Name', { exact: true }).fill(`${name} desk`);
+    await page.getByLabel('Expires on').fill('');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('heading', { name: `${name} desk`, exact: true }).waitFor();
     expect(await licet.tokens.get(created?.id ?? 0)).toMatchObject({ expiresAt: null });
+    const changes = page.getByRole('region', { name: 'Changes of this token' });
+    await changes.getByText('Token changed').waitFor();
+    await changes.getByText('Permissions: +Manage licenses').waitFor();
     await page.getByRole('button', { name: 'Revoke' }).click();
     await response(page, 'Revoke');
     await page.getByText(`${name} desk revoked`).waitFor();
@@ -231,7 +319,7 @@ describeInBrowser('the lists of the console', () => {
   it('a token that may only read sees why it cannot write', async () => {
     const { id } = await licet.products.create({ name: unique('Read'), productType: 'OTHER' });
     const token = await tokenWith('PRODUCTS_READ', 'BLACKLISTS_READ');
-    const page = await openConsole(`/products?open=${id}`, { token });
+    const page = await openConsole(`/products/${id}/edit`, { token });
     await page.getByText('It needs PRODUCTS_READ_WRITE or ALL_READ_WRITE').waitFor();
     expect(await page.getByLabel('Description').isDisabled()).toBe(true);
     expect(await page.getByRole('link', { name: 'New product' }).count()).toBe(0);
@@ -251,18 +339,43 @@ describeInBrowser('the lists of the console', () => {
     await page.keyboard.press('j');
     await link.focus();
     await page.keyboard.press('e');
-    const dialog = page.getByRole('dialog', { name });
+    await page.getByRole('button', { name: 'Save' }).waitFor();
+    await page.goBack();
+    await page.getByRole('link', { name: 'New product' }).first().click();
+    const dialog = page.getByRole('dialog', { name: 'New product' });
     await dialog.waitFor();
-    expect(new URL(page.url()).search).toMatch(/^\?open=\d+$/);
+    expect(new URL(page.url()).search).toBe('?open=new');
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'hidden' });
     await page.goBack();
     expect(new URL(page.url()).search).toBe('');
   });
 
-  it.each(['products', 'customers', 'blacklist', 'tokens'])('%s fit a phone', async (name) => {
+  it('the pages of a customer, a product and a token fit a phone', async () => {
+    const email = `${'long'.repeat(12)}-${randomUUID()}@shop.example`;
+    const { customer } = await newLicense({ customerEmail: email, notes: 'long '.repeat(60) });
+    const { id } = await licet.tokens.create({ name: 'long'.repeat(20), intents: ['ALL_READ'] });
+    const page = await openConsole('/', { viewport: PHONE });
+    for (const path of [`customers/${customer?.id}`, `products/${product.id}`, `tokens/${id}`]) {
+      await page.goto(`/console/${path}`);
+      await page.getByRole('region', { name: /^(Events|Changes of)/ }).waitFor();
+      await page.waitForLoadState('networkidle');
+      expect(await page.evaluate('document.documentElement.scrollWidth'), path).toBe(360);
+    }
+  });
+
+  it.each([
+    ['products', 'Create product'],
+    ['customers', 'Create customer'],
+    ['blacklist', 'Block'],
+    ['tokens', 'Create token'],
+  ])('%s fit a phone, with the button of their form in sight', async (name, label) => {
     const page = await openConsole(`/${name}?open=new`, { viewport: PHONE });
-    await page.getByRole('dialog').waitFor();
+    const button = page.getByRole('dialog').getByRole('button', { name: label, exact: true });
+    await button.waitFor();
+    const { y = 0, height = 0 } = (await button.boundingBox()) ?? {};
+    expect(y).toBeGreaterThan(0);
+    expect(y + height).toBeLessThanOrEqual(PHONE.height);
     const isTooWide = () =>
       page.evaluate<boolean>('document.documentElement.scrollWidth > innerWidth');
     expect(await isTooWide()).toBe(false);

@@ -97,9 +97,15 @@ describe.runIf(isAsked && hasBrowser)('with LICET_PICTURES', { timeout: 180_000 
     const licet = new Licet({ url: service.address, token: rootToken() });
     const [license] = await licet.licenses.list({ q: 'Demo order 1.' });
     const [record] = await licet.requests.list({ valid: false, limit: 1 });
+    const [product] = await licet.products.list({ limit: 1 });
+    const [customer] = await licet.customers.list({ limit: 1 });
+    const [token] = await licet.tokens.list({ limit: 1 });
     const page = await open('/', size, colorScheme);
     for (const path of [
       ...SCREENS,
+      `/products/${product?.id}`,
+      `/customers/${customer?.id}`,
+      `/tokens/${token?.id}`,
       `/licenses/${license?.id}`,
       `/licenses/${license?.id}/edit`,
       `/history?open=${record?.id}`,

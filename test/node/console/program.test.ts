@@ -10,6 +10,7 @@ import { sharedService } from '../shared-service.ts';
 import {
   accessibilityFindings,
   describeInBrowser,
+  licet,
   newLicense,
   openConsole,
   product,
@@ -19,15 +20,17 @@ import {
 /** The screen with the examples, filled in for a product. */
 
 it.each(FILES)('%s is filled in with an address and a product id', (file) => {
-  const filled = fillIn(
-    readFileSync(`examples/${file}`, 'utf8'),
-    'https://license.example.com',
-    602,
-  );
+  const source = readFileSync(`examples/${file}`, 'utf8');
+  const url = 'https://license.example.com';
+  const filled = fillIn(source, { url, productId: 602 });
   expect(filled).toContain('https://license.example.com');
   expect(filled).toMatch(/["']602["']/);
   expect(filled).toContain('Set LICET_KEY.');
   expect(filled).not.toMatch(/LICET_URL|LICET_PRODUCT_ID/);
+  expect(filled).toMatch(/"\$?LICET_PUBLIC_KEYS"|'LICET_PUBLIC_KEYS'|env\.LICET_PUBLIC_KEYS/);
+  const publicKeys = 'kid-1:KEY kid-2:KEY';
+  const signed = fillIn(source, { url, productId: 602, publicKeys });
+  expect(signed.split(JSON.stringify(publicKeys))).toHaveLength(2);
 });
 
 describeInBrowser('the examples in the console', () => {
@@ -36,6 +39,15 @@ describeInBrowser('the examples in the console', () => {
     const page = await openConsole(`/program?productId=${product.id}`);
     await page.getByText('Waiting for your program’s first validation').waitFor();
     await page.getByRole('link', { name: 'TypeScript' }).click();
+    await page.getByText('It needs Node 24:').waitFor();
+    const { keys } = await licet.signingKeys();
+    const [es256 = ''] = keys.flatMap((key) => (key.kty === 'EC' ? `${key.x}.${key.y}` : []));
+    const lines = page.getByRole('region', { name: 'Lines that call licet.ts' });
+    expect(await lines.textContent()).not.toContain(es256);
+    await page.getByRole('switch', { name: 'Only signed responses' }).check();
+    await lines.getByText(es256).waitFor();
+    await page.getByLabel('Your spare public key').fill(`spare:${es256}`);
+    await lines.getByText(`${es256} spare:${es256}`).waitFor();
     const [download] = await Promise.all([
       page.waitForEvent('download'),
       page.getByRole('button', { name: 'Download' }).click(),
@@ -44,6 +56,7 @@ describeInBrowser('the examples in the console', () => {
     const folder = ownFolder();
     const file = join(folder, 'licet.ts');
     await download.saveAs(file);
+    expect(readFileSync(file, 'utf8')).toContain(`${es256} spare:${es256}`);
     const { stdout } = await promisify(execFile)(process.execPath, [file], {
       cwd: folder,
       env: { LICET_KEY: licenseKey },
@@ -59,16 +72,25 @@ describeInBrowser('the examples in the console', () => {
     await page.getByText(`the product id ${product.id} are filled in`).waitFor();
     await page.getByRole('button', { name: 'Copy the file' }).click();
     const copied = await page.evaluate('navigator.clipboard.readText()');
+    await page.getByRole('button', { name: 'Copy the lines' }).click();
+    expect(await page.evaluate('navigator.clipboard.readText()')).toContain(
+      `"${await sharedService()}", ${product.id}, `,
+    );
     expect(copied).toContain(await sharedService());
     expect(copied).toContain(`"${product.id}"`);
     await page.getByText('LICET_KEY=YOUR-LICENSE-KEY python3 licet.py').waitFor();
+    await page.getByText('with the key of a license of your own:').waitFor();
     expect(new URL(page.url()).search).toBe(`?file=licet.py&productId=${product.id}`);
   });
 
   it('a token that may only read products sees the examples, and why the page cannot wait for a validation', async () => {
     const page = await openConsole('/program', { token: await tokenWith('PRODUCTS_READ') });
     await page.getByText('This token may not read the history').waitFor();
-    await page.getByRole('region', { name: 'Content of Licet.java' }).waitFor();
+    const code = page.getByRole('region', { name: 'Content of Licet.java' });
+    expect(await code.count()).toBe(0);
+    await page.getByText(/^Show its \d+ lines$/).click();
+    await code.getByText('public CompletableFuture<Answer> check()').waitFor();
+    expect(await accessibilityFindings(page)).toEqual([]);
     expect(await page.getByRole('link', { name: 'Create a license' }).count()).toBe(0);
   });
 });

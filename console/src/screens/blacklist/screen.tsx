@@ -6,7 +6,9 @@ import { useMemo } from 'react';
 import { licet } from '../../api.ts';
 import { Badge } from '../../components/badge.tsx';
 import { ButtonLink, IconButton } from '../../components/button.tsx';
+import { Cut } from '../../components/cut.tsx';
 import { type Column, DataTable } from '../../components/data-table.tsx';
+import { Filters } from '../../components/filters.tsx';
 import { FilterProduct, FilterSelect, FilterText } from '../../components/form.tsx';
 import { ItemDialog } from '../../components/item-dialog.tsx';
 import { Empty, Page } from '../../components/page.tsx';
@@ -15,8 +17,9 @@ import { toasts } from '../../components/toasts.tsx';
 import { productName } from '../../format.ts';
 import { useProductNames } from '../../products.ts';
 import { screenTexts } from '../../screen-texts.ts';
+import { countGiven } from '../../search.ts';
 import { useMay } from '../../session.ts';
-import { plural, texts } from '../../texts.ts';
+import { texts } from '../../texts.ts';
 import { EntryForm, removeEntry } from './form.tsx';
 import { type BlacklistSearch, blacklistRoute } from './route.ts';
 
@@ -30,41 +33,37 @@ const columnsOf = (
   {
     id: 'data',
     header: words.columns.data,
-    cell: ({ data }) => (
-      <span
-        className="block max-w-80 truncate font-mono text-[0.8125rem] max-sm:max-w-full max-sm:pr-10"
-        title={data}
-      >
-        {data}
-      </span>
-    ),
+    cell: ({ data }) => <Cut isMono>{data}</Cut>,
     phone: 'title',
   },
   {
     id: 'type',
     header: words.columns.type,
     cell: ({ licenseDataType }) => <Badge>{screenTexts.dataTypes[licenseDataType]}</Badge>,
+    width: 'w-29',
+    phone: 'lastEnd',
   },
   {
     id: 'scope',
     header: words.columns.scope,
-    cell: ({ productId }) =>
-      productId === null ? words.allProducts : productName(names, productId),
+    cell: ({ productId }) => (
+      <Cut>{productId === null ? words.allProducts : productName(names, productId)}</Cut>
+    ),
+    width: 'w-36',
+    phone: 'last',
   },
   {
     id: 'reason',
     header: words.columns.reason,
-    cell: ({ reason }) => (
-      <span className="line-clamp-2 max-w-80 break-words" title={reason}>
-        {reason}
-      </span>
-    ),
+    cell: ({ reason }) => <Cut>{reason}</Cut>,
+    phone: 'line',
   },
   {
     id: 'created',
     header: words.columns.created,
     cell: ({ createdAt }) => <Time value={createdAt} show="date" />,
-    phone: 'hidden',
+    width: 'w-29',
+    isWide: true,
   },
   ...(mayRemove
     ? [
@@ -72,8 +71,11 @@ const columnsOf = (
           id: 'remove',
           header: words.columns.remove,
           isNumber: true,
+          isIcon: true,
+          width: 'w-16',
+          phone: 'titleEnd' as const,
           cell: (entry: BlacklistEntry) => (
-            <div className="max-sm:absolute max-sm:top-1 max-sm:right-2 sm:-my-2">
+            <div className="-my-3 max-md:-mr-3 md:-my-2">
               <IconButton
                 label={words.remove(entry.data)}
                 onClick={() => removeEntry(entry).catch(toasts.fail)}
@@ -101,7 +103,7 @@ export function Screen() {
     placeholderData: keepPreviousData,
   });
   const next = page.data?.after;
-  const isFiltered = Object.values(filters).some((value) => value !== undefined);
+  const isFiltered = countGiven(filters) > 0;
   const filter = (changes: Partial<BlacklistSearch>): void =>
     void navigate({ search: { ...filters, ...changes } });
   const close = (): void =>
@@ -125,14 +127,17 @@ export function Screen() {
         linkOf={({ id }) => ({ to: '/blacklist', search: { ...search, open: id }, state: true })}
         onEdit={({ id }) => void navigate({ search: (old) => ({ ...old, open: id }), state: true })}
         tools={
-          <search className="grid grid-cols-2 gap-2 sm:flex sm:flex-wrap">
-            <div className="col-span-2 min-w-48 sm:w-60">
+          <Filters
+            to="/blacklist"
+            count={countGiven({ ...filters, q: undefined })}
+            search={
               <FilterText
                 label={words.search}
                 value={search.q ?? ''}
                 onChange={(q) => filter({ q: q || undefined })}
               />
-            </div>
+            }
+          >
             <FilterSelect
               label={words.type}
               any={words.anyType}
@@ -148,7 +153,7 @@ export function Screen() {
               value={search.productId}
               onChange={(productId) => filter({ productId })}
             />
-          </search>
+          </Filters>
         }
         empty={
           isFiltered ? (
@@ -169,7 +174,8 @@ export function Screen() {
             </Empty>
           )
         }
-        footer={page.data?.total ? plural(page.data.total, 'entry', 'entries') : undefined}
+        total={page.data?.total}
+        count={words.count}
         pages={{ to: '/blacklist', search: filters, after, next }}
       />
       <ItemDialog<BlacklistEntry>

@@ -1,4 +1,5 @@
 import type { Customer } from '@licet/client';
+import type { platformLabel } from '../../platforms.ts';
 import { screenTexts } from '../../screen-texts.ts';
 
 /** The platforms on which a customer can have an account, with the fields of the account. */
@@ -9,6 +10,17 @@ export const ACCOUNTS = [
   { platform: 'MARKET_A', id: 'marketAId', username: 'marketAUsername' },
   { platform: 'MARKET_B', id: 'marketBId', username: 'marketBUsername' },
 ] as const;
+
+/** The accounts of a customer in words. */
+export const accountsOf = (customer: Customer, labelOf: typeof platformLabel): string[] =>
+  ACCOUNTS.flatMap(({ platform, id, username }) => {
+    const account = [customer[username], customer[id]].filter(Boolean).join(' · ');
+    return account === '' ? [] : [`${labelOf(platform)}: ${account}`];
+  });
+
+/** Whether nothing is known about a person, as after a customer was forgotten. */
+export const isForgotten = ({ id: _, createdAt: __, ...person }: Customer): boolean =>
+  Object.values(person).every((value) => value === null);
 
 /** The best available name of a customer. */
 export const nameOf = (customer: Customer): string =>

@@ -1,9 +1,7 @@
 import type { Customer, Tagged } from '@licet/client';
 import { MAX_EMAIL_LENGTH, MAX_TEXT_LENGTH } from '@licet/contract/limits';
-import { useState } from 'react';
-import { hasStatus, licet, queries } from '../../api.ts';
-import { Button } from '../../components/button.tsx';
-import { confirm } from '../../components/confirm.tsx';
+import type { ReactNode } from 'react';
+import { licet, queries } from '../../api.ts';
 import { type EditedField, EditForm } from '../../components/edit-form.tsx';
 import { FieldGroup, TextField } from '../../components/form.tsx';
 import { toasts } from '../../components/toasts.tsx';
@@ -23,35 +21,28 @@ type Name =
   | (typeof ACCOUNTS)[number]['id' | 'username'];
 type Values = Pick<Customer, Name>;
 
-/** Erases a person. The service erases a long history in parts, and returns 409 until all parts are erased. */
-async function forget(id: number): Promise<void> {
-  for (;;) {
-    try {
-      return await licet.customers.delete(id);
-    } catch (error) {
-      if (!hasStatus(error, 409)) throw error;
-    }
-  }
-}
+/** Reads all data again that a change of a customer may have changed. */
+export const refreshCustomers = () =>
+  Promise.all(
+    [['customers'], ['licenses'], ['events']].map((queryKey) =>
+      queries.invalidateQueries({ queryKey }),
+    ),
+  );
 
 /** The form of a customer; without `stored` that of a new one. */
 export function CustomerForm({
   stored,
   onDone,
+  cancel,
 }: {
-  stored: (Tagged<Customer> & { id: number }) | undefined;
+  stored?: Tagged<Customer> & { id: number };
   onDone: () => void;
+  cancel?: ReactNode;
 }) {
   const refusal = useRefusal('everything');
   const labelOf = usePlatformLabel();
-  const [isForgetting, setForgetting] = useState(false);
   const customer = stored?.item;
   const id = stored?.id ?? 0;
-  const changed = () =>
-    Promise.all([
-      queries.invalidateQueries({ queryKey: ['customers'] }),
-      queries.invalidateQueries({ queryKey: ['licenses'] }),
-    ]);
 
   const accounts: readonly EditedField<Values>[] = ACCOUNTS.flatMap((account) => [
     { name: account.id, label: words.accountId(labelOf(account.platform)) },
@@ -85,27 +76,6 @@ export function CustomerForm({
     };
   };
 
-  const forgetPerson = async (): Promise<void> => {
-    if (!customer) return;
-    const name = nameOf(customer);
-    const isSure = await confirm({
-      title: words.forgetTitle(name),
-      lead: words.forgetLead,
-      action: words.forgetAction,
-    });
-    if (!isSure) return;
-    setForgetting(true);
-    try {
-      await forget(id);
-    } catch (error) {
-      setForgetting(false);
-      return toasts.fail(error);
-    }
-    onDone();
-    toasts.done(words.forgotten(name));
-    await changed();
-  };
-
   const fieldOf = ({ name, label }: EditedField<Values>) => (
     <TextField
       key={name}
@@ -125,30 +95,18 @@ export function CustomerForm({
       valuesOf={valuesOf}
       create={async (values) => {
         const created = await licet.customers.create(values);
-        await changed();
+        await refreshCustomers();
         toasts.done(words.created(nameOf(created)));
       }}
       update={async (changes, ifMatch) => {
         await licet.customers.update(id, changes, { ifMatch });
-        await changed();
+        await refreshCustomers();
       }}
       read={() => licet.customers.read(id)}
       onDone={onDone}
       createLabel={words.create}
       refusal={refusal}
-      buttons={
-        stored && (
-          <Button
-            look="danger"
-            className="ml-auto"
-            refusal={refusal}
-            disabled={isForgetting}
-            onClick={forgetPerson}
-          >
-            {isForgetting ? words.forgetting : words.forget}
-          </Button>
-        )
-      }
+      buttons={cancel}
     >
       <FieldGroup title={words.person}>{fields.slice(0, PERSON.length).map(fieldOf)}</FieldGroup>
       <FieldGroup title={words.accounts}>{fields.slice(PERSON.length).map(fieldOf)}</FieldGroup>

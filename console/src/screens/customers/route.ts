@@ -1,11 +1,27 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import * as z from 'zod/mini';
 import { rootRoute } from '../../layout/root.tsx';
-import { id, open, text } from '../../search.ts';
+import { id, idParams, isNew, text } from '../../search.ts';
 
 export const customersRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: 'customers',
-  validateSearch: z.object({ q: text, after: id, open }),
+  validateSearch: z.object({ q: text, after: id, open: isNew }),
   component: lazyRouteComponent(() => import('./screen.tsx'), 'Screen'),
+});
+
+export const customerRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: 'customers/$id',
+  params: idParams,
+  /** `open` is the request in the dialog. */
+  validateSearch: z.object({ open: id }),
+  component: lazyRouteComponent(() => import('./customer.tsx'), 'Screen'),
+});
+
+export const customerEditRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: 'customers/$id/edit',
+  params: idParams,
+  component: lazyRouteComponent(() => import('./customer.tsx'), 'EditScreen'),
 });

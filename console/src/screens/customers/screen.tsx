@@ -3,29 +3,24 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Plus } from 'lucide-react';
 import { useMemo } from 'react';
 import { licet } from '../../api.ts';
-import { ButtonLink, TextLink } from '../../components/button.tsx';
+import { Badge } from '../../components/badge.tsx';
+import { ButtonLink } from '../../components/button.tsx';
+import { Cut } from '../../components/cut.tsx';
 import { type Column, DataTable } from '../../components/data-table.tsx';
+import { Dialog } from '../../components/dialog.tsx';
 import { FilterText } from '../../components/form.tsx';
-import { ItemDialog } from '../../components/item-dialog.tsx';
 import { Empty, NoMatch, Page } from '../../components/page.tsx';
 import { Time } from '../../components/time.tsx';
 import { type platformLabel, usePlatformLabel } from '../../platforms.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import { useMay, useRefusal } from '../../session.ts';
-import { plural } from '../../texts.ts';
-import { ACCOUNTS, nameOf } from './accounts.ts';
+import { LicenseCount } from '../licenses/count.tsx';
+import { accountsOf, isForgotten, nameOf } from './accounts.ts';
 import { CustomerForm } from './form.tsx';
-import { CustomerLicenses } from './licenses.tsx';
 import { customersRoute } from './route.ts';
 
 const words = screenTexts.customers;
 const PAGE_ROWS = 50;
-
-const Cut = ({ children }: { children: string | null }) => (
-  <span className="block max-w-56 truncate max-sm:max-w-full" title={children ?? undefined}>
-    {children}
-  </span>
-);
 
 /** The columns; those about licenses only if the token may read licenses. */
 const columnsOf = (
@@ -35,34 +30,38 @@ const columnsOf = (
   {
     id: 'name',
     header: words.columns.name,
-    cell: (customer) => <Cut>{nameOf(customer)}</Cut>,
+    cell: (customer) => (
+      <span className="flex items-center gap-2">
+        <Cut>{nameOf(customer)}</Cut>
+        {isForgotten(customer) && <Badge>{words.noData}</Badge>}
+      </span>
+    ),
     phone: 'title',
   },
-  { id: 'email', header: words.columns.email, cell: ({ email }) => <Cut>{email}</Cut> },
+  {
+    id: 'email',
+    header: words.columns.email,
+    cell: ({ email }) => email && <Cut>{email}</Cut>,
+    phone: 'line',
+  },
   {
     id: 'chat',
     header: words.columns.chat,
-    cell: ({ chatUsername, chatId }) => <Cut>{chatUsername ?? chatId}</Cut>,
-    phone: 'hidden',
+    cell: ({ chatUsername, chatId }) => <Cut>{chatUsername ?? chatId ?? ''}</Cut>,
+    width: 'w-28',
+    isWide: true,
   },
   {
     id: 'accounts',
     header: words.columns.accounts,
-    cell: (customer) => (
-      <Cut>
-        {ACCOUNTS.flatMap(({ platform, id, username }) => {
-          const account = customer[username] ?? customer[id];
-          return account === null ? [] : [`${labelOf(platform)}: ${account}`];
-        }).join(', ')}
-      </Cut>
-    ),
-    phone: 'hidden',
+    cell: (customer) => <Cut>{accountsOf(customer, labelOf).join(', ')}</Cut>,
+    width: 'w-40',
+    isWide: true,
   },
   {
     id: 'phone',
     header: words.columns.phone,
-    cell: ({ phoneNumber }) => <Cut>{phoneNumber}</Cut>,
-    phone: 'hidden',
+    cell: ({ phoneNumber }) => phoneNumber && <Cut>{phoneNumber}</Cut>,
     isExtra: true,
   },
   ...(mayReadLicenses
@@ -70,15 +69,12 @@ const columnsOf = (
         {
           id: 'licenses',
           header: words.columns.licenses,
+          isNumber: true,
           cell: (customer: Customer) => (
-            <TextLink
-              to="/licenses"
-              search={{ customerId: customer.id }}
-              aria-label={words.licensesOf(nameOf(customer))}
-            >
-              {words.licenses}
-            </TextLink>
+            <LicenseCount of={{ customerId: customer.id }} name={nameOf(customer)} />
           ),
+          width: 'w-25',
+          phone: 'titleEnd' as const,
         },
       ]
     : []),
@@ -86,7 +82,7 @@ const columnsOf = (
     id: 'created',
     header: words.columns.created,
     cell: ({ createdAt }) => createdAt && <Time value={createdAt} show="date" />,
-    phone: 'hidden',
+    width: 'w-29',
   },
 ];
 
@@ -121,10 +117,13 @@ export function Screen() {
         rows={page.data?.items}
         error={page.error}
         onRetry={page.refetch}
-        linkOf={({ id }) => ({ to: '/customers', search: { ...search, open: id }, state: true })}
-        onEdit={({ id }) => void navigate({ search: (old) => ({ ...old, open: id }), state: true })}
+        linkOf={({ id }) => ({ to: '/customers/$id', params: { id } })}
+        {...(refusal === undefined && {
+          onEdit: ({ id }: Customer) =>
+            void navigate({ to: '/customers/$id/edit', params: { id } }),
+        })}
         tools={
-          <search className="block sm:w-80">
+          <search className="block">
             <FilterText
               label={words.search}
               value={q ?? ''}
@@ -141,24 +140,13 @@ export function Screen() {
             <NoMatch to="/customers" />
           )
         }
-        footer={page.data?.total ? plural(page.data.total, 'customer') : undefined}
+        total={page.data?.total}
+        count={words.count}
         pages={{ to: '/customers', search: { q }, after, next }}
       />
-      <ItemDialog<Customer>
-        name="customers"
-        open={search.open}
-        onClose={close}
-        titleOf={(customer) => (customer ? nameOf(customer) : words.new)}
-        read={(id, signal) => licet.customers.read(id, { signal })}
-        isWide
-      >
-        {(stored) => (
-          <div className="flex flex-col gap-6">
-            {stored && <CustomerLicenses customer={stored.item} />}
-            <CustomerForm stored={stored} onDone={close} />
-          </div>
-        )}
-      </ItemDialog>
+      <Dialog title={words.new} isOpen={search.open !== undefined} onClose={close} isWide>
+        <CustomerForm onDone={close} />
+      </Dialog>
     </Page>
   );
 }

@@ -7,7 +7,9 @@ import { licet } from '../../api.ts';
 import { Badge, type Tone } from '../../components/badge.tsx';
 import { Button, TextLink } from '../../components/button.tsx';
 import { Actor, ChangeSummary, ChangeTable, EventObject } from '../../components/changes.tsx';
+import { Cut } from '../../components/cut.tsx';
 import { type Column, DataTable } from '../../components/data-table.tsx';
+import { Filters } from '../../components/filters.tsx';
 import { FilterDay, FilterSelect } from '../../components/form.tsx';
 import { ItemDialog } from '../../components/item-dialog.tsx';
 import { Empty, Facts, NoMatch, Notice, Page } from '../../components/page.tsx';
@@ -16,6 +18,7 @@ import { lastOfDay, startOfDay } from '../../dates.ts';
 import { usePlatformLabel } from '../../platforms.ts';
 import { useProductNames } from '../../products.ts';
 import { screenTexts } from '../../screen-texts.ts';
+import { countGiven } from '../../search.ts';
 import { useMay, useRefusal } from '../../session.ts';
 import { texts } from '../../texts.ts';
 import { type EventsSearch, eventsRoute } from './route.ts';
@@ -46,34 +49,41 @@ const columnsOf = (names: ReadonlyMap<number, string>): readonly Column<Event>[]
     id: 'time',
     header: words.columns.time,
     cell: ({ time }) => <Time value={time} />,
-    phone: 'title',
+    width: 'w-42',
+    phone: 'titleEnd',
   },
   {
     id: 'type',
     header: words.columns.type,
     cell: ({ type }) => <TypeBadge type={type} />,
+    width: 'w-37',
+    phone: 'title',
   },
   {
     id: 'resource',
     header: words.columns.resource,
     cell: (event) => <EventObject event={event} names={names} />,
+    phone: 'line',
   },
   {
     id: 'changes',
     header: words.columns.changes,
     cell: (event) => <ChangeSummary event={event} names={names} />,
-    phone: 'hidden',
+    isWide: true,
   },
   {
     id: 'actor',
     header: words.columns.actor,
     cell: ({ actor }) => <Actor actor={actor} />,
+    width: 'w-45',
+    phone: 'lineEnd',
   },
   {
     id: 'ip',
     header: words.columns.ip,
-    cell: ({ ip }) => <span className="font-mono text-[0.8125rem]">{ip}</span>,
-    phone: 'hidden',
+    cell: ({ ip }) => ip && <Cut isMono>{ip}</Cut>,
+    width: 'w-34',
+    isExtra: true,
   },
 ];
 
@@ -108,7 +118,7 @@ export function Screen() {
     );
   }
   const next = page.data?.after;
-  const isFiltered = Object.values(filters).some((value) => value !== undefined);
+  const isFiltered = countGiven(filters) > 0;
   const close = (): void =>
     void navigate({ search: (old) => ({ ...old, open: undefined }), state: true, replace: true });
   return (
@@ -121,7 +131,7 @@ export function Screen() {
         error={page.error}
         onRetry={page.refetch}
         linkOf={({ id }) => ({ to: '/events', search: { ...search, open: id }, state: true })}
-        tools={<Filters filters={filters} />}
+        tools={<EventFilters filters={filters} />}
         empty={
           isFiltered ? (
             <NoMatch to="/events" />
@@ -129,6 +139,7 @@ export function Screen() {
             <Empty title={words.emptyTitle}>{words.empty}</Empty>
           )
         }
+        count={words.count}
         pages={{ to: '/events', search: filters, after, next }}
       />
       <ItemDialog<Event | undefined>
@@ -153,7 +164,7 @@ export function Screen() {
 
 type FilterValues = Omit<EventsSearch, 'open' | 'after'>;
 
-function Filters({ filters }: { filters: FilterValues }) {
+function EventFilters({ filters }: { filters: FilterValues }) {
   const navigate = eventsRoute.useNavigate();
   const mayReadTokens = useMay('everything');
   const tokens = useQuery({
@@ -170,10 +181,7 @@ function Filters({ filters }: { filters: FilterValues }) {
     tokenNames.set(tokenId, words.token(tokenId));
   }
   return (
-    <search
-      aria-label={words.filters.label}
-      className="grid grid-cols-2 gap-2 sm:flex sm:flex-wrap"
-    >
+    <Filters to="/events" count={countGiven(filters)}>
       <FilterSelect
         label={words.filters.type}
         any={words.filters.anyType}
@@ -214,7 +222,7 @@ function Filters({ filters }: { filters: FilterValues }) {
         value={filters.to ?? ''}
         onChange={(to) => filter({ to: to || undefined })}
       />
-    </search>
+    </Filters>
   );
 }
 

@@ -51,8 +51,13 @@ export function Fix({
     return <Block look={look} type="IP" value={ip} reason={words.guessed(unknownKeys)} />;
   }
   if (licenseId === null || !mayReadLicenses) return null;
-  const licenseLink = (label: string) => (
-    <ButtonLink look={look} to="/licenses/$licenseId" params={{ licenseId }}>
+  const licenseLink = (label: string, hash?: string) => (
+    <ButtonLink
+      look={look}
+      to="/licenses/$licenseId"
+      params={{ licenseId }}
+      {...(hash !== undefined && { hash })}
+    >
       {label}
     </ButtonLink>
   );
@@ -79,7 +84,7 @@ export function Fix({
     case 'MAX_HWIDS_REACHED':
       return (
         <>
-          {licenseLink(words.fixes.free)}
+          {licenseLink(words.fixes.free, 'slots')}
           {isFull && (
             <Button
               look={look}

@@ -5,6 +5,7 @@ import { OutcomeBadge } from '../../components/badge.tsx';
 import { Block } from '../../components/block.tsx';
 import { Button, ButtonLink, TextLink } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
+import { Dialog } from '../../components/dialog.tsx';
 import { Facts, LoadFailure, Skeleton } from '../../components/page.tsx';
 import { Time } from '../../components/time.tsx';
 import { productName } from '../../format.ts';
@@ -42,7 +43,25 @@ export function Pane({ id, known }: { id: number; known: LicenseRequest | undefi
   );
 }
 
-function Fixes({ record }: { record: LicenseRequest }) {
+/** The pane in a dialog, for screens without room beside their content. */
+export const PaneDialog = ({
+  open,
+  known,
+  onClose,
+}: {
+  open: number | undefined;
+  known: LicenseRequest | undefined;
+  onClose: () => void;
+}) => (
+  <Dialog title={words.paneTitle} isOpen={open !== undefined} onClose={onClose}>
+    <div className="-mx-4 sm:-mx-5">
+      {open !== undefined && <Pane key={open} id={open} known={known} />}
+    </div>
+  </Dialog>
+);
+
+/** The buttons that fix the cause of a refusal, with what is known about it. */
+export function Fixes({ record }: { record: LicenseRequest }) {
   if (record.responseType === 'LICENSE_NOT_FOUND' && record.ip !== null) {
     return <UnknownKeys record={record} ip={record.ip} />;
   }

@@ -4,28 +4,27 @@ import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'reac
 import { describe } from '../../api.ts';
 import { OutcomeBadge } from '../../components/badge.tsx';
 import { Button, ButtonLink, IconButton } from '../../components/button.tsx';
+import { Cut } from '../../components/cut.tsx';
 import { type Column, DataTable } from '../../components/data-table.tsx';
-import { Dialog } from '../../components/dialog.tsx';
+import { Filters } from '../../components/filters.tsx';
 import { FilterExact, FilterProduct, FilterSelect } from '../../components/form.tsx';
 import { Empty, NoMatch, Page } from '../../components/page.tsx';
 import { Time } from '../../components/time.tsx';
 import { productName } from '../../format.ts';
 import { useProductNames } from '../../products.ts';
 import { screenTexts } from '../../screen-texts.ts';
+import { countGiven } from '../../search.ts';
 import { useShortcuts } from '../../shortcuts.ts';
-import { plural, texts } from '../../texts.ts';
+import { texts } from '../../texts.ts';
 import { Fix } from './fix.tsx';
-import { Pane } from './pane.tsx';
+import { Pane, PaneDialog } from './pane.tsx';
 import { countUnknownKeys, type Entry, isOpenEnded, pageQuery } from './queries.ts';
 import { type HistorySearch, historyRoute, PERIODS } from './route.ts';
 
 const words = screenTexts.history;
 
-const Mono = ({ value }: { value: string | null }) => (
-  <span className="block max-w-52 truncate font-mono text-[0.8125rem]" title={value ?? undefined}>
-    {value}
-  </span>
-);
+/** The first and last group of a key, such as `PFHS…T3MW`. */
+const shorten = (key: string): string => key.replace(/^([^-]{1,8})-.*-([^-]{1,8})$/, '$1…$2');
 
 const columnsOf = (
   names: ReadonlyMap<number, string>,
@@ -35,57 +34,65 @@ const columnsOf = (
     id: 'time',
     header: words.columns.time,
     cell: ({ record }) => <Time value={record.requestDate} show="clock" />,
-    phone: 'title',
+    width: 'w-37',
+    phone: 'titleEnd',
   },
   {
     id: 'outcome',
     header: words.columns.outcome,
     cell: ({ record }) => <OutcomeBadge outcome={record.responseType} />,
+    width: 'w-44 xl:w-47',
+    phone: 'title',
   },
   {
     id: 'key',
     header: words.columns.key,
-    cell: ({ record }) => <Mono value={record.licenseKey} />,
+    cell: ({ record: { licenseKey, ip } }) => (
+      <span className="flex gap-x-3 font-mono text-[0.8125rem]">
+        <span title={licenseKey ?? undefined} className="truncate">
+          {licenseKey && shorten(licenseKey)}
+        </span>
+        <span className="truncate md:hidden">{ip}</span>
+      </span>
+    ),
+    width: 'w-24 xl:w-28',
+    phone: 'line',
   },
   {
     id: 'product',
     header: words.columns.product,
-    cell: ({ record: { productId } }) => {
-      const name = productId === null ? '' : productName(names, productId);
-      return (
-        <span className="block max-w-36 truncate" title={name}>
-          {name}
-        </span>
-      );
-    },
+    cell: ({ record: { productId } }) =>
+      productId !== null && <Cut>{productName(names, productId)}</Cut>,
+    isWide: true,
   },
   {
     id: 'ip',
     header: words.columns.ip,
-    cell: ({ record }) => <Mono value={record.ip} />,
+    cell: ({ record: { ip } }) => ip && <Cut isMono>{ip}</Cut>,
   },
   {
     id: 'hwid',
     header: words.columns.hwid,
-    cell: ({ record }) => <Mono value={record.hwid} />,
-    phone: 'hidden',
+    cell: ({ record: { hwid } }) => hwid && <Cut isMono>{hwid}</Cut>,
     isExtra: true,
   },
   {
     id: 'version',
     header: words.columns.version,
-    cell: ({ record }) => record.productVersion,
-    phone: 'hidden',
+    cell: ({ record: { productVersion } }) => productVersion && <Cut>{productVersion}</Cut>,
+    isExtra: true,
   },
   {
     // Browsers store this id with the columns that their viewers chose.
     id: 'cure',
     header: words.columns.fix,
     cell: ({ record }) => (
-      <div className="-ml-3 sm:-my-2">
+      <div className="-my-3 -ml-3 max-md:-mr-3 md:-my-2">
         <Fix record={record} unknownKeys={unknownKeys.get(record.ip ?? '') ?? 0} />
       </div>
     ),
+    width: 'w-40 xl:w-43',
+    phone: 'lineEnd',
   },
 ];
 
@@ -173,7 +180,7 @@ export function Screen() {
 
   const filter = (changes: Partial<HistorySearch>): void =>
     void navigate({ search: { ...filters, ...changes } });
-  const isFiltered = Object.values(filters).some((value) => value !== undefined);
+  const isFiltered = countGiven(filters) > 0;
   const next = page.data?.after;
   const known = rows?.find(({ record }) => record.id === open)?.record;
 
@@ -242,12 +249,17 @@ export function Screen() {
               entry.record.id === open ? 'bg-accent-soft' : isNew(entry) ? 'animate-arrive' : ''
             }
             tools={
-              <search className="grid grid-cols-2 gap-2 sm:flex sm:flex-wrap">
-                <FilterExact
-                  label={words.filters.licenseKey}
-                  value={search.licenseKey ?? ''}
-                  onChange={(licenseKey) => filter({ licenseKey })}
-                />
+              <Filters
+                to="/history"
+                count={countGiven({ ...filters, licenseKey: undefined })}
+                search={
+                  <FilterExact
+                    label={words.filters.licenseKey}
+                    value={search.licenseKey ?? ''}
+                    onChange={(licenseKey) => filter({ licenseKey })}
+                  />
+                }
+              >
                 <FilterExact
                   label={words.filters.ip}
                   value={search.ip ?? ''}
@@ -292,18 +304,7 @@ export function Screen() {
                   value={search.productId}
                   onChange={(productId) => filter({ productId })}
                 />
-                {isFiltered && (
-                  <ButtonLink
-                    to="/history"
-                    look="quiet"
-                    aria-label={texts.table.clearFilters}
-                    title={texts.table.clearFilters}
-                  >
-                    <X size={16} aria-hidden />
-                    <span className="sm:hidden">{texts.table.clearFilters}</span>
-                  </ButtonLink>
-                )}
-              </search>
+              </Filters>
             }
             empty={
               isFiltered || after !== undefined ? (
@@ -317,7 +318,7 @@ export function Screen() {
                 </Empty>
               )
             }
-            footer={rows && rows.length > 0 && plural(rows.length, 'request')}
+            count={words.count}
             pages={{ to: '/history', search: filters, after, next }}
           />
         </div>
@@ -339,13 +340,7 @@ export function Screen() {
           </div>
         )}
       </div>
-      {!isWide && (
-        <Dialog title={words.paneTitle} isOpen={open !== undefined} onClose={close}>
-          <div className="-mx-4 sm:-mx-5">
-            {open !== undefined && <Pane key={open} id={open} known={known} />}
-          </div>
-        </Dialog>
-      )}
+      {!isWide && <PaneDialog open={open} known={known} onClose={close} />}
     </Page>
   );
 }

@@ -1,23 +1,19 @@
-import type { Event, Installation, License, LicenseRequest } from '@licet/client';
+import type { Installation, License, LicenseRequest } from '@licet/client';
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { hasStatus, licet } from '../../api.ts';
-import { OutcomeBadge } from '../../components/badge.tsx';
-import { TextLink } from '../../components/button.tsx';
-import { Actor, ChangeSummary } from '../../components/changes.tsx';
+import { Badge, OutcomeBadge } from '../../components/badge.tsx';
 import { Section } from '../../components/page.tsx';
 import { SectionRows } from '../../components/section-rows.tsx';
-import { SimpleTable } from '../../components/simple-table.tsx';
+import { type SimpleColumn, SimpleTable } from '../../components/simple-table.tsx';
 import { Time } from '../../components/time.tsx';
 import { formatNumber } from '../../format.ts';
-import { useProductNames } from '../../products.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import { useMay } from '../../session.ts';
+import { isStillRefused, lacksSlot, limitOf, requestsQuery } from './queries.ts';
 
-/** Installations, history and events of a license. */
+/** The installations of a license. */
 
 const words = screenTexts.license;
-const EVENT_ROWS = 5;
-const HISTORY_ROWS = 10;
 const INSTALLATION_ROWS = 100;
 
 /** The installations of a license, newest first; null if the service does not list them. */
@@ -38,8 +34,47 @@ export const installationsQuery = (id: number) =>
 const mono = (value: string | null) =>
   value && <span className="font-mono text-[0.8125rem] break-all sm:min-w-32">{value}</span>;
 
+const KINDS = [
+  ['ips', 'ip'],
+  ['hwids', 'hwid'],
+] as const;
+
+/** The words for an installation: whether it is bound, and whether its latest request was refused. */
+function stateOf(
+  license: License,
+  installation: Installation,
+  requests: readonly LicenseRequest[] | undefined,
+) {
+  const latest = requests?.find(
+    ({ ip, hwid }) => ip === installation.ip && hwid === installation.hwid,
+  );
+  const isRefused = latest !== undefined && isStillRefused(license, latest);
+  const limited = KINDS.flatMap(([kind, field]) => {
+    const value = installation[field];
+    return value === null || limitOf(license, kind) === -1 ? [] : [{ kind, value }];
+  });
+  const isBound =
+    limited.length > 0 && limited.every(({ kind, value }) => license[kind].includes(value));
+  const isFull = limited.some(({ kind, value }) => lacksSlot(license, kind, value));
+  if (!isBound && !isRefused && limited.length === 0) return null;
+  return (
+    <span className="inline-flex flex-wrap gap-1">
+      {isBound && <Badge tone="good">{words.bound}</Badge>}
+      {isRefused && <OutcomeBadge outcome={latest.responseType} />}
+      {!isBound && !isRefused && limited.length > 0 && (
+        <Badge tone={isFull ? 'bad' : 'neutral'}>{isFull ? words.noSlot : words.notBound}</Badge>
+      )}
+    </span>
+  );
+}
+
 export function InstallationSection({ license }: { license: License }) {
   const query = useQuery(installationsQuery(license.id));
+  const requests = useQuery({
+    ...requestsQuery(license.licenseKey),
+    enabled: useMay('readRequests'),
+  });
+  const state = (row: Installation) => stateOf(license, row, requests.data);
   if (query.data === null) return null;
   const { installationsColumns: headers } = words;
   return (
@@ -59,6 +94,9 @@ export function InstallationSection({ license }: { license: License }) {
                   </span>
                 ),
               ],
+              ...(rows.some((row) => state(row) !== null)
+                ? [[headers.state, state] satisfies SimpleColumn<Installation>]
+                : []),
               [headers.version, ({ productVersion }) => productVersion],
               [
                 headers.system,
@@ -73,92 +111,6 @@ export function InstallationSection({ license }: { license: License }) {
               [headers.first, ({ firstSeen }) => <Time value={firstSeen} show="date" />],
               [headers.last, ({ lastSeen }) => <Time value={lastSeen} show="ago" />],
               [headers.requests, ({ requests }) => formatNumber(requests), 'number'],
-            ]}
-          />
-        )}
-      </SectionRows>
-    </Section>
-  );
-}
-
-export function HistorySection({ license }: { license: License }) {
-  const { licenseKey } = license;
-  const query = useQuery({
-    queryKey: ['history', 'of', licenseKey],
-    queryFn: ({ signal }): Promise<LicenseRequest[]> =>
-      licet.requests.list({ licenseKey, limit: HISTORY_ROWS }, { signal }),
-  });
-  const { historyColumns: headers } = words;
-  return (
-    <Section
-      title={words.history}
-      actions={
-        <TextLink to="/history" search={{ licenseKey }} className="mr-2">
-          {words.historyAll}
-        </TextLink>
-      }
-    >
-      <SectionRows query={query} empty={words.historyEmpty}>
-        {(rows) => (
-          <SimpleTable
-            rows={rows}
-            label={words.history}
-            columns={[
-              [headers.time, ({ requestDate }) => <Time value={requestDate} />],
-              [headers.outcome, ({ responseType }) => <OutcomeBadge outcome={responseType} />],
-              [headers.ip, ({ ip }) => mono(ip)],
-              [headers.version, ({ productVersion }) => productVersion],
-            ]}
-          />
-        )}
-      </SectionRows>
-    </Section>
-  );
-}
-
-export function EventSection({ license: { id } }: { license: License }) {
-  const query = useQuery({
-    queryKey: ['events', 'of', 'license', id],
-    queryFn: ({ signal }): Promise<Event[]> =>
-      licet.events.list({ resourceType: 'license', resourceId: id, limit: EVENT_ROWS }, { signal }),
-    enabled: useMay('readEvents'),
-  });
-  const names = useProductNames();
-  if (!query.data && !query.error) return null;
-  const { columns: headers } = screenTexts.events;
-  return (
-    <Section
-      title={words.events}
-      actions={
-        <TextLink
-          to="/events"
-          search={{ resourceType: 'license', resourceId: id }}
-          className="mr-2"
-        >
-          {words.eventsAll}
-        </TextLink>
-      }
-    >
-      <SectionRows query={query} empty={words.eventsEmpty}>
-        {(rows) => (
-          <SimpleTable
-            rows={rows}
-            label={words.events}
-            columns={[
-              [
-                headers.time,
-                ({ id: eventId, time }) => (
-                  <TextLink
-                    to="/events"
-                    search={{ resourceType: 'license', resourceId: id, open: eventId }}
-                  >
-                    <Time value={time} />
-                  </TextLink>
-                ),
-              ],
-              [headers.type, ({ type }) => screenTexts.eventTypes[type]],
-              [headers.actor, ({ actor }) => <Actor actor={actor} />],
-              [headers.changes, (event) => <ChangeSummary event={event} names={names} />],
             ]}
           />
         )}

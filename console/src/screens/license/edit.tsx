@@ -1,18 +1,19 @@
 import type { License, Tagged } from '@licet/client';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { hasStatus, licet } from '../../api.ts';
+import { licet } from '../../api.ts';
 import { ButtonLink } from '../../components/button.tsx';
 import { type EditedField, EditForm } from '../../components/edit-form.tsx';
-import { LoadFailure, Page, Skeleton } from '../../components/page.tsx';
+import { Page } from '../../components/page.tsx';
 import { toLocal } from '../../dates.ts';
 import { formatTime, productName } from '../../format.ts';
-import { NotFound } from '../../layout/layout.tsx';
+import { OneItem } from '../../layout/one-item.tsx';
 import { platformLabel } from '../../platforms.ts';
 import { useProductNames } from '../../products.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import { useRefusal } from '../../session.ts';
 import { texts } from '../../texts.ts';
+import { customerText, ownerOfText } from '../customers/field.tsx';
 import { bodyOf, type LicenseBody, LicenseFields } from './form-fields.tsx';
 import { licenseQuery, refresh } from './queries.ts';
 import { licenseEditRoute } from './route.ts';
@@ -22,17 +23,14 @@ const words = screenTexts.licenseForm;
 /** Edits a license. A change that somebody else has made meanwhile is shown beside the viewer's own. */
 export function Screen() {
   const { licenseId } = licenseEditRoute.useParams();
-  const { data, error, refetch } = useQuery({
+  const query = useQuery({
     ...licenseQuery(licenseId),
     // The license stays as it was read while it is edited: its ETag detects a change by somebody else.
     staleTime: 0,
     refetchOnWindowFocus: false,
     refetchOnReconnect: false,
   });
-  if (hasStatus(error, 404) || hasStatus(error, 400)) return <NotFound />;
-  if (error && !data) return <LoadFailure error={error} onRetry={refetch} />;
-  if (!data) return <Skeleton lines={8} />;
-  return <Editor read={data} />;
+  return <OneItem query={query}>{(read) => <Editor read={read} />}</OneItem>;
 }
 
 /** The fields of a license that the form edits. */
@@ -48,6 +46,7 @@ const bodyOfLicense = (license: License): LicenseBody => ({
   licensePlatformOther: license.licensePlatformOther,
   ownerPlatformId: license.ownerPlatformId,
   notes: license.notes,
+  customer: customerText(license.customer),
 });
 
 const fieldsOf = (names: ReadonlyMap<number, string>): readonly EditedField<LicenseBody>[] => [
@@ -78,6 +77,7 @@ const fieldsOf = (names: ReadonlyMap<number, string>): readonly EditedField<Lice
   { name: 'licensePlatformOther', label: words.licensePlatformOther },
   { name: 'ownerPlatformId', label: words.ownerPlatformId },
   { name: 'notes', label: words.notes },
+  { name: 'customer', label: screenTexts.customers.one },
 ];
 
 function Editor({ read: { item: license, etag } }: { read: Tagged<License> }) {
@@ -107,8 +107,9 @@ function Editor({ read: { item: license, etag } }: { read: Tagged<License> }) {
             const isSameTime = toLocal(body.expiryDate) === toLocal(stored.item.expiryDate);
             return isSameTime ? { ...body, expiryDate: stored.item.expiryDate } : body;
           }}
-          update={async (changes, ifMatch) => {
-            await licet.licenses.update(license.id, changes, { ifMatch });
+          update={async ({ customer, ...changes }, ifMatch) => {
+            const owner = customer === undefined ? {} : ownerOfText(customer);
+            await licet.licenses.update(license.id, { ...changes, ...owner }, { ifMatch });
             await refresh();
           }}
           read={async () => {

@@ -7,12 +7,16 @@ import { toLocal } from '../../dates.ts';
 import { usePlatformLabel } from '../../platforms.ts';
 import { useProducts } from '../../products.ts';
 import { screenTexts } from '../../screen-texts.ts';
+import { CustomerField, customerText } from '../customers/field.tsx';
 
 /** The fields of a license, for a new one and for one that is edited. */
 
 const words = screenTexts.licenseForm;
 
-/** The fields of a form in the form of a request. Empty limits are left out, for the product's defaults. */
+/**
+ * The fields of a form in the form of a request, but for the customer, which is text. Empty limits are left out, for the
+ * product's defaults.
+ */
 export function bodyOf(data: FormData) {
   const text = (name: string): string => String(data.get(name) ?? '').trim();
   const limit = (name: string): number | undefined =>
@@ -35,6 +39,7 @@ export function bodyOf(data: FormData) {
     licensePlatformOther: text('licensePlatformOther'),
     ownerPlatformId: text('ownerPlatformId'),
     notes: text('notes'),
+    customer: text('customerEmail'),
   };
 }
 export type LicenseBody = ReturnType<typeof bodyOf>;
@@ -122,15 +127,12 @@ export function LicenseFields({
       </fieldset>
       <fieldset className={GROUP}>
         <legend className="sr-only">{words.owner}</legend>
-        {!license && (
-          <TextField
-            label={words.customerEmail}
-            hint={words.customerEmailHint}
-            name="customerEmail"
-            type="email"
-            defaultValue={email}
+        <div className="sm:col-span-2">
+          <CustomerField
+            hint={license ? words.customerHintEdit : words.customerHint}
+            defaultValue={license ? customerText(license.customer) : email}
           />
-        )}
+        </div>
         <TextField
           label={words.ownerChatId}
           name="ownerChatId"

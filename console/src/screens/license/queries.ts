@@ -1,4 +1,4 @@
-import type { License } from '@licet/client';
+import type { License, LicenseRequest } from '@licet/client';
 import { queryOptions } from '@tanstack/react-query';
 import { licet, queries } from '../../api.ts';
 
@@ -8,6 +8,55 @@ export const licenseQuery = (id: number) =>
     queryKey: ['licenses', 'one', id],
     queryFn: ({ signal }) => licet.licenses.read(id, { signal }),
   });
+
+/** So many are read that the latest request of each installation is probably among them. */
+const REQUESTS = 30;
+
+/** The latest requests with a key. */
+export const requestsQuery = (licenseKey: string) =>
+  queryOptions({
+    queryKey: ['history', 'of', licenseKey],
+    queryFn: ({ signal }): Promise<LicenseRequest[]> =>
+      licet.requests.list({ licenseKey, limit: REQUESTS }, { signal }),
+  });
+
+type Kind = 'ips' | 'hwids';
+
+/** The limit of addresses or hardware IDs; -1 for none. */
+export const limitOf = (license: License, kind: Kind): number =>
+  kind === 'ips' ? license.maxIPs : license.maxHWIDs;
+
+/** Whether a value is refused because all slots are taken by others. */
+export function lacksSlot(license: License, kind: Kind, value: string | null): boolean {
+  const limit = limitOf(license, kind);
+  const values = license[kind];
+  return limit >= 0 && values.length >= limit && (value === null || !values.includes(value));
+}
+
+/** Whether the cause of a refusal still holds, as far as the license shows it. */
+export function isStillRefused(
+  license: License,
+  { responseType, productId, ip, hwid }: LicenseRequest,
+): boolean {
+  switch (responseType) {
+    case 'VALID':
+      return false;
+    case 'LICENSE_EXPIRED':
+      return license.licenseStatus === 'EXPIRED';
+    case 'LICENSE_DEACTIVATED':
+      return license.licenseStatus === 'DEACTIVATED';
+    case 'LICENSE_DELETED':
+      return license.licenseStatus === 'DELETED';
+    case 'PRODUCT_MISMATCH':
+      return license.productId !== productId;
+    case 'MAX_IPS_REACHED':
+      return lacksSlot(license, 'ips', ip);
+    case 'MAX_HWIDS_REACHED':
+      return lacksSlot(license, 'hwids', hwid);
+    default:
+      return true;
+  }
+}
 
 /** Reads all data again that a change of a license may have changed. */
 export async function refresh(): Promise<void> {

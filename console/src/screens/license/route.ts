@@ -1,5 +1,7 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import * as z from 'zod/mini';
 import { rootRoute } from '../../layout/root.tsx';
+import { id } from '../../search.ts';
 
 const params = {
   parse: ({ licenseId }: { licenseId: string }) => ({ licenseId: Number(licenseId) }),
@@ -10,6 +12,8 @@ export const licenseRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: 'licenses/$licenseId',
   params,
+  /** `open` is the request in the dialog. */
+  validateSearch: z.object({ open: id }),
   component: lazyRouteComponent(() => import('./screen.tsx'), 'Screen'),
 });
 

@@ -2,39 +2,41 @@ import type { License, LicenseStatus } from '@licet/client';
 import { useQuery } from '@tanstack/react-query';
 import { Pencil } from 'lucide-react';
 import { useState } from 'react';
-import { hasStatus } from '../../api.ts';
 import { StatusBadge } from '../../components/badge.tsx';
 import { Button, ButtonLink, TextLink } from '../../components/button.tsx';
 import { confirm } from '../../components/confirm.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
-import { Facts, LoadFailure, Page, Section, Skeleton } from '../../components/page.tsx';
+import { Facts, Page, Section } from '../../components/page.tsx';
 import { Time } from '../../components/time.tsx';
 import { toasts } from '../../components/toasts.tsx';
 import { formatNumber, productName } from '../../format.ts';
-import { NotFound } from '../../layout/layout.tsx';
+import { OneItem } from '../../layout/one-item.tsx';
 import { usePlatformLabel } from '../../platforms.ts';
 import { useProductNames } from '../../products.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import { useMay, useRefusal } from '../../session.ts';
 import { useShortcuts } from '../../shortcuts.ts';
 import { texts } from '../../texts.ts';
+import { EventSection } from '../events/section.tsx';
+import { HistorySection } from '../history/section.tsx';
 import { extend } from '../licenses/bulk.ts';
-import { ownerOf } from '../licenses/columns.tsx';
+import { ownerName } from '../licenses/columns.tsx';
 import { ExtendDialog } from '../licenses/selection-bar.tsx';
-import { EventSection, HistorySection, InstallationSection } from './activity.tsx';
-import { change, licenseQuery, refresh } from './queries.ts';
+import { InstallationSection } from './activity.tsx';
+import { change, licenseQuery, refresh, requestsQuery } from './queries.ts';
 import { licenseRoute } from './route.ts';
 import { Slots } from './slots.tsx';
+import { Verdict } from './verdict.tsx';
 
 const words = screenTexts.license;
 
 export function Screen() {
   const { licenseId } = licenseRoute.useParams();
-  const { data, error, refetch } = useQuery(licenseQuery(licenseId));
-  if (hasStatus(error, 404) || hasStatus(error, 400)) return <NotFound />;
-  if (error && !data) return <LoadFailure error={error} onRetry={refetch} />;
-  if (!data) return <Skeleton lines={8} />;
-  return <LicenseScreen license={data.item} />;
+  return (
+    <OneItem query={useQuery(licenseQuery(licenseId))}>
+      {({ item }) => <LicenseScreen license={item} />}
+    </OneItem>
+  );
 }
 
 function LicenseScreen({ license }: { license: License }) {
@@ -60,17 +62,44 @@ function LicenseScreen({ license }: { license: License }) {
       }
       actions={<Actions license={license} refusal={refusal} />}
     >
-      <div className="grid gap-5 lg:grid-cols-2">
+      {mayReadRequests && <Verdict license={license} />}
+      <div className="grid items-start gap-5 lg:grid-cols-2">
         <Details license={license} />
-        <div className="flex min-w-0 flex-col gap-5">
+        <div id="slots" className="flex min-w-0 scroll-mt-20 flex-col gap-5 max-lg:-order-1">
           <Slots license={license} kind="ips" refusal={refusal} />
           <Slots license={license} kind="hwids" refusal={refusal} />
         </div>
       </div>
       <InstallationSection license={license} />
-      {mayReadRequests && <HistorySection license={license} />}
-      <EventSection license={license} />
+      {mayReadRequests && <History license={license} />}
+      <EventSection filter={{ resourceType: 'license', resourceId: id }} />
     </Page>
+  );
+}
+
+const HISTORY_ROWS = 10;
+
+function History({ license: { id: licenseId, licenseKey } }: { license: License }) {
+  const { open } = licenseRoute.useSearch();
+  const navigate = licenseRoute.useNavigate();
+  const query = useQuery(requestsQuery(licenseKey));
+  return (
+    <HistorySection
+      query={{ ...query, data: query.data?.slice(0, HISTORY_ROWS) }}
+      open={open}
+      linkOf={(request) => ({
+        to: '/licenses/$licenseId',
+        params: { licenseId },
+        search: { open: request },
+        resetScroll: false,
+      })}
+      onClose={() => void navigate({ search: {}, replace: true, resetScroll: false })}
+      actions={
+        <TextLink to="/history" search={{ licenseKey }} className="mr-2">
+          {words.historyAll}
+        </TextLink>
+      }
+    />
   );
 }
 
@@ -104,7 +133,7 @@ function Actions({ license, refusal }: { license: License; refusal: string | und
   return (
     <>
       {refusal === undefined && (
-        <ButtonLink to="/licenses/$licenseId/edit" params={{ licenseId: id }} look="primary">
+        <ButtonLink to="/licenses/$licenseId/edit" params={{ licenseId: id }}>
           <Pencil size={16} aria-hidden />
           {texts.actions.edit}
         </ButtonLink>
@@ -142,19 +171,29 @@ function Details({ license }: { license: License }) {
   const names = useProductNames();
   const labelOf = usePlatformLabel();
   const mayReadCustomers = useMay('readCustomers');
+  const mayReadProducts = useMay('readProducts');
   const none = <span className="text-muted">{words.none}</span>;
   const { customer, licensePlatform, licensePlatformOther, ownerPlatformId } = license;
-  const owner = ownerOf(license);
+  const owner = ownerName(license);
   const platform = licensePlatform && (licensePlatformOther || labelOf(licensePlatform));
   return (
     <Section title={words.facts}>
       <Facts
         rows={[
-          [words.product, productName(names, license.productId)],
+          [
+            words.product,
+            mayReadProducts ? (
+              <TextLink key="product" to="/products/$id" params={{ id: license.productId }}>
+                {productName(names, license.productId)}
+              </TextLink>
+            ) : (
+              productName(names, license.productId)
+            ),
+          ],
           [
             words.owner,
             owner && customer && mayReadCustomers ? (
-              <TextLink key="owner" to="/licenses" search={{ customerId: customer.id }}>
+              <TextLink key="owner" to="/customers/$id" params={{ id: customer.id }}>
                 {owner}
               </TextLink>
             ) : (
@@ -186,6 +225,7 @@ function Details({ license }: { license: License }) {
               </>
             ),
           ],
+          [words.id, String(license.id)],
           [words.requests, formatNumber(license.totalRequests)],
           [words.created, <Time key="created" value={license.createdDate} />],
           [words.updated, <Time key="updated" value={license.updatedDate} />],

@@ -7,7 +7,7 @@ import { Time } from '../../components/time.tsx';
 import { toasts } from '../../components/toasts.tsx';
 import { screenTexts } from '../../screen-texts.ts';
 import { installationsQuery } from './activity.tsx';
-import { change } from './queries.ts';
+import { change, limitOf } from './queries.ts';
 
 const words = screenTexts.license;
 type Kind = 'ips' | 'hwids';
@@ -38,7 +38,13 @@ export function Slots({
 }) {
   const { id, licenseKey, productId } = license;
   const values = license[kind];
-  const limit = kind === 'ips' ? license.maxIPs : license.maxHWIDs;
+  const limit = limitOf(license, kind);
+  const noSlots =
+    limit === -1
+      ? words.notLimited[kind]
+      : license.totalRequests > 0
+        ? words.noSlotsNow
+        : words.noSlotsYet;
   const { data: installations } = useQuery(installationsQuery(id));
 
   /** Binds freed values again. If the limit is reached meanwhile, the service rejects it. */
@@ -60,18 +66,14 @@ export function Slots({
       note={words.slots(values.length, limit)}
       actions={
         values.length > 0 && (
-          <Button
-            look="quiet"
-            refusal={refusal}
-            onClick={() => free(values, words.freedAll(values.length))}
-          >
+          <Button refusal={refusal} onClick={() => free(values, words.freedAll(values.length))}>
             {words.freeAll}
           </Button>
         )
       }
     >
       {values.length === 0 ? (
-        <p className="px-4 py-4 text-muted sm:px-5">{words.noSlots}</p>
+        <p className="px-4 py-4 text-muted sm:px-5">{noSlots}</p>
       ) : (
         <ul className="max-h-96 overflow-y-auto">
           {values.map((value) => {
@@ -96,7 +98,6 @@ export function Slots({
                   )}
                 </div>
                 <Button
-                  look="quiet"
                   aria-label={words.freeOne(value)}
                   refusal={refusal}
                   onClick={() => free([value], words.freed(value))}

@@ -1,6 +1,7 @@
 import type { License } from '@licet/client';
 import { DAY_MS } from '@licet/contract/durations';
 import { hasStatus, licet } from '../../api.ts';
+import { customerText, ownerOfText } from '../customers/field.tsx';
 
 /** Changes of many licenses. */
 
@@ -69,6 +70,21 @@ export const setStatus =
     // The service stores an EXPIRED license as ACTIVE.
     if (!old || old === status || (old === 'EXPIRED' && status === 'ACTIVE')) return undefined;
     return () => licet.licenses.update(id, { licenseStatus: old });
+  };
+
+/** Gives the license to a customer; the undo returns it to the one before. */
+export const assign =
+  (owner: ReturnType<typeof ownerOfText>): Work =>
+  async (id) => {
+    let before: License | undefined;
+    const { customer } = await licet.licenses.change(id, (current) => {
+      before = current;
+      return owner;
+    });
+    const old = before?.customer ?? null;
+    return old?.id === customer?.id
+      ? undefined
+      : () => licet.licenses.update(id, ownerOfText(customerText(old)));
   };
 
 /** Adds days to the expiry, or to the current time if the expiry has passed. */

@@ -1,9 +1,11 @@
 import type { License } from '@licet/client';
 import { StatusBadge } from '../../components/badge.tsx';
+import { Cut } from '../../components/cut.tsx';
 import type { Column } from '../../components/data-table.tsx';
 import { Time } from '../../components/time.tsx';
 import { formatNumber, formatSlots, productName } from '../../format.ts';
 import { screenTexts } from '../../screen-texts.ts';
+import { isForgotten } from '../customers/accounts.ts';
 
 const { columns: words } = screenTexts.licenses;
 
@@ -25,51 +27,51 @@ export function ownerOf({
   );
 }
 
-/** A name in one line, however long it is. */
-const Name = ({ children }: { children: string }) => (
-  <span title={children} className="break-words sm:line-clamp-1 sm:max-w-48 sm:break-all">
-    {children}
-  </span>
-);
+/** The owner of a license in words, also of one whose owner was forgotten; empty without an owner. */
+export const ownerName = (license: License): string =>
+  // A license that names an account has an owner of whom nothing else may be known.
+  ownerOf(license) ||
+  (license.customer && isForgotten(license.customer) ? screenTexts.licenses.ownerForgotten : '');
 
 /** The columns of every list of licenses. */
 export const columnsOf = (products: ReadonlyMap<number, string>): readonly Column<License>[] => [
   {
     id: 'licenseKey',
     header: words.licenseKey,
-    cell: ({ licenseKey }) => (
-      <span className="font-mono text-[0.8125rem] max-sm:break-all sm:block sm:max-w-64 sm:truncate">
-        {licenseKey}
-      </span>
-    ),
+    cell: ({ licenseKey }) => <Cut isMono>{licenseKey}</Cut>,
+    width: 'w-53',
     phone: 'title',
   },
   {
     id: 'status',
     header: words.status,
     cell: ({ licenseStatus }) => <StatusBadge status={licenseStatus} />,
+    width: 'w-26',
+    phone: 'lineEnd',
   },
   {
     id: 'product',
     header: words.product,
-    cell: ({ productId }) => <Name>{productName(products, productId)}</Name>,
+    cell: ({ productId }) => <Cut>{productName(products, productId)}</Cut>,
+    phone: 'last',
   },
   {
     id: 'owner',
     header: words.owner,
     cell: (license) =>
-      ownerOf(license) ? (
-        <Name>{ownerOf(license)}</Name>
+      ownerName(license) ? (
+        <Cut>{ownerName(license)}</Cut>
       ) : (
-        <span className="text-muted max-sm:hidden">{screenTexts.licenses.noOwner}</span>
+        <span className="text-muted">{screenTexts.licenses.noOwner}</span>
       ),
+    phone: 'line',
   },
   {
     id: 'expires',
     header: words.expires,
     cell: ({ expiryDate }) => (
       <span className="whitespace-nowrap">
-        <span className="sm:hidden">{words.expires}: </span>
+        <span className="md:hidden">{words.expires}: </span>
         {expiryDate === null ? (
           <span className="text-muted">{screenTexts.licenses.never}</span>
         ) : (
@@ -78,41 +80,45 @@ export const columnsOf = (products: ReadonlyMap<number, string>): readonly Colum
       </span>
     ),
     sort: { ascending: 'expiryDate', descending: '-expiryDate' },
+    width: 'w-28',
+    phone: 'lastEnd',
   },
   {
     id: 'ips',
     header: words.ips,
     isNumber: true,
     cell: ({ ips, maxIPs }) => formatSlots(ips.length, maxIPs),
-    phone: 'hidden',
+    width: 'w-22',
+    isWide: true,
   },
   {
     id: 'hwids',
     header: words.hwids,
     isNumber: true,
     cell: ({ hwids, maxHWIDs }) => formatSlots(hwids.length, maxHWIDs),
-    phone: 'hidden',
+    width: 'w-27',
+    isWide: true,
   },
   {
     id: 'requests',
     header: words.requests,
     isNumber: true,
     cell: ({ totalRequests }) => formatNumber(totalRequests),
-    phone: 'hidden',
+    width: 'w-23',
+    isWide: true,
   },
   {
     id: 'created',
     header: words.created,
     cell: ({ createdDate }) => <Time value={createdDate} show="date" />,
     sort: { ascending: 'id', descending: '-id' },
-    phone: 'hidden',
+    width: 'w-28',
     isExtra: true,
   },
   {
     id: 'notes',
     header: words.notes,
-    cell: ({ notes }) => <span className="line-clamp-2 max-w-60 break-words">{notes}</span>,
-    phone: 'hidden',
+    cell: ({ notes }) => <span className="line-clamp-2 break-words">{notes}</span>,
     isExtra: true,
   },
 ];

@@ -12,6 +12,7 @@ import { downloadCsv } from '../../csv.ts';
 import { useProductNames } from '../../products.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import { texts } from '../../texts.ts';
+import { ownerOfText } from '../customers/field.tsx';
 import { bodyOf, LicenseFields } from '../license/form-fields.tsx';
 import { refresh } from '../license/queries.ts';
 import { toCsvRows } from './columns.tsx';
@@ -27,12 +28,8 @@ export function Screen() {
   const [created, setCreated] = useState<readonly License[]>();
   if (created) return <Created licenses={created} onMore={() => setCreated(undefined)} />;
   const submit = async (data: FormData): Promise<void> => {
-    const customerEmail = String(data.get('customerEmail')).trim();
-    const licenses = await licet.licenses.createBatch({
-      ...bodyOf(data),
-      ...(customerEmail !== '' && { customerEmail }),
-      count,
-    });
+    const { customer, ...body } = bodyOf(data);
+    const licenses = await licet.licenses.createBatch({ ...body, ...ownerOfText(customer), count });
     await refresh();
     const [first] = licenses;
     if (licenses.length > 1 || !first) return setCreated(licenses);

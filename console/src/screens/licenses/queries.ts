@@ -1,5 +1,6 @@
 import type { License } from '@licet/client';
-import { DAY_MS } from '@licet/contract/durations';
+import { DAY_MS, MINUTE_MS } from '@licet/contract/durations';
+import { queryOptions } from '@tanstack/react-query';
 import { licet } from '../../api.ts';
 import type { LicensesSearch } from './route.ts';
 
@@ -36,14 +37,12 @@ export const sortOf = ({ sort, question, expiresFrom }: LicensesSearch) =>
 function listOf(search: LicensesSearch) {
   const { question, customerId, email, chatId, after: _, sort: __, ...others } = search;
   const { expiresFrom, expiresTo, ...filters } = others;
-  // The total is left out, because counting would read every row.
   const query = {
     ...filters,
     ...(expiresFrom && { expiresFrom: `${expiresFrom}T00:00:00Z` }),
     ...(expiresTo && { expiresTo: `${expiresTo}T23:59:59Z` }),
     ...(question && QUESTIONS[question]()),
     sort: sortOf(search),
-    total: false,
   };
   const { licenses } = licet;
   if (customerId !== undefined) return { list: licenses.byCustomerId(customerId), query };
@@ -52,14 +51,25 @@ function listOf(search: LicensesSearch) {
   return { list: licenses, query };
 }
 
-/** One page. */
+/** One page. It does not wait for the total, because counting reads every row. */
 export function readPage(search: LicensesSearch, signal: AbortSignal) {
   const { list, query } = listOf(search);
-  return list.page({ ...query, after: search.after, limit: PAGE_ROWS }, { signal });
+  return list.page({ ...query, after: search.after, limit: PAGE_ROWS, total: false }, { signal });
 }
+
+/** The number of licenses on all pages, counted once for all of them. */
+export const totalQuery = (search: LicensesSearch) =>
+  queryOptions({
+    queryKey: ['licenses', 'total', { ...search, after: undefined }],
+    queryFn: async ({ signal }) => {
+      const { list, query } = listOf(search);
+      return (await list.page({ ...query, limit: 1 }, { signal })).total ?? null;
+    },
+    staleTime: MINUTE_MS,
+  });
 
 /** All licenses that match, page by page. */
 export function iterateAll(search: LicensesSearch, signal: AbortSignal): AsyncIterable<License> {
   const { list, query } = listOf(search);
-  return list.iterate(query, { signal });
+  return list.iterate({ ...query, total: false }, { signal });
 }

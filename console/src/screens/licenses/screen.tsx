@@ -5,6 +5,7 @@ import { Download, Plus, X } from 'lucide-react';
 import { useMemo, useState } from 'react';
 import { Button, ButtonLink } from '../../components/button.tsx';
 import { DataTable } from '../../components/data-table.tsx';
+import { Filters } from '../../components/filters.tsx';
 import { FilterProduct, FilterSelect, FilterText } from '../../components/form.tsx';
 import { Empty, NoMatch, Page } from '../../components/page.tsx';
 import { runWithProgress } from '../../components/progress.tsx';
@@ -13,10 +14,11 @@ import { downloadCsv } from '../../csv.ts';
 import { formatDay } from '../../format.ts';
 import { useProductNames, useProducts } from '../../products.ts';
 import { screenTexts } from '../../screen-texts.ts';
+import { countGiven } from '../../search.ts';
 import { useMay, useRefusal } from '../../session.ts';
 import { texts } from '../../texts.ts';
 import { columnsOf, toCsvRows } from './columns.tsx';
-import { iterateAll, readPage, sortOf } from './queries.ts';
+import { iterateAll, readPage, sortOf, totalQuery } from './queries.ts';
 import { type LicensesSearch, licensesRoute, QUESTIONS, SORTS } from './route.ts';
 import { SelectionBar } from './selection-bar.tsx';
 
@@ -47,14 +49,20 @@ export function Screen() {
     placeholderData: keepPreviousData,
   });
 
+  const { sort: _, after, ...filters } = search;
+  const next = page.data?.after;
+  const total = useQuery({
+    ...totalQuery(search),
+    // A list of one page needs no count.
+    enabled: after !== undefined || next !== undefined,
+  });
+
   const filter = (changes: Partial<LicensesSearch>): void => {
     setSelected(new Map());
     void navigate({ search: (old) => ({ ...old, after: undefined, ...changes }) });
   };
-  const { sort: _, after, ...filters } = search;
-  const isFiltered = Object.values(filters).some((value) => value !== undefined);
+  const isFiltered = countGiven(filters) > 0;
   const owner = search.email ?? search.chatId ?? search.customerId;
-  const next = page.data?.after;
 
   const saveAll = async (): Promise<void> => {
     const all = await readAll(search, words.csvReading).catch(toasts.fail);
@@ -72,12 +80,14 @@ export function Screen() {
         <>
           <Button onClick={saveAll} disabled={page.data?.items.length === 0}>
             <Download size={16} aria-hidden />
-            <span className="max-sm:sr-only">{words.csvAll}</span>
+            <span className="sm:hidden">{words.csvSelected}</span>
+            <span className="max-sm:hidden">{words.csvAll}</span>
           </Button>
           {refusal === undefined && (
-            <ButtonLink to="/licenses/new" look="primary">
+            <ButtonLink to="/licenses/new" look="primary" aria-label={words.new}>
               <Plus size={16} aria-hidden />
-              {words.new}
+              <span className="sm:hidden">{words.newShort}</span>
+              <span className="max-sm:hidden">{words.new}</span>
             </ButtonLink>
           )}
         </>
@@ -102,17 +112,17 @@ export function Screen() {
           onChange: (value) => filter({ sort: licensesSort(value) }),
         }}
         tools={
-          <search
-            aria-label={words.filters.label}
-            className="grid grid-cols-2 gap-2 sm:flex sm:flex-wrap"
-          >
-            <div className="col-span-2 min-w-48 sm:w-52">
+          <Filters
+            to="/licenses"
+            count={countGiven({ ...filters, q: undefined })}
+            search={
               <FilterText
                 label={words.filters.text}
                 value={search.q ?? ''}
                 onChange={(q) => filter({ q: q || undefined })}
               />
-            </div>
+            }
+          >
             <FilterSelect
               label={words.filters.question}
               any={words.filters.noQuestion}
@@ -161,10 +171,12 @@ export function Screen() {
                 <X size={14} aria-label={texts.actions.clear} />
               </Button>
             )}
-          </search>
+          </Filters>
         }
         empty={<NoLicenses isFiltered={isFiltered} hasProduct={products.data?.length !== 0} />}
         pages={{ to: '/licenses', search, after, next }}
+        total={total.data ?? undefined}
+        count={words.count}
       />
       {selected.size > 0 && (
         <SelectionBar

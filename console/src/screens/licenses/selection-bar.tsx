@@ -1,16 +1,19 @@
 import type { License } from '@licet/client';
+import { X } from 'lucide-react';
 import { type Dispatch, type SetStateAction, useState } from 'react';
 import { describe, queries } from '../../api.ts';
 import { Button } from '../../components/button.tsx';
 import { confirm } from '../../components/confirm.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Form, TextField } from '../../components/form.tsx';
+import { Menu, MenuItem, MenuList } from '../../components/menu.tsx';
 import { runWithProgress } from '../../components/progress.tsx';
 import { toasts } from '../../components/toasts.tsx';
 import { downloadCsv } from '../../csv.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import { texts } from '../../texts.ts';
-import { extend, inBulk, setStatus, type Work } from './bulk.ts';
+import { CustomerField, ownerOfText } from '../customers/field.tsx';
+import { assign, extend, inBulk, setStatus, type Work } from './bulk.ts';
 import { toCsvRows } from './columns.tsx';
 
 const words = screenTexts.licenses.bulk;
@@ -70,6 +73,7 @@ export function SelectionBar({
   selectMatching: (() => Promise<void>) | undefined;
 }) {
   const [isExtending, setExtending] = useState(false);
+  const [isAssigning, setAssigning] = useState(false);
   const licenses = [...selected.values()];
   const start = async (action: Action, work: Work): Promise<void> => {
     onChange(new Map());
@@ -88,42 +92,72 @@ export function SelectionBar({
     };
     if (await confirm(question)) await start('delete', setStatus('DELETED'));
   };
+  const actions = [
+    { label: words.extend, refusal, onClick: () => setExtending(true) },
+    { label: words.assign, refusal, onClick: () => setAssigning(true) },
+    {
+      label: words.deactivate,
+      refusal,
+      onClick: () => start('deactivate', setStatus('DEACTIVATED')),
+    },
+    { label: words.restore, refusal, onClick: () => start('restore', setStatus('ACTIVE')) },
+    { label: words.delete, refusal, onClick: remove },
+    {
+      label: screenTexts.licenses.csvSelected,
+      refusal: undefined,
+      onClick: () => downloadCsv(screenTexts.licenses.csvName, toCsvRows(licenses, products)),
+    },
+  ];
   return (
     <section
       aria-label={texts.table.selected(selected.size)}
-      className="sticky bottom-16 z-10 flex flex-wrap items-center gap-2 rounded-xl border border-line bg-raised p-2 pl-4 shadow-raised lg:bottom-4"
+      data-bar
+      className="sticky bottom-16 z-10 flex items-center gap-2 rounded-xl border border-line bg-raised p-2 pl-4 shadow-raised lg:bottom-4"
     >
       <p className="mr-auto font-medium">{texts.table.selected(selected.size)}</p>
       {selectMatching && (
-        <Button look="quiet" onClick={selectMatching}>
+        <Button look="quiet" className="max-md:hidden" onClick={selectMatching}>
           {screenTexts.licenses.selectMatching}
         </Button>
       )}
-      <Button refusal={refusal} onClick={() => setExtending(true)}>
-        {words.extend}
-      </Button>
-      <Button refusal={refusal} onClick={() => start('deactivate', setStatus('DEACTIVATED'))}>
-        {words.deactivate}
-      </Button>
-      <Button refusal={refusal} onClick={() => start('restore', setStatus('ACTIVE'))}>
-        {words.restore}
-      </Button>
-      <Button refusal={refusal} onClick={remove}>
-        {words.delete}
-      </Button>
-      <Button
-        onClick={() => downloadCsv(screenTexts.licenses.csvName, toCsvRows(licenses, products))}
-      >
-        {screenTexts.licenses.csvSelected}
-      </Button>
+      <div className="flex gap-2 max-xl:hidden">
+        {actions.map(({ label, ...action }) => (
+          <Button key={label} {...action}>
+            {label}
+          </Button>
+        ))}
+      </div>
+      <div className="xl:hidden">
+        <Menu label={words.actions} trigger={words.actions} isUp>
+          <MenuList label={words.actions}>
+            {selectMatching && (
+              <div className="md:hidden">
+                <MenuItem onClick={selectMatching}>{screenTexts.licenses.selectMatching}</MenuItem>
+              </div>
+            )}
+            {actions.map(({ label, ...action }) => (
+              <MenuItem key={label} {...action}>
+                {label}
+              </MenuItem>
+            ))}
+          </MenuList>
+        </Menu>
+      </div>
       <Button look="quiet" onClick={() => onChange(new Map())}>
-        {texts.actions.clear}
+        <X size={16} aria-hidden className="md:hidden" />
+        <span className="max-md:sr-only">{texts.actions.clear}</span>
       </Button>
       <ExtendDialog
         count={selected.size}
         isOpen={isExtending}
         onClose={() => setExtending(false)}
         onExtend={(days) => start('extend', extend(days))}
+      />
+      <AssignDialog
+        count={selected.size}
+        isOpen={isAssigning}
+        onClose={() => setAssigning(false)}
+        onAssign={(customer) => start('assign', assign(ownerOfText(customer)))}
       />
     </section>
   );
@@ -170,6 +204,42 @@ export const ExtendDialog = ({
         defaultValue={30}
         required
       />
+    </Form>
+  </Dialog>
+);
+
+/** Asks for the customer to whom licenses are given. */
+const AssignDialog = ({
+  count,
+  isOpen,
+  onClose,
+  onAssign,
+}: {
+  count: number;
+  isOpen: boolean;
+  onClose: () => void;
+  onAssign: (customer: string) => unknown;
+}) => (
+  <Dialog
+    title={words.assignTitle(count)}
+    lead={words.assignLead}
+    isOpen={isOpen}
+    onClose={onClose}
+  >
+    <Form
+      onSubmit={async (data) => {
+        // A second click may come while the dialog fades out.
+        if (!isOpen) return;
+        onClose();
+        onAssign(String(data.get('customerEmail')).trim());
+      }}
+      buttons={() => (
+        <Button type="submit" look="primary">
+          {words.assignAction}
+        </Button>
+      )}
+    >
+      <CustomerField hint={screenTexts.licenseForm.customerHint} required />
     </Form>
   </Dialog>
 );

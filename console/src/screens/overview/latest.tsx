@@ -47,7 +47,8 @@ function Refusals() {
               <li
                 // biome-ignore lint/suspicious/noArrayIndexKey: many records can have one id
                 key={`${record.id} ${index}`}
-                className="flex min-h-14 items-center gap-3 border-line py-1.5 pr-2 pl-4 not-last:border-b sm:pl-5"
+                data-row
+                className="flex cursor-pointer hover:bg-hover min-h-14 items-center gap-3 border-line py-1.5 pr-2 pl-4 not-last:border-b sm:pl-5"
               >
                 <div className="min-w-0 flex-1">
                   <p className="flex flex-wrap items-center gap-x-2">
@@ -93,7 +94,8 @@ function Events() {
             {rows.map((event) => (
               <li
                 key={event.id}
-                className="flex min-h-14 flex-col justify-center border-line px-4 py-1.5 not-last:border-b sm:px-5"
+                data-row
+                className="flex has-[a]:cursor-pointer has-[a]:hover:bg-hover min-h-14 flex-col justify-center border-line px-4 py-1.5 not-last:border-b sm:px-5"
               >
                 <p className="flex flex-wrap gap-x-3">
                   <span className="flex-1 whitespace-nowrap">

@@ -9,19 +9,24 @@ import {
   MAX_WEB_ADDRESS_LENGTH,
 } from '@licet/contract/limits';
 import { keysOf, objectOf } from '@licet/contract/objects';
-import { useState } from 'react';
-import { hasStatus, licet, queries } from '../../api.ts';
-import { Button, TextLink } from '../../components/button.tsx';
-import { confirm } from '../../components/confirm.tsx';
+import { type ReactNode, useState } from 'react';
+import { licet, queries } from '../../api.ts';
 import { type EditedField, EditForm } from '../../components/edit-form.tsx';
 import { FieldGroup, SelectField, TextArea, TextField } from '../../components/form.tsx';
-import { Notice } from '../../components/page.tsx';
 import { toasts } from '../../components/toasts.tsx';
+import { formatNumber } from '../../format.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import { useRefusal } from '../../session.ts';
-import { texts } from '../../texts.ts';
 
 const words = screenTexts.products;
+
+/** A limit in words. */
+export const limitOf = (limit: number): string =>
+  limit === -1 ? words.unlimited : formatNumber(limit);
+
+/** The type of a product in words. */
+export const typeOf = ({ productType, productTypeOther }: Product): string =>
+  (productType === 'OTHER' && productTypeOther) || screenTexts.productTypes[productType];
 
 /** All fields that can be set: the form does not compile without one of them. */
 type Values = Omit<Product, 'id' | 'createdDate' | 'updatedDate'>;
@@ -61,39 +66,26 @@ function valuesOf(data: FormData, stored: Product | undefined): Values {
   };
 }
 
+/** Reads all data again that a change of a product may have changed. */
+export const refreshProducts = () =>
+  Promise.all(
+    [['products'], ['events']].map((queryKey) => queries.invalidateQueries({ queryKey })),
+  );
+
 /** The form of a product; without `stored` that of a new one. */
 export function ProductForm({
   stored,
   onDone,
+  cancel,
 }: {
-  stored: (Tagged<Product> & { id: number }) | undefined;
+  stored?: Tagged<Product> & { id: number };
   onDone: () => void;
+  cancel?: ReactNode;
 }) {
   const refusal = useRefusal('writeProducts');
   const product = stored?.item;
   const [type, setType] = useState<string>(product?.productType ?? PRODUCT_TYPES[0]);
-  const [isInUse, setInUse] = useState(false);
   const id = stored?.id ?? 0;
-  const changed = () => queries.invalidateQueries({ queryKey: ['products'] });
-
-  const remove = async (): Promise<void> => {
-    if (!product) return;
-    const isSure = await confirm({
-      title: words.deleteTitle(product.name),
-      lead: words.deleteLead,
-      action: texts.actions.delete,
-    });
-    if (!isSure) return;
-    try {
-      await licet.products.delete(id);
-    } catch (error) {
-      if (hasStatus(error, 409)) return setInUse(true);
-      return toasts.fail(error);
-    }
-    onDone();
-    await changed();
-    toasts.done(words.deleted(product.name));
-  };
 
   return (
     <EditForm<Values>
@@ -102,24 +94,18 @@ export function ProductForm({
       valuesOf={(data) => valuesOf(data, product)}
       create={async (values) => {
         const { name } = await licet.products.create(values);
-        await changed();
+        await refreshProducts();
         toasts.done(words.created(name));
       }}
       update={async (changes, ifMatch) => {
         await licet.products.update(id, changes, { ifMatch });
-        await changed();
+        await refreshProducts();
       }}
       read={() => licet.products.read(id)}
       onDone={onDone}
       createLabel={words.create}
       refusal={refusal}
-      buttons={
-        stored && (
-          <Button look="danger" className="ml-auto" refusal={refusal} onClick={remove}>
-            {texts.actions.delete}
-          </Button>
-        )
-      }
+      buttons={cancel}
     >
       <TextField
         label={words.name}
@@ -189,14 +175,6 @@ export function ProductForm({
           />
         ))}
       </FieldGroup>
-      {isInUse && (
-        <Notice tone="bad">
-          {words.inUse}{' '}
-          <TextLink to="/licenses" search={{ productId: id }} className="underline">
-            {words.showLicenses}
-          </TextLink>
-        </Notice>
-      )}
     </EditForm>
   );
 }

@@ -1,11 +1,25 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import * as z from 'zod/mini';
 import { rootRoute } from '../../layout/root.tsx';
-import { open } from '../../search.ts';
+import { idParams, isNew } from '../../search.ts';
 
 export const productsRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: 'products',
-  validateSearch: z.object({ open }),
+  validateSearch: z.object({ open: isNew }),
   component: lazyRouteComponent(() => import('./screen.tsx'), 'Screen'),
+});
+
+export const productRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: 'products/$id',
+  params: idParams,
+  component: lazyRouteComponent(() => import('./product.tsx'), 'Screen'),
+});
+
+export const productEditRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: 'products/$id/edit',
+  params: idParams,
+  component: lazyRouteComponent(() => import('./product.tsx'), 'EditScreen'),
 });

@@ -1,110 +1,85 @@
 import type { Product } from '@licet/client';
-import { useQuery } from '@tanstack/react-query';
 import { Plus } from 'lucide-react';
-import { licet } from '../../api.ts';
-import { ButtonLink, TextLink } from '../../components/button.tsx';
+import { useMemo } from 'react';
+import { ButtonLink } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
+import { Cut } from '../../components/cut.tsx';
 import { type Column, DataTable } from '../../components/data-table.tsx';
-import { ItemDialog } from '../../components/item-dialog.tsx';
+import { Dialog } from '../../components/dialog.tsx';
 import { Empty, Page } from '../../components/page.tsx';
 import { Time } from '../../components/time.tsx';
-import { formatNumber } from '../../format.ts';
 import { useProducts } from '../../products.ts';
 import { screenTexts } from '../../screen-texts.ts';
-import { useMay, useRefusal } from '../../session.ts';
-import { ProductForm } from './form.tsx';
+import { useRefusal } from '../../session.ts';
+import { LicenseCount } from '../licenses/count.tsx';
+import { limitOf, ProductForm, typeOf } from './form.tsx';
 import { productsRoute } from './route.ts';
 
 const words = screenTexts.products;
 
-const limitOf = (limit: number): string => (limit === -1 ? words.unlimited : formatNumber(limit));
-
 /** The longest list whose licenses are counted: each product takes a request. */
 const MAX_COUNTED = 20;
 
-/** A link to a product's licenses, with their number if there are not many products. */
-function LicensesLink({ product: { id: productId, name } }: { product: Product }) {
-  const mayRead = useMay('readLicenses');
-  const { data: products = [] } = useProducts();
-  const isCounted = products.length <= MAX_COUNTED;
-  const { data } = useQuery({
-    queryKey: ['licenses', 'count', productId],
-    queryFn: ({ signal }) => licet.licenses.page({ productId, limit: 1 }, { signal }),
-    staleTime: 60_000,
-    enabled: mayRead && isCounted,
-  });
-  const total = data?.total;
-  if (mayRead && !isCounted) {
-    return (
-      <TextLink to="/licenses" search={{ productId }} aria-label={words.licensesOf(name)}>
-        {words.columns.licenses}
-      </TextLink>
-    );
-  }
-  if (!mayRead || total === undefined) return null;
-  return (
-    <TextLink to="/licenses" search={{ productId }} aria-label={words.licenses(total)}>
-      <span className="sm:hidden">{words.licenses(total)}</span>
-      <span className="max-sm:hidden">{formatNumber(total)}</span>
-    </TextLink>
-  );
-}
-
-const COLUMNS: readonly Column<Product>[] = [
+const columnsOf = (isCounted: boolean): readonly Column<Product>[] => [
   {
     id: 'name',
     header: words.columns.name,
-    cell: ({ name }) => (
-      <span className="line-clamp-2 max-w-80 break-words" title={name}>
-        {name}
-      </span>
-    ),
+    cell: ({ name }) => <Cut>{name}</Cut>,
     phone: 'title',
   },
   {
     id: 'id',
     header: words.columns.id,
     cell: ({ id }) => (
-      <span className="inline-flex items-center gap-1 sm:-my-2">
+      <span className="-my-3 inline-flex items-center gap-1 max-md:-mr-3 md:-my-2">
         <span className="font-mono text-[0.8125rem]">
-          <span className="sm:hidden">{words.id(id)}</span>
-          <span className="max-sm:hidden">{id}</span>
+          <span className="md:hidden">{words.id(id)}</span>
+          <span className="max-md:hidden">{id}</span>
         </span>
         <CopyButton value={String(id)} label={words.copyId(id)} isIcon />
       </span>
     ),
+    width: 'w-28',
+    phone: 'lineEnd',
   },
   {
     id: 'type',
     header: words.columns.type,
-    cell: ({ productType, productTypeOther }) =>
-      (productType === 'OTHER' && productTypeOther) || screenTexts.productTypes[productType],
+    cell: typeOf,
+    width: 'w-36',
+    phone: 'line',
   },
   {
     id: 'licenses',
     header: words.columns.licenses,
     isNumber: true,
-    cell: (product) => <LicensesLink product={product} />,
+    cell: ({ id, name }) => (
+      <LicenseCount of={{ productId: id }} name={name} isCounted={isCounted} />
+    ),
+    width: 'w-24',
+    phone: 'titleEnd',
   },
   {
     id: 'maxIPs',
     header: words.columns.maxIPs,
     isNumber: true,
     cell: ({ defaultMaxIPs }) => limitOf(defaultMaxIPs),
-    phone: 'hidden',
+    width: 'w-30',
+    isWide: true,
   },
   {
     id: 'maxHWIDs',
     header: words.columns.maxHWIDs,
     isNumber: true,
     cell: ({ defaultMaxHWIDs }) => limitOf(defaultMaxHWIDs),
-    phone: 'hidden',
+    width: 'w-33',
+    isWide: true,
   },
   {
     id: 'created',
     header: words.columns.created,
     cell: ({ createdDate }) => <Time value={createdDate} show="date" />,
-    phone: 'hidden',
+    width: 'w-29',
   },
 ];
 
@@ -112,6 +87,8 @@ export function Screen() {
   const { open } = productsRoute.useSearch();
   const navigate = productsRoute.useNavigate();
   const products = useProducts();
+  const isCounted = (products.data?.length ?? 0) <= MAX_COUNTED;
+  const columns = useMemo(() => columnsOf(isCounted), [isCounted]);
   const refusal = useRefusal('writeProducts');
   const close = (): void => void navigate({ search: {}, replace: true });
   const create = refusal === undefined && (
@@ -125,28 +102,24 @@ export function Screen() {
       <DataTable
         name="products"
         label={words.title}
-        columns={COLUMNS}
+        columns={columns}
         rows={products.data}
         error={products.error}
         onRetry={products.refetch}
-        linkOf={({ id }) => ({ to: '/products', search: { open: id } })}
-        onEdit={({ id }) => void navigate({ search: { open: id } })}
+        linkOf={({ id }) => ({ to: '/products/$id', params: { id } })}
+        {...(refusal === undefined && {
+          onEdit: ({ id }: Product) => void navigate({ to: '/products/$id/edit', params: { id } }),
+        })}
+        count={words.count}
         empty={
           <Empty title={words.emptyTitle} actions={create}>
             {words.empty}
           </Empty>
         }
       />
-      <ItemDialog<Product>
-        name="products"
-        open={open}
-        onClose={close}
-        titleOf={(product) => product?.name ?? words.new}
-        read={(id, signal) => licet.products.read(id, { signal })}
-        isWide
-      >
-        {(stored) => <ProductForm stored={stored} onDone={close} />}
-      </ItemDialog>
+      <Dialog title={words.new} isOpen={open !== undefined} onClose={close} isWide>
+        <ProductForm onDone={close} />
+      </Dialog>
     </Page>
   );
 }

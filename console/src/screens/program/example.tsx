@@ -1,29 +1,37 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { Download, Plus } from 'lucide-react';
-import { licet, serviceAddress } from '../../api.ts';
+import { ChevronRight, Download, Plus } from 'lucide-react';
+import { type ReactNode, useState } from 'react';
+import { serviceAddress } from '../../api.ts';
 import { Button, ButtonLink } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
+import { TextField } from '../../components/form.tsx';
 import { LoadFailure, Section, Skeleton } from '../../components/page.tsx';
 import { saveFile } from '../../csv.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import { useMay } from '../../session.ts';
+import { Code } from './code.tsx';
 import { EXAMPLES } from './examples.ts';
 import { type ExampleFile, FILES } from './files.ts';
 import { fillIn } from './fill.ts';
+import { isPublicKey, usePublicKeys } from './keys.ts';
+import { LINES } from './lines.ts';
 
 const words = screenTexts.program;
 
-/** A line for a terminal, and a button that copies it. */
-const Line = ({ text, label }: { text: string; label: string }) => (
-  <div className="flex items-center gap-2 rounded-lg bg-hover py-1 pr-1 pl-3">
-    <code className="min-w-0 flex-1 font-mono text-[0.8125rem] break-all">{text}</code>
-    <CopyButton value={text} label={label} isIcon />
-  </div>
-);
+interface Chosen {
+  file: ExampleFile;
+  productId: number;
+  /** Whether the program shall believe signed responses only. */
+  isSigned: boolean;
+}
 
 /** The examples of `examples/`, and the chosen one. */
-export default function Example({ file, productId }: { file: ExampleFile; productId: number }) {
+export default function Example({
+  onSign,
+  ...chosen
+}: Chosen & { onSign: (isSigned: boolean) => void }) {
+  const { file, productId, isSigned } = chosen;
   const source = useQuery({
     queryKey: ['example', file],
     queryFn: async () => (await EXAMPLES[file].load()).default,
@@ -39,7 +47,7 @@ export default function Example({ file, productId }: { file: ExampleFile; produc
           <Link
             key={each}
             to="/program"
-            search={{ productId, file: each }}
+            search={{ productId, file: each, ...(isSigned && { signed: true }) }}
             replace
             resetScroll={false}
             aria-current={each === file ? 'page' : undefined}
@@ -54,27 +62,76 @@ export default function Example({ file, productId }: { file: ExampleFile; produc
       ) : source.data === undefined ? (
         <Skeleton lines={12} />
       ) : (
-        <Filled file={file} source={source.data} productId={productId} />
+        <Filled {...chosen} source={source.data} onSign={onSign} />
       )}
     </>
   );
 }
 
-/** An example, filled in for a product of this service, and how to try it. */
+/** Code that is scrolled by itself. */
+const Box = ({ label, children }: { label: string; children: ReactNode }) => (
+  // biome-ignore lint/a11y/noNoninteractiveTabindex: who has no mouse scrolls it by keyboard
+  <section aria-label={label} tabIndex={0} className="max-h-112 overflow-auto">
+    {children}
+  </section>
+);
+
+/** An example, filled in for a product of this service: the lines that call it, the file, and how to try it. */
 function Filled({
   file,
   source,
   productId,
-}: {
-  file: ExampleFile;
-  source: string;
-  productId: number;
-}) {
+  isSigned,
+  onSign,
+}: Chosen & { source: string; onSign: (isSigned: boolean) => void }) {
   const mayCreate = useMay('writeLicenses');
-  const { compile, run } = EXAMPLES[file];
-  const filled = fillIn(source, serviceAddress, productId);
+  const [isOpen, setOpen] = useState(false);
+  const [spareKey, setSpareKey] = useState('');
+  const { alg, compile, run, needs } = EXAMPLES[file];
+  const serviceKeys = usePublicKeys(alg);
+  const publicKeys = [
+    ...(serviceKeys ?? []),
+    ...(isPublicKey(spareKey, alg) ? [spareKey.trim()] : []),
+  ];
+  const values = {
+    url: serviceAddress,
+    productId,
+    ...(isSigned && publicKeys.length > 0 && { publicKeys: publicKeys.slice(0, 2).join(' ') }),
+  };
+  const filled = fillIn(source, values);
+  const lines = LINES[file](values);
   return (
     <>
+      <Section
+        title={words.linesTitle}
+        actions={
+          <div className="py-1 pr-2">
+            <CopyButton value={lines} label={words.copyLines} />
+          </div>
+        }
+      >
+        <p className="px-4 pt-3 text-muted sm:px-5">{words.filled(productId)}</p>
+        <Box label={words.linesOf(file)}>
+          <Code file={file}>{lines}</Code>
+        </Box>
+        <div className="flex flex-col gap-3 border-t border-line px-4 py-3 sm:px-5">
+          {serviceKeys && (
+            <Signing isSigned={isSigned} isPossible={serviceKeys.length > 0} onSign={onSign} />
+          )}
+          {isSigned && serviceKeys?.length === 1 && (
+            <div className="max-w-2xl">
+              <TextField
+                label={words.spareKey}
+                name="spareKey"
+                value={spareKey}
+                onChange={({ currentTarget }) => setSpareKey(currentTarget.value)}
+                aria-invalid={(spareKey !== '' && !isPublicKey(spareKey, alg)) || undefined}
+                hint={words.spareKeyHint(alg)}
+              />
+            </div>
+          )}
+        </div>
+      </Section>
       <Section
         title={file}
         note={words.forWhat[file]}
@@ -88,17 +145,26 @@ function Filled({
           </div>
         }
       >
-        <p className="px-4 pt-3 text-muted sm:px-5">{words.filled(productId)}</p>
-        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: who has no mouse scrolls it by keyboard */}
-        <section aria-label={words.code(file)} tabIndex={0} className="max-h-112 overflow-auto">
-          <pre className="w-max px-4 py-3 font-mono text-[0.8125rem] leading-relaxed sm:px-5">
-            {filled}
-          </pre>
-        </section>
+        <p className="px-4 pt-3 text-muted sm:px-5">{words.save(file)}</p>
+        <details
+          className="group"
+          open={isOpen}
+          onToggle={({ currentTarget }) => setOpen(currentTarget.open)}
+        >
+          <summary className="flex min-h-11 cursor-pointer items-center gap-1.5 px-4 font-medium text-accent sm:px-5">
+            <ChevronRight size={16} aria-hidden className="group-open:rotate-90" />
+            {words.showFile(filled.trimEnd().split('\n').length)}
+          </summary>
+          {isOpen && (
+            <Box label={words.code(file)}>
+              <Code file={file}>{filled}</Code>
+            </Box>
+          )}
+        </details>
       </Section>
       <Section title={words.tryTitle}>
         <div className="flex flex-col gap-3 px-4 py-4 sm:px-5">
-          <p className="text-muted">{words.tryLead}</p>
+          <p className="text-muted">{words.tryLead(needs)}</p>
           <Line
             label={words.tryCopy}
             text={`${compile ? `${compile} && ` : ''}LICET_KEY=${words.tryKey} ${run}`}
@@ -113,31 +179,47 @@ function Filled({
           )}
         </div>
       </Section>
-      <PublicKey source={source} />
     </>
   );
 }
 
-/** The public key to build into an example. Shows nothing if the service does not sign. */
-function PublicKey({ source }: { source: string }) {
-  const keys = useQuery({
-    queryKey: ['signing-keys'],
-    queryFn: ({ signal }) => licet.signingKeys({ signal }),
-    staleTime: Number.POSITIVE_INFINITY,
-  });
-  // Each example verifies the algorithm that its language supports without a library.
-  const kty = /RS256/.test(source) ? 'RSA' : /ES256/.test(source) ? 'EC' : undefined;
-  const key = keys.data?.keys.find((each) => each.kty === kty);
-  if (!key) return null;
-  return (
-    <Section title={words.signedTitle}>
-      <div className="flex flex-col gap-3 px-4 py-4 sm:px-5">
-        <p className="text-muted">{words.signedLead}</p>
-        <Line
-          label={words.signedKey(key.kid)}
-          text={`${key.kid}:${key.kty === 'EC' ? `${key.x}.${key.y}` : key.n}`}
-        />
-      </div>
-    </Section>
-  );
-}
+/** A line for a terminal, and a button that copies it. */
+const Line = ({ text, label }: { text: string; label: string }) => (
+  <div className="flex items-center gap-2 rounded-lg bg-hover py-1 pr-1 pl-3">
+    <code className="min-w-0 flex-1 font-mono text-[0.8125rem] break-all">{text}</code>
+    <CopyButton value={text} label={label} isIcon />
+  </div>
+);
+
+/** The switch for programs that believe signed responses only. */
+const Signing = ({
+  isSigned,
+  isPossible,
+  onSign,
+}: {
+  isSigned: boolean;
+  /** False for a service without a key of the algorithm. */
+  isPossible: boolean;
+  onSign: (isSigned: boolean) => void;
+}) => (
+  <div>
+    <label className="inline-flex min-h-9 items-center gap-2 font-medium pointer-coarse:min-h-11">
+      <input
+        type="checkbox"
+        role="switch"
+        aria-checked={isSigned && isPossible}
+        checked={isSigned && isPossible}
+        disabled={!isPossible}
+        aria-describedby="signing"
+        onChange={({ currentTarget }) => onSign(currentTarget.checked)}
+      />
+      {words.signed}
+    </label>
+    <p id="signing" className="text-muted">
+      {!isPossible ? words.noKeys : isSigned ? words.signedLead : words.unsignedLead}{' '}
+      <a href="/docs/signing" className="rounded-sm text-accent underline underline-offset-2">
+        {words.signedMore}
+      </a>
+    </p>
+  </div>
+);

@@ -1,25 +1,27 @@
 /** The reading of a variable in the examples, in all of their languages. */
 const READ =
-  /(?:System\.getenv|os\.[gG]etenv|os\.environ\.get|\bread)\("(LICET_URL|LICET_PRODUCT_ID)"(?:, "")?\)|os\.environ\["(LICET_URL)"\]|"\$(LICET_URL|LICET_PRODUCT_ID)"/g;
-const READ_IN_TYPESCRIPT = 'LICET_URL: url, LICET_PRODUCT_ID: productId, ';
+  /(?:System\.getenv(?:\(\)\.getOrDefault)?|environment\.getOrDefault|os\.[gG]etenv|os\.environ\.get|\$?\bread)\(["'](LICET_\w+)["'](?:, "")?\)(?: \?\? "")?|os\.environ\["(LICET_\w+)"\]|"\$(LICET_\w+)"|process\.env\.(LICET_\w+) \?\? ''/g;
 
-/**
- * An example with an address and a product id in place of the variables LICET_URL and LICET_PRODUCT_ID, so
- * that only LICET_KEY is left to try it.
- */
-export function fillIn(source: string, url: string, productId: number): string {
-  const values: Readonly<Record<string, string>> = {
+/** The values that a service knows: LICET_KEY is left to the user. */
+export interface Filling {
+  url: string;
+  productId: number;
+  /** Without them the example believes each server. */
+  publicKeys?: string;
+}
+
+/** An example with values in place of the variables that it reads. */
+export function fillIn(source: string, { url, productId, publicKeys }: Filling): string {
+  const values: Readonly<Record<string, string | undefined>> = {
     LICET_URL: url,
     LICET_PRODUCT_ID: String(productId),
+    LICET_PUBLIC_KEYS: publicKeys,
   };
   return source
-    .replaceAll(READ, (_, ...names: unknown[]) => {
-      const name = names.slice(0, 3).find((each) => typeof each === 'string');
-      return JSON.stringify(values[String(name)]);
+    .replaceAll(READ, (read, ...names: unknown[]) => {
+      const name = names.slice(0, 4).find((each) => typeof each === 'string');
+      const value = values[String(name)];
+      return value === undefined ? read : JSON.stringify(value);
     })
-    .replace(
-      `const { ${READ_IN_TYPESCRIPT}`,
-      `const url: string = '${url}';\nconst productId: string = '${productId}';\nconst { `,
-    )
     .replace('Set LICET_URL, LICET_PRODUCT_ID (a number) and LICET_KEY.', 'Set LICET_KEY.');
 }

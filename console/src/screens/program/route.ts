@@ -8,6 +8,7 @@ import { FILES } from './files.ts';
 const search = z.object({
   productId: id,
   file: oneOf(FILES),
+  signed: z.catch(z.optional(z.literal(true)), undefined),
 });
 
 export const programRoute = createRoute({

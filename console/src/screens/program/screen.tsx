@@ -51,7 +51,18 @@ export function Screen() {
       <>
         <Live productId={product.id} />
         <Suspense fallback={<Skeleton lines={12} />}>
-          <Example file={file} productId={product.id} />
+          <Example
+            file={file}
+            productId={product.id}
+            isSigned={search.signed === true}
+            onSign={(isSigned) =>
+              void navigate({
+                search: ({ signed: _, ...old }) => ({ ...old, ...(isSigned && { signed: true }) }),
+                replace: true,
+                resetScroll: false,
+              })
+            }
+          />
         </Suspense>
       </>
     );

@@ -1,18 +1,17 @@
 import { type ApiIntent, LicetError, type Tagged, type Token } from '@licet/client';
 import { API_INTENTS } from '@licet/contract/enums';
 import { MAX_TEXT_LENGTH } from '@licet/contract/limits';
+import type { ReactNode } from 'react';
 import { licet, queries } from '../../api.ts';
 import { Button } from '../../components/button.tsx';
-import { confirm } from '../../components/confirm.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { type EditedField, EditForm } from '../../components/edit-form.tsx';
 import { CheckGroup, TextField } from '../../components/form.tsx';
 import { Notice } from '../../components/page.tsx';
-import { toasts } from '../../components/toasts.tsx';
 import { endOfDay, toDay } from '../../dates.ts';
 import { formatDate } from '../../format.ts';
 import { screenTexts } from '../../screen-texts.ts';
-import { useRefusal, useSession } from '../../session.ts';
+import { useRefusal } from '../../session.ts';
 
 const words = screenTexts.tokens;
 
@@ -38,21 +37,25 @@ const INTENT_OPTIONS = [
   ...API_INTENTS.filter((intent) => !intent.startsWith('ALL_')),
 ].map((intent) => [intent, ...screenTexts.intents[intent]] as const);
 
-const changed = () => queries.invalidateQueries({ queryKey: ['tokens'] });
+/** Reads all data again that a change of a token may have changed. */
+export const refreshTokens = () =>
+  Promise.all([['tokens'], ['events']].map((queryKey) => queries.invalidateQueries({ queryKey })));
 
 /** The form of a token; without `stored` that of a new one. */
 export function TokenForm({
   stored,
   onCreated,
   onDone,
+  cancel,
 }: {
-  stored: (Tagged<Token> & { id: number }) | undefined;
+  stored?: Tagged<Token> & { id: number };
   /** Called with the secret of a new token. */
-  onCreated: (secret: string) => void;
-  onDone: () => void;
+  onCreated?: (secret: string) => void;
+  /** Called when a stored token was changed. */
+  onDone?: () => void;
+  cancel?: ReactNode;
 }) {
   const refusal = useRefusal('everything');
-  const session = useSession();
   const token = stored?.item;
   const id = stored?.id ?? 0;
 
@@ -70,24 +73,6 @@ export function TokenForm({
     };
   };
 
-  const revoke = async (): Promise<void> => {
-    if (!token) return;
-    const isSure = await confirm({
-      title: words.revokeTitle(token.name),
-      lead: session.id === id ? words.revokeOwnLead : words.revokeLead,
-      action: words.revoke,
-    });
-    if (!isSure) return;
-    try {
-      await licet.tokens.delete(id);
-    } catch (error) {
-      return toasts.fail(error);
-    }
-    onDone();
-    toasts.done(words.revoked(token.name));
-    await changed();
-  };
-
   return (
     <EditForm<Values>
       stored={stored}
@@ -95,24 +80,18 @@ export function TokenForm({
       valuesOf={valuesOf}
       create={async (values) => {
         const { token: secret } = await licet.tokens.create(values);
-        onCreated(secret);
-        await changed();
+        onCreated?.(secret);
+        await refreshTokens();
       }}
       update={async (changes, ifMatch) => {
         await licet.tokens.update(id, changes, { ifMatch });
-        await changed();
+        await refreshTokens();
       }}
       read={() => licet.tokens.read(id)}
-      onDone={() => stored && onDone()}
+      onDone={() => stored && onDone?.()}
       createLabel={words.create}
       refusal={refusal}
-      buttons={
-        stored && (
-          <Button look="danger" className="ml-auto" refusal={refusal} onClick={revoke}>
-            {words.revoke}
-          </Button>
-        )
-      }
+      buttons={cancel}
     >
       <TextField
         label={words.name}

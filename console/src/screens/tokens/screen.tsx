@@ -5,32 +5,23 @@ import { type ReactNode, useMemo, useState } from 'react';
 import { licet } from '../../api.ts';
 import { Badge } from '../../components/badge.tsx';
 import { ButtonLink } from '../../components/button.tsx';
+import { Cut } from '../../components/cut.tsx';
 import { type Column, DataTable } from '../../components/data-table.tsx';
-import { ItemDialog } from '../../components/item-dialog.tsx';
+import { Dialog } from '../../components/dialog.tsx';
 import { Empty, Page } from '../../components/page.tsx';
 import { Time } from '../../components/time.tsx';
 import { screenTexts } from '../../screen-texts.ts';
 import { useRefusal, useSession } from '../../session.ts';
 import { intentNames, Secret, TokenForm } from './form.tsx';
 import { tokensRoute } from './route.ts';
+import { Expiry, LastUse } from './times.tsx';
 
 const words = screenTexts.tokens;
-
-const Never = () => <span className="text-muted">{words.never}</span>;
-
-const Expiry = ({ expiresAt }: { expiresAt: string | null }) =>
-  expiresAt === null ? (
-    <Never />
-  ) : Date.parse(expiresAt) <= Date.now() ? (
-    <Badge tone="bad">{words.expired}</Badge>
-  ) : (
-    <Time value={expiresAt} show="date" />
-  );
 
 /** A value on a phone with the name of its column before it. */
 const named = (name: string, value: ReactNode) => (
   <>
-    <span className="sm:hidden">{name}: </span>
+    <span className="text-muted md:hidden">{name}: </span>
     {value}
   </>
 );
@@ -41,42 +32,39 @@ const columnsOf = (sessionId: number | null): readonly Column<Token>[] => [
     header: words.columns.name,
     cell: ({ id, name }) => (
       <span className="flex min-w-0 items-center gap-2">
-        <span className="max-w-60 truncate" title={name}>
-          {name}
-        </span>
+        <Cut>{name}</Cut>
         {id === sessionId && <Badge tone="accent">{words.thisSession}</Badge>}
       </span>
     ),
+    width: 'w-56',
     phone: 'title',
   },
   {
     id: 'intents',
     header: words.columns.intents,
-    cell: ({ intents }) => (
-      <span className="line-clamp-2 max-w-96" title={intentNames(intents)}>
-        {intentNames(intents)}
-      </span>
-    ),
+    cell: ({ intents }) => <Cut>{intentNames(intents)}</Cut>,
+    phone: 'line',
   },
   {
     id: 'lastUsed',
     header: words.columns.lastUsed,
-    cell: ({ lastUsedAt }) =>
-      named(
-        words.columns.lastUsed,
-        lastUsedAt === null ? <Never /> : <Time value={lastUsedAt} show="ago" />,
-      ),
+    cell: ({ lastUsedAt }) => named(words.columns.lastUsed, <LastUse lastUsedAt={lastUsedAt} />),
+    width: 'w-34',
+    phone: 'last',
   },
   {
     id: 'expires',
     header: words.columns.expires,
     cell: ({ expiresAt }) => named(words.columns.expires, <Expiry expiresAt={expiresAt} />),
+    width: 'w-29',
+    phone: 'titleEnd',
   },
   {
     id: 'created',
     header: words.columns.created,
     cell: ({ createdAt }) => <Time value={createdAt} show="date" />,
-    phone: 'hidden',
+    width: 'w-29',
+    isWide: true,
   },
 ];
 
@@ -120,31 +108,28 @@ export function Screen() {
         rows={tokens.data}
         error={tokens.error}
         onRetry={tokens.refetch}
-        linkOf={({ id }) => ({ to: '/tokens', search: { open: id } })}
-        onEdit={({ id }) => void navigate({ search: { open: id } })}
+        linkOf={({ id }) => ({ to: '/tokens/$id', params: { id } })}
+        onEdit={({ id }) => void navigate({ to: '/tokens/$id/edit', params: { id } })}
+        count={words.count}
         empty={
           <Empty title={words.emptyTitle} actions={create}>
             {words.empty}
           </Empty>
         }
       />
-      <ItemDialog<Token>
-        name="tokens"
-        open={open}
+      <Dialog
+        title={secret === undefined ? words.new : words.secretTitle}
+        isOpen={open !== undefined}
         onClose={close}
-        titleOf={(token) => (secret === undefined ? (token?.name ?? words.new) : words.secretTitle)}
-        read={(id, signal) => licet.tokens.read(id, { signal })}
         isWide
         isFirm={secret !== undefined}
       >
-        {(stored) =>
-          secret === undefined ? (
-            <TokenForm stored={stored} onCreated={setSecret} onDone={close} />
-          ) : (
-            <Secret secret={secret} onDone={close} />
-          )
-        }
-      </ItemDialog>
+        {secret === undefined ? (
+          <TokenForm onCreated={setSecret} />
+        ) : (
+          <Secret secret={secret} onDone={close} />
+        )}
+      </Dialog>
     </Page>
   );
 }

@@ -2,6 +2,7 @@ import { closeSync, createReadStream, fstatSync, openSync, readSync, statSync } 
 import { extname } from 'node:path';
 import { pipeline, Readable } from 'node:stream';
 import { CsvError, parse } from 'csv-parse';
+import { documentOf } from '../invocation.ts';
 import { CliError, note, usageError } from '../terminal.ts';
 import { CutOffError } from './cut-off-error.ts';
 import { findInJson } from './json.ts';
@@ -159,7 +160,9 @@ export async function fileSource(options: FileOptions): Promise<Source> {
     throw new CliError(`${file}: ${reasonOf(error)}. ${advice}`);
   }
   if (Object.keys(counts).length === 0 && !end) {
-    throw new CliError(`${file} has nothing to import. See docs/import.md for the formats.`);
+    throw new CliError(
+      `${file} has nothing to import. See ${documentOf('import')} for the formats.`,
+    );
   }
   const problem = reader === readLinesOf ? problemAtEnd(counts, end) : undefined;
   if (problem && !isPartial) throw new CliError(`${file} has ${problem}. ${TAKE}`);

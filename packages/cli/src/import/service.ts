@@ -128,7 +128,7 @@ export class Service {
     );
   }
 
-  /** Imports up to 200 items. Safe to repeat without a response: existing items stay as they are. */
+  /** Imports items. Safe to repeat without a response: existing items stay as they are. */
   import(body: ImportRequest): Promise<ImportResponse> {
     return this.#request('/import', async (path) => {
       const { text } = await this.#connection.send('POST', path, { body });

@@ -1,6 +1,7 @@
 import type { Command, CommandUnknownOpts, OptionValues } from '@commander-js/extra-typings';
 import { type Customer, type LicensePlatform, type Licet, LicetError } from '@licet/client';
 import { argumentError } from '../command-line.ts';
+import { documentOf } from '../invocation.ts';
 import { CliError } from '../terminal.ts';
 import { licenseColumns } from './licenses.ts';
 import { type Column, dayText, examples, firstOf, timeText } from './output.ts';
@@ -179,7 +180,7 @@ export function addCustomers(parent: CommandUnknownOpts, open: OpenSession): voi
       `
 This erases all fields of the customer, the owner fields of licenses that repeat them, and the keys, addresses and
 hardware IDs in the history of the licenses. Notes and slots of licenses stay, and so do exports: see
-docs/operations.md.
+${documentOf('operations')}.
 ${examples('customers forget ada@shop.example --yes', 'customers forget 7 --yes')}`,
     )
     .action(async (text, { yes }) => {

@@ -147,6 +147,7 @@ const withFields = <Args extends unknown[], Opts extends OptionValues, Global ex
     .option('--max-ips <n>', 'number of addresses, -1 is unlimited', integerFrom(-1))
     .option('--max-hwids <n>', 'number of hardware IDs, likewise', integerFrom(-1))
     .option('--email <email>', 'the e-mail of its customer; a new e-mail creates a customer')
+    .option('--customer <id>', 'its customer, by the id', integerFrom(1))
     .option('--chat-id <id>', 'the id of its owner on the chat service')
     .addOption(
       new Option('--platform <platform>', 'the platform where it was bought, or its label')
@@ -160,6 +161,7 @@ interface FieldOptions {
   maxIps?: number | undefined;
   maxHwids?: number | undefined;
   email?: string | undefined;
+  customer?: number | undefined;
   chatId?: string | undefined;
   platform?: string | undefined;
   platformId?: string | undefined;
@@ -171,6 +173,7 @@ const fieldsOfOptions = async (licet: Licet, options: FieldOptions) => ({
   maxHWIDs: options.maxHwids,
   // In a PUT, null removes the customer.
   customerEmail: options.email === '' ? null : options.email,
+  customerId: options.customer,
   ownerChatId: options.chatId,
   licensePlatform: await optionalPlatform(licet, options.platform),
   ownerPlatformId: options.platformId,
@@ -308,6 +311,7 @@ ${examples('licenses find 7K2M-9QX4', 'licenses find ada@shop.example', 'license
       examples(
         'licenses edit 7K2M-9QX4-B3TD-WJ8R-5HVN --max-ips 3 --notes ""',
         'licenses edit 7341 --expires never',
+        'licenses edit 7341 --customer 17',
       ),
     )
     .action(async (text, options) => {

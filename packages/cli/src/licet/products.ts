@@ -6,6 +6,7 @@ import {
 } from '@commander-js/extra-typings';
 import type { Product } from '@licet/client';
 import { PRODUCT_TYPES } from '@licet/contract/enums';
+import { DEFAULT_LIMIT, MAX_LIMIT, MAX_OFFLINE_DAYS } from '@licet/contract/limits';
 import { argumentError } from '../command-line.ts';
 import { type Column, examples, limitText, timeText } from './output.ts';
 import { integerFrom, type OpenSession, productIdOf } from './session.ts';
@@ -31,14 +32,14 @@ const withFields = <Args extends unknown[], Opts extends OptionValues, Global ex
     .option('--description <text>', 'free text')
     .option(
       '--max-ips <n>',
-      'addresses of a license without its own limit, -1 is unlimited; 5 unless set',
-      integerFrom(-1),
+      `addresses of a license without its own limit, -1 is unlimited; ${DEFAULT_LIMIT} unless set`,
+      integerFrom(-1, MAX_LIMIT),
     )
-    .option('--max-hwids <n>', 'hardware IDs, likewise', integerFrom(-1))
+    .option('--max-hwids <n>', 'hardware IDs, likewise', integerFrom(-1, MAX_LIMIT))
     .option(
       '--offline-days <n>',
-      'days that a lease lets a program run without the network, up to 90; 0 unless set',
-      integerFrom(0),
+      `days that a lease lets a program run without the network, up to ${MAX_OFFLINE_DAYS}; 0 unless set`,
+      integerFrom(0, MAX_OFFLINE_DAYS),
     );
 
 /** `licet products`: manage products. */

@@ -1,5 +1,5 @@
+import type { ErrorCode } from '@licet/contract/errors';
 import type * as z from 'zod';
-import type { ErrorCode } from './errors.ts';
 
 /** The messages about invalid values. */
 

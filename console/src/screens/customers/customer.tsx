@@ -1,0 +1,276 @@
+import type { Customer, License, LicenseRequest } from '@licet/client';
+import { queryOptions, useQuery } from '@tanstack/react-query';
+import { Pencil } from 'lucide-react';
+import { type ReactNode, useState } from 'react';
+import { hasStatus, licet } from '../../api.ts';
+import { StatusBadge } from '../../components/badge.tsx';
+import { Button, ButtonLink, TextLink } from '../../components/button.tsx';
+import { confirm } from '../../components/confirm.tsx';
+import { Cancel, EditPage } from '../../components/edit-page.tsx';
+import { Facts, Notice, Page, Section } from '../../components/page.tsx';
+import { SectionRows } from '../../components/section-rows.tsx';
+import { type SimpleColumn, SimpleTable } from '../../components/simple-table.tsx';
+import { Time } from '../../components/time.tsx';
+import { toasts } from '../../components/toasts.tsx';
+import { formatNumber, formatSlots, productName } from '../../format.ts';
+import { editedQuery, OneItem } from '../../layout/one-item.tsx';
+import { usePlatformLabel } from '../../platforms.ts';
+import { useProductNames } from '../../products.ts';
+import { screenTexts } from '../../screen-texts.ts';
+import { useMay, useRefusal } from '../../session.ts';
+import { useShortcuts } from '../../shortcuts.ts';
+import { texts } from '../../texts.ts';
+import { EventSection } from '../events/section.tsx';
+import { HistorySection } from '../history/section.tsx';
+import { accountsOf, isForgotten, nameOf } from './accounts.ts';
+import { CustomerForm, refreshCustomers } from './form.tsx';
+import { customerEditRoute, customerRoute } from './route.ts';
+
+const words = screenTexts.customers;
+const LICENSE_ROWS = 10;
+const HISTORY_ROWS = 10;
+
+const customerQuery = (id: number) =>
+  queryOptions({
+    queryKey: ['customers', 'one', id],
+    queryFn: ({ signal }) => licet.customers.get(id, { signal }),
+  });
+
+/** A customer: the person, the licenses, and what happened to them. */
+export function Screen() {
+  const { id } = customerRoute.useParams();
+  return (
+    <OneItem query={useQuery(customerQuery(id))}>
+      {(customer) => <CustomerScreen customer={customer} />}
+    </OneItem>
+  );
+}
+
+function CustomerScreen({ customer }: { customer: Customer }) {
+  const { id } = customer;
+  const { open } = customerRoute.useSearch();
+  const navigate = customerRoute.useNavigate();
+  const refusal = useRefusal('everything');
+  const mayReadLicenses = useMay('readLicenses');
+  const mayReadRequests = useMay('readRequests');
+  const licenses = useQuery({
+    queryKey: ['licenses', 'of-customer', id],
+    queryFn: ({ signal }) =>
+      licet.licenses.byCustomerId(id).page({ limit: LICENSE_ROWS, sort: '-id' }, { signal }),
+    enabled: mayReadLicenses,
+  });
+  const requests = useQuery({
+    ...requestsQuery(licenses.data?.items ?? []),
+    enabled: mayReadRequests && licenses.data !== undefined,
+  });
+  useShortcuts({
+    e: () => {
+      if (refusal === undefined) void navigate({ to: '/customers/$id/edit', params: { id } });
+    },
+  });
+  return (
+    <Page title={nameOf(customer)} actions={<Actions customer={customer} refusal={refusal} />}>
+      {isForgotten(customer) && <Notice>{words.noDataLead}</Notice>}
+      <Details customer={customer} />
+      {mayReadLicenses && (
+        <LicenseSection
+          query={{ ...licenses, data: licenses.data?.items }}
+          total={licenses.data?.total}
+          customer={customer}
+        />
+      )}
+      {mayReadRequests && mayReadLicenses && (
+        <HistorySection
+          query={requests}
+          hasKeys
+          open={open}
+          linkOf={(request) => ({
+            to: '/customers/$id',
+            params: { id },
+            search: { open: request },
+            resetScroll: false,
+          })}
+          onClose={() => void navigate({ search: {}, replace: true, resetScroll: false })}
+        />
+      )}
+      <EventSection filter={{ resourceType: 'customer', resourceId: id }} />
+    </Page>
+  );
+}
+
+/** The latest requests with the keys of some licenses. The history has no filter for a customer. */
+const requestsQuery = (licenses: readonly License[]) => {
+  const keys = licenses.map(({ licenseKey }) => licenseKey);
+  return queryOptions({
+    queryKey: ['history', 'of', ...keys],
+    queryFn: async ({ signal }): Promise<LicenseRequest[]> => {
+      const lists = keys.map((licenseKey) =>
+        licet.requests.list({ licenseKey, limit: HISTORY_ROWS }, { signal }),
+      );
+      const all = (await Promise.all(lists)).flat();
+      return all.sort((a, b) => b.id - a.id).slice(0, HISTORY_ROWS);
+    },
+  });
+};
+
+/** Erases a person. The service erases a long history in parts, and returns 409 until all parts are erased. */
+async function forget(id: number): Promise<void> {
+  for (;;) {
+    try {
+      return await licet.customers.delete(id);
+    } catch (error) {
+      if (!hasStatus(error, 409)) throw error;
+    }
+  }
+}
+
+function Actions({ customer, refusal }: { customer: Customer; refusal: string | undefined }) {
+  const { id } = customer;
+  const [isForgetting, setForgetting] = useState(false);
+  const forgetPerson = async (): Promise<void> => {
+    const name = nameOf(customer);
+    const isSure = await confirm({
+      title: words.forgetTitle(name),
+      lead: words.forgetLead,
+      action: words.forgetAction,
+    });
+    if (!isSure) return;
+    setForgetting(true);
+    try {
+      await forget(id);
+      toasts.done(words.forgotten(name));
+      await refreshCustomers();
+    } catch (error) {
+      toasts.fail(error);
+    } finally {
+      setForgetting(false);
+    }
+  };
+  return (
+    <>
+      {refusal === undefined && (
+        <ButtonLink to="/customers/$id/edit" params={{ id }}>
+          <Pencil size={16} aria-hidden />
+          {texts.actions.edit}
+        </ButtonLink>
+      )}
+      <Button look="danger" refusal={refusal} disabled={isForgetting} onClick={forgetPerson}>
+        {isForgetting ? words.forgetting : words.forget}
+      </Button>
+    </>
+  );
+}
+
+function Details({ customer }: { customer: Customer }) {
+  const labelOf = usePlatformLabel();
+  const { firstName, lastName, createdAt, id } = customer;
+  const rows: readonly (readonly [string, ReactNode])[] = [
+    [words.columns.name, [firstName, lastName].filter(Boolean).join(' ')],
+    [words.email, customer.email],
+    [words.phoneNumber, customer.phoneNumber],
+    [words.username, customer.username],
+    [words.columns.chat, [customer.chatUsername, customer.chatId].filter(Boolean).join(' · ')],
+    [
+      words.accounts,
+      accountsOf(customer, labelOf).map((account) => <p key={account}>{account}</p>),
+    ],
+    [words.columns.created, createdAt && <Time value={createdAt} />],
+    [words.columns.id, id],
+  ];
+  const isGiven = (value: ReactNode): boolean =>
+    Array.isArray(value) ? value.length > 0 : Boolean(value);
+  return (
+    <Section title={words.person}>
+      <Facts rows={rows.filter(([, value]) => isGiven(value))} />
+    </Section>
+  );
+}
+
+function LicenseSection({
+  query,
+  total,
+  customer: { id, email },
+}: {
+  query: { data: readonly License[] | undefined; error: unknown; refetch: () => void };
+  total: number | undefined;
+  customer: Customer;
+}) {
+  const mayWrite = useMay('writeLicenses');
+  const names = useProductNames();
+  const { columns: headers, never } = screenTexts.licenses;
+  const columns: readonly SimpleColumn<License>[] = [
+    [
+      headers.licenseKey,
+      ({ id: licenseId, licenseKey }) => (
+        <TextLink
+          to="/licenses/$licenseId"
+          params={{ licenseId }}
+          className="font-mono text-[0.8125rem] break-all"
+        >
+          {licenseKey}
+        </TextLink>
+      ),
+    ],
+    [headers.status, ({ licenseStatus }) => <StatusBadge status={licenseStatus} />],
+    [headers.product, ({ productId }) => productName(names, productId)],
+    [
+      headers.expires,
+      ({ expiryDate }) =>
+        expiryDate === null ? (
+          <span className="text-muted">{never}</span>
+        ) : (
+          <Time value={expiryDate} show="date" />
+        ),
+    ],
+    [headers.ips, ({ ips, maxIPs }) => formatSlots(ips.length, maxIPs), 'number'],
+    [headers.hwids, ({ hwids, maxHWIDs }) => formatSlots(hwids.length, maxHWIDs), 'number'],
+    [
+      headers.notes,
+      ({ notes }) => notes && <span className="sm:line-clamp-2 sm:max-w-60">{notes}</span>,
+    ],
+  ];
+  return (
+    <Section
+      title={words.licenses}
+      note={total !== undefined && total > 0 && formatNumber(total)}
+      actions={
+        <>
+          {total !== undefined && total > LICENSE_ROWS && (
+            <ButtonLink to="/licenses" search={{ customerId: id }} look="quiet">
+              {words.allLicenses}
+            </ButtonLink>
+          )}
+          {mayWrite && email !== null && (
+            <ButtonLink to="/licenses/new" search={{ email }} look="quiet">
+              {words.newLicense}
+            </ButtonLink>
+          )}
+        </>
+      }
+    >
+      <SectionRows query={query} empty={words.noLicenses}>
+        {(rows) => <SimpleTable rows={rows} label={words.licenses} columns={columns} />}
+      </SectionRows>
+    </Section>
+  );
+}
+
+/** Edits a customer. */
+export function EditScreen() {
+  const { id } = customerEditRoute.useParams();
+  const navigate = customerEditRoute.useNavigate();
+  const link = { to: '/customers/$id', params: { id } } as const;
+  return (
+    <OneItem query={useQuery(editedQuery('customer', id, licet.customers))}>
+      {(stored) => (
+        <EditPage name={nameOf(stored.item)}>
+          <CustomerForm
+            stored={stored}
+            onDone={() => void navigate(link)}
+            cancel={<Cancel {...link} />}
+          />
+        </EditPage>
+      )}
+    </OneItem>
+  );
+}

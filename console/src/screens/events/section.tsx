@@ -1,0 +1,70 @@
+import type { Event } from '@licet/client';
+import { useQuery } from '@tanstack/react-query';
+import { licet } from '../../api.ts';
+import { TextLink } from '../../components/button.tsx';
+import { Actor, ChangeSummary, EventObject } from '../../components/changes.tsx';
+import { Section } from '../../components/page.tsx';
+import { SectionRows } from '../../components/section-rows.tsx';
+import { type SimpleColumn, SimpleTable } from '../../components/simple-table.tsx';
+import { Time } from '../../components/time.tsx';
+import { useProductNames } from '../../products.ts';
+import { screenTexts } from '../../screen-texts.ts';
+import { useMay } from '../../session.ts';
+import type { EventsSearch } from './route.ts';
+
+const words = screenTexts.events;
+const ROWS = 5;
+
+/** The latest events that a filter finds; nothing if the session's token may not read events. */
+export function EventSection({
+  title = words.title,
+  filter,
+  empty = words.noneOfObject,
+}: {
+  title?: string;
+  filter: Pick<EventsSearch, 'resourceType' | 'resourceId' | 'tokenId'>;
+  empty?: string;
+}) {
+  const names = useProductNames();
+  const mayRead = useMay('readEvents');
+  const query = useQuery({
+    queryKey: ['events', 'of', filter],
+    queryFn: ({ signal }): Promise<Event[]> =>
+      licet.events.list({ ...filter, limit: ROWS }, { signal }),
+    enabled: mayRead,
+  });
+  if (!mayRead) return null;
+  const { columns: headers } = words;
+  const columns: readonly SimpleColumn<Event>[] = [
+    [
+      headers.time,
+      ({ id, time }) => (
+        <TextLink to="/events" search={{ ...filter, open: id }}>
+          <Time value={time} />
+        </TextLink>
+      ),
+    ],
+    [headers.type, ({ type }) => screenTexts.eventTypes[type]],
+    // The object of all rows, or their author, is that of the screen.
+    filter.tokenId === undefined
+      ? [headers.actor, ({ actor }) => <Actor actor={actor} />]
+      : [headers.resource, (event) => <EventObject event={event} names={names} />],
+    [headers.changes, (event) => <ChangeSummary event={event} names={names} />],
+  ];
+  return (
+    <Section
+      title={title}
+      actions={
+        query.data && query.data.length > 0 ? (
+          <TextLink to="/events" search={filter} className="mr-2">
+            {words.allOfObject}
+          </TextLink>
+        ) : null
+      }
+    >
+      <SectionRows query={query} empty={empty}>
+        {(rows) => <SimpleTable rows={rows} label={title} columns={columns} />}
+      </SectionRows>
+    </Section>
+  );
+}

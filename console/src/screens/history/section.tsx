@@ -1,0 +1,67 @@
+import type { LicenseRequest } from '@licet/client';
+import type { LinkProps } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { OutcomeBadge } from '../../components/badge.tsx';
+import { TextLink } from '../../components/button.tsx';
+import { Section } from '../../components/page.tsx';
+import { SectionRows } from '../../components/section-rows.tsx';
+import { type SimpleColumn, SimpleTable } from '../../components/simple-table.tsx';
+import { Time } from '../../components/time.tsx';
+import { screenTexts } from '../../screen-texts.ts';
+import { PaneDialog } from './pane.tsx';
+
+const words = screenTexts.history;
+
+const mono = (value: string | null) =>
+  value && <span className="font-mono text-[0.8125rem] break-all sm:min-w-32">{value}</span>;
+
+/** The latest requests on the screen of another object. A row opens its request in a dialog. */
+export function HistorySection({
+  query,
+  hasKeys = false,
+  open,
+  linkOf,
+  onClose,
+  actions,
+}: {
+  query: {
+    data: readonly LicenseRequest[] | undefined;
+    error: unknown;
+    refetch: () => void;
+  };
+  /** Whether the requests are about several keys. */
+  hasKeys?: boolean;
+  /** The request in the dialog. */
+  open: number | undefined;
+  /** The address of the screen with a request in the dialog. */
+  linkOf: (id: number) => LinkProps;
+  onClose: () => void;
+  actions?: ReactNode;
+}) {
+  const { columns: headers } = words;
+  const columns: readonly SimpleColumn<LicenseRequest>[] = [
+    [
+      headers.time,
+      ({ id, requestDate }) => (
+        <TextLink {...linkOf(id)}>
+          <Time value={requestDate} />
+        </TextLink>
+      ),
+    ],
+    [headers.outcome, ({ responseType }) => <OutcomeBadge outcome={responseType} />],
+    ...(hasKeys
+      ? [[headers.key, ({ licenseKey }: LicenseRequest) => mono(licenseKey)] as const]
+      : []),
+    [headers.ip, ({ ip }) => mono(ip)],
+    [headers.hwid, ({ hwid }) => mono(hwid)],
+    [headers.version, ({ productVersion }) => productVersion],
+  ];
+  return (
+    <Section title={words.title} actions={actions}>
+      <SectionRows query={query} empty={words.noneOfKey}>
+        {(rows) => <SimpleTable rows={rows} label={words.title} columns={columns} />}
+      </SectionRows>
+      <PaneDialog open={open} known={query.data?.find(({ id }) => id === open)} onClose={onClose} />
+    </Section>
+  );
+}

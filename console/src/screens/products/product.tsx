@@ -1,0 +1,236 @@
+import type { Product } from '@licet/client';
+import { DAY_MS } from '@licet/contract/durations';
+import { keysOf } from '@licet/contract/objects';
+import { queryOptions, useQuery } from '@tanstack/react-query';
+import { CodeXml, Pencil } from 'lucide-react';
+import { type ReactNode, useState } from 'react';
+import { hasStatus, licet } from '../../api.ts';
+import { Button, ButtonLink, TextLink } from '../../components/button.tsx';
+import { confirm } from '../../components/confirm.tsx';
+import { CopyButton } from '../../components/copy-button.tsx';
+import { Cancel, EditPage } from '../../components/edit-page.tsx';
+import { Facts, Notice, Page, Section } from '../../components/page.tsx';
+import { SectionRows } from '../../components/section-rows.tsx';
+import { SimpleTable } from '../../components/simple-table.tsx';
+import { Time } from '../../components/time.tsx';
+import { toasts } from '../../components/toasts.tsx';
+import { formatNumber } from '../../format.ts';
+import { editedQuery, OneItem } from '../../layout/one-item.tsx';
+import { screenTexts } from '../../screen-texts.ts';
+import { useMay, useRefusal } from '../../session.ts';
+import { useShortcuts } from '../../shortcuts.ts';
+import { texts } from '../../texts.ts';
+import { EventSection } from '../events/section.tsx';
+import { LicenseCount } from '../licenses/count.tsx';
+import { limitOf, ProductForm, refreshProducts, typeOf } from './form.tsx';
+import { productEditRoute, productRoute } from './route.ts';
+
+const words = screenTexts.products;
+const DAYS = 30;
+
+const productQuery = (id: number) =>
+  queryOptions({
+    queryKey: ['products', 'one', id],
+    queryFn: ({ signal }) => licet.products.get(id, { signal }),
+  });
+
+/** A product: its values, its licenses, and the versions that are in use. */
+export function Screen() {
+  const { id } = productRoute.useParams();
+  return (
+    <OneItem query={useQuery(productQuery(id))}>
+      {(product) => <ProductScreen product={product} />}
+    </OneItem>
+  );
+}
+
+function ProductScreen({ product }: { product: Product }) {
+  const { id, name } = product;
+  const navigate = productRoute.useNavigate();
+  const refusal = useRefusal('writeProducts');
+  const mayReadRequests = useMay('readRequests');
+  const [isInUse, setInUse] = useState(false);
+  useShortcuts({
+    e: () => {
+      if (refusal === undefined) void navigate({ to: '/products/$id/edit', params: { id } });
+    },
+  });
+  const remove = async (): Promise<void> => {
+    const isSure = await confirm({
+      title: words.deleteTitle(name),
+      lead: words.deleteLead,
+      action: texts.actions.delete,
+    });
+    if (!isSure) return;
+    try {
+      await licet.products.delete(id);
+    } catch (error) {
+      if (hasStatus(error, 409)) return setInUse(true);
+      return toasts.fail(error);
+    }
+    await navigate({ to: '/products', replace: true });
+    toasts.done(words.deleted(name));
+    await refreshProducts();
+  };
+  return (
+    <Page
+      title={name}
+      actions={
+        <>
+          <ButtonLink to="/program" search={{ productId: id }}>
+            <CodeXml size={16} aria-hidden />
+            {texts.navigation.program}
+          </ButtonLink>
+          {refusal === undefined && (
+            <ButtonLink to="/products/$id/edit" params={{ id }}>
+              <Pencil size={16} aria-hidden />
+              {texts.actions.edit}
+            </ButtonLink>
+          )}
+          <Button look="danger" refusal={refusal} onClick={remove}>
+            {texts.actions.delete}
+          </Button>
+        </>
+      }
+    >
+      {isInUse && (
+        <Notice tone="bad">
+          {words.inUse}{' '}
+          <TextLink to="/licenses" search={{ productId: id }} className="underline">
+            {words.showLicenses}
+          </TextLink>
+        </Notice>
+      )}
+      <div className="grid items-start gap-5 lg:grid-cols-2">
+        <Details product={product} />
+        <div className="flex min-w-0 flex-col gap-5">
+          <Licenses product={product} />
+          {mayReadRequests && <Versions id={id} />}
+        </div>
+      </div>
+      <EventSection filter={{ resourceType: 'product', resourceId: id }} />
+    </Page>
+  );
+}
+
+function Details({ product }: { product: Product }) {
+  const { id } = product;
+  const rows: readonly (readonly [string, ReactNode])[] = [
+    [
+      words.columns.id,
+      <span key="id" className="-my-1.5 inline-flex items-center gap-1">
+        <span className="font-mono text-[0.8125rem]">{id}</span>
+        <CopyButton value={String(id)} label={words.copyId(id)} isIcon />
+      </span>,
+    ],
+    [words.type, typeOf(product)],
+    [
+      words.description,
+      product.description && <span className="whitespace-pre-wrap">{product.description}</span>,
+    ],
+    [words.maxIPs, limitOf(product.defaultMaxIPs)],
+    [words.maxHWIDs, limitOf(product.defaultMaxHWIDs)],
+    [words.offlineDays, words.days(product.offlineDays)],
+    ...keysOf(words.moreFields).map((name): readonly [string, ReactNode] => [
+      words.moreFields[name],
+      product[name],
+    ]),
+    [words.columns.created, <Time key="created" value={product.createdDate} />],
+    [words.changed, <Time key="changed" value={product.updatedDate} />],
+  ];
+  return (
+    <Section title={words.facts}>
+      <Facts rows={rows.filter(([, value]) => value)} />
+    </Section>
+  );
+}
+
+const statisticsQuery = (id: number) =>
+  queryOptions({
+    queryKey: ['history', 'statistics', 'of', id],
+    queryFn: ({ signal }) => {
+      const from = new Date(Date.now() - (DAYS - 1) * DAY_MS).toISOString();
+      return licet.statistics({ productId: id, step: 'day', from }, { signal });
+    },
+    staleTime: 60_000,
+  });
+
+/** The number of licenses, with links to the filtered list. */
+function Licenses({ product: { id, name } }: { product: Product }) {
+  const mayRead = useMay('readLicenses');
+  const mayWrite = useMay('writeLicenses');
+  const { data: statistics } = useQuery({
+    ...statisticsQuery(id),
+    enabled: useMay('readRequests'),
+  });
+  if (!mayRead) return null;
+  const own = statistics?.products.find(({ productId }) => productId === id);
+  const rows: readonly (readonly [string, ReactNode])[] = [
+    [words.columns.licenses, <LicenseCount key="licenses" of={{ productId: id }} name={name} />],
+    [words.active, own && formatNumber(own.active)],
+    [words.validations, own && formatNumber(own.validations)],
+  ];
+  return (
+    <Section
+      title={words.columns.licenses}
+      actions={
+        mayWrite && (
+          <ButtonLink to="/licenses/new" search={{ productId: id }} look="quiet">
+            {screenTexts.licenses.new}
+          </ButtonLink>
+        )
+      }
+    >
+      <Facts rows={rows.filter(([, value]) => value)} />
+    </Section>
+  );
+}
+
+function Versions({ id }: { id: number }) {
+  const query = useQuery(statisticsQuery(id));
+  const { versionColumns: headers } = words;
+  return (
+    <Section title={words.versions}>
+      <SectionRows
+        query={{ ...query, data: query.data?.versions }}
+        empty={words.noVersions}
+        lines={2}
+      >
+        {(versions) => (
+          <SimpleTable
+            rows={versions.map((version) => ({ ...version, id: version.productVersion ?? '' }))}
+            label={words.versions}
+            columns={[
+              [
+                headers.version,
+                ({ productVersion }) =>
+                  productVersion ?? <span className="text-muted">{texts.overview.noVersion}</span>,
+              ],
+              [headers.installations, ({ installations }) => formatNumber(installations), 'number'],
+            ]}
+          />
+        )}
+      </SectionRows>
+    </Section>
+  );
+}
+
+/** Edits a product. */
+export function EditScreen() {
+  const { id } = productEditRoute.useParams();
+  const navigate = productEditRoute.useNavigate();
+  const link = { to: '/products/$id', params: { id } } as const;
+  return (
+    <OneItem query={useQuery(editedQuery('product', id, licet.products))}>
+      {(stored) => (
+        <EditPage name={stored.item.name}>
+          <ProductForm
+            stored={stored}
+            onDone={() => void navigate(link)}
+            cancel={<Cancel {...link} />}
+          />
+        </EditPage>
+      )}
+    </OneItem>
+  );
+}

@@ -1,0 +1,95 @@
+import type { ExampleFile } from './files.ts';
+import type { Filling } from './fill.ts';
+
+const quoted = (text: string): string => `'${text}'`;
+
+/** Bukkit's names. The task of the scheduler runs on the server's main thread. */
+const java = (construct: string, message: string): string => `@Override
+public void onEnable() {
+    Path mark = getDataFolder().toPath().resolve("licet.mark");
+${construct}
+    licet.check().thenAccept(answer -> getServer().getScheduler().runTask(this, () -> {
+        getLogger().info(answer.${message});
+        if (!answer.mayRun()) getServer().getPluginManager().disablePlugin(this);
+    }));
+}`;
+
+const node =
+  (file: string) =>
+  ({ url, productId, publicKeys }: Filling): string =>
+    `import { checkLicense } from './${file}';
+
+const { mayRun, message } = await checkLicense({
+  url: ${quoted(url)},
+  productId: ${productId},
+  productVersion: '1.4.0',
+  licenseKey: config.license,
+  markFile: 'licet.mark',${publicKeys ? `\n  publicKeys: ${quoted(publicKeys)},` : ''}
+});
+console.log(message);
+if (!mayRun) process.exit(1);`;
+
+/** The lines of a program that calls an example. The license key comes from the customer's configuration. */
+export const LINES: Readonly<Record<ExampleFile, (values: Filling) => string>> = {
+  'Licet.java': ({ url, productId, publicKeys }) =>
+    java(
+      `    Licet licet = new Licet("${url}", ${productId}, "1.4.0", getConfig().getString("license"), mark);${
+        publicKeys
+          ? `\n    licet.publicKeys = "${publicKeys}"; // without this line every server is believed`
+          : ''
+      }`,
+      'message',
+    ),
+  'Licet17.java': ({ url, productId, publicKeys }) =>
+    java(
+      `    String key = getConfig().getString("license");
+    Licet17 licet = new Licet17("${url}", ${productId}, "1.4.0", key, mark${publicKeys ? `,\n        "${publicKeys}"` : ''});`,
+      'message()',
+    ),
+  'licet.ts': node('licet.ts'),
+  'licet.mjs': node('licet.mjs'),
+  'licet.py': ({ url, productId, publicKeys }) => `from licet import check_license
+
+answer = check_license(
+    "${url}", ${productId}, "1.4.0", config["license"], "licet.mark",${publicKeys ? `\n    public_keys="${publicKeys}",` : ''}
+)
+print(answer.message)
+if not answer.may_run:
+    raise SystemExit(1)`,
+  'licet.php': ({ url, productId, publicKeys }) => `require 'licet.php';
+
+$licet = new Licet(
+    ${quoted(url)}, ${productId}, '1.4.0', $config['license'], 'licet.mark',${publicKeys ? `\n    ${quoted(publicKeys)},` : ''}
+);
+$answer = $licet->check();
+echo $answer->message, "\\n";
+if (!$answer->mayRun()) exit(1);`,
+  'Licet.cs': ({ url, productId, publicKeys }) => `var licet = new Licet
+{
+    Url = "${url}", ProductId = ${productId}, ProductVersion = "1.4.0",
+    LicenseKey = config["license"], MarkFile = "licet.mark",${publicKeys ? `\n    PublicKeys = "${publicKeys}",` : ''}
+};
+var answer = await licet.Check();
+Console.WriteLine(answer.Message);
+if (!answer.MayRun) Environment.Exit(1);`,
+  'licet.lua': ({ url, productId, publicKeys }) => `local licet = require("licet")
+
+local state, message = licet.check({
+  url = "${url}", product_id = ${productId}, product_version = "1.4.0",
+  license_key = config.license, mark_file = "licet.mark",${publicKeys ? `\n  public_keys = "${publicKeys}",` : ''}
+})
+print(message)
+if state ~= "valid" and state ~= "grace" then os.exit(1) end`,
+  'licet.go': ({ url, productId, publicKeys }) => `program := Program{
+	URL: "${url}", ProductID: ${productId}, ProductVersion: "1.4.0",
+	LicenseKey: config.License, MarkFile: "licet.mark",
+	TimeoutSeconds: 10, RetrySeconds: 2, GraceHours: 72,${publicKeys ? `\n	PublicKeys: "${publicKeys}",` : ''}
+}
+answer := program.Check()
+fmt.Println(answer.Message)
+if !answer.MayRun() {
+	os.Exit(1)
+}`,
+  'licet.sh': ({ url, productId, publicKeys }) => `. ./licet.sh
+licet_check ${quoted(url)} ${productId} 1.4.0 "$license" licet.mark${publicKeys ? ` \\\n  ${quoted(publicKeys)}` : ''} || exit 1`,
+};

@@ -1,0 +1,21 @@
+import { Badge } from '../../components/badge.tsx';
+import { Time } from '../../components/time.tsx';
+import { screenTexts } from '../../screen-texts.ts';
+
+/** The times of a token, in the list and on its page. */
+
+const words = screenTexts.tokens;
+
+const Never = () => <span className="text-muted">{words.never}</span>;
+
+export const Expiry = ({ expiresAt }: { expiresAt: string | null }) =>
+  expiresAt === null ? (
+    <Never />
+  ) : Date.parse(expiresAt) <= Date.now() ? (
+    <Badge tone="bad">{words.expired}</Badge>
+  ) : (
+    <Time value={expiresAt} show="date" />
+  );
+
+export const LastUse = ({ lastUsedAt }: { lastUsedAt: string | null }) =>
+  lastUsedAt === null ? <Never /> : <Time value={lastUsedAt} show="ago" />;

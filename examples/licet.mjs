@@ -1,0 +1,216 @@
+/** Asks Licet whether a license key may run here. Node 18 or newer, no dependencies; see README.md. */
+import { createHash, createPublicKey, randomBytes, verify } from 'node:crypto';
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { arch, hostname, release, type, userInfo } from 'node:os';
+import { setTimeout as wait } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+
+/**
+ * @typedef {object} Program
+ * @property {string} url
+ * @property {number} productId
+ * @property {string} productVersion
+ * @property {string} licenseKey
+ * @property {string} markFile where the time of the last good answer is kept; with public keys, the lease
+ * @property {string} [publicKeys] `KID:X.Y` of one or two ES256 keys, with a space between. With them only signed
+ *   answers count.
+ * @property {number} [timeoutSeconds]
+ * @property {number} [retrySeconds]
+ * @property {number} [graceHours]
+ */
+
+/**
+ * @typedef {object} Answer
+ * @property {'valid' | 'grace' | 'refused' | 'unreachable'} state
+ * @property {boolean} mayRun
+ * @property {string} message for the user to read
+ */
+
+const sha256 = (text) => createHash('sha256').update(text).digest('hex');
+
+function attempt(work) {
+  try {
+    return work();
+  } catch {
+    return undefined;
+  }
+}
+
+export function hardwareId() {
+  const machine = attempt(() => readFileSync('/etc/machine-id', 'utf8').trim()) ?? '';
+  return sha256(`${machine}\n${hostname()}\n${attempt(() => userInfo().username) ?? ''}`);
+}
+
+/** Returns the claims of a JWS that a pinned key signed and that has the type and the claims expected. */
+function verified(jws, typ, publicKeys, expected) {
+  return attempt(() => {
+    const parts = String(jws).split('.');
+    const [header, payload, signature] = parts.map((part) => Buffer.from(part, 'base64url'));
+    if (!header || !payload || !signature || parts.length !== 3) return undefined;
+    // Buffer ignores characters that are not base64url.
+    const isStrict = [header, payload, signature].every(
+      (bytes, at) => bytes.toString('base64url') === parts[at],
+    );
+    // The pinned key decides about the algorithm, never the header.
+    const said = JSON.parse(header.toString());
+    const [, pinned] =
+      publicKeys
+        .split(' ')
+        .map((key) => key.split(':'))
+        .find(([kid]) => isDeepStrictEqual(said, { alg: 'ES256', kid, typ })) ?? [];
+    if (!isStrict || !pinned) return undefined;
+    const [x = '', y = ''] = pinned.split('.');
+    const key = createPublicKey({ key: { kty: 'EC', crv: 'P-256', x, y }, format: 'jwk' });
+    const signed = Buffer.from(`${parts[0]}.${parts[1]}`);
+    // Node refuses signatures of other lengths, and zeros.
+    if (!verify('sha256', signed, { key, dsaEncoding: 'ieee-p1363' }, signature)) return undefined;
+    const claims = JSON.parse(payload.toString());
+    const fits = Object.entries(expected).every(([name, value]) => claims[name] === value);
+    return fits ? claims : undefined;
+  });
+}
+
+function checkForm(publicKeys) {
+  const wrong = publicKeys
+    .split(' ')
+    .find((key) => !/^[\w.-]{1,64}:[\w-]{43}\.[\w-]{43}$/.test(key));
+  if (publicKeys === '' || wrong === undefined) return;
+  const form =
+    'it has the form KID:KEY, where KEY is 43 characters, a dot and 43 characters (ES256)';
+  throw new TypeError(`'${wrong}' is no public key; ${form}`);
+}
+
+/** Asks the service. Without `valid` it could not be reached; `text` has the reason. */
+async function ask(url, body, timeoutSeconds, believe) {
+  try {
+    const answer = await fetch(`${url}/api/v1/validate`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', 'User-Agent': 'licet-client/1' },
+      body: JSON.stringify(body),
+      redirect: 'manual',
+      signal: AbortSignal.timeout(timeoutSeconds * 1000),
+    });
+    const text = await answer.text();
+    const said = text.startsWith('{') ? JSON.parse(text) : {};
+    const { status } = answer;
+    const { valid, message } = believe(said, status) ?? {};
+    if (valid === true || valid === false) {
+      return { valid, text: String(message), lease: said.lease };
+    }
+    const retryAfter = answer.headers.get('Retry-After') ?? '';
+    return {
+      status,
+      text: `HTTP ${status}`,
+      ...(/^\d+$/.test(retryAfter) && { retryAfterSeconds: Number(retryAfter) }),
+    };
+  } catch (error) {
+    const { cause = error } = error instanceof Error ? error : {};
+    return { text: cause instanceof Error ? cause.message : String(cause) };
+  }
+}
+
+/**
+ * @param {Program} program
+ * @returns {Promise<Answer>}
+ * @throws TypeError if a public key is none
+ */
+export async function checkLicense(program) {
+  const { url, licenseKey, productId, productVersion, markFile, publicKeys = '' } = program;
+  const { timeoutSeconds = 10, retrySeconds = 2, graceHours = 72 } = program;
+  checkForm(publicKeys);
+  const hwid = hardwareId();
+  const system = { operatingSystem: type(), osVersion: release(), osArchitecture: arch() };
+  const fields = { licenseKey, productId, hwid, productVersion, ...system };
+  const nonce = randomBytes(16).toString('base64url');
+  const [firstKid, secondKid = firstKid] = publicKeys.split(' ').map((key) => key.split(':')[0]);
+  const sub = createHash('sha256').update(licenseKey.trim().toUpperCase()).digest('base64url');
+  const own = { aud: String(productId), sub, hwid };
+  const leaseOf = (jws) => verified(jws, 'licet-lease+jwt', publicKeys, own);
+  const askFor = (kid) =>
+    publicKeys === ''
+      ? ask(url, fields, timeoutSeconds, (said, status) =>
+          (said.valid ? [200] : [400, 413]).includes(status) ? said : undefined,
+        )
+      : ask(url, { ...fields, nonce, kid, lease: true }, timeoutSeconds, ({ signed }) =>
+          verified(signed, 'licet-validation+jwt', publicKeys, { ...own, nonce }),
+        );
+  let reply = await askFor(firstKid);
+  const pauseSeconds = reply.retryAfterSeconds ?? retrySeconds;
+  if (reply.valid === undefined && pauseSeconds <= 10) {
+    await wait(pauseSeconds * 1000);
+    // 400 may mean that the service no longer has the first key.
+    reply = await askFor(reply.status === 400 ? secondKid : firstKid);
+  }
+
+  const now = Math.floor(Date.now() / 1000);
+  const markOf = (time) => `${time} ${sha256(`${time}\n${licenseKey}\n${productId}\n${hwid}`)}`;
+  const keepLease = (lease, latest) =>
+    attempt(() => {
+      writeFileSync(`${markFile}.tmp`, `${lease} ${latest}`, { mode: 0o600 });
+      renameSync(`${markFile}.tmp`, markFile);
+    });
+  if (reply.valid) {
+    const lease = leaseOf(reply.lease);
+    if (lease) keepLease(reply.lease, lease.iat);
+    if (publicKeys === '') attempt(() => writeFileSync(markFile, markOf(now)));
+    return { state: 'valid', mayRun: true, message: reply.text };
+  }
+  if (reply.valid === false) {
+    attempt(() => rmSync(markFile));
+    return { state: 'refused', mayRun: false, message: `License refused: ${reply.text}` };
+  }
+  // The service signs responses of these statuses: no fault of the network.
+  const isUnsigned = publicKeys !== '' && (reply.status === 200 || reply.status === 400);
+  const problem = isUnsigned
+    ? `The response has no valid signature of this service (${reply.text}).`
+    : `The license service cannot be reached (${reply.text}).`;
+  const mark = attempt(() => readFileSync(markFile, 'utf8').trim()) ?? '';
+  let leftSeconds = 0;
+  if (publicKeys === '') {
+    const time = Number.parseInt(mark, 10);
+    if (mark === markOf(time)) leftSeconds = graceHours * 3600 - Math.abs(now - time);
+  } else {
+    const [jws, latest] = mark.split(' ');
+    const lease = leaseOf(jws);
+    const seen = Math.max(lease?.iat ?? Number.NaN, Number.parseInt(latest ?? '', 10));
+    if (now > seen) keepLease(jws, now);
+    if (lease && now >= seen - 3600) leftSeconds = lease.exp - now;
+  }
+  if (leftSeconds > 0) {
+    const message = `${problem} The last good answer counts for ${Math.ceil(leftSeconds / 3600)} h more.`;
+    return { state: 'grace', mayRun: true, message };
+  }
+  const advice = isUnsigned
+    ? 'If this continues, ask the seller of the program.'
+    : 'Check the network connection and try again.';
+  return { state: 'unreachable', mayRun: false, message: `${problem} ${advice}` };
+}
+
+// From here on: a program that tries it out, no part of yours. It runs if Node is given this file.
+async function tryOut() {
+  const url = process.env.LICET_URL ?? '';
+  const productId = process.env.LICET_PRODUCT_ID ?? '';
+  const licenseKey = process.env.LICET_KEY ?? '';
+  if (!url || !/^\d+$/.test(productId) || !licenseKey) {
+    console.error('Set LICET_URL, LICET_PRODUCT_ID (a number) and LICET_KEY.');
+    return 3;
+  }
+  try {
+    const { message, state } = await checkLicense({
+      url,
+      productId: Number(productId),
+      productVersion: '1.0.0',
+      licenseKey,
+      markFile: process.env.LICET_MARK ?? 'licet.mark',
+      publicKeys: process.env.LICET_PUBLIC_KEYS ?? '',
+      timeoutSeconds: Number(process.env.LICET_TIMEOUT_SECONDS ?? 10),
+      retrySeconds: Number(process.env.LICET_RETRY_SECONDS ?? 2),
+    });
+    console.log(message);
+    return { valid: 0, grace: 0, refused: 1, unreachable: 2 }[state];
+  } catch (wrongKey) {
+    console.error(`LICET_PUBLIC_KEYS: ${wrongKey instanceof Error && wrongKey.message}`);
+    return 3;
+  }
+}
+if (/\blicet\.m?[jt]s$/.test(process.argv[1] ?? '')) process.exit(await tryOut());

@@ -1,0 +1,266 @@
+<?php
+/** Asks Licet whether a license key may run here. PHP 8.0 or newer with curl and openssl; see README.md. */
+
+final class LicetAnswer
+{
+    /**
+     * @param string $state 'valid', 'grace', 'refused' or 'unreachable'
+     * @param string $message for the user to read
+     */
+    public function __construct(public string $state, public string $message)
+    {
+    }
+
+    public function mayRun(): bool
+    {
+        return $this->state === 'valid' || $this->state === 'grace';
+    }
+}
+
+final class Licet
+{
+    // RSA, 2048 bits; the modulus goes between them. Behind it: the exponent 65537.
+    private const BEFORE_MODULUS = '30820122300d06092a864886f70d01010105000382010f003082010a0282010100';
+    private const AFTER_MODULUS = '0203010001';
+
+    /**
+     * @param string $markFile where the time of the last good answer is kept; with public keys, the lease
+     * @param string $publicKeys KID:N of one or two RS256 keys, with a space between. With them only signed answers
+     *     count.
+     * @throws InvalidArgumentException if a public key is none
+     */
+    public function __construct(
+        private string $url,
+        private int $productId,
+        private string $productVersion,
+        private string $licenseKey,
+        private string $markFile,
+        private string $publicKeys = '',
+        private int $timeoutSeconds = 10,
+        private int $retrySeconds = 2,
+        private int $graceHours = 72,
+    ) {
+        foreach ($publicKeys === '' ? [] : explode(' ', $publicKeys) as $key) {
+            if (preg_match('/^[\w.-]{1,64}:[\w-]{342}$/D', $key)) continue;
+            $form = 'it has the form KID:KEY, where KEY is 342 characters (RS256)';
+            throw new InvalidArgumentException("'$key' is no public key; $form");
+        }
+    }
+
+    /** Takes up to 30 seconds: never call it while a visitor waits for a page. */
+    public function check(): LicetAnswer
+    {
+        $hwid = self::hardwareId();
+        $nonce = self::base64url(random_bytes(16));
+        $kids = array_map(fn ($key) => explode(':', $key)[0], explode(' ', $this->publicKeys));
+        $reply = $this->ask($hwid, $nonce, $kids[0]);
+        if ($reply['valid'] === null && $reply['pauseSeconds'] <= 10) {
+            sleep($reply['pauseSeconds']);
+            // 400 may mean that the service no longer has the first key.
+            $reply = $this->ask($hwid, $nonce, $reply['status'] === 400 ? end($kids) : $kids[0]);
+        }
+        $now = time();
+        if ($reply['valid'] === true) {
+            if ($this->publicKeys === '') {
+                @file_put_contents($this->markFile, $this->mark((string) $now, $hwid));
+            } elseif ($lease = $this->lease($reply['lease'], $hwid)) {
+                $this->keepLease($reply['lease'], $lease['iat']);
+            }
+            return new LicetAnswer('valid', $reply['text']);
+        }
+        if ($reply['valid'] === false) {
+            @unlink($this->markFile);
+            return new LicetAnswer('refused', "License refused: {$reply['text']}");
+        }
+        $problem = "The license service cannot be reached ({$reply['text']}).";
+        $advice = 'Check the network connection and try again.';
+        // The service signs responses of these statuses: no fault of the network.
+        if ($this->publicKeys !== '' && in_array($reply['status'], [200, 400], true)) {
+            $problem = "The response has no valid signature of this service ({$reply['text']}).";
+            $advice = 'If this continues, ask the seller of the program.';
+        }
+        $leftSeconds = $this->publicKeys === '' ? $this->markSeconds($now, $hwid) : $this->leaseSeconds($now, $hwid);
+        if ($leftSeconds > 0) {
+            $hours = (int) ceil($leftSeconds / 3600);
+            return new LicetAnswer('grace', "$problem The last good answer counts for $hours h more.");
+        }
+        return new LicetAnswer('unreachable', "$problem $advice");
+    }
+
+    private function markSeconds(int $now, string $hwid): int
+    {
+        $mark = self::read($this->markFile);
+        $seconds = explode(' ', $mark)[0];
+        return $mark !== '' && $mark === $this->mark($seconds, $hwid)
+            ? $this->graceHours * 3600 - abs($now - (int) $seconds)
+            : 0;
+    }
+
+    /** Keeps the latest time seen. Returns for how long the lease counts. */
+    private function leaseSeconds(int $now, string $hwid): int
+    {
+        [$jws, $latest] = explode(' ', self::read($this->markFile), 2) + ['', ''];
+        $lease = $this->lease($jws, $hwid);
+        if (!$lease || !is_int($lease['exp'] ?? null) || !ctype_digit($latest)) return 0;
+        $seen = max($lease['iat'], (int) $latest);
+        if ($now > $seen) $this->keepLease($jws, $now);
+        return $now >= $seen - 3600 ? $lease['exp'] - $now : 0;
+    }
+
+    private function keepLease(string $lease, int $latest): void
+    {
+        $file = "$this->markFile.tmp";
+        $umask = umask(077);
+        // If this fails, the program does not start without the network.
+        if (@file_put_contents($file, "$lease $latest") !== false) @rename($file, $this->markFile);
+        umask($umask);
+    }
+
+    /** The claims of a lease that fits, or nothing. */
+    private function lease(mixed $jws, string $hwid): ?array
+    {
+        $lease = $this->verified($jws, 'licet-lease+jwt', $this->expected($hwid));
+        return is_int($lease['iat'] ?? null) ? $lease : null;
+    }
+
+    private function expected(string $hwid): array
+    {
+        $sub = self::base64url(hash('sha256', strtoupper(trim($this->licenseKey)), true));
+        return ['aud' => (string) $this->productId, 'sub' => $sub, 'hwid' => $hwid];
+    }
+
+    /** The claims of a JWS that a pinned key signed and that has the type and the claims expected, or nothing. */
+    private function verified(mixed $jws, string $typ, array $expected): ?array
+    {
+        $parts = is_string($jws) ? explode('.', $jws) : [];
+        if (count($parts) !== 3) return null;
+        [$header, $payload, $signature] = array_map([self::class, 'fromBase64url'], $parts);
+        $said = json_decode((string) $header, true);
+        $claims = json_decode((string) $payload, true);
+        if (!is_array($said) || !is_array($claims) || $signature === null) return null;
+        ksort($said);
+        foreach (explode(' ', $this->publicKeys) as $key) {
+            [$kid, $modulus] = explode(':', $key);
+            // The pinned key decides about the algorithm, never the header.
+            if ($said !== ['alg' => 'RS256', 'kid' => $kid, 'typ' => $typ]) continue;
+            $n = self::fromBase64url($modulus);
+            if ($n === null || strlen($n) !== 256 || ord($n[0]) < 128) return null;
+            $der = hex2bin(self::BEFORE_MODULUS) . $n . hex2bin(self::AFTER_MODULUS);
+            $pem = "-----BEGIN PUBLIC KEY-----\n" . chunk_split(base64_encode($der)) . '-----END PUBLIC KEY-----';
+            // OpenSSL refuses signatures of other lengths, and compares the whole padding.
+            if (openssl_verify("$parts[0].$parts[1]", $signature, $pem, OPENSSL_ALGO_SHA256) !== 1) return null;
+            foreach ($expected as $name => $value) {
+                if (($claims[$name] ?? null) !== $value) return null;
+            }
+            return $claims;
+        }
+        return null;
+    }
+
+    private static function base64url(string $bytes): string
+    {
+        return rtrim(strtr(base64_encode($bytes), '+/', '-_'), '=');
+    }
+
+    private static function fromBase64url(string $text): ?string
+    {
+        $bytes = base64_decode(strtr($text, '-_', '+/'));
+        // PHP ignores characters that are not base64, and bits that are left over.
+        return self::base64url($bytes) === $text ? $bytes : null;
+    }
+
+    /** Where the service cannot be reached, `valid` is null, and `text` is the reason. */
+    private function ask(string $hwid, string $nonce, string $kid): array
+    {
+        $fields = [
+            'licenseKey' => $this->licenseKey,
+            'productId' => $this->productId,
+            'hwid' => $hwid,
+            'productVersion' => $this->productVersion,
+            'operatingSystem' => PHP_OS_FAMILY,
+            'osVersion' => php_uname('r'),
+            'osArchitecture' => php_uname('m'),
+        ];
+        if ($this->publicKeys !== '') $fields += ['nonce' => $nonce, 'kid' => $kid, 'lease' => true];
+        $pauseSeconds = $this->retrySeconds;
+        $http = curl_init("$this->url/api/v1/validate");
+        curl_setopt_array($http, [
+            CURLOPT_POSTFIELDS => json_encode($fields, JSON_INVALID_UTF8_SUBSTITUTE),
+            CURLOPT_HTTPHEADER => ['Content-Type: application/json'],
+            CURLOPT_USERAGENT => 'licet-client/1',
+            CURLOPT_PROTOCOLS => CURLPROTO_HTTP | CURLPROTO_HTTPS,
+            CURLOPT_CONNECTTIMEOUT => min(5, $this->timeoutSeconds),
+            CURLOPT_TIMEOUT => $this->timeoutSeconds,
+            CURLOPT_RETURNTRANSFER => true,
+            CURLOPT_HEADERFUNCTION => function ($_, string $line) use (&$pauseSeconds): int {
+                if (preg_match('/^retry-after: *(\d{1,9})\s*$/i', $line, $found)) $pauseSeconds = (int) $found[1];
+                return strlen($line);
+            },
+        ]);
+        $text = curl_exec($http);
+        $status = curl_getinfo($http, CURLINFO_RESPONSE_CODE);
+        $reply = ['valid' => null, 'status' => $status, 'pauseSeconds' => $pauseSeconds, 'lease' => null];
+        if ($text === false) return ['text' => curl_error($http), 'status' => 0] + $reply;
+        $said = json_decode($text, true);
+        $said = is_array($said) ? $said : [];
+        if ($this->publicKeys !== '') {
+            $expected = $this->expected($hwid) + ['nonce' => $nonce];
+            $believed = $this->verified($said['signed'] ?? null, 'licet-validation+jwt', $expected) ?? [];
+        } else {
+            $decided = ($said['valid'] ?? null) === true ? [200] : [400, 413];
+            $believed = in_array($status, $decided, true) ? $said : [];
+        }
+        $valid = $believed['valid'] ?? null;
+        if ($valid !== true && $valid !== false) return ['text' => "HTTP $status"] + $reply;
+        $message = $believed['message'] ?? '';
+        $text = is_string($message) ? $message : '';
+        return ['valid' => $valid, 'text' => $text, 'lease' => $said['lease'] ?? null] + $reply;
+    }
+
+    private function mark(string $seconds, string $hwid): string
+    {
+        $lines = [$seconds, $this->licenseKey, $this->productId, $hwid];
+        return "$seconds " . hash('sha256', implode("\n", $lines));
+    }
+
+    public static function hardwareId(): string
+    {
+        $user = function_exists('posix_getpwuid') ? posix_getpwuid(posix_geteuid()) : false;
+        $name = $user ? $user['name'] : (getenv('USERNAME') ?: '');
+        return hash('sha256', implode("\n", [self::read('/etc/machine-id'), gethostname(), $name]));
+    }
+
+    private static function read(string $file): string
+    {
+        return trim((string) @file_get_contents($file));
+    }
+}
+
+// From here on it is tried out; no part of your program, which reads this file by require.
+if (realpath($_SERVER['SCRIPT_FILENAME'] ?? '') !== __FILE__) return;
+$read = fn ($name, $default = '') => getenv($name) === false ? $default : getenv($name);
+$url = $read('LICET_URL');
+$productId = $read('LICET_PRODUCT_ID');
+$licenseKey = $read('LICET_KEY');
+if ($url === '' || !ctype_digit($productId) || $licenseKey === '') {
+    fwrite(STDERR, "Set LICET_URL, LICET_PRODUCT_ID (a number) and LICET_KEY.\n");
+    exit(3);
+}
+try {
+    $licet = new Licet(
+        $url,
+        (int) $productId,
+        '1.0.0',
+        $licenseKey,
+        $read('LICET_MARK', 'licet.mark'),
+        $read('LICET_PUBLIC_KEYS'),
+        (int) $read('LICET_TIMEOUT_SECONDS', '10'),
+        (int) $read('LICET_RETRY_SECONDS', '2'),
+    );
+} catch (InvalidArgumentException $wrongKey) {
+    fwrite(STDERR, "LICET_PUBLIC_KEYS: {$wrongKey->getMessage()}\n");
+    exit(3);
+}
+$answer = $licet->check();
+echo $answer->message, "\n";
+exit($answer->mayRun() ? 0 : ($answer->state === 'refused' ? 1 : 2));

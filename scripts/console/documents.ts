@@ -1,0 +1,181 @@
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { Marked, Renderer, type Tokens } from 'marked';
+
+/** The documents as pages under `/docs`, for a reader who has the service and not this folder. */
+
+const PAGES = 'public/docs';
+const GUIDES = 'guides';
+
+/** The documents by subject. */
+export const SUBJECTS = {
+  'In your program': ['examples/README.md', 'docs/signing.md', 'packages/client/README.md'],
+  'Run the shop': ['docs/console.md', 'docs/import.md', 'packages/cli/README.md'],
+  'Run the service': [
+    'docs/one-machine.md',
+    'docs/deploy.md',
+    'docs/configuration.md',
+    'docs/operations.md',
+    'docs/cost.md',
+  ],
+  'How it works': ['docs/interface.md', 'docs/decisions.md', 'docs/cache.md', 'docs/history.md'],
+} as const;
+
+const documents = Object.values(SUBJECTS).flat();
+
+/** The name of a document's page: `signing` for `docs/signing.md`, `examples` for `examples/README.md`. */
+const nameOf = (file: string): string => /([\w-]+)(?:\/README)?\.md$/.exec(file)?.[1] ?? '';
+
+/** The files that a page links to, by their addresses. */
+const FILES: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(documents.map((file) => [file, `/docs/${nameOf(file)}`])),
+  ...Object.fromEntries(
+    examples().map((name) => [join('examples', name), `/docs/examples/${name}`]),
+  ),
+  'docs/openapi.json': '/openapi.json',
+};
+
+function examples(): string[] {
+  return readdirSync('examples').filter((name) => name !== 'README.md');
+}
+
+const escaped = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
+
+/** The fragment of a heading, as GitHub makes it. */
+const fragmentOf = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}_ -]/gu, '')
+    .replaceAll(' ', '-');
+
+/** The address that a link of a document leads to; undefined for a file that the service does not have. */
+function addressOf(link: string, document: string): string | undefined {
+  if (/^(https?:|#)/.test(link)) return link;
+  const [path = '', fragment] = link.split('#');
+  const address = FILES[join(dirname(document), path)];
+  return address && (fragment === undefined ? address : `${address}#${fragment}`);
+}
+
+function render(document: string, text: string): string {
+  const plain = new Renderer();
+  let regions = 0;
+  /** A part of the page that is scrolled by itself, because a phone is narrow. Its label has to be its own. */
+  const scrolled = (kind: string, content: string): string =>
+    `<div class="wide" role="region" aria-label="${kind} ${++regions}" tabindex="0">${content}</div>\n`;
+  const marked = new Marked({
+    renderer: {
+      heading({ tokens, depth, text }: Tokens.Heading): string {
+        const content = this.parser.parseInline(tokens);
+        return `<h${depth} id="${fragmentOf(text)}">${content}</h${depth}>\n`;
+      },
+      link({ href, tokens }: Tokens.Link): string {
+        const content = this.parser.parseInline(tokens);
+        const address = addressOf(href, document);
+        return address === undefined ? content : `<a href="${escaped(address)}">${content}</a>`;
+      },
+      table(token: Tokens.Table): string {
+        plain.parser = this.parser;
+        return scrolled('Table', plain.table(token));
+      },
+      code({ text }: Tokens.Code): string {
+        return scrolled('Code', `<pre><code>${escaped(text)}</code></pre>`);
+      },
+    },
+  });
+  return marked.parse(text, { async: false });
+}
+
+interface Document {
+  file: string;
+  name: string;
+  title: string;
+  /** Its first sentence. */
+  summary: string;
+  content: string;
+}
+
+function readDocument(file: string): Document {
+  const text = readFileSync(file, 'utf8');
+  const content = render(file, text);
+  const [, title = ''] = /<h1[^>]*>(.*?)<\/h1>/.exec(content) ?? [];
+  const [, summary = ''] = /<p>(.*?[.:])(?:\s|<\/p>)/s.exec(content) ?? [];
+  return { file, name: nameOf(file), title, summary: summary.replace(/:$/, '.'), content };
+}
+
+const menu = (documents: readonly Document[], name: string): string =>
+  Object.entries(SUBJECTS)
+    .map(([subject, files]) => {
+      const items = files.flatMap((file) => documents.filter((document) => document.file === file));
+      const links = items.map(
+        (item) =>
+          `<li><a href="/docs/${item.name}"${item.name === name ? ' aria-current="page"' : ''}>${item.title}</a></li>`,
+      );
+      return `<h2>${subject}</h2>\n<ul>\n${links.join('\n')}\n</ul>`;
+    })
+    .join('\n');
+
+const overview = (documents: readonly Document[]): string =>
+  `<h1>Documents</h1>\n${Object.entries(SUBJECTS)
+    .map(([subject, files]) => {
+      const items = files.flatMap((file) => documents.filter((document) => document.file === file));
+      const entries = items.map(
+        ({ name, title, summary }) =>
+          `<dt><a href="/docs/${name}">${title}</a></dt>\n<dd>${summary}</dd>`,
+      );
+      return `<h2>${subject}</h2>\n<dl>\n${entries.join('\n')}\n</dl>`;
+    })
+    .join('\n')}`;
+
+const page = (title: string, menu: string, content: string): string => `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8" />
+    <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <title>${title} · Licet</title>
+    <link rel="icon" href="/docs/icon.svg" type="image/svg+xml" />
+    <link rel="stylesheet" href="/docs/pages.css" />
+  </head>
+  <body>
+    <header>
+      <a class="home" href="/docs/${GUIDES}"><img src="/docs/icon.svg" alt="" width="28" height="28" />Documents</a>
+      <a href="/docs">Interface</a>
+      <a href="/console">Console</a>
+    </header>
+    <div class="columns">
+      <nav aria-label="Documents">
+${menu}
+      </nav>
+      <main>
+${content}
+      </main>
+    </div>
+  </body>
+</html>
+`;
+
+/** Writes a file unless it is there: `npm run dev` would reload the service. */
+export function writeChanged(file: string, content: string): void {
+  if (!existsSync(file) || readFileSync(file, 'utf8') !== content) writeFileSync(file, content);
+}
+
+/** Makes the pages, and puts the examples beside them. */
+export function buildDocuments(): void {
+  const all = documents.map(readDocument);
+  for (const { name, title, content } of all) {
+    writeChanged(join(PAGES, `${name}.html`), page(title, menu(all, name), content));
+  }
+  writeChanged(join(PAGES, `${GUIDES}.html`), page('Documents', menu(all, GUIDES), overview(all)));
+  mkdirSync(join(PAGES, 'examples'), { recursive: true });
+  for (const name of examples()) {
+    const [from, to] = [join('examples', name), join(PAGES, 'examples', name)];
+    if (!existsSync(to) || !readFileSync(from).equals(readFileSync(to))) copyFileSync(from, to);
+  }
+}

@@ -1,0 +1,50 @@
+import { canonicalNetwork, formatAddress, parseAddress } from '@licet/contract/addresses';
+
+/** Ranges whose addresses are not unique on the Internet, so they identify no machine. */
+const OWN_NAMES: ReadonlySet<string> = new Set([
+  'loopback',
+  'private',
+  'uniqueLocal',
+  'linkLocal',
+  'unspecified',
+]);
+
+/** The canonical form of an address of the public network; null for other text, and for other addresses (1.2). */
+export function publicAddress(text: string): string | null {
+  const address = parseAddress(text.trim());
+  return address && !OWN_NAMES.has(address.range()) ? formatAddress(address) : null;
+}
+
+/** The client behind a canonical address, for limits: IPv6 by its /64, of which one client has all addresses (1.7). */
+export const clientOf = (canonical: string): string =>
+  (canonical.includes(':') && canonicalNetwork(`${canonical}/64`)) || canonical;
+
+const FAMILY = { ipv4: '4', ipv6: '6' };
+
+/**
+ * The bits of a canonical address as text, after the number of its family. The addresses of a network begin
+ * alike. Empty for other text.
+ */
+export function addressBits(canonical: string): string {
+  const address = parseAddress(canonical);
+  if (!address) return '';
+  const bits = address.toByteArray().map((byte) => byte.toString(2).padStart(8, '0'));
+  return FAMILY[address.kind()] + bits.join('');
+}
+
+/** The common beginning of {@link addressBits} in a canonical CIDR range; null for an address. */
+export function networkBits(canonical: string): string | null {
+  const [address = '', prefixBits] = canonical.split('/');
+  return prefixBits === undefined ? null : addressBits(address).slice(0, 1 + Number(prefixBits));
+}
+
+/** The addresses and CIDR ranges in a list with blanks or commas, canonical. Other text is left out. */
+export const parseNetworks = (list: string): string[] =>
+  list.split(/[\s,]+/).flatMap((text) => canonicalNetwork(text) ?? []);
+
+/** Whether a canonical address is in one of some canonical networks. */
+export const isInNetworks = (networks: readonly string[], address: string): boolean =>
+  networks.some((network) => {
+    const bits = networkBits(network);
+    return bits === null ? network === address : addressBits(address).startsWith(bits);
+  });

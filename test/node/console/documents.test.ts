@@ -1,0 +1,102 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { beforeAll, expect, it } from 'vitest';
+import { SUBJECTS } from '../../../scripts/console/documents.ts';
+import { sharedService } from '../shared-service.ts';
+import { accessibilityFindings, describeInBrowser, newPage, PHONE } from './console.ts';
+
+/** The documents as pages of the service. */
+
+let address: string;
+beforeAll(async () => {
+  address = await sharedService();
+});
+
+const get = (path: string) => fetch(`${address}${path}`, { redirect: 'manual' });
+
+const linksOf = (html: string): string[] =>
+  [...html.matchAll(/<(?:a|link|img)\b[^>]* (?:href|src)="([^"]*)"/g)].map(([, link = '']) =>
+    link.replaceAll('&amp;', '&'),
+  );
+
+it('every document of docs/ is served', () => {
+  const served: readonly string[] = Object.values(SUBJECTS).flat();
+  const missing = readdirSync('docs')
+    .filter((name) => name.endsWith('.md'))
+    .filter((name) => !served.includes(`docs/${name}`));
+  expect(missing).toEqual([]);
+});
+
+it('every link of the documents leads to a page, a file or a heading of the service', async () => {
+  const pages = new Map<string, string>();
+  const files = new Set<string>();
+  const fragments: [link: string, from: string][] = [];
+  const waiting = ['/docs/guides'];
+  for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+    if (pages.has(path) || files.has(path)) continue;
+    const response = await get(path);
+    expect(response.status, path).toBe(200);
+    const isPage = /^\/docs\/[\w-]+$/.test(path);
+    expect(response.headers.get('Content-Type') === 'text/html; charset=utf-8', path).toBe(
+      isPage || path === '/docs' || path === '/console',
+    );
+    const text = await response.text();
+    if (!isPage) {
+      files.add(path);
+      continue;
+    }
+    pages.set(path, text);
+    for (const link of linksOf(text).filter((link) => !/^https?:/.test(link))) {
+      expect(link, path).toMatch(/^[/#]/);
+      const [target = '', fragment] = link.split('#');
+      if (fragment !== undefined) fragments.push([`${target || path}#${fragment}`, path]);
+      if (target) waiting.push(target);
+    }
+  }
+  const dead = fragments.filter(([link]) => {
+    const [path = '', fragment = ''] = link.split('#');
+    return !pages.get(path)?.includes(` id="${fragment}"`);
+  });
+  expect(dead).toEqual([]);
+  expect(fragments.length).toBeGreaterThan(20);
+  const documents = Object.values(SUBJECTS).flat();
+  expect(pages.size).toBe(documents.length + 1);
+  const examples = readdirSync('examples').filter((name) => name !== 'README.md');
+  expect([...files]).toEqual(
+    expect.arrayContaining([
+      '/docs',
+      '/console',
+      ...examples.map((name) => `/docs/examples/${name}`),
+    ]),
+  );
+});
+
+it('an example is served byte for byte', async () => {
+  const response = await get('/docs/examples/licet.py');
+  expect(await response.text()).toBe(readFileSync('examples/licet.py', 'utf8'));
+});
+
+it.each(['/docs/nowhere', '/docs/adr', '/docs/signing.md', '/docs/examples/README.md'])(
+  'a path under /docs without a file is not found: %s',
+  async (path) => {
+    const response = await get(path);
+    expect(response.status).toBe(404);
+    expect(response.headers.get('Content-Type')).toBe('application/json');
+  },
+);
+
+describeInBrowser('the documents in a browser', () => {
+  it.each(['/docs/guides', '/docs/examples', '/docs/decisions'])(
+    'a document can be read on a phone, by everybody, under the strict policy: %s',
+    async (path) => {
+      const page = await newPage({ viewport: PHONE });
+      const response = await page.goto(path);
+      expect(await response?.headerValue('Content-Security-Policy')).toContain(
+        "default-src 'none'",
+      );
+      await page.getByRole('heading', { level: 1 }).waitFor();
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(PHONE.width);
+      expect(await page.evaluate('getComputedStyle(document.body).marginTop')).toBe('0px');
+      expect(await accessibilityFindings(page)).toEqual([]);
+    },
+  );
+});
