@@ -79,7 +79,7 @@ it('a token without the intent, a conflict and an old If-Match have their codes'
 });
 
 it('JSON of v2 ends with a line feed, and that of a validation does not', async () => {
-  const { id, licenseKey, productId } = await createLicense();
+  const { id, licenseKey, productId } = await create.license();
   const path = `${licenses.path}/${id}`;
   for (const response of [
     await call('GET', path),

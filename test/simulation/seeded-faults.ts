@@ -50,6 +50,14 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     },
   },
   {
+    name: 'KV reads that a location may cache for ten minutes',
+    broken: STALE,
+    scene: 'revoked elsewhere',
+    replacements: {
+      'src/cache/publisher.ts': [['const KV_CACHE_SECONDS = 30;', 'const KV_CACHE_SECONDS = 600;']],
+    },
+  },
+  {
     name: 'snapshots of KV that are older than the one in memory',
     broken: STALE,
     scene: 'KV is behind memory',

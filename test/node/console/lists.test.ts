@@ -68,7 +68,7 @@ describeInBrowser('the lists of the console', () => {
     const name = unique('Edited');
     const { id } = await licet.products.create({ name, productType: 'OTHER' });
     const page = await openConsole(`/products/${id}`);
-    await page.getByRole('link', { name: 'Edit' }).click();
+    await page.getByRole('link', { name: 'Edit', exact: true }).click();
     await page.getByLabel('Description').fill('mine');
     await page.getByLabel('Hardware ID limit').fill('9');
     await licet.products.update(id, { description: 'theirs', url: 'https://shop.example' });
