@@ -31,7 +31,7 @@ export class MonotonicClock {
 }
 
 /** A request that writes. After its cancellation it has no more ticks. */
-type Writer = { tickedAt: number };
+type Writer = { startedAt: number; tickedAt: number };
 const isCancelled = ({ tickedAt }: Writer, now: number) => now - tickedAt > CANCELLED_AFTER_MS;
 interface BatchWriterOptions<Item> {
   clock: MonotonicClock;
@@ -91,7 +91,7 @@ export class BatchWriter<Item> {
   #now = (): number => this.#options.clock.now();
   async #writeAll(waitUntil: WaitUntil): Promise<void> {
     const startedAt = this.#now();
-    const writer: Writer = { tickedAt: startedAt };
+    const writer: Writer = { startedAt, tickedAt: startedAt };
     const ticking = setInterval(() => Object.assign(writer, { tickedAt: this.#now() }), TICK_MS);
     this.#writers.add(writer);
     const maxStayMs = (): number => (this.#writers.size > 2 ? STAY_MS : MAX_STAY_MS);
@@ -99,7 +99,7 @@ export class BatchWriter<Item> {
       await wait(Math.max(GATHER_MS, this.#nextBatchAt - this.#now()));
       if (this.#now() < this.#nextBatchAt) continue;
       const items = this.#take(writer);
-      if (items.length > 0) await this.#write(items, waitUntil);
+      if (items.length > 0) await this.#write(items, writer, waitUntil);
       else await wait(INTERVAL_MS);
     }
     clearInterval(ticking);
@@ -116,7 +116,7 @@ export class BatchWriter<Item> {
     return items;
   }
 
-  async #write(items: readonly Item[], waitUntil: WaitUntil): Promise<void> {
+  async #write(items: readonly Item[], writer: Writer, waitUntil: WaitUntil): Promise<void> {
     const startedAt = this.#now();
     this.#nextBatchAt = startedAt + (items.length < this.#options.maxBatch ? INTERVAL_MS : 0);
     const writing = this.#options.write(items, waitUntil).then(() => {
@@ -126,6 +126,9 @@ export class BatchWriter<Item> {
       const tookMs = this.#progressAt - startedAt;
       this.#timeoutMs = Math.min(MAX_STAY_MS, Math.max(DATABASE_TIMEOUT_MS, 2 * tookMs));
     });
+    // A write may outlive its timeout, and then its writer. It would end with the request.
+    const leftMs = writer.startedAt + MAX_STAY_MS + DATABASE_TIMEOUT_MS - startedAt;
+    waitUntil(withTimeout(writing, leftMs).catch(() => undefined));
     await withTimeout(writing, this.#timeoutMs).catch((error) => {
       for (const item of items) if (this.#pending.has(item)) this.#pending.set(item, null);
       this.#nextBatchAt = this.#now() + RETRY_MS * (1 - Math.random() / 2);

@@ -163,7 +163,7 @@ export class Flood {
     if (fate === 'hangs') return never();
     await this.clock.wait(fate === 'fails' ? 10 : fate);
     this.#underWay.delete(write);
-    if (write.by.isCutOff) return never();
+    if (write.by.isOver) return never();
     if (fate === 'fails') throw new Error('down');
     for (const item of items) {
       if (!this.writtenAt.has(item)) this.writtenAt.set(item, this.clock.now);
