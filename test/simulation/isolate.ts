@@ -86,8 +86,8 @@ export class Isolate {
   }
 }
 
-/** Few values, because independent draws must collide: uniqueness must not depend on luck. */
-const RANDOM_VALUES = 16;
+/** Few values, so that isolates draw the same ids. Two draws that collide, of an id and of its nonce, are too rare. */
+const RANDOM_VALUES = 256;
 
 /** The globals of the platform, in virtual time and repeatable. */
 export function globalsFor({
