@@ -63,6 +63,12 @@ export const SESSION_QUERY = queryOptions({
   staleTime: Number.POSITIVE_INFINITY,
 });
 
+/** Forgets all that was read, and reads the session again. */
+export async function askAgain(): Promise<void> {
+  forgetAll();
+  await queries.resetQueries(SESSION_QUERY);
+}
+
 const SESSION_PATH = '/console/session';
 
 /** Sends the requests of the log-in. A 401 is about their token or code, and ends no session. */

@@ -3,7 +3,7 @@ import { QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { options } from 'preact';
 import { createRoot } from 'react-dom/client';
-import { queries, SESSION_QUERY } from './api.ts';
+import { askAgain, queries, SESSION_QUERY } from './api.ts';
 import { router } from './router.ts';
 import { listenToRows } from './row-targets.ts';
 
@@ -16,6 +16,13 @@ options.requestAnimationFrame = (callback) => void setTimeout(callback);
 // Asked while the code of the screen loads. A link that logs in has no session yet.
 if (!location.hash.startsWith('#code=')) void queries.prefetchQuery(SESSION_QUERY);
 listenToRows();
+// Back after a log-out can bring the page as the browser froze it, with all that it showed.
+addEventListener('pageshow', async ({ persisted }) => {
+  if (!persisted) return;
+  document.body.hidden = true;
+  await askAgain();
+  document.body.hidden = false;
+});
 createRoot(place).render(
   <QueryClientProvider client={queries}>
     <RouterProvider router={router} />

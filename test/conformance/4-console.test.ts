@@ -287,6 +287,7 @@ it('DELETE ends a session and removes the cookie', async () => {
   const response = await callAs(cookie, 'DELETE', LOGIN);
   expect([response.status, response.text]).toEqual([204, '']);
   expect(response.headers.get('Set-Cookie')).toMatch(/^__Host-licet=; Max-Age=0;.* Secure/);
+  expect(response.headers.get('Clear-Site-Data')).toBe('"cache"');
   expectError(await ping(cookie), 401, NOT_LIVE);
   expect(await sessionRow(cookie)).toBeNull();
   expect((await callAs(cookie, 'DELETE', LOGIN)).status).toBe(204);

@@ -11,16 +11,32 @@ const PATHS = [
   '/usr/bin/chromium-browser',
   '/usr/bin/google-chrome',
 ];
-const executablePath = PATHS.find((path) => existsSync(path));
+const found = PATHS.filter((path) => existsSync(path));
+const [executablePath] = found;
+/** The first browser that keeps a page for Back as it was left: a headless shell reads it again. */
+const freezingPath = found.find((path) => !path.includes('headless-shell'));
 
 export const hasBrowser = executablePath !== undefined;
+export const hasFreezingBrowser = freezingPath !== undefined;
 if (!hasBrowser)
   console.warn(`Tests in a browser are skipped: there is none of ${PATHS.join(', ')}`);
 
 /** Starts a browser, which ends with the process. `isBrief`: its pages close before optimized code pays off. */
 export const launchBrowser = ({ isBrief = false } = {}): Promise<Browser> =>
+  launch(executablePath, isBrief ? ['--js-flags=--no-maglev,--no-turbofan'] : []);
+
+/** Starts a browser in which Back shows a page as it was left, as it does for people. */
+export const launchFreezingBrowser = (): Promise<Browser> =>
+  launch(freezingPath, [], ['--disable-back-forward-cache']);
+
+const launch = (
+  path: string | undefined,
+  args: readonly string[],
+  ignoreDefaultArgs: string[] = [],
+): Promise<Browser> =>
   chromium.launch({
-    ...(executablePath && { executablePath }),
+    ...(path && { executablePath: path }),
+    ignoreDefaultArgs,
     args: [
       '--no-sandbox',
       '--disable-gpu',
@@ -29,6 +45,6 @@ export const launchBrowser = ({ isBrief = false } = {}): Promise<Browser> =>
       '--disable-background-networking',
       '--disable-component-update',
       '--disable-sync',
-      ...(isBrief ? ['--js-flags=--no-maglev,--no-turbofan'] : []),
+      ...args,
     ],
   });

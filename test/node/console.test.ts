@@ -14,11 +14,13 @@ import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { consoleLink, consoleUrl } from '@licet/cli/console-link';
 import { readRootToken } from '@licet/cli/root-token';
+import { Licet } from '@licet/client';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { hasBrowser, launchBrowser } from './browser.ts';
+import { hasBrowser, hasFreezingBrowser, launchBrowser, launchFreezingBrowser } from './browser.ts';
 import { listen, ownFolder } from './own.ts';
 import { sharedService } from './shared-service.ts';
+import { newLicense } from './shop.ts';
 
 /** The console as the running service serves it, its build, and its sessions in a real browser. */
 
@@ -360,5 +362,43 @@ describe.skipIf(!hasBrowser)('a session in a browser', () => {
     // The other page could not end the session either.
     expect((await send(page, '/api/v2/tokens/self')).status).toBe(200);
     await context.close();
+  });
+});
+
+describe.skipIf(!hasFreezingBrowser)('a browser that freezes pages', () => {
+  it('after a session, Back shows the log-in and not the licenses of a frozen page', async () => {
+    const { licenseKey } = await newLicense(new Licet({ url: address, token: rootToken() }));
+    const { origin } = await consoleUrl(new URL(address), rootToken());
+    const browser = await launchFreezingBrowser();
+    const page = await browser.newPage();
+    const field = page.getByLabel('Token', { exact: true });
+    /** Leaves the list of licenses for another page of the console. */
+    const leave = async () => {
+      await page.goto(`${origin}/console/licenses?q=${licenseKey}`);
+      await page.getByText(licenseKey).waitFor();
+      await page.evaluate('window.isFrozen = true');
+      await page.goto(`${origin}/console/program`);
+      await page.getByRole('heading', { name: 'In your program' }).waitFor();
+    };
+    const goBack = async () => {
+      await page.goBack({ waitUntil: 'commit' });
+      await field.waitFor();
+      expect(await page.getByText(licenseKey).count()).toBe(0);
+      return await page.evaluate('window.isFrozen');
+    };
+    await page.goto(await consoleLink(new URL(address), rootToken()));
+    await page.waitForURL((url) => url.hash === '');
+    await leave();
+    await page.context().clearCookies();
+    expect(await goBack()).toBe(true);
+    await field.fill(rootToken());
+    await page.getByRole('button', { name: 'Log in' }).click();
+    await leave();
+    await page.getByRole('button', { name: 'Session of Root token' }).click();
+    await page.getByRole('menuitem', { name: 'Log out' }).click();
+    await field.waitFor();
+    // The browser has dropped the page.
+    expect(await goBack()).toBeUndefined();
+    await browser.close();
   });
 });
