@@ -10,7 +10,7 @@ import type {
   RequestType,
 } from '@licet/client';
 import { MAX_BATCH_LICENSES } from '@licet/contract/limits';
-import { plural } from './texts.ts';
+import { plural, texts } from './texts.ts';
 
 /** The fields of a resource that may be null. */
 type NullableField<Resource> = {
@@ -52,29 +52,32 @@ const dataTypes: Record<LicenseDataType, string> = {
 /** The intents of tokens, with the permission that each one gives. */
 const intents: Record<ApiIntent, readonly [label: string, explanation: string]> = {
   ALL_READ_WRITE: [
-    'Everything',
+    texts.intents.ALL_READ_WRITE,
     'Reads and changes everything, including tokens and customers. For administrators.',
   ],
-  ALL_READ: ['Read everything', 'Sees everything but tokens, and changes nothing.'],
+  ALL_READ: [texts.intents.ALL_READ, 'Sees everything but tokens, and changes nothing.'],
   LICENSES_READ: [
-    'Read licenses',
+    texts.intents.LICENSES_READ,
     'Finds licenses and their keys and slots, and sees their owners: names, e-mails and accounts.',
   ],
   LICENSES_READ_WRITE: [
-    'Manage licenses',
+    texts.intents.LICENSES_READ_WRITE,
     'Creates, extends and deactivates licenses, and frees slots. For support, and for a shop that sells.',
   ],
-  PRODUCTS_READ: ['Read products', 'Sees products and their default limits.'],
-  PRODUCTS_READ_WRITE: ['Manage products', 'Creates, edits and deletes products.'],
-  BLACKLISTS_READ: ['Read the blacklist', 'Sees blocked addresses and hardware IDs.'],
+  PRODUCTS_READ: [texts.intents.PRODUCTS_READ, 'Sees products and their default limits.'],
+  PRODUCTS_READ_WRITE: [texts.intents.PRODUCTS_READ_WRITE, 'Creates, edits and deletes products.'],
+  BLACKLISTS_READ: [texts.intents.BLACKLISTS_READ, 'Sees blocked addresses and hardware IDs.'],
   BLACKLISTS_READ_WRITE: [
-    'Manage the blacklist',
+    texts.intents.BLACKLISTS_READ_WRITE,
     'Blocks addresses and hardware IDs, and removes entries.',
   ],
-  REQUESTS_READ: ['Read the history', 'Sees each validation, with addresses and hardware IDs.'],
-  CUSTOMERS_READ: ['Read customers', 'Sees names, e-mails and accounts.'],
+  REQUESTS_READ: [
+    texts.intents.REQUESTS_READ,
+    'Sees each validation, with addresses and hardware IDs.',
+  ],
+  CUSTOMERS_READ: [texts.intents.CUSTOMERS_READ, 'Sees names, e-mails and accounts.'],
   LICENSE_VALIDATE: [
-    'Validate licenses',
+    texts.intents.LICENSE_VALIDATE,
     'Asks whether a key is valid, nothing else. For programs on your own servers; the programs that you sell need no token.',
   ],
 };

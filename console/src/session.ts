@@ -1,3 +1,4 @@
+import type { ApiIntent } from '@licet/client';
 import { INTENTS } from '@licet/contract/intents';
 import { useQuery } from '@tanstack/react-query';
 import { SESSION_QUERY, type Session } from './api.ts';
@@ -12,14 +13,16 @@ export function useSession(): Session {
   return data ?? { id: null, name: '', intents: [], expiresAt: null };
 }
 
-/** Whether the session's token may do something. */
-export function useMay(right: Right): boolean {
+/** The reason why the session's token may not do something; undefined if it has one of the accepted intents. */
+export function useRefusalOf(accepted: readonly ApiIntent[] = INTENTS.any): string | undefined {
   const { intents } = useSession();
-  const accepted: readonly string[] = INTENTS[right];
-  return intents.some((intent) => accepted.includes(intent));
+  return intents.some((intent) => accepted.includes(intent))
+    ? undefined
+    : texts.errors.forbidden(accepted);
 }
 
 /** The reason why the session's token may not do something; undefined if it may. */
-export function useRefusal(right: Right): string | undefined {
-  return useMay(right) ? undefined : texts.errors.forbidden(INTENTS[right]);
-}
+export const useRefusal = (right: Right): string | undefined => useRefusalOf(INTENTS[right]);
+
+/** Whether the session's token may do something. */
+export const useMay = (right: Right): boolean => useRefusal(right) === undefined;

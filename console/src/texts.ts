@@ -16,6 +16,21 @@ const statuses: Record<LicenseStatus, string> = {
 /** The outcomes of a validation. A newer service may have one that this page does not know. */
 const outcomes: Readonly<Record<string, { name: string; explanation: string }>> = OUTCOMES;
 
+/** The permissions that the intents of a token give. */
+const intents: Record<ApiIntent, string> = {
+  ALL_READ_WRITE: 'Everything',
+  ALL_READ: 'Read everything',
+  LICENSES_READ: 'Read licenses',
+  LICENSES_READ_WRITE: 'Manage licenses',
+  PRODUCTS_READ: 'Read products',
+  PRODUCTS_READ_WRITE: 'Manage products',
+  BLACKLISTS_READ: 'Read the blacklist',
+  BLACKLISTS_READ_WRITE: 'Manage the blacklist',
+  REQUESTS_READ: 'Read the history',
+  CUSTOMERS_READ: 'Read customers',
+  LICENSE_VALIDATE: 'Validate licenses',
+};
+
 /** The kinds of objects in events. */
 const resources: Record<EventResource, string> = {
   product: 'Product',
@@ -30,6 +45,7 @@ export const texts = {
   product: 'Licet',
   statuses,
   outcomes,
+  intents,
   resources,
 
   actions: {
@@ -91,8 +107,11 @@ export const texts = {
     unexpected: 'The page failed. Reload it; if it fails again, report it.',
     noResponse: 'The service did not respond. Check your connection, then try again.',
     sessionEnded: 'The session has ended. Log in again.',
-    forbidden: (intents: readonly ApiIntent[]) =>
-      `This token may not do that. It needs ${intents.join(' or ')}.`,
+    /** The first accepted intent allows the least. */
+    forbidden: ([least]: readonly ApiIntent[]) =>
+      least === undefined
+        ? 'This token may not do that.'
+        : `This token may not do that. It needs the permission “${intents[least]}”.`,
     changedMeanwhile: 'Somebody changed it in the meantime. Reload it, then try again.',
     tooMany: (seconds: number | undefined) =>
       `Too many requests. Try again ${seconds === undefined ? 'later' : `in ${plural(seconds, 'second')}`}.`,

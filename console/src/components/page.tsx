@@ -1,6 +1,6 @@
 import type { LinkProps } from '@tanstack/react-router';
 import { type ReactNode, useEffect } from 'react';
-import { describe } from '../api.ts';
+import { describe, hasStatus } from '../api.ts';
 import { texts } from '../texts.ts';
 import { Button, ButtonLink } from './button.tsx';
 
@@ -99,14 +99,16 @@ export const NoMatch = ({
   </Empty>
 );
 
-/** Shows why something could not be loaded, with a button that tries again. */
+/** Shows why something could not be loaded, with a button that tries again where that can help. */
 export const LoadFailure = ({ error, onRetry }: { error: unknown; onRetry: () => void }) => (
   <div role="alert" className="flex flex-col items-center gap-2 px-6 py-10 text-center">
     <p className="font-semibold">{texts.errors.title}</p>
     <p className="max-w-prose text-muted">{describe(error)}</p>
-    <div className="mt-3">
-      <Button onClick={onRetry}>{texts.actions.retry}</Button>
-    </div>
+    {!hasStatus(error, 403) && (
+      <div className="mt-3">
+        <Button onClick={onRetry}>{texts.actions.retry}</Button>
+      </div>
+    )}
   </div>
 );
 

@@ -14,6 +14,7 @@ import { toasts } from '../components/toasts.tsx';
 import { useSession } from '../session.ts';
 import { useShortcuts } from '../shortcuts.ts';
 import { texts } from '../texts.ts';
+import { Guard } from './guard.tsx';
 import { BottomNavigation, SideNavigation } from './navigation.tsx';
 
 const Palette = lazy(() => import('./palette.tsx'));
@@ -45,7 +46,7 @@ function SessionMenu() {
       <MenuNote>
         <p className="text-sm font-medium break-words text-ink">{shownName}</p>
         <p className="mt-1">
-          {texts.session.may}: {intents.join(', ')}
+          {texts.session.may}: {intents.map((intent) => texts.intents[intent]).join(', ')}
         </p>
         {expiresAt !== null && (
           <p className="mt-1">
@@ -157,7 +158,9 @@ export function Layout() {
           </div>
         </header>
         <main id="content" tabIndex={-1} className="min-w-0 flex-1 outline-none">
-          <Outlet />
+          <Guard>
+            <Outlet />
+          </Guard>
         </main>
       </div>
       <BottomNavigation />

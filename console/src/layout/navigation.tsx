@@ -28,27 +28,59 @@ interface Place {
   Icon: LucideIcon;
   /** The intents of which the token needs one: otherwise the place is not shown. */
   right: readonly ApiIntent[];
+  /** Those of its screens that create and edit, if it has such screens. */
+  write?: readonly ApiIntent[];
 }
+
+/** A token that may read one kind of data exports that. */
+const EXPORT = [
+  ...INTENTS.readLicenses,
+  ...INTENTS.readProducts,
+  ...INTENTS.readCustomers,
+  ...INTENTS.readBlacklists,
+];
 
 /** The screens, in groups. */
 const PLACES: readonly (readonly Place[])[] = [
   [
     { to: '/', label: words.overview, Icon: LayoutDashboard, right: INTENTS.any },
-    { to: '/licenses', label: words.licenses, Icon: KeyRound, right: INTENTS.readLicenses },
+    {
+      to: '/licenses',
+      label: words.licenses,
+      Icon: KeyRound,
+      right: INTENTS.readLicenses,
+      write: INTENTS.writeLicenses,
+    },
     { to: '/history', label: words.history, Icon: History, right: INTENTS.readRequests },
-    { to: '/customers', label: words.customers, Icon: Users, right: INTENTS.readCustomers },
+    {
+      to: '/customers',
+      label: words.customers,
+      Icon: Users,
+      right: INTENTS.readCustomers,
+      write: INTENTS.everything,
+    },
   ],
   [
-    { to: '/products', label: words.products, Icon: Box, right: INTENTS.readProducts },
+    {
+      to: '/products',
+      label: words.products,
+      Icon: Box,
+      right: INTENTS.readProducts,
+      write: INTENTS.writeProducts,
+    },
     { to: '/blacklist', label: words.blacklist, Icon: Ban, right: INTENTS.readBlacklists },
     { to: '/program', label: words.program, Icon: CodeXml, right: INTENTS.readProducts },
   ],
   [
     { to: '/events', label: words.events, Icon: ScrollText, right: INTENTS.readEvents },
     { to: '/tokens', label: words.tokens, Icon: Ticket, right: INTENTS.everything },
-    { to: '/import', label: words.import, Icon: ArrowDownUp, right: INTENTS.readEvents },
+    { to: '/import', label: words.import, Icon: ArrowDownUp, right: EXPORT },
   ],
 ];
+
+/** The place of a screen, by its path in the router, such as `/licenses/$licenseId`. */
+export const placeOf = (path: string): Place | undefined =>
+  PLACES.flat().find(({ to }) => path === to || (to !== '/' && path.startsWith(`${to}/`)));
 
 /** The screens that the session's token may open, in groups. */
 export function usePlaces(): readonly (readonly Place[])[] {

@@ -79,6 +79,6 @@ describeInBrowser('the events in the console', () => {
     await other.getByRole('region', { name: 'Details' }).waitFor();
     expect(await other.getByRole('region', { name: 'Events' }).count()).toBe(0);
     await other.goto('/console/events');
-    await other.getByText('needs ALL_READ or ALL_READ_WRITE').waitFor();
+    await other.getByText('needs the permission “Read everything”').waitFor();
   });
 });

@@ -148,8 +148,8 @@ describeInBrowser('import and export in the console', () => {
 
   it('a token that may only read licenses exports them, and sees the intents for the rest', async () => {
     const page = await openConsole('/import', { token: await tokenWith('LICENSES_READ') });
-    await page.getByText('It needs ALL_READ_WRITE.').waitFor();
-    await page.getByText('It needs CUSTOMERS_READ').waitFor();
+    await page.getByText('It needs the permission “Everything”.').waitFor();
+    await page.getByText('It needs the permission “Read customers”').waitFor();
     const csv = await save(page, 'CSV of Licenses');
     expect(csv).toMatch(/^\uFEFFid,licenseKey,productId,/);
   });

@@ -3,6 +3,7 @@ import { DAY_MS } from '@licet/contract/durations';
 import { expect, it, vi } from 'vitest';
 import { sharedService } from '../shared-service.ts';
 import {
+  accessibilityFindings,
   describeInBrowser,
   expectFailure,
   licet,
@@ -339,7 +340,7 @@ describeInBrowser('the layout of the console', () => {
     expectFailure(/^(403|404|429) GET /);
     const page = await openConsole('/program');
     for (const [status, headers, words] of [
-      [403, {}, 'It needs PRODUCTS_READ.'],
+      [403, {}, 'It needs the permission “Read products”.'],
       [429, { 'Retry-After': '7' }, 'Try again in 7 seconds.'],
     ] as const) {
       await page.route('**/api/v2/products', (route) =>
@@ -352,11 +353,40 @@ describeInBrowser('the layout of the console', () => {
       await page.reload();
       await page.getByRole('alert').getByText(words).waitFor();
       await page.unroute('**/api/v2/products');
-      await page.getByRole('button', { name: 'Try again' }).click();
+      // To try again cannot give a permission.
+      if (status === 403)
+        expect(await page.getByRole('button', { name: 'Try again' }).count()).toBe(0);
+      else await page.getByRole('button', { name: 'Try again' }).click();
+      if (status === 403) await page.reload();
       await page.getByRole('region', { name: 'Licet.java', exact: true }).waitFor();
     }
     await page.goto('/console/licenses/999999999');
     await page.getByRole('heading', { name: 'There is nothing here' }).waitFor();
+  });
+
+  it('each screen opened by its address names the permission that the token lacks', async () => {
+    const page = await openConsole('/', { token: await tokenWith('LICENSE_VALIDATE') });
+    for (const [path, permission] of [
+      ['licenses', 'Read licenses'],
+      ['licenses/1', 'Read licenses'],
+      ['licenses/1/edit', 'Manage licenses'],
+      ['licenses/new', 'Manage licenses'],
+      ['history', 'Read the history'],
+      ['customers', 'Read customers'],
+      ['products', 'Read products'],
+      ['products?open=1', 'Read products'],
+      ['blacklist', 'Read the blacklist'],
+      ['program', 'Read products'],
+      ['events', 'Read everything'],
+      ['tokens', 'Everything'],
+      ['import', 'Read licenses'],
+    ] as const) {
+      await page.goto(`/console/${path}`);
+      await page.getByText(`may not do that. It needs the permission “${permission}”.`).waitFor();
+      expect(await page.getByRole('main').getByRole('button').count(), path).toBe(0);
+      expect(await page.getByRole('status').count(), path).toBe(0);
+    }
+    expect(await accessibilityFindings(page)).toEqual([]);
   });
 
   it('no link leads to a screen that the token may not open', async () => {

@@ -261,7 +261,7 @@ describeInBrowser('the console in a browser', () => {
     const page = await openConsole(`/licenses/${id}`, { token });
     await page.getByRole('heading', { name: licenseKey }).waitFor();
     const deactivate = page.getByRole('button', { name: 'Deactivate' });
-    expect(await deactivate.getAttribute('title')).toContain('LICENSES_READ_WRITE');
+    expect(await deactivate.getAttribute('title')).toContain('“Manage licenses”');
     await deactivate.click({ force: true });
     expect(await page.getByRole('link', { name: 'Edit' }).count()).toBe(0);
     expect(await page.getByRole('link', { name: 'Tokens' }).count()).toBe(0);

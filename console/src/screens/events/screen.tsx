@@ -19,7 +19,7 @@ import { usePlatformLabel } from '../../platforms.ts';
 import { useProductNames } from '../../products.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import { countGiven } from '../../search.ts';
-import { useMay, useRefusal } from '../../session.ts';
+import { useMay } from '../../session.ts';
 import { texts } from '../../texts.ts';
 import { type EventsSearch, eventsRoute } from './route.ts';
 
@@ -96,7 +96,6 @@ async function readEvent(id: number, signal?: AbortSignal): Promise<{ item: Even
 export function Screen() {
   const search = eventsRoute.useSearch();
   const navigate = eventsRoute.useNavigate();
-  const refusal = useRefusal('readEvents');
   const names = useProductNames();
   // The changes show platforms by their labels.
   usePlatformLabel();
@@ -108,15 +107,7 @@ export function Screen() {
     queryKey: ['events', 'list', query, after],
     queryFn: ({ signal }) => licet.events.page({ ...query, after, limit: PAGE_ROWS }, { signal }),
     placeholderData: keepPreviousData,
-    enabled: refusal === undefined,
   });
-  if (refusal !== undefined) {
-    return (
-      <Page title={words.title}>
-        <Empty>{refusal}</Empty>
-      </Page>
-    );
-  }
   const next = page.data?.after;
   const isFiltered = countGiven(filters) > 0;
   const close = (): void =>

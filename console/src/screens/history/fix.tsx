@@ -84,7 +84,13 @@ export function Fix({
     case 'MAX_HWIDS_REACHED':
       return (
         <>
-          {licenseLink(words.fixes.free, 'slots')}
+          {refusal === undefined ? (
+            licenseLink(words.fixes.free, 'slots')
+          ) : (
+            <Button look={look} refusal={refusal}>
+              {words.fixes.free}
+            </Button>
+          )}
           {isFull && (
             <Button
               look={look}

@@ -9,7 +9,7 @@ import { Empty, LoadFailure, Page, Skeleton } from '../../components/page.tsx';
 import { Time } from '../../components/time.tsx';
 import { useProducts } from '../../products.ts';
 import { screenTexts } from '../../screen-texts.ts';
-import { useMay, useRefusal } from '../../session.ts';
+import { useMay } from '../../session.ts';
 import { type ExampleFile, FILES } from './files.ts';
 import { programRoute } from './route.ts';
 
@@ -22,13 +22,11 @@ const Example = lazy(() => import('./example.tsx'));
 export function Screen() {
   const search = programRoute.useSearch();
   const navigate = programRoute.useNavigate();
-  const refusal = useRefusal('readProducts');
   const mayCreate = useMay('writeProducts');
   const products = useProducts();
   const product = products.data?.find(({ id }) => id === search.productId) ?? products.data?.[0];
   const file: ExampleFile = search.file ?? FILES[0];
   const content = (): ReactNode => {
-    if (refusal !== undefined) return <Empty>{refusal}</Empty>;
     if (products.error) return <LoadFailure error={products.error} onRetry={products.refetch} />;
     if (!products.data) return <Skeleton lines={8} />;
     if (!product) {

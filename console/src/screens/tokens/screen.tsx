@@ -11,7 +11,7 @@ import { Dialog } from '../../components/dialog.tsx';
 import { Empty, Page } from '../../components/page.tsx';
 import { Time } from '../../components/time.tsx';
 import { screenTexts } from '../../screen-texts.ts';
-import { useRefusal, useSession } from '../../session.ts';
+import { useSession } from '../../session.ts';
 import { intentNames, Secret, TokenForm } from './form.tsx';
 import { tokensRoute } from './route.ts';
 import { Expiry, LastUse } from './times.tsx';
@@ -71,7 +71,6 @@ const columnsOf = (sessionId: number | null): readonly Column<Token>[] => [
 export function Screen() {
   const { open } = tokensRoute.useSearch();
   const navigate = tokensRoute.useNavigate();
-  const refusal = useRefusal('everything');
   const { id: sessionId } = useSession();
   const columns = useMemo(() => columnsOf(sessionId), [sessionId]);
   // The secret is kept only here, and only while it is shown.
@@ -80,25 +79,17 @@ export function Screen() {
     queryKey: ['tokens'],
     queryFn: ({ signal }) => licet.tokens.list({}, { signal }),
     placeholderData: keepPreviousData,
-    enabled: refusal === undefined,
   });
   const close = (): void => {
     setSecret(undefined);
     void navigate({ search: {}, replace: true });
   };
-  const create = refusal === undefined && (
+  const create = (
     <ButtonLink to="/tokens" search={{ open: 'new' }} look="primary">
       <Plus size={16} aria-hidden />
       {words.new}
     </ButtonLink>
   );
-  if (refusal !== undefined) {
-    return (
-      <Page title={words.title}>
-        <Empty>{refusal}</Empty>
-      </Page>
-    );
-  }
   return (
     <Page title={words.title} lead={words.lead} actions={create}>
       <DataTable
