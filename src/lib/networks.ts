@@ -38,6 +38,23 @@ export function networkBits(canonical: string): string | null {
   return prefixBits === undefined ? null : addressBits(address).slice(0, 1 + Number(prefixBits));
 }
 
+/**
+ * The beginning that the canonical forms of all addresses in a canonical network have in common, to find them in an
+ * index of text: the whole groups of its prefix, up to the first zero, which `::` may hide. Others may have it, too.
+ */
+export function commonBeginning(network: string): string {
+  const [address = '', prefixBits] = network.split('/');
+  if (prefixBits === undefined) return address;
+  const [separator, bits] = address.includes(':') ? ([':', 16] as const) : (['.', 8] as const);
+  const groups = address.split(separator).slice(0, Math.floor(Number(prefixBits) / bits));
+  const isHidden = (group: string): boolean => separator === ':' && /^0?$/.test(group);
+  const end = groups.findIndex(isHidden);
+  return groups
+    .slice(0, end === -1 ? undefined : end)
+    .map((group) => group + separator)
+    .join('');
+}
+
 /** The addresses and CIDR ranges in a list with blanks or commas, canonical. Other text is left out. */
 export const parseNetworks = (list: string): string[] =>
   list.split(/[\s,]+/).flatMap((text) => canonicalNetwork(text) ?? []);

@@ -1,9 +1,11 @@
 import type { Installation } from '@licet/contract/requests';
 import { toTimestamp } from '@licet/contract/time';
-import { eq, sql } from 'drizzle-orm';
+import { and, eq, gte, lte, sql } from 'drizzle-orm';
 import type { Database } from '../db/client.ts';
 import { installations, licenses } from '../db/schema.ts';
 import { exactInstallations } from '../db/totals.ts';
+import { DomainError } from '../lib/errors.ts';
+import { commonBeginning, isInNetworks } from '../lib/networks.ts';
 import { IS_SHARED } from './record.ts';
 
 /** The installations of a license: servers or machines, each with its program version. */
@@ -11,6 +13,26 @@ import { IS_SHARED } from './record.ts';
 /** Programs can send any text: made-up installations of a license must not make its list slow. */
 const MAX_READ = 10_000;
 const MAX_INSTALLATIONS = 1_000;
+
+/**
+ * The addresses in a network from which installations asked.
+ *
+ * @throws DomainError if more than {@link MAX_READ} installations have addresses that begin like these
+ */
+export async function listAddressesIn(db: Database, network: string): Promise<string[]> {
+  const beginning = commonBeginning(network);
+  const rows = await db
+    .select({ ip: sql<string>`${installations.ip}` })
+    .from(installations)
+    // No address has a character after the letters.
+    .where(and(gte(installations.ip, beginning), lte(installations.ip, `${beginning}~`)))
+    .limit(MAX_READ + 1);
+  if (rows.length > MAX_READ) {
+    const message = `ip must be a narrower range: more than ${MAX_READ} installations have such addresses`;
+    throw new DomainError('invalid', message, 'ip');
+  }
+  return [...new Set(rows.map(({ ip }) => ip))].filter((ip) => isInNetworks([network], ip));
+}
 
 /**
  * The installations of a license, the most recently seen first: at most {@link MAX_INSTALLATIONS}. The

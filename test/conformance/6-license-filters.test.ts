@@ -55,11 +55,11 @@ beforeAll(async () => {
   for (const [notes, each] of Object.entries(fields)) {
     licenses[notes] = await shop.newLicense({ licenseType: 'PERMANENT', notes, ...each });
   }
-  const ask = (name: string, time: number) => {
+  const ask = (name: string, time: number, ip = '192.0.2.1') => {
     const license = licenses[name];
     if (!license) throw new Error(`no license ${name}`);
     const { id: licenseId, licenseKey, productId } = license;
-    return recordAt(time, { licenseId, licenseKey, productId, hwid: name });
+    return recordAt(time, { licenseId, licenseKey, productId, hwid: name, ip });
   };
   await write(
     ask('plain', NOW - 40 * DAY_MS),
@@ -70,7 +70,10 @@ beforeAll(async () => {
   );
   await runToTheEnd(NOW);
   // These records are not aggregated yet.
-  await write(ask('soon', NOW - HOUR_MS), ask('later', NOW - HOUR_MS));
+  await write(
+    ask('soon', NOW - HOUR_MS, '203.0.113.129'),
+    ask('later', NOW - HOUR_MS, '2001:db8:0:7::5'),
+  );
   await importOne('licenses', {
     licenseKey: 'used elsewhere',
     productId: shop.productId,
@@ -98,6 +101,14 @@ it.each([
   { query: 'dormantDays=35', notes: ['plain', 'imported'] },
   { query: 'dormantDays=2', notes: ['plain', 'full', 'closed', 'imported'] },
   { query: 'dormantDays=30&full=true', notes: ['full'] },
+  { query: 'ip=203.0.113.129', notes: ['soon'] },
+  { query: 'ip=203.0.113.1/25', notes: [] },
+  { query: 'ip=203.0.113.255/25', notes: ['soon'] },
+  { query: 'ip=203.0.0.0/12', notes: ['soon'] },
+  { query: 'ip=2001:db8::/47', notes: ['later'] },
+  { query: 'ip=2001:db8:0:7::/64', notes: ['later'] },
+  { query: 'ip=2001:db8:0:8::/62', notes: [] },
+  { query: 'ip=0.0.0.0/0&full=false', notes: ['plain', 'soon'] },
 ])('licenses of $query are $notes', async ({ query, notes }) => {
   const ofShop = `productId=${shop.productId}&${query.replaceAll('+', '%2B')}`;
   expect(await notesOf(ofShop)).toEqual(notes);
@@ -109,13 +120,18 @@ it('a page with total=false has no X-Total-Count, and others count all that matc
   expect((await call('GET', `${path}&total=false`)).headers.has('X-Total-Count')).toBe(false);
 });
 
-it.each(['unused=1', 'dormantDays=0', 'dormantDays=4000', 'full=', 'sort=notes', 'total=no'])(
-  '%s returns 400 and names the parameter',
-  async (query) => {
-    const [name = ''] = query.split('=');
-    expectError(await call('GET', `/api/v2/licenses?${query}`), 400, new RegExp(`^${name} must`));
-  },
-);
+it.each([
+  'unused=1',
+  'dormantDays=0',
+  'dormantDays=4000',
+  'full=',
+  'sort=notes',
+  'total=no',
+  'ip=203.0.113',
+])('%s returns 400 and names the parameter', async (query) => {
+  const [name = ''] = query.split('=');
+  expectError(await call('GET', `/api/v2/licenses?${query}`), 400, new RegExp(`^${name} must`));
+});
 
 it.each([
   { change: 'was extended beyond', sort: 'expiryDate', body: { expiryDate: inDays(400) } },

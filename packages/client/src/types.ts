@@ -1160,6 +1160,8 @@ export interface ListLicensesQuery {
   dormantDays?: number | undefined;
   /** `true`: only licenses without a free slot for an address or a hardware ID. `false`: only the others. */
   full?: boolean | undefined;
+  /** Only licenses whose programs asked from this address or CIDR range, as far as the history goes back. */
+  ip?: string | undefined;
   /** The order; `-` is descending. `expiryDate` lists only licenses that expire, and is the default with `expiresFrom` or `expiresTo`. Otherwise `id` is the default. */
   sort?: 'id' | '-id' | 'expiryDate' | '-expiryDate' | undefined;
   /** Without `X-Total-Count` if false: a page of a large list then takes less time. */
@@ -1198,6 +1200,8 @@ export interface FindLicensesByCustomerEmailQuery {
   dormantDays?: number | undefined;
   /** `true`: only licenses without a free slot for an address or a hardware ID. `false`: only the others. */
   full?: boolean | undefined;
+  /** Only licenses whose programs asked from this address or CIDR range, as far as the history goes back. */
+  ip?: string | undefined;
   /** The order; `-` is descending. `expiryDate` lists only licenses that expire, and is the default with `expiresFrom` or `expiresTo`. Otherwise `id` is the default. */
   sort?: 'id' | '-id' | 'expiryDate' | '-expiryDate' | undefined;
   /** Without `X-Total-Count` if false: a page of a large list then takes less time. */
@@ -1228,6 +1232,8 @@ export interface FindLicensesByPlatformQuery {
   dormantDays?: number | undefined;
   /** `true`: only licenses without a free slot for an address or a hardware ID. `false`: only the others. */
   full?: boolean | undefined;
+  /** Only licenses whose programs asked from this address or CIDR range, as far as the history goes back. */
+  ip?: string | undefined;
   /** The order; `-` is descending. `expiryDate` lists only licenses that expire, and is the default with `expiresFrom` or `expiresTo`. Otherwise `id` is the default. */
   sort?: 'id' | '-id' | 'expiryDate' | '-expiryDate' | undefined;
   /** Without `X-Total-Count` if false: a page of a large list then takes less time. */
@@ -1258,6 +1264,8 @@ export interface FindLicensesByCustomerIdQuery {
   dormantDays?: number | undefined;
   /** `true`: only licenses without a free slot for an address or a hardware ID. `false`: only the others. */
   full?: boolean | undefined;
+  /** Only licenses whose programs asked from this address or CIDR range, as far as the history goes back. */
+  ip?: string | undefined;
   /** The order; `-` is descending. `expiryDate` lists only licenses that expire, and is the default with `expiresFrom` or `expiresTo`. Otherwise `id` is the default. */
   sort?: 'id' | '-id' | 'expiryDate' | '-expiryDate' | undefined;
   /** Without `X-Total-Count` if false: a page of a large list then takes less time. */
@@ -1286,6 +1294,8 @@ export interface FindLicensesByProductIdQuery {
   dormantDays?: number | undefined;
   /** `true`: only licenses without a free slot for an address or a hardware ID. `false`: only the others. */
   full?: boolean | undefined;
+  /** Only licenses whose programs asked from this address or CIDR range, as far as the history goes back. */
+  ip?: string | undefined;
   /** The order; `-` is descending. `expiryDate` lists only licenses that expire, and is the default with `expiresFrom` or `expiresTo`. Otherwise `id` is the default. */
   sort?: 'id' | '-id' | 'expiryDate' | '-expiryDate' | undefined;
   /** Without `X-Total-Count` if false: a page of a large list then takes less time. */
@@ -1316,6 +1326,8 @@ export interface FindLicensesByChatIdQuery {
   dormantDays?: number | undefined;
   /** `true`: only licenses without a free slot for an address or a hardware ID. `false`: only the others. */
   full?: boolean | undefined;
+  /** Only licenses whose programs asked from this address or CIDR range, as far as the history goes back. */
+  ip?: string | undefined;
   /** The order; `-` is descending. `expiryDate` lists only licenses that expire, and is the default with `expiresFrom` or `expiresTo`. Otherwise `id` is the default. */
   sort?: 'id' | '-id' | 'expiryDate' | '-expiryDate' | undefined;
   /** Without `X-Total-Count` if false: a page of a large list then takes less time. */

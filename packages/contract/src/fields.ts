@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { canonicalAddress } from './addresses.ts';
+import { canonicalAddress, canonicalNetwork } from './addresses.ts';
 import {
   API_INTENTS,
   EVENT_RESOURCES,
@@ -77,6 +77,13 @@ export const address = z.string().transform((value, context) => {
   const canonical = canonicalAddress(value);
   if (canonical !== null) return canonical;
   context.addIssue({ code: 'custom', message: 'must be an IP address' });
+  return z.NEVER;
+});
+
+export const network = z.string().transform((value, context) => {
+  const canonical = canonicalNetwork(value);
+  if (canonical !== null) return canonical;
+  context.addIssue({ code: 'custom', message: 'must be an IP address or a CIDR range' });
   return z.NEVER;
 });
 

@@ -12,6 +12,7 @@ import {
   licenseStatus,
   licenseType,
   limit,
+  network,
   text,
 } from './fields.ts';
 import { MAX_BATCH_LICENSES, MAX_LIMIT, MAX_LONG_TEXT_LENGTH, MAX_TEXT_LENGTH } from './limits.ts';
@@ -219,6 +220,11 @@ export const licenseQuery = z.strictObject({
     description:
       '`true`: only licenses without a free slot for an address or a hardware ID. `false`: only the others.',
     example: true,
+  }),
+  ip: network.optional().meta({
+    description:
+      'Only licenses whose programs asked from this address or CIDR range, as far as the history goes back.',
+    example: '192.0.2.0/24',
   }),
   sort: z.enum(['id', '-id', 'expiryDate', '-expiryDate']).optional().meta({
     description:

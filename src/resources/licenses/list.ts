@@ -10,7 +10,7 @@ import {
   isOneOf,
   type Page,
 } from '../../db/predicates.ts';
-import { customers, licenses } from '../../db/schema.ts';
+import { customers, installations, licenses } from '../../db/schema.ts';
 import { isUsed, wasSeenSince } from '../../db/totals.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { matchingCustomers } from '../customers/queries.ts';
@@ -25,7 +25,9 @@ import { listedValues } from './snapshot.ts';
 type LicenseOrder = NonNullable<LicenseQuery['sort']>;
 
 /** The fields of the query, and the owner from the path. */
-export interface LicenseFilter extends Omit<LicenseQuery, 'limit' | 'after' | 'total'> {
+export interface LicenseFilter extends Omit<LicenseQuery, 'limit' | 'after' | 'total' | 'ip'> {
+  /** Addresses from which programs asked. */
+  addresses?: readonly string[] | undefined;
   customerId?: number | undefined;
   customerEmail?: string | undefined;
   chatId?: string | undefined;
@@ -84,6 +86,10 @@ const ofChatId = (chatId: string | undefined): SQL | undefined =>
         select id from licenses where owner_chat_id = ${chatId}
         union select id from licenses where owner_platform_id = ${chatId} and license_platform = 'CHAT')`;
 
+/** Licenses with an installation at one of the addresses. */
+const askedFrom = (addresses: readonly string[]): SQL =>
+  sql`${licenses.id} in (select license_id from installations where ${isOneOf(installations.ip, addresses)})`;
+
 const isFull = sql`(
   (licenses.max_ips >= 0 and licenses.max_ips <= (
     select count(*) from bindings where license_id = licenses.id and type = 'IP'))
@@ -105,7 +111,7 @@ function hasExpiry(filter: LicenseFilter): SQL | undefined {
 }
 
 function matching(filter: LicenseFilter, now: number): SQL | undefined {
-  const { customerId, customerEmail, chatId, owner, productId } = filter;
+  const { customerId, customerEmail, chatId, owner, productId, addresses } = filter;
   const { licenseStatus, licenseType, q, unused, dormantDays, full } = filter;
   return and(
     readsByExpiry(filter)
@@ -117,6 +123,7 @@ function matching(filter: LicenseFilter, now: number): SQL | undefined {
         ),
     owner && eq(licenses.licensePlatform, owner.platform),
     ofChatId(chatId),
+    addresses && askedFrom(addresses),
     hasStatus(licenseStatus, now),
     licenseType && eq(licenses.licenseType, licenseType),
     hasExpiry(filter),

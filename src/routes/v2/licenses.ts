@@ -22,7 +22,7 @@ import { body, idempotencyKey, ifMatch, path, pathId, query } from '../../http/i
 import { jsonResponse } from '../../http/json.ts';
 import { type Operation, operationsOn } from '../../http/operation.ts';
 import { linkNextPage, listResponse } from '../../http/pagination.ts';
-import { listInstallations } from '../../requests/installations.ts';
+import { listAddressesIn, listInstallations } from '../../requests/installations.ts';
 import type { NamedOwner } from '../../resources/customers/owner.ts';
 import {
   countLicenses,
@@ -54,12 +54,13 @@ import { createdResponse, createOnce, objectResponse, optimisticUpdate } from '.
 const oneLicense = (c: Context, row: LicenseRow): Response =>
   objectResponse(c, row, toLicense(row, Date.now()));
 
-function licenseList(
+async function licenseList(
   c: Context<AuthEnv>,
-  { limit, after, total, ...filter }: LicenseFilter & LicenseQuery,
+  { limit, after, total, ip, ...given }: LicenseFilter & LicenseQuery,
 ) {
   const db = databaseOf(c);
   const now = Date.now();
+  const filter = ip === undefined ? given : { ...given, addresses: await listAddressesIn(db, ip) };
   const list = {
     read: (page: Page) => listLicenses(db, filter, page, now),
     readLong: (rows: readonly ListedLicense[]) => readLongLicenses(db, rows),
