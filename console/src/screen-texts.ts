@@ -237,8 +237,32 @@ export const screenTexts = {
       extend: 'Extend',
       extendTitle: (count: number) => `Extend ${plural(count, 'license')}`,
       extendLead:
-        'The days are added to the expiry date, or to the current time if that date has passed. Licenses that never expire stay as they are.',
+        'Days are added to the expiry date, or to the current time if that date has passed.',
+      how: 'Move the expiry',
+      byDays: 'By days',
+      toDate: 'To a date',
       extendDays: 'Days',
+      extendDaysHint: 'With a minus, it moves to an earlier day.',
+      date: 'Date',
+      dateHint: 'The end of this day in your time zone.',
+      noMove: 'Give a number of days other than 0, or a date',
+      move: (count: number, move: { days: number } | { until: string } | undefined) =>
+        `${move && ('until' in move || move.days < 0) ? 'Move the expiry of' : 'Extend'} ${plural(count, 'license')}`,
+      moveEffect: ({
+        moved,
+        ended,
+        revived,
+        endless,
+      }: Record<'moved' | 'ended' | 'revived' | 'endless', number>) =>
+        [
+          moved === 0 ? 'Nothing changes.' : `${plural(moved, 'expiry', 'expiries')} will move.`,
+          ended > 0 &&
+            `${plural(ended, 'license')} will have expired and be refused, usually within 30 seconds.`,
+          revived > 0 && `${plural(revived, 'expired license')} will be valid again.`,
+          endless > 0 && `${plural(endless, 'license')} without an expiry will not change.`,
+        ]
+          .filter(Boolean)
+          .join(' '),
       assign: 'Assign to…',
       assignTitle: (count: number) => `Assign ${plural(count, 'license')} to a customer`,
       assignLead: 'The licenses belong to the customer from then on. Programs notice nothing.',
@@ -246,10 +270,22 @@ export const screenTexts = {
       deactivate: 'Deactivate',
       restore: 'Restore',
       delete: 'Delete',
-      deleteTitle: (count: number) => `Delete ${plural(count, 'license')}?`,
-      deleteLead: 'Programs with these keys are refused. You can restore deleted licenses.',
+      ask: {
+        deactivate: (count: number) => `Deactivate ${plural(count, 'license')}?`,
+        restore: (count: number) => `Restore ${plural(count, 'license')}?`,
+        delete: (count: number) => `Delete ${plural(count, 'license')}?`,
+      },
+      willBeRefused: (active: number) =>
+        active === 0
+          ? 'None of them is valid now, so programs notice nothing. You can restore them.'
+          : `${plural(active, 'license')} will be refused, usually within 30 seconds. You can restore ${active === 1 ? 'it' : 'them'}.`,
+      willBeRestored: (stopped: number) =>
+        stopped === 0
+          ? 'None of them is deactivated or deleted, so nothing changes.'
+          : `${plural(stopped, 'license')} will be valid again unless expired, usually within 30 seconds.`,
       running: {
         extend: 'Extending licenses',
+        move: 'Moving expiries',
         assign: 'Assigning licenses',
         deactivate: 'Deactivating licenses',
         restore: 'Restoring licenses',
@@ -258,6 +294,7 @@ export const screenTexts = {
       },
       done: {
         extend: (count: number) => `${plural(count, 'license')} extended`,
+        move: (count: number) => `${plural(count, 'expiry', 'expiries')} moved`,
         assign: (count: number) => `${plural(count, 'license')} assigned`,
         deactivate: (count: number) => `${plural(count, 'license')} deactivated`,
         restore: (count: number) => `${plural(count, 'license')} restored`,
@@ -617,6 +654,19 @@ export const screenTexts = {
     scope: 'For',
     reason: 'Reason',
     reasonHint: 'For administrators: it is shown in the history, and never to the program.',
+    range: {
+      title: (network: string) => `Block ${network}?`,
+      bounds: (first: string, last: string, count: number | undefined) =>
+        `Blocks ${first} to ${last}${count === undefined ? '' : `, ${plural(count, 'address', 'addresses')}`}.`,
+      tooWide: (bits: number) =>
+        `must be a range of /${bits} or narrower: a wider one would block nearly everybody`,
+      hits: (licenses: number) =>
+        licenses === 0
+          ? 'No program has asked from there yet.'
+          : `Programs with ${plural(licenses, 'license')} of yours asked from there: they will be refused there, usually within 30 seconds.`,
+      manyHits:
+        'Thousands of programs asked from there or from nearby: they will be refused there, usually within 30 seconds.',
+    },
     blocked: (data: string) => `${data} blocked`,
     exists: 'This entry exists already. Find it in the blacklist.',
     remove: (data: string) => `Remove the entry of ${data}`,

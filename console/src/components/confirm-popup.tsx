@@ -28,7 +28,7 @@ export default function ConfirmPopup({ question }: { question: Asked }) {
           <div className="mt-6 flex gap-2">
             <button
               type="button"
-              className={buttonClass('danger')}
+              className={buttonClass(question.look ?? 'danger')}
               onClick={() => question.close(true)}
             >
               {question.action}

@@ -1,4 +1,5 @@
 import { lazy, Suspense, useSyncExternalStore } from 'react';
+import type { Look } from './button.tsx';
 
 const ConfirmPopup = lazy(() => import('./confirm-popup.tsx'));
 
@@ -7,6 +8,8 @@ interface Question {
   lead: string;
   /** The label of the button that confirms. */
   action: string;
+  /** Dangerous by default. */
+  look?: Look;
 }
 
 export interface Asked extends Question {
@@ -22,7 +25,7 @@ function show(next: Asked): void {
   for (const listener of listeners) listener();
 }
 
-/** Asks before an action that cannot be undone. Resolves to true if the viewer confirms it. */
+/** Asks before an action that cannot be undone, or that changes much. Resolves to true if the viewer confirms it. */
 export const confirm = (question: Question): Promise<boolean> =>
   new Promise((resolve) => {
     asked?.close(false);

@@ -24,6 +24,8 @@ interface EditFormProps<Values extends object> {
   fields: readonly EditedField<Values>[];
   /** The values that the form has now. */
   valuesOf: (data: FormData) => Values;
+  /** Asks the viewer before changed values are sent, where that is needed. */
+  confirmFirst?: (values: Values) => Promise<boolean>;
   /** Stores a new item. */
   create?: (values: Values) => Promise<void>;
   /** Stores the changed fields, unless the item was changed since it was read. */
@@ -94,11 +96,13 @@ export function EditForm<Values extends object>(props: EditFormProps<Values>) {
 
   const submit = async (data: FormData): Promise<void> => {
     const mine = props.valuesOf(data);
+    const changed = fields.filter(({ name }) => !isSame(mine[name], stored?.item[name]));
+    const isSure = changed.length === 0 || ((await props.confirmFirst?.(mine)) ?? true);
+    if (!isSure) return;
     if (!stored) {
       await props.create?.(mine);
       return onDone();
     }
-    const changed = fields.filter(({ name }) => !isSame(mine[name], stored.item[name]));
     if (changed.length > 0) return save(mine, changed, stored);
     toasts.done(words.nothingChanged);
     onDone();

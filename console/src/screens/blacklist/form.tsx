@@ -2,6 +2,7 @@ import type { BlacklistEntry, LicenseDataType, Tagged } from '@licet/client';
 import { LicetError } from '@licet/client';
 import { LICENSE_DATA_TYPES } from '@licet/contract/enums';
 import { MAX_BLOCKED_LENGTH, MAX_REASON_LENGTH } from '@licet/contract/limits';
+import { useState } from 'react';
 import { hasStatus, licet, queries } from '../../api.ts';
 import { type EditedField, EditForm } from '../../components/edit-form.tsx';
 import { FieldGroup, SelectField, TextField } from '../../components/form.tsx';
@@ -9,7 +10,8 @@ import { toasts } from '../../components/toasts.tsx';
 import { productName } from '../../format.ts';
 import { useProductNames } from '../../products.ts';
 import { screenTexts } from '../../screen-texts.ts';
-import { useRefusal } from '../../session.ts';
+import { useMay, useRefusal } from '../../session.ts';
+import { confirmRange, rangeIn } from './range.ts';
 
 const words = screenTexts.blacklist;
 
@@ -52,9 +54,12 @@ export function EntryForm({
   onDone: () => void;
 }) {
   const refusal = useRefusal('writeBlacklists');
+  const mayReadLicenses = useMay('readLicenses');
   const names = useProductNames();
   const id = stored?.id ?? 0;
   const entry = stored?.item ?? start;
+  const [typed, setTyped] = useState(entry.data ?? '');
+  const [isAddress, setAddress] = useState(entry.licenseDataType !== 'HWID');
   // If the token may not read products, the entry can still keep its product.
   const products = new Map(names);
   if (entry.productId != null) products.set(entry.productId, productName(names, entry.productId));
@@ -106,14 +111,20 @@ export function EntryForm({
       }}
       read={() => licet.blacklists.read(id)}
       onDone={onDone}
+      confirmFirst={({ licenseDataType, data, productId }) =>
+        licenseDataType === 'IP'
+          ? confirmRange(data, productId, mayReadLicenses)
+          : Promise.resolve(true)
+      }
       createLabel={words.new}
       refusal={refusal}
     >
       <TextField
         label={words.data}
-        hint={words.dataHint}
+        hint={(isAddress && rangeIn(typed)?.hint) || words.dataHint}
         name="data"
         defaultValue={entry.data}
+        onChange={({ target }) => setTyped(target.value)}
         maxLength={MAX_BLOCKED_LENGTH}
         spellCheck="false"
         autoCapitalize="none"
@@ -124,6 +135,7 @@ export function EntryForm({
           label={words.type}
           name="licenseDataType"
           defaultValue={entry.licenseDataType ?? 'IP'}
+          onChange={({ currentTarget }) => setAddress(currentTarget.value === 'IP')}
           options={LICENSE_DATA_TYPES.map((type) => [type, screenTexts.dataTypes[type]])}
         />
         <SelectField

@@ -19,9 +19,9 @@ import { useShortcuts } from '../../shortcuts.ts';
 import { texts } from '../../texts.ts';
 import { EventSection } from '../events/section.tsx';
 import { HistorySection } from '../history/section.tsx';
-import { extend } from '../licenses/bulk.ts';
+import { type Move, moveExpiry, nameOf } from '../licenses/bulk.ts';
 import { ownerName } from '../licenses/columns.tsx';
-import { ExtendDialog } from '../licenses/selection-bar.tsx';
+import { ExtendDialog } from '../licenses/extend-dialog.tsx';
 import { InstallationSection } from './activity.tsx';
 import { change, licenseQuery, refresh, requestsQuery } from './queries.ts';
 import { licenseRoute } from './route.ts';
@@ -115,18 +115,24 @@ function Actions({ license, refusal }: { license: License; refusal: string | und
       toasts.fail(error);
     }
   };
-  const extendBy = async (days: number): Promise<void> => {
+  const moveBy = async (move: Move): Promise<void> => {
     try {
-      const undo = await extend(days)(id);
+      const undo = await moveExpiry(move)(id);
       await refresh();
-      toasts.done(screenTexts.licenses.bulk.done.extend(1), undo && (() => undo().then(refresh)));
+      const { done } = screenTexts.licenses.bulk;
+      toasts.done(done[nameOf(move)](1), undo && (() => undo().then(refresh)));
     } catch (error) {
       toasts.fail(error);
     }
   };
   const remove = async (): Promise<void> => {
-    const { deleteTitle, deleteLead } = screenTexts.licenses.bulk;
-    const question = { title: deleteTitle(1), lead: deleteLead, action: words.delete };
+    const { ask, willBeRefused } = screenTexts.licenses.bulk;
+    const isActive = licenseStatus === 'ACTIVE';
+    const question = {
+      title: ask.delete(1),
+      lead: willBeRefused(isActive ? 1 : 0),
+      action: words.delete,
+    };
     if (await confirm(question)) await setStatus('DELETED');
   };
   const isDeleted = licenseStatus === 'DELETED';
@@ -158,10 +164,10 @@ function Actions({ license, refusal }: { license: License; refusal: string | und
         </Button>
       )}
       <ExtendDialog
-        count={1}
+        licenses={[license]}
         isOpen={isExtending}
         onClose={() => setExtending(false)}
-        onExtend={extendBy}
+        onMove={moveBy}
       />
     </>
   );

@@ -87,18 +87,33 @@ export const assign =
       : () => licet.licenses.update(id, ownerOfText(customerText(old)));
   };
 
-/** Adds days to the expiry, or to the current time if the expiry has passed. */
-export const extend =
-  (days: number): Work =>
+/** A change of the expiry: by days of either sign, or to a time. */
+export type Move = { days: number } | { until: string };
+
+/** The moved expiry. Days are added to the current time if the expiry has passed. */
+export function moved(expiryDate: string, move: Move, now = Date.now()): string {
+  if ('until' in move) return move.until;
+  const expiry = Date.parse(expiryDate);
+  const start = move.days > 0 ? Math.max(expiry, now) : expiry;
+  return new Date(start + move.days * DAY_MS).toISOString();
+}
+
+/** Moves the expiry of a license that expires. */
+export const moveExpiry =
+  (move: Move): Work =>
   async (id) => {
     let before: string | null = null;
     await licet.licenses.change(id, ({ expiryDate }) => {
       before = expiryDate;
-      if (expiryDate === null) return {};
-      const start = Math.max(Date.parse(expiryDate), Date.now());
-      return { expiryDate: new Date(start + days * DAY_MS).toISOString() };
+      return expiryDate === null ? {} : { expiryDate: moved(expiryDate, move) };
     });
     if (before === null) return undefined;
     const expiryDate = before;
     return () => licet.licenses.update(id, { expiryDate });
   };
+
+export const extend = (days: number): Work => moveExpiry({ days });
+
+/** The name of a move in the texts. */
+export const nameOf = (move: Move): 'extend' | 'move' =>
+  'days' in move && move.days > 0 ? 'extend' : 'move';

@@ -1,11 +1,11 @@
-import type { License } from '@licet/client';
+import type { License, LicenseStatus } from '@licet/client';
 import { X } from 'lucide-react';
 import { type Dispatch, type SetStateAction, useState } from 'react';
 import { describe, queries } from '../../api.ts';
 import { Button } from '../../components/button.tsx';
 import { confirm } from '../../components/confirm.tsx';
 import { Dialog } from '../../components/dialog.tsx';
-import { Form, TextField } from '../../components/form.tsx';
+import { Form } from '../../components/form.tsx';
 import { Menu, MenuItem, MenuList } from '../../components/menu.tsx';
 import { runWithProgress } from '../../components/progress.tsx';
 import { toasts } from '../../components/toasts.tsx';
@@ -13,11 +13,31 @@ import { downloadCsv } from '../../csv.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import { texts } from '../../texts.ts';
 import { CustomerField, ownerOfText } from '../customers/field.tsx';
-import { assign, extend, inBulk, setStatus, type Work } from './bulk.ts';
+import { assign, inBulk, moveExpiry, nameOf, setStatus, type Work } from './bulk.ts';
 import { toCsvRows } from './columns.tsx';
+import { ExtendDialog } from './extend-dialog.tsx';
 
 const words = screenTexts.licenses.bulk;
 type Action = keyof typeof words.running;
+
+/** A change of the status of more licenses is asked for first. */
+const MAX_UNASKED = 10;
+
+/** Each change of the status, with the statuses of the licenses that it changes for programs. */
+const QUESTIONS: Readonly<
+  Record<
+    keyof typeof words.ask,
+    {
+      status: Parameters<typeof setStatus>[0];
+      isHit: readonly LicenseStatus[];
+      lead: (hit: number) => string;
+    }
+  >
+> = {
+  deactivate: { status: 'DEACTIVATED', isHit: ['ACTIVE'], lead: words.willBeRefused },
+  delete: { status: 'DELETED', isHit: ['ACTIVE'], lead: words.willBeRefused },
+  restore: { status: 'ACTIVE', isHit: ['DEACTIVATED', 'DELETED'], lead: words.willBeRestored },
+};
 
 /**
  * Changes many licenses and shows the result, with an undo of the changes.
@@ -83,25 +103,26 @@ export function SelectionBar({
     const again = [...selected].filter(([, { id }]) => rest.has(id));
     if (again.length > 0) onChange((now) => new Map([...now, ...again]));
   };
-  const remove = async (): Promise<void> => {
+  /** Changes the status. A change of many licenses, and each deletion, is asked for first. */
+  const change = async (action: keyof typeof words.ask): Promise<void> => {
+    const { status, isHit, lead } = QUESTIONS[action];
     const { size } = selected;
-    const question = {
-      title: words.deleteTitle(size),
-      lead: words.deleteLead,
-      action: words.delete,
-    };
-    if (await confirm(question)) await start('delete', setStatus('DELETED'));
+    const isSure =
+      (size <= MAX_UNASKED && action !== 'delete') ||
+      (await confirm({
+        title: words.ask[action](size),
+        lead: lead(licenses.filter(({ licenseStatus }) => isHit.includes(licenseStatus)).length),
+        action: words[action],
+        look: action === 'restore' ? 'primary' : 'danger',
+      }));
+    if (isSure) await start(action, setStatus(status));
   };
   const actions = [
     { label: words.extend, refusal, onClick: () => setExtending(true) },
     { label: words.assign, refusal, onClick: () => setAssigning(true) },
-    {
-      label: words.deactivate,
-      refusal,
-      onClick: () => start('deactivate', setStatus('DEACTIVATED')),
-    },
-    { label: words.restore, refusal, onClick: () => start('restore', setStatus('ACTIVE')) },
-    { label: words.delete, refusal, onClick: remove },
+    { label: words.deactivate, refusal, onClick: () => change('deactivate') },
+    { label: words.restore, refusal, onClick: () => change('restore') },
+    { label: words.delete, refusal, onClick: () => change('delete') },
     {
       label: screenTexts.licenses.csvSelected,
       refusal: undefined,
@@ -148,10 +169,10 @@ export function SelectionBar({
         <span className="max-md:sr-only">{texts.actions.clear}</span>
       </Button>
       <ExtendDialog
-        count={selected.size}
+        licenses={licenses}
         isOpen={isExtending}
         onClose={() => setExtending(false)}
-        onExtend={(days) => start('extend', extend(days))}
+        onMove={(move) => start(nameOf(move), moveExpiry(move))}
       />
       <AssignDialog
         count={selected.size}
@@ -162,51 +183,6 @@ export function SelectionBar({
     </section>
   );
 }
-
-/** Asks for the number of days by which licenses are extended. */
-export const ExtendDialog = ({
-  count,
-  isOpen,
-  onClose,
-  onExtend,
-}: {
-  count: number;
-  isOpen: boolean;
-  onClose: () => void;
-  onExtend: (days: number) => unknown;
-}) => (
-  <Dialog
-    title={words.extendTitle(count)}
-    lead={words.extendLead}
-    isOpen={isOpen}
-    onClose={onClose}
-  >
-    <Form
-      onSubmit={async (data) => {
-        // A second click may come while the dialog fades out.
-        if (!isOpen) return;
-        onClose();
-        onExtend(Number(data.get('days')));
-      }}
-      buttons={() => (
-        <Button type="submit" look="primary">
-          {words.extend}
-        </Button>
-      )}
-    >
-      <TextField
-        label={words.extendDays}
-        name="days"
-        type="number"
-        min={1}
-        max={36_500}
-        step={1}
-        defaultValue={30}
-        required
-      />
-    </Form>
-  </Dialog>
-);
 
 /** Asks for the customer to whom licenses are given. */
 const AssignDialog = ({

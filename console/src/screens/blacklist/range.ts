@@ -1,0 +1,130 @@
+import { LicetError } from '@licet/client';
+import { MIN_PREFIX_BITS } from '@licet/contract/limits';
+import { hasStatus, licet } from '../../api.ts';
+import { confirm } from '../../components/confirm.tsx';
+import { screenTexts } from '../../screen-texts.ts';
+import { texts } from '../../texts.ts';
+
+/** Ranges of addresses to block: their bounds, and the question before a wide one. */
+
+const words = screenTexts.blacklist.range;
+
+/** A wider range is asked for first. */
+const ASKED_PREFIX_BITS = { ipv4: 16, ipv6: 48 } as const;
+
+const IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/;
+const IPV4_MAPPED = 0xffffn;
+
+interface Address {
+  length: 32 | 128;
+  value: bigint;
+}
+
+/** The canonical form of an IPv6 address, which the browser knows: the library for it is too large for this page. */
+const canonical = (text: string): string => new URL(`http://[${text}]`).hostname.slice(1, -1);
+
+/** The number of an address; undefined for other text. */
+function parse(text: string): Address | undefined {
+  if (IPV4.test(text)) {
+    return {
+      length: 32,
+      value: text.split('.').reduce((sum, part) => sum * 256n + BigInt(part), 0n),
+    };
+  }
+  if (!/^[\da-f:.]+$/i.test(text) || !URL.canParse(`http://[${text}]`)) return undefined;
+  const [head = [], tail = []] = canonical(text)
+    .split('::')
+    .map((half) => half.split(':').filter(Boolean));
+  const zeros = Array.from({ length: 8 - head.length - tail.length }, () => '0');
+  const groups = [...head, ...zeros, ...tail];
+  return {
+    length: 128,
+    value: groups.reduce((sum, group) => sum * 65_536n + BigInt(`0x${group}`), 0n),
+  };
+}
+
+/** The groups of bits of an address. */
+const groupsOf = (value: bigint, bits: number, count: number): bigint[] =>
+  Array.from({ length: count }, (_, index) =>
+    BigInt.asUintN(bits, value >> BigInt(bits * (count - 1 - index))),
+  );
+
+const format = ({ length, value }: Address): string =>
+  length === 32
+    ? groupsOf(value, 8, 4).join('.')
+    : canonical(
+        groupsOf(value, 16, 8)
+          .map((group) => group.toString(16))
+          .join(':'),
+      );
+
+/** The address and the prefix of a range. A range of IPv4 may be written with an IPv6 prefix. */
+function parseRange(text: string): (Address & { bits: number }) | undefined {
+  const [, address = '', prefix] = /^([^/]*)\/(\d{1,3})$/.exec(text.trim()) ?? [];
+  const found = parse(address);
+  const bits = Number(prefix);
+  if (!found || bits >= found.length) return undefined;
+  const isMapped = found.length === 128 && found.value >> 32n === IPV4_MAPPED && bits >= 96;
+  return isMapped
+    ? { length: 32, value: BigInt.asUintN(32, found.value), bits: bits - 96 }
+    : { ...found, bits };
+}
+
+/** A range of addresses in a text; undefined for an address, and for other text. */
+export function rangeIn(text: string) {
+  const range = parseRange(text);
+  if (!range) return undefined;
+  const { length, value, bits } = range;
+  const others = (1n << BigInt(length - bits)) - 1n;
+  const first = format({ length, value: value - (value & others) });
+  const last = format({ length, value: value | others });
+  const family = length === 32 ? 'ipv4' : 'ipv6';
+  const count = family === 'ipv4' ? Number(others) + 1 : undefined;
+  const network = `${first}/${bits}`;
+  const bounds = words.bounds(first, last, count);
+  const minBits = MIN_PREFIX_BITS[family];
+  /** The reason why the service would reject it. */
+  const tooWide = bits < minBits ? words.tooWide(minBits) : undefined;
+  return {
+    network,
+    bounds,
+    tooWide,
+    hint: tooWide === undefined ? bounds : texts.errors.field(tooWide),
+    isWide: bits < ASKED_PREFIX_BITS[family],
+  };
+}
+
+/** The number of licenses whose programs asked from a range, in words; empty if it is not known. */
+async function hitsOf(ip: string, productId: number | null): Promise<string> {
+  try {
+    const { total } = await licet.licenses.page({
+      ip,
+      limit: 1,
+      ...(productId !== null && { productId }),
+    });
+    return total === undefined ? '' : words.hits(total);
+  } catch (error) {
+    return hasStatus(error, 400) ? words.manyHits : '';
+  }
+}
+
+/**
+ * Asks before a wide range is blocked, with the number of licenses that it hits.
+ *
+ * @throws LicetError for a range that the service would reject
+ */
+export async function confirmRange(
+  text: string,
+  productId: number | null,
+  mayCount: boolean,
+): Promise<boolean> {
+  const range = rangeIn(text);
+  if (range?.tooWide !== undefined) throw new LicetError(400, `data ${range.tooWide}`);
+  if (!range?.isWide) return true;
+  const hits = mayCount ? await hitsOf(range.network, productId) : '';
+  return confirm({
+    title: words.title(range.network),
+    lead: [range.bounds, hits].filter(Boolean).join(' '),
+    action: screenTexts.blacklist.new,
+  });
+}

@@ -1,0 +1,120 @@
+import type { License } from '@licet/client';
+import { LicetError } from '@licet/client';
+import { useState } from 'react';
+import { Button } from '../../components/button.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { Form, SelectField, TextField } from '../../components/form.tsx';
+import { endOfDay } from '../../dates.ts';
+import { screenTexts } from '../../screen-texts.ts';
+import { type Move, moved } from './bulk.ts';
+
+const words = screenTexts.licenses.bulk;
+const MAX_DAYS = 36_500;
+
+/** The results of a move for licenses, each with its number; undefined for an incomplete move. */
+function effectOf(licenses: readonly License[], move: Move | undefined): string | undefined {
+  if (!move) return undefined;
+  const now = Date.now();
+  let ended = 0;
+  let revived = 0;
+  let endless = 0;
+  for (const { expiryDate, licenseStatus } of licenses) {
+    if (expiryDate === null) endless++;
+    else {
+      const isOver = Date.parse(moved(expiryDate, move, now)) <= now;
+      if (isOver && licenseStatus === 'ACTIVE') ended++;
+      if (!isOver && licenseStatus === 'EXPIRED') revived++;
+    }
+  }
+  return words.moveEffect({ moved: licenses.length - endless, ended, revived, endless });
+}
+
+/** Asks for the days by which licenses are extended or shortened, or for a date, and says what that changes. */
+export function ExtendDialog({
+  licenses,
+  isOpen,
+  onClose,
+  onMove,
+}: {
+  licenses: readonly License[];
+  isOpen: boolean;
+  onClose: () => void;
+  onMove: (move: Move) => unknown;
+}) {
+  const [isToDate, setToDate] = useState(false);
+  const [days, setDays] = useState('30');
+  const [date, setDate] = useState('');
+  const until = endOfDay(date);
+  const move: Move | undefined = isToDate
+    ? until === null
+      ? undefined
+      : { until }
+    : Number.isInteger(Number(days)) && Number(days) !== 0
+      ? { days: Number(days) }
+      : undefined;
+  return (
+    <Dialog
+      title={words.extendTitle(licenses.length)}
+      lead={words.extendLead}
+      isOpen={isOpen}
+      onClose={onClose}
+    >
+      <Form
+        onSubmit={async () => {
+          // A second click may come while the dialog fades out.
+          if (!isOpen) return;
+          if (!move) throw new LicetError(400, words.noMove);
+          onClose();
+          onMove(move);
+        }}
+        buttons={() => (
+          <Button type="submit" look="primary">
+            {words.move(licenses.length, move)}
+          </Button>
+        )}
+      >
+        <SelectField
+          label={words.how}
+          name="how"
+          defaultValue="days"
+          options={[
+            ['days', words.byDays],
+            ['date', words.toDate],
+          ]}
+          onChange={({ currentTarget }) => setToDate(currentTarget.value === 'date')}
+        />
+        {isToDate ? (
+          <TextField
+            key="date"
+            label={words.date}
+            hint={words.dateHint}
+            name="date"
+            type="date"
+            min="2000-01-01"
+            max="9999-12-31"
+            value={date}
+            onChange={({ target }) => setDate(target.value)}
+            required
+          />
+        ) : (
+          <TextField
+            key="days"
+            label={words.extendDays}
+            hint={words.extendDaysHint}
+            name="days"
+            type="number"
+            min={-MAX_DAYS}
+            max={MAX_DAYS}
+            step={1}
+            value={days}
+            onChange={({ target }) => setDays(target.value)}
+            required
+          />
+        )}
+        <p role="status" className="text-muted empty:hidden">
+          {effectOf(licenses, move)}
+        </p>
+      </Form>
+    </Dialog>
+  );
+}

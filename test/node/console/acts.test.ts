@@ -1,0 +1,116 @@
+import type { Page } from 'playwright-core';
+import { expect, it } from 'vitest';
+import { recordsOf } from '../shop.ts';
+import {
+  accessibilityFindings,
+  describeInBrowser,
+  licet,
+  newLicense,
+  openConsole,
+  product,
+} from './console.ts';
+
+/** Changes of much at once: the questions before them, and their undo later. */
+
+describeInBrowser('large changes in the console', () => {
+  const EXPIRY = '2099-01-01T00:00:00.000+00:00';
+
+  /** Creates licenses that expire, and opens the list of them. */
+  async function openListOf(count: number): Promise<{ page: Page; ids: number[] }> {
+    const notes = `acts-${crypto.randomUUID()}`;
+    const made = await licet.licenses.createBatch({
+      productId: product.id,
+      licenseType: 'TEMPORARY',
+      expiryDate: EXPIRY,
+      notes,
+      count,
+    });
+    const page = await openConsole(`/licenses?q=${notes}`);
+    await page.getByRole('checkbox', { name: 'Select all on this page' }).check();
+    return { page, ids: made.map(({ id }) => id) };
+  }
+
+  it('a change of more than ten licenses asks first, with the number that programs notice', async () => {
+    const { page, ids } = await openListOf(11);
+    const [first = 0] = ids;
+    for (const [action, title, effect] of [
+      ['Deactivate', 'Deactivate 11 licenses?', '11 licenses will be refused'],
+      ['Restore', 'Restore 11 licenses?', 'None of them is deactivated or deleted'],
+      ['Delete', 'Delete 11 licenses?', '11 licenses will be refused'],
+    ] as const) {
+      await page.getByRole('button', { name: action }).click();
+      const question = page.getByRole('alertdialog', { name: title });
+      await question.getByText(effect).waitFor();
+      if (action === 'Deactivate') expect(await accessibilityFindings(page)).toEqual([]);
+      await question.getByRole('button', { name: 'Cancel' }).click();
+      await question.waitFor({ state: 'detached' });
+    }
+    expect(await licet.licenses.get(first)).toMatchObject({ licenseStatus: 'ACTIVE' });
+    await page.getByRole('button', { name: 'Deactivate' }).click();
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Deactivate' }).click();
+    await page.getByText('11 licenses deactivated').waitFor();
+    expect(await licet.licenses.get(first)).toMatchObject({ licenseStatus: 'DEACTIVATED' });
+  });
+
+  it('expiries move by days of either sign and to a date, and the form says which licenses end', async () => {
+    const { page, ids } = await openListOf(2);
+    const [first = 0] = ids;
+    const all = page.getByRole('checkbox', { name: 'Select all on this page' });
+    const dialog = page.getByRole('dialog', { name: 'Extend 2 licenses' });
+    const open = async () => {
+      await all.check();
+      await page.getByRole('button', { name: 'Extend' }).click();
+    };
+    const expiry = async () => (await licet.licenses.get(first)).expiryDate;
+    await page.getByRole('button', { name: 'Extend' }).click();
+    await dialog.getByLabel('Days').fill('-36500');
+    await dialog.getByText('2 licenses will have expired and be refused').waitFor();
+    expect(await accessibilityFindings(page)).toEqual([]);
+    await dialog.getByLabel('Days').fill('-1');
+    await dialog.getByText('2 expiries will move.').waitFor();
+    await dialog.getByRole('button', { name: 'Move the expiry of 2 licenses' }).click();
+    await page.getByText('2 expiries moved').waitFor();
+    expect(await expiry()).toBe('2098-12-31T00:00:00.000+00:00');
+    await open();
+    await dialog.getByLabel('Move the expiry').selectOption('To a date');
+    await dialog.getByLabel('Date', { exact: true }).fill('2098-06-30');
+    await dialog.getByRole('button', { name: 'Move the expiry of 2 licenses' }).click();
+    await expect
+      .poll(expiry)
+      .toBe(new Date('2098-06-30T23:59:59').toISOString().replace('Z', '+00:00'));
+  });
+
+  it('the form of a range says its bounds, rejects one that is too wide, and asks before a wide one', async () => {
+    const license = await newLicense();
+    await licet.validate({
+      licenseKey: license.licenseKey,
+      productId: product.id,
+      ip: '203.1.7.7',
+    });
+    await recordsOf(licet, license.licenseKey, 1);
+    const page = await openConsole('/blacklist?open=new');
+    const form = page.getByRole('dialog', { name: 'Block an address' });
+    const value = form.getByLabel('Value');
+    await value.fill('198.51.100.7/24');
+    await form.getByText('Blocks 198.51.100.0 to 198.51.100.255, 256 addresses.').waitFor();
+    await value.fill('2001:db8::/32');
+    await form.getByText('Blocks 2001:db8:: to 2001:db8:ffff:ffff:ffff:ffff:ffff:ffff.').waitFor();
+    await value.fill('::ffff:198.51.100.7/119');
+    await form.getByText('Blocks 198.51.100.0 to 198.51.101.255, 512 addresses.').waitFor();
+    await value.fill('0.0.0.0/0');
+    const submit = form.getByRole('button', { name: 'Block', exact: true });
+    await submit.click();
+    await form.getByRole('alert').getByText('Must be a range of /8 or narrower').waitFor();
+    await value.fill('203.0.0.0/15');
+    await form.getByLabel('For').selectOption(product.name);
+    await submit.click();
+    const question = page.getByRole('alertdialog', { name: 'Block 203.0.0.0/15?' });
+    await question.getByText('Programs with 1 license of yours asked from there').waitFor();
+    expect(await accessibilityFindings(page)).toEqual([]);
+    await question.getByRole('button', { name: 'Cancel' }).click();
+    expect(await licet.blacklists.list({ q: '203.0.0.0/15' })).toEqual([]);
+    await submit.click();
+    await question.getByRole('button', { name: 'Block' }).click();
+    await page.getByText('203.0.0.0/15 blocked').waitFor();
+  });
+});
