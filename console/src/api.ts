@@ -46,6 +46,13 @@ async function fetchWithSession(request: Request): Promise<Response> {
 /** The client of the page's own service. The browser sends the session's cookie. */
 export const licet = new Licet({ url: location.origin, fetch: fetchWithSession });
 
+/** For paths that are known only when they are needed. */
+export const connection = new Connection({
+  url: location.origin,
+  insecure: true,
+  fetch: fetchWithSession,
+});
+
 /** Reads the token of the session; null without a session. */
 export async function readSession(): Promise<Session | null> {
   try {

@@ -4,7 +4,7 @@ import { NotFound, ScreenFailure } from './layout/layout.tsx';
 import { rootRoute } from './layout/root.tsx';
 import { blacklistRoute } from './screens/blacklist/route.ts';
 import { customerEditRoute, customerRoute, customersRoute } from './screens/customers/route.ts';
-import { eventsRoute } from './screens/events/route.ts';
+import { eventsRoute, mineRoute } from './screens/events/route.ts';
 import { historyRoute } from './screens/history/route.ts';
 import { importRoute } from './screens/import/route.ts';
 import { licenseEditRoute, licenseRoute } from './screens/license/route.ts';
@@ -38,6 +38,7 @@ export const router = createRouter({
     tokenRoute,
     tokenEditRoute,
     eventsRoute,
+    mineRoute,
     importRoute,
     programRoute,
   ]),

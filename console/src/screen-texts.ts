@@ -745,6 +745,47 @@ export const screenTexts = {
       to: 'To',
     },
     gone: 'This event is no longer kept.',
+    mine: {
+      title: texts.navigation.mine,
+      lead: 'The changes of your token in the last 24 hours.',
+      emptyTitle: 'No changes yet',
+      empty: 'Your token has changed nothing in the last 24 hours.',
+      undo: (act: string) => `Undo: ${act}`,
+      moved: (count: number, days: number | undefined) =>
+        days === undefined
+          ? `Moved ${plural(count, 'expiry', 'expiries')}`
+          : days > 0
+            ? `Extended ${plural(count, 'license')} by ${plural(days, 'day')}`
+            : `Shortened ${plural(count, 'license')} by ${plural(-days, 'day')}`,
+      deactivated: (count: number) => `Deactivated ${plural(count, 'license')}`,
+      restored: (count: number) => `Restored ${plural(count, 'license')}`,
+      deleted: (count: number) => `Deleted ${plural(count, 'license')}`,
+      many: (type: string, count: number) => `${type}: ${count.toLocaleString('en')} times`,
+      overtaken: (overtaken: number, all: number) =>
+        overtaken === all
+          ? '· changed again since'
+          : `· ${overtaken.toLocaleString('en')} of ${all.toLocaleString('en')} changed again since`,
+      notUndoable: '· cannot be undone',
+    },
+    restore: {
+      action: 'Restore',
+      hint: 'Puts the values before this change back.',
+      overtaken: 'It was changed again since',
+      now: (field: string, value: string) => `${field}: ${value} now.`,
+      anyway: 'Restoring replaces these values, too.',
+      done: 'The values before the change are back',
+      running: 'Undoing the change',
+      failed: (count: number, first: string) =>
+        `${plural(count, 'change')} could not be undone. ${first}`,
+      undone: (done: number, overtaken: number, left: number) =>
+        [
+          `${plural(done, 'change')} undone.`,
+          overtaken > 0 && `${overtaken.toLocaleString('en')} changed again since.`,
+          left > 0 && `Stopped: ${left.toLocaleString('en')} left.`,
+        ]
+          .filter(Boolean)
+          .join(' '),
+    },
     oneObject: (resource: string, id: number) => `${resource} ${id}`,
     objects: (resource: EventResource, count: number) =>
       ({

@@ -73,6 +73,7 @@ export const texts = {
     blacklist: 'Blacklist',
     tokens: 'Tokens',
     events: 'Events',
+    mine: 'Your last changes',
     import: 'Import and export',
     program: 'In your program',
     more: 'More',

@@ -1,4 +1,4 @@
-import { Link, Outlet, useRouter } from '@tanstack/react-router';
+import { Link, Outlet, useNavigate, useRouter } from '@tanstack/react-router';
 import { CircleUser, Search } from 'lucide-react';
 import { lazy, Suspense, useEffect, useRef, useState } from 'react';
 import { logOut } from '../api.ts';
@@ -11,7 +11,7 @@ import { ProgressHost } from '../components/progress.tsx';
 import { Sign } from '../components/sign.tsx';
 import { Time } from '../components/time.tsx';
 import { toasts } from '../components/toasts.tsx';
-import { useSession } from '../session.ts';
+import { useMay, useSession } from '../session.ts';
 import { useShortcuts } from '../shortcuts.ts';
 import { texts } from '../texts.ts';
 import { Guard } from './guard.tsx';
@@ -31,6 +31,8 @@ const Brand = () => (
 
 function SessionMenu() {
   const { name, id, intents, expiresAt } = useSession();
+  const mayReadEvents = useMay('readEvents');
+  const navigate = useNavigate();
   const shownName = id === null ? texts.session.root : name;
   return (
     <Menu
@@ -55,6 +57,11 @@ function SessionMenu() {
         )}
       </MenuNote>
       <MenuList label={texts.session.menu(shownName)}>
+        {mayReadEvents && (
+          <MenuItem onClick={() => void navigate({ to: '/events/mine' })}>
+            {texts.navigation.mine}
+          </MenuItem>
+        )}
         <MenuItem onClick={() => logOut().catch(toasts.fail)}>{texts.session.logOut}</MenuItem>
       </MenuList>
     </Menu>

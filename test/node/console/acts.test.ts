@@ -1,5 +1,7 @@
+import { Licet } from '@licet/client';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
+import { sharedService } from '../shared-service.ts';
 import { recordsOf } from '../shop.ts';
 import {
   accessibilityFindings,
@@ -112,5 +114,81 @@ describeInBrowser('large changes in the console', () => {
     await submit.click();
     await question.getByRole('button', { name: 'Block' }).click();
     await page.getByText('203.0.0.0/15 blocked').waitFor();
+  });
+
+  it('a change of many licenses is one of your last changes, and its undo leaves what was changed since', async () => {
+    const { token } = await licet.tokens.create({ name: 'Acts', intents: ['ALL_READ_WRITE'] });
+    const own = new Licet({ url: await sharedService(), token });
+    const made = await licet.licenses.createBatch({
+      productId: product.id,
+      licenseType: 'TEMPORARY',
+      expiryDate: EXPIRY,
+      count: 12,
+    });
+    await own.products.update(product.id, { description: `for acts ${crypto.randomUUID()}` });
+    const extended = '2099-01-31T00:00:00.000+00:00';
+    await Promise.all(made.map(({ id }) => own.licenses.update(id, { expiryDate: extended })));
+    const [first, second] = made.map(({ id }) => id);
+    const theirs = '2097-01-01T00:00:00.000+00:00';
+    await licet.licenses.update(first ?? 0, { expiryDate: theirs });
+    const page = await openConsole('/', { token });
+    await page.getByRole('button', { name: 'Session of Acts' }).click();
+    await page.getByRole('menuitem', { name: 'Your last changes' }).click();
+    const lines = page.getByRole('list', { name: 'Your last changes' }).getByRole('listitem');
+    const line = lines.filter({ hasText: 'Extended 12 licenses by 30 days' });
+    await line.getByText('1 of 12 changed again since').waitFor();
+    await lines.filter({ hasText: 'Product changed' }).getByText(product.name).waitFor();
+    expect(await lines.count()).toBe(2);
+    expect(await accessibilityFindings(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Undo: Extended 12 licenses' }).click();
+    await page.getByText('11 changes undone.').waitFor();
+    expect((await licet.licenses.get(second ?? 0)).expiryDate).toBe(EXPIRY);
+    expect((await licet.licenses.get(first ?? 0)).expiryDate).toBe(theirs);
+    await line.getByText('changed again since').waitFor();
+    await lines.filter({ hasText: 'Shortened 11 licenses by 30 days' }).waitFor();
+  });
+
+  it('an event restores the values before it, and asks where they were changed again', async () => {
+    const { id } = await licet.products.create({ name: 'Restored', productType: 'OTHER' });
+    await licet.products.update(id, { defaultMaxIPs: 7 });
+    const [event] = await licet.events.list({ resourceType: 'product', resourceId: id });
+    const limit = async () => (await licet.products.get(id)).defaultMaxIPs;
+    const page = await openConsole(`/events?open=${event?.id}`);
+    await page.getByRole('button', { name: 'Restore' }).click();
+    await page.getByText('The values before the change are back').waitFor();
+    expect(await limit()).toBe(5);
+    await licet.products.update(id, { defaultMaxIPs: 9 });
+    await page.goto(`/console/events?open=${event?.id}`);
+    await page.getByRole('button', { name: 'Restore' }).click();
+    const question = page.getByRole('alertdialog', { name: 'It was changed again since' });
+    await question.getByText('Default address limit: 9 now.').waitFor();
+    expect(await limit()).toBe(9);
+    await question.getByRole('button', { name: 'Restore' }).click();
+    await expect.poll(limit).toBe(5);
+  });
+
+  it('a deleted license and a removed block are restored by their events', async () => {
+    const { id } = await newLicense();
+    await licet.licenses.delete(id);
+    const data = crypto.randomUUID();
+    const entry = { licenseDataType: 'HWID', data, isForAllProducts: true } as const;
+    const { id: entryId } = await licet.blacklists.create(entry);
+    await licet.blacklists.delete(entryId);
+    const page = await openConsole('/events');
+    for (const [filter, isBack] of [
+      [
+        { type: 'license.deleted', resourceType: 'license', resourceId: id },
+        async () => (await licet.licenses.get(id)).licenseStatus === 'ACTIVE',
+      ],
+      [
+        { type: 'blacklist.deleted', resourceType: 'blacklist', resourceId: entryId },
+        async () => (await licet.blacklists.list({ q: data })).length === 1,
+      ],
+    ] as const) {
+      const [event] = await licet.events.list(filter);
+      await page.goto(`/console/events?open=${event?.id}`);
+      await page.getByRole('button', { name: 'Restore' }).click();
+      await expect.poll(isBack).toBe(true);
+    }
   });
 });

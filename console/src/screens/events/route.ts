@@ -24,3 +24,10 @@ export const eventsRoute = createRoute({
   validateSearch: search,
   component: lazyRouteComponent(() => import('./screen.tsx'), 'Screen'),
 });
+
+/** The last changes of the session's token. */
+export const mineRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: 'events/mine',
+  component: lazyRouteComponent(() => import('./mine.tsx'), 'Screen'),
+});

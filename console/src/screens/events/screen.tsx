@@ -3,10 +3,18 @@ import { EVENT_RESOURCES, EVENT_TYPES } from '@licet/contract/enums';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { X } from 'lucide-react';
 import { useMemo } from 'react';
-import { licet } from '../../api.ts';
+import { licet, queries } from '../../api.ts';
 import { Badge, type Tone } from '../../components/badge.tsx';
-import { Button, TextLink } from '../../components/button.tsx';
-import { Actor, ChangeSummary, ChangeTable, EventObject } from '../../components/changes.tsx';
+import { Button, ButtonLink, TextLink } from '../../components/button.tsx';
+import {
+  Actor,
+  ChangeSummary,
+  ChangeTable,
+  EventObject,
+  fieldName,
+  formatValue,
+} from '../../components/changes.tsx';
+import { confirm } from '../../components/confirm.tsx';
 import { Cut } from '../../components/cut.tsx';
 import { type Column, DataTable } from '../../components/data-table.tsx';
 import { Filters } from '../../components/filters.tsx';
@@ -14,13 +22,15 @@ import { FilterDay, FilterSelect } from '../../components/form.tsx';
 import { ItemDialog } from '../../components/item-dialog.tsx';
 import { Empty, Facts, NoMatch, Notice, Page } from '../../components/page.tsx';
 import { Time } from '../../components/time.tsx';
+import { toasts } from '../../components/toasts.tsx';
 import { lastOfDay, startOfDay } from '../../dates.ts';
 import { usePlatformLabel } from '../../platforms.ts';
 import { useProductNames } from '../../products.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import { countGiven } from '../../search.ts';
-import { useMay } from '../../session.ts';
+import { useMay, useRefusal } from '../../session.ts';
 import { texts } from '../../texts.ts';
+import { isRestorable, putBack, rightTo } from './restore.ts';
 import { type EventsSearch, eventsRoute } from './route.ts';
 
 const words = screenTexts.events;
@@ -113,7 +123,11 @@ export function Screen() {
   const close = (): void =>
     void navigate({ search: (old) => ({ ...old, open: undefined }), state: true, replace: true });
   return (
-    <Page title={words.title} lead={words.lead}>
+    <Page
+      title={words.title}
+      lead={words.lead}
+      actions={<ButtonLink to="/events/mine">{words.mine.title}</ButtonLink>}
+    >
       <DataTable
         name="events"
         label={words.title}
@@ -143,7 +157,7 @@ export function Screen() {
       >
         {(stored) =>
           stored?.item ? (
-            <Detail event={stored.item} names={names} />
+            <Detail event={stored.item} names={names} onRestored={close} />
           ) : (
             <Notice>{words.gone}</Notice>
           )
@@ -218,7 +232,39 @@ function EventFilters({ filters }: { filters: FilterValues }) {
 }
 
 /** An event with all of its fields. */
-function Detail({ event, names }: { event: Event; names: ReadonlyMap<number, string> }) {
+function Detail({
+  event,
+  names,
+  onRestored,
+}: {
+  event: Event;
+  names: ReadonlyMap<number, string>;
+  onRestored: () => void;
+}) {
+  const refusal = useRefusal(rightTo(event));
+  const restore = async (): Promise<void> => {
+    try {
+      const overtaken = await putBack(event);
+      if (overtaken.length > 0) {
+        const now = overtaken.map(({ field, value }) =>
+          words.restore.now(fieldName(field), formatValue(field, value, names) || words.none),
+        );
+        const question = {
+          title: words.restore.overtaken,
+          lead: [...now, words.restore.anyway].join(' '),
+          action: words.restore.action,
+        };
+        if (!(await confirm(question))) return;
+        await putBack(event, { isForced: true });
+      }
+      onRestored();
+      await queries.invalidateQueries();
+      toasts.done(words.restore.done);
+    } catch (error) {
+      toasts.fail(error);
+    }
+  };
+
   const { time, actor, ip, changes, resourceType, resourceId } = event;
   const { columns } = words;
   return (
@@ -237,6 +283,14 @@ function Detail({ event, names }: { event: Event; names: ReadonlyMap<number, str
         <ChangeTable changes={changes} names={names} />
       ) : (
         <p className="text-muted">{words.noChanges}</p>
+      )}
+      {isRestorable(event) && (
+        <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
+          <Button refusal={refusal} onClick={restore}>
+            {words.restore.action}
+          </Button>
+          <p className="text-muted">{words.restore.hint}</p>
+        </div>
       )}
       {resourceId !== null && (
         <p>

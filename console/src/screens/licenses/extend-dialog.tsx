@@ -12,7 +12,7 @@ const words = screenTexts.licenses.bulk;
 const MAX_DAYS = 36_500;
 
 /** The results of a move for licenses, each with its number; undefined for an incomplete move. */
-function effectOf(licenses: readonly License[], move: Move | undefined): string | undefined {
+function effectOf(licenses: readonly License[], move: Move | undefined) {
   if (!move) return undefined;
   const now = Date.now();
   let ended = 0;
@@ -26,7 +26,11 @@ function effectOf(licenses: readonly License[], move: Move | undefined): string 
       if (!isOver && licenseStatus === 'EXPIRED') revived++;
     }
   }
-  return words.moveEffect({ moved: licenses.length - endless, ended, revived, endless });
+  const moves = licenses.length - endless;
+  return {
+    text: words.moveEffect({ moved: moves, ended, revived, endless }),
+    isHarmful: ended > 0,
+  };
 }
 
 /** Asks for the days by which licenses are extended or shortened, or for a date, and says what that changes. */
@@ -52,6 +56,7 @@ export function ExtendDialog({
     : Number.isInteger(Number(days)) && Number(days) !== 0
       ? { days: Number(days) }
       : undefined;
+  const effect = effectOf(licenses, move);
   return (
     <Dialog
       title={words.extendTitle(licenses.length)}
@@ -111,8 +116,11 @@ export function ExtendDialog({
             required
           />
         )}
-        <p role="status" className="text-muted empty:hidden">
-          {effectOf(licenses, move)}
+        <p
+          role="status"
+          className={`empty:hidden ${effect?.isHarmful ? 'text-bad' : 'text-muted'}`}
+        >
+          {effect?.text}
         </p>
       </Form>
     </Dialog>

@@ -1,0 +1,87 @@
+import type { Event } from '@licet/client';
+import { DAY_MS } from '@licet/contract/durations';
+import { licet } from '../../api.ts';
+
+/** The changes of the session's token in the last day, each with the events that belong together. */
+
+/** One or more events of the same kind, the newest first. */
+export interface Act {
+  events: readonly [Event, ...Event[]];
+  /** The events whose fields nobody has changed again. */
+  current: readonly Event[];
+}
+
+interface Started extends Act {
+  events: [Event, ...Event[]];
+  current: Event[];
+}
+
+const MAX_EVENTS = 2_000;
+/** A change of many objects is one event for each; a slow database takes seconds for some. */
+const MAX_PAUSE_MS = 3_000;
+
+const fieldsOf = ({ changes }: Event): string[] => Object.keys(changes ?? {});
+
+/** Equal for the events of one act. Its licenses may have had different values before. */
+const kindOf = (event: Event): string =>
+  JSON.stringify([
+    event.type,
+    event.actor,
+    event.ip,
+    fieldsOf(event).toSorted(),
+    event.changes?.licenseStatus?.after,
+  ]);
+
+const isSameObject = (one: Event, other: Event): boolean =>
+  one.resourceType === other.resourceType && one.resourceId === other.resourceId;
+
+/** The acts of a token, the newest first, from the events of all tokens, the newest first. */
+export function actsOf(events: readonly Event[], tokenId: number | null): Act[] {
+  const changedLater = new Map<string, Set<string>>();
+  const acts: Started[] = [];
+  const latest = new Map<string, Started>();
+  for (const event of events) {
+    const object = `${event.resourceType} ${event.resourceId}`;
+    const later = changedLater.get(object) ?? new Set();
+    const isCurrent = !fieldsOf(event).some((field) => later.has(field));
+    changedLater.set(object, new Set([...later, ...fieldsOf(event)]));
+    if (event.actor.tokenId !== tokenId || event.type === 'session.created') continue;
+    const kind = kindOf(event);
+    const act = latest.get(kind);
+    const last = act?.events.at(-1);
+    const belongs =
+      event.resourceId !== null &&
+      last !== undefined &&
+      Date.parse(last.time) - Date.parse(event.time) <= MAX_PAUSE_MS &&
+      !act?.events.some((other) => isSameObject(other, event));
+    if (act && belongs) {
+      act.events.push(event);
+      if (isCurrent) act.current.push(event);
+    } else {
+      const started: Started = { events: [event], current: isCurrent ? [event] : [] };
+      acts.push(started);
+      latest.set(kind, started);
+    }
+  }
+  return acts;
+}
+
+/** Reads the acts of a token in the last day, the newest first; among the newest 2,000 events. */
+export async function readActs(tokenId: number | null, signal: AbortSignal): Promise<Act[]> {
+  const events: Event[] = [];
+  const from = new Date(Date.now() - DAY_MS).toISOString();
+  for await (const event of licet.events.iterate({ from }, { signal })) {
+    events.push(event);
+    if (events.length === MAX_EVENTS) break;
+  }
+  return actsOf(events, tokenId);
+}
+
+/** The days by which an act moved all of its expiries; undefined if they differ. */
+export function daysOf({ events }: Act): number | undefined {
+  const [first, ...others] = events.map(({ changes }) => {
+    const { before, after } = changes?.expiryDate ?? {};
+    return (Date.parse(String(after)) - Date.parse(String(before))) / DAY_MS;
+  });
+  return Number.isInteger(first) && others.every((days) => days === first) ? first : undefined;
+}

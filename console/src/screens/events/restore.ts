@@ -1,0 +1,142 @@
+import type { Event } from '@licet/client';
+import { isObject } from '@licet/client/connection';
+import { connection, describe, hasStatus, queries } from '../../api.ts';
+import { runWithProgress } from '../../components/progress.tsx';
+import { toasts } from '../../components/toasts.tsx';
+import { screenTexts } from '../../screen-texts.ts';
+import type { Right } from '../../session.ts';
+import { inBulk } from '../licenses/bulk.ts';
+
+/** Restoring what an event has changed. */
+
+const words = screenTexts.events.restore;
+const MAX_ATTEMPTS = 5;
+/** An event shortens longer text, and keeps no more values of a list. */
+const MAX_TEXT_LENGTH = 500;
+const MAX_VALUES = 100;
+
+const PATHS = {
+  product: 'products',
+  license: 'licenses',
+  customer: 'customers',
+  blacklist: 'blacklists',
+  token: 'tokens',
+  session: undefined,
+} as const;
+
+const RIGHTS: Readonly<Record<Event['resourceType'], Right>> = {
+  product: 'writeProducts',
+  license: 'writeLicenses',
+  customer: 'everything',
+  blacklist: 'writeBlacklists',
+  token: 'everything',
+  session: 'everything',
+};
+
+/** The right to restore the object of an event. */
+export const rightTo = ({ resourceType }: Event): Right => RIGHTS[resourceType];
+
+/** Whether an event has a value as a whole. */
+const isWhole = (value: unknown): boolean =>
+  Array.isArray(value)
+    ? value.length <= MAX_VALUES && value.every(isWhole)
+    : typeof value !== 'string' || value.length <= MAX_TEXT_LENGTH;
+
+/** Whether the values before an event can be restored. */
+export function isRestorable({ type, resourceId, changes }: Event): boolean {
+  if (resourceId === null || changes === null) return false;
+  if (type === 'blacklist.created') return true;
+  const isChange = /\.(?:updated|slots_freed)$/.test(type) || type === 'license.deleted';
+  if (!isChange && type !== 'blacklist.deleted') return false;
+  // Neither value was kept of a secret, and of a person who was forgotten.
+  return Object.values(changes).every(
+    ({ before, after }) => isWhole(before) && (before !== null || after !== null),
+  );
+}
+
+/** A field that somebody has changed since an event. */
+export interface Overtaken {
+  field: string;
+  value: unknown;
+}
+
+/** The value of a field, as events have it. */
+function storedValue(item: object, field: string): unknown {
+  const values = new Map<string, unknown>(Object.entries(item));
+  if (field === 'customerId') {
+    const customer = values.get('customer');
+    return isObject(customer) && 'id' in customer ? customer.id : null;
+  }
+  return values.get(field) ?? null;
+}
+
+/** Whether values are the same in the database, where an expired license is an active one. */
+const isSame = (one: unknown, other: unknown): boolean =>
+  JSON.stringify(one) === JSON.stringify(other) ||
+  [one, other].every((value) => value === 'ACTIVE' || value === 'EXPIRED');
+
+/**
+ * Puts the values before an event back, unless somebody has changed its fields since.
+ *
+ * @returns the fields that were changed since: then nothing was put back
+ */
+export async function putBack(
+  { type, resourceType, resourceId, changes }: Event,
+  { isForced = false } = {},
+): Promise<readonly Overtaken[]> {
+  const collection = `/api/v2/${PATHS[resourceType]}`;
+  const path = `${collection}/${resourceId}`;
+  const fields = Object.entries(changes ?? {});
+  const before = Object.fromEntries(fields.map(([field, change]) => [field, change.before]));
+  if (type === 'blacklist.created') {
+    await connection.send('DELETE', path);
+    return [];
+  }
+  if (type === 'blacklist.deleted') {
+    const isForAllProducts = before.isForAllProducts ?? before.productId == null;
+    await connection.create(collection, { body: { ...before, isForAllProducts } });
+    return [];
+  }
+  for (let attempt = 1; ; attempt++) {
+    const response = await connection.send('GET', path);
+    const item = connection.parse<object>(response, isObject);
+    const overtaken = fields.flatMap(([field, { after }]) => {
+      const value = storedValue(item, field);
+      return isSame(value, after ?? null) ? [] : [{ field, value }];
+    });
+    if (overtaken.length > 0 && !isForced) return overtaken;
+    try {
+      const ifMatch = response.headers.get('ETag') ?? undefined;
+      await connection.send('PUT', path, { body: before, ifMatch });
+      return [];
+    } catch (error) {
+      if (!hasStatus(error, 412) || attempt === MAX_ATTEMPTS) throw error;
+    }
+  }
+}
+
+/** Undoes the events of an act, with progress, and says how many were undone. */
+export async function undoEvents(events: readonly Event[]): Promise<void> {
+  let overtaken = 0;
+  const result = await runWithProgress(
+    words.running,
+    (progress, signal) =>
+      inBulk(
+        [...events.keys()],
+        async (index) => {
+          const event = events[index];
+          if (event && (await putBack(event)).length > 0) overtaken++;
+          return undefined;
+        },
+        progress,
+        signal,
+      ),
+    events.length,
+  );
+  await queries.invalidateQueries();
+  if (!result) return;
+  const { failed, firstError, left } = result;
+  if (failed.length > 0) toasts.fail(words.failed(failed.length, describe(firstError)));
+  const done = events.length - overtaken - failed.length - left.length;
+  toasts.done(words.undone(done, overtaken, left.length));
+}
