@@ -106,6 +106,8 @@ function check(db: Database, conditions: readonly Condition[]) {
   return db.insert(violations).select(sql`select name from (${violated}) where name is not null`);
 }
 
+const OVERTAKEN = new DomainError('overtaken', 'The object has changed since it was read');
+
 /** The row still exists, unchanged since it was read. */
 export const isUnchanged = (
   table: SQLiteTable & { id: SQLiteColumn; revision: SQLiteColumn },
@@ -113,7 +115,7 @@ export const isUnchanged = (
 ): Condition => ({
   constraint: 'object_is_unchanged',
   holds: sql`exists (select 1 from ${table} where ${and(eq(table.id, id), eq(table.revision, revision))})`,
-  error: new DomainError('overtaken', 'The object has changed since it was read'),
+  error: OVERTAKEN,
 });
 
 /** The row of a statement that always returns one. */
