@@ -30,7 +30,8 @@ function messageOf(issue: z.core.$ZodRawIssue): string | undefined {
 
 const MAX_MESSAGES = 50;
 
-function fieldName(path: readonly PropertyKey[]): string {
+/** The name of a field in messages, such as `ips[1]`. */
+export function fieldName(path: readonly PropertyKey[]): string {
   return path
     .map((part, index) =>
       typeof part === 'number' ? `[${part}]` : `${index > 0 ? '.' : ''}${String(part)}`,
