@@ -1,8 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { consoleLink } from '@licet/cli/console-link';
+import { fileSource } from '@licet/cli/import/files';
 import type { LicenseCreate } from '@licet/client';
 import { expect, it, vi } from 'vitest';
+import { ownFolder } from '../own.ts';
 import { sharedService } from '../shared-service.ts';
 import {
   accessibilityFindings,
@@ -23,6 +26,8 @@ import {
 /** The overview with all its parts, also those below the fold. */
 const FIRST_SCREEN_BYTES = 150_000;
 const ALL_BYTES = 260_000;
+
+const folder = ownFolder();
 
 describeInBrowser('the console in a browser', () => {
   const expiringAt = (time: string): Partial<LicenseCreate> => ({
@@ -142,6 +147,29 @@ describeInBrowser('the console in a browser', () => {
       .split('\r\n');
     expect(lines).toHaveLength(4);
     expect(lines[1]).toContain(`"'=HYPERLINK(""http://evil.example"")"`);
+  });
+
+  it('the CSV of all licenses can be imported again, with all that it has', async () => {
+    const email = `${crypto.randomUUID()}@shop.example`;
+    const bound = { ips: ['192.0.2.1', '2001:db8::1'], hwids: ['disk 1', 'CPU 1,2'] };
+    const license = await licet.licenses.create({
+      ...{ productId: product.id, licenseType: 'TEMPORARY', expiryDate: '2040-01-01' },
+      ...{ ...bound, notes: '=1+1; -2', customerEmail: email, licensePlatform: 'MARKET_A' },
+    });
+    const page = await openConsole(`/licenses?productId=${product.id}`);
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'CSV of all' }).click(),
+    ]);
+    const file = join(folder, 'licenses.csv');
+    await download.saveAs(file);
+    const source = await fileSource({ file, kind: 'licenses', isPartial: false });
+    const items = await Array.fromAsync(source.read('licenses'), ({ item }) => item);
+    const own = items.filter((item) => Object(item).id === String(license.id));
+    expect(own).toMatchObject([{ ...bound, licensePlatform: 'MARKET_A', customer: { email } }]);
+    const { results, ignoredFields } = await licet.importItems({ kind: 'licenses', items: own });
+    expect(results).toMatchObject([{ outcome: 'unchanged', id: license.id }]);
+    expect(ignoredFields).toEqual([]);
   });
 
   it('the only product stays chosen for a new license while another one appears', async () => {

@@ -8,14 +8,12 @@ import { CopyButton } from '../../components/copy-button.tsx';
 import { Form, TextField } from '../../components/form.tsx';
 import { Page, Section } from '../../components/page.tsx';
 import { toasts } from '../../components/toasts.tsx';
-import { downloadCsv } from '../../csv.ts';
-import { useProductNames } from '../../products.ts';
+import { downloadItems } from '../../csv.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import { texts } from '../../texts.ts';
 import { ownerOfText } from '../customers/field.tsx';
 import { bodyOf, LicenseFields } from '../license/form-fields.tsx';
 import { refresh } from '../license/queries.ts';
-import { toCsvRows } from './columns.tsx';
 import { licenseNewRoute } from './route.ts';
 
 const words = screenTexts.licenseForm;
@@ -72,7 +70,6 @@ export function Screen() {
 }
 
 function Created({ licenses, onMore }: { licenses: readonly License[]; onMore: () => void }) {
-  const names = useProductNames();
   return (
     <Page
       title={words.created(licenses.length)}
@@ -81,7 +78,7 @@ function Created({ licenses, onMore }: { licenses: readonly License[]; onMore: (
         <>
           <Button
             look="primary"
-            onClick={() => downloadCsv(screenTexts.licenses.csvName, toCsvRows(licenses, names))}
+            onClick={() => downloadItems(screenTexts.licenses.csvName, 'licenses', licenses)}
           >
             <Download size={16} aria-hidden />
             {words.csv}

@@ -10,14 +10,14 @@ import { FilterProduct, FilterSelect, FilterText } from '../../components/form.t
 import { Empty, NoMatch, Page } from '../../components/page.tsx';
 import { runWithProgress } from '../../components/progress.tsx';
 import { toasts } from '../../components/toasts.tsx';
-import { downloadCsv } from '../../csv.ts';
+import { downloadItems } from '../../csv.ts';
 import { formatDay } from '../../format.ts';
 import { useProductNames, useProducts } from '../../products.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import { countGiven } from '../../search.ts';
 import { useMay, useRefusal } from '../../session.ts';
 import { texts } from '../../texts.ts';
-import { columnsOf, toCsvRows } from './columns.tsx';
+import { columnsOf } from './columns.tsx';
 import { iterateAll, readPage, sortOf, totalQuery } from './queries.ts';
 import { type LicensesSearch, licensesRoute, QUESTIONS, SORTS } from './route.ts';
 import { SelectionBar } from './selection-bar.tsx';
@@ -66,7 +66,7 @@ export function Screen() {
 
   const saveAll = async (): Promise<void> => {
     const all = await readAll(search, words.csvReading).catch(toasts.fail);
-    if (all) downloadCsv(words.csvName, toCsvRows(all, names));
+    if (all) downloadItems(words.csvName, 'licenses', all);
   };
   const selectMatching = async (): Promise<void> => {
     const all = await readAll(search, words.selecting).catch(toasts.fail);
@@ -182,7 +182,6 @@ export function Screen() {
         <SelectionBar
           selected={selected}
           onChange={setSelected}
-          products={names}
           refusal={refusal}
           selectMatching={
             next !== undefined && selected.size === page.data?.items.length
