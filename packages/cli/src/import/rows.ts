@@ -66,18 +66,12 @@ export function headingsOf(kind: Kind, header: readonly string[]): string[] {
   );
 }
 
-/** `sep=;` in the first line tells Excel the separator. */
-const SEPARATOR_LINE = /^"?sep=([;,]?)/i;
-
-/** Whether a row, before the headings, names the separator. */
-export const isSeparatorLine = ([first = '']: readonly string[]): boolean =>
-  SEPARATOR_LINE.test(first);
+/** Whether a row before the headings is `sep=;`, which tells a spreadsheet the separator. */
+export const isSeparatorLine = ([first = '']: readonly string[]): boolean => /^sep=/i.test(first);
 
 /** The separator of the columns. Spreadsheets write semicolons where the comma is the decimal mark. */
 export function separatorIn(start: string): ';' | ',' {
   const [header = ''] = start.trimStart().split(/[\r\n]/, 1);
-  const [, named] = SEPARATOR_LINE.exec(header) ?? [];
-  if (named === ';' || named === ',') return named;
   return header.split(';').length > header.split(',').length ? ';' : ',';
 }
 
