@@ -1,5 +1,4 @@
 import { MAX_HWID_BYTES, MAX_SEARCH_LENGTH } from '@licet/contract/limits';
-import { ChevronDown } from 'lucide-react';
 import {
   type ComponentProps,
   createContext,
@@ -13,6 +12,7 @@ import {
 } from 'react';
 import { fieldErrors } from '../api.ts';
 import { texts } from '../texts.ts';
+import { ChevronDown } from './icons.tsx';
 import { Notice } from './page.tsx';
 
 /** Forms that show each message of the service's 400 beside the field that it is about. */

@@ -1,4 +1,3 @@
-import { Check } from 'lucide-react';
 import {
   createContext,
   type KeyboardEvent,
@@ -9,6 +8,7 @@ import {
   useState,
 } from 'react';
 import { Button } from './button.tsx';
+import { Check } from './icons.tsx';
 
 const ITEM =
   'flex min-h-9 w-full items-center gap-2 rounded-md px-3 text-left text-sm hover:bg-hover focus-visible:bg-hover aria-disabled:opacity-50 pointer-coarse:min-h-11';

@@ -1,10 +1,10 @@
 import { Link, Outlet, useNavigate, useRouter } from '@tanstack/react-router';
-import { CircleUser, Search } from 'lucide-react';
 import { lazy, Suspense, useEffect, useRef, useState } from 'react';
 import { logOut } from '../api.ts';
 import { ButtonLink } from '../components/button.tsx';
 import { ConfirmHost } from '../components/confirm.tsx';
 import { Dialog } from '../components/dialog.tsx';
+import { CircleUser, Search } from '../components/icons.tsx';
 import { Menu, MenuItem, MenuList, MenuNote } from '../components/menu.tsx';
 import { Empty, Page } from '../components/page.tsx';
 import { ProgressHost } from '../components/progress.tsx';

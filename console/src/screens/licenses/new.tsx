@@ -1,11 +1,11 @@
 import type { License } from '@licet/client';
 import { MAX_BATCH_LICENSES } from '@licet/contract/limits';
-import { Download } from 'lucide-react';
 import { useState } from 'react';
 import { licet } from '../../api.ts';
 import { Button, ButtonLink, TextLink } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { Form, TextField } from '../../components/form.tsx';
+import { Download } from '../../components/icons.tsx';
 import { Page, Section } from '../../components/page.tsx';
 import { toasts } from '../../components/toasts.tsx';
 import { downloadItems } from '../../csv.ts';

@@ -1,12 +1,12 @@
 import type { License } from '@licet/client';
 import { LICENSE_STATUSES, LICENSE_TYPES } from '@licet/contract/enums';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { Download, Plus, X } from 'lucide-react';
 import { useMemo, useState } from 'react';
 import { Button, ButtonLink } from '../../components/button.tsx';
 import { DataTable } from '../../components/data-table.tsx';
 import { Filters } from '../../components/filters.tsx';
 import { FilterProduct, FilterSelect, FilterText } from '../../components/form.tsx';
+import { Download, Plus, X } from '../../components/icons.tsx';
 import { Empty, NoMatch, Page } from '../../components/page.tsx';
 import { runWithProgress } from '../../components/progress.tsx';
 import { toasts } from '../../components/toasts.tsx';

@@ -1,11 +1,11 @@
 import type { License, LicenseStatus } from '@licet/client';
-import { X } from 'lucide-react';
 import { type Dispatch, type SetStateAction, useState } from 'react';
 import { describe, queries } from '../../api.ts';
 import { Button } from '../../components/button.tsx';
 import { confirm } from '../../components/confirm.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Form } from '../../components/form.tsx';
+import { X } from '../../components/icons.tsx';
 import { Menu, MenuItem, MenuList } from '../../components/menu.tsx';
 import { runWithProgress } from '../../components/progress.tsx';
 import { toasts } from '../../components/toasts.tsx';

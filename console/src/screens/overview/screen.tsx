@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
-import { ArrowDownRight, ArrowRight, ArrowUpRight } from 'lucide-react';
 import { lazy, type ReactNode, Suspense } from 'react';
 import { TextLink } from '../../components/button.tsx';
+import { ArrowDownRight, ArrowRight, ArrowUpRight } from '../../components/icons.tsx';
 import { Empty, LoadFailure, Page, Section, Skeleton } from '../../components/page.tsx';
 import { formatNumber } from '../../format.ts';
 import { useMay } from '../../session.ts';

@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { ChevronRight, Download, Plus } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { serviceAddress } from '../../api.ts';
 import { Button, ButtonLink } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { TextField } from '../../components/form.tsx';
+import { ChevronRight, Download, Plus } from '../../components/icons.tsx';
 import { LoadFailure, Section, Skeleton } from '../../components/page.tsx';
 import { saveFile } from '../../csv.ts';
 import { screenTexts } from '../../screen-texts.ts';
