@@ -197,6 +197,7 @@ export const texts = {
       change === 0
         ? 'Same as yesterday'
         : `${Math.abs(change).toLocaleString('en')} ${change > 0 ? 'more' : 'fewer'} than yesterday`,
+    topReason: (name: string) => `Mostly: ${name.charAt(0).toLowerCase()}${name.slice(1)}`,
     trendTitle: 'Compared with yesterday at the same time',
     noHistoryTitle: 'Figures need the history',
     noHistory:
@@ -225,10 +226,17 @@ export const texts = {
     product: 'Product',
     activeShort: 'Active',
     validationsShort: 'Validations',
-    noProducts: 'There are no products yet.',
+    noProducts: 'No product has a license yet.',
+    noValidations: 'No validation yet',
+    noValidationsLead: {
+      day: 'No program has asked in the last 24 hours.',
+      week: 'No program has asked in the last 7 days.',
+      month: 'No program has asked in the last 30 days.',
+    },
     versions: 'Versions in use',
     mostUsed: 'most used first',
     version: 'Version',
+    moreVersions: (count: number) => `and ${plural(count, 'more', 'more')}`,
     noVersion: 'no version',
     installations: 'Installations',
     noVersions: 'No program has sent its version yet.',
