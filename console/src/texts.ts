@@ -100,6 +100,13 @@ export const texts = {
     root: 'Root token',
     until: 'Token expires',
     may: 'Permissions',
+    endsAt: 'Your session ends at',
+    orIdle: 'or after an hour without use.',
+    theme: 'Theme',
+    themes: { system: 'System', light: 'Light', dark: 'Dark' },
+    guides: 'Guides',
+    interface: 'REST interface',
+    version: (version: string) => `Licet ${version}`,
   },
 
   errors: {
