@@ -49,6 +49,9 @@ const dataTypes: Record<LicenseDataType, string> = {
   HWID: 'Hardware ID',
 };
 
+/** A change reaches the programs as fast as the cache lets it. */
+const NOTICED = 'Programs usually notice it within 30 seconds.';
+
 /** The intents of tokens, with the permission that each one gives. */
 const intents: Record<ApiIntent, readonly [label: string, explanation: string]> = {
   ALL_READ_WRITE: [
@@ -354,15 +357,15 @@ export const screenTexts = {
     bound: 'Bound',
     notBound: 'Not bound',
     noSlot: 'No free slot',
-    freed: (value: string) => `${value} freed`,
-    freedAll: (count: number) => `${plural(count, 'slot')} freed`,
+    freed: (value: string) => `${value} freed. ${NOTICED}`,
+    freedAll: (count: number) => `${plural(count, 'slot')} freed. ${NOTICED}`,
     blockReason: (key: string) => `Blocked from license ${key}`,
     lastSeen: 'Last seen',
     neverSeen: 'Not seen yet',
     statusDone: {
-      DEACTIVATED: 'License deactivated',
-      DELETED: 'License deleted',
-      ACTIVE: 'License active again',
+      DEACTIVATED: `License deactivated. ${NOTICED}`,
+      DELETED: `License deleted. ${NOTICED}`,
+      ACTIVE: `License active again. ${NOTICED}`,
     },
     installations: 'Installations',
     installationsEmpty: 'No program has asked with this key yet.',
@@ -481,12 +484,17 @@ export const screenTexts = {
       product: 'Open license',
       move: (product: string) => `Move the license to ${product}`,
     },
-    extended: (days: number) => `License extended by ${plural(days, 'day')}`,
+    extended: (days: number) => `License extended by ${plural(days, 'day')}. ${NOTICED}`,
     notExpired: 'The license is no longer expired.',
     alreadyActive: 'The license is active already.',
-    limitRaised: 'One more is allowed',
+    limitRaised: {
+      ips: (key: string, limit: number) =>
+        `${key.slice(0, 4)}…: ${plural(limit, 'address', 'addresses')} now. ${NOTICED}`,
+      hwids: (key: string, limit: number) =>
+        `${key.slice(0, 4)}…: ${plural(limit, 'hardware ID')} now. ${NOTICED}`,
+    },
     slotFree: 'The license has a free slot already.',
-    moved: (product: string) => `License moved to ${product}`,
+    moved: (product: string) => `License moved to ${product}. ${NOTICED}`,
     alreadyMoved: (product: string) => `The license belongs to ${product} now.`,
     rightProduct: (right: string, id: number, sent: string) =>
       `The license belongs to ${right} (id ${id}), and the program sent ${sent}. Set the right id in the program, or move the license.`,
