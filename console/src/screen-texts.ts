@@ -389,9 +389,8 @@ export const screenTexts = {
     chooseProduct: 'Choose a product',
     count: 'Number of licenses',
     countHint: `1 to ${MAX_BATCH_LICENSES}`,
-    type: 'Expiry',
     expiryDate: 'Expires on',
-    expiryHint: 'In your time zone',
+    inPast: 'This license would be expired at once.',
     maxIPs: 'Address limit',
     maxHWIDs: 'Hardware ID limit',
     limitHint: 'Empty: the default of the product. -1: no limit.',
@@ -417,6 +416,19 @@ export const screenTexts = {
     csv: 'Download CSV',
     copyAll: 'Copy all keys',
     more: 'Create more',
+  },
+
+  expiry: {
+    usual: 'Usual days',
+    never: 'Empty: it never expires.',
+    until: (time: string) =>
+      `Until ${time} in your time zone, ${Intl.DateTimeFormat().resolvedOptions().timeZone}.`,
+    presets: {
+      never: 'Never',
+      month: '30 days',
+      year: '1 year',
+      monthEnd: 'End of the month',
+    },
   },
 
   editForm: {
@@ -705,7 +717,34 @@ export const screenTexts = {
     intents: 'Permissions',
     intentsNeeded: 'choose at least one',
     expiresOn: 'Expires on',
-    expiresHint: 'It works until the end of this day. Empty: it never expires.',
+    inPast: 'This token would be expired at once.',
+    presets: {
+      support: {
+        name: 'Support',
+        can: 'Finds licenses and customers, sees why a program was refused, frees slots, extends, deactivates and blocks.',
+      },
+      shop: {
+        name: 'Shop',
+        can: 'Finds, creates and edits licenses, many at once, and downloads them as CSV.',
+      },
+      reports: {
+        name: 'Reports',
+        can: 'Sees and exports everything but tokens, and changes nothing.',
+      },
+      administrator: {
+        name: 'Administrator',
+        can: 'May do everything: products, customers and forgetting them, tokens, import.',
+      },
+    },
+    start: 'Usual permissions',
+    licensesHint: 'With their owners: names, e-mails and accounts.',
+    validations: 'Validations',
+    validationsHint: 'For programs on your own servers. The programs that you sell need no token.',
+    readOf: (name: string) => `Read: ${name}`,
+    writeOf: (name: string) => `Change: ${name}`,
+    custom: 'Permissions of your own choice.',
+    all: 'Everything',
+    allHint: 'Events too. To change everything includes tokens, customers and the import.',
     secretTitle: 'Copy the token now',
     secretLead:
       'This is the only time that it is shown: Licet stores no copy. If it gets lost, revoke it and create another one.',

@@ -124,6 +124,15 @@ export const texts = {
     tooMany: (seconds: number | undefined) =>
       `Too many requests. Try again ${seconds === undefined ? 'later' : `in ${plural(seconds, 'second')}`}.`,
     failed: 'The service failed. Try again; if it fails again, look into its log.',
+    faults: {
+      missing: 'Fill this in.',
+      choice: 'Choose one.',
+      number: 'Must be a number.',
+      date: 'Must be a whole date.',
+      whole: 'Must be a whole number.',
+      atLeast: (min: string) => `Must be at least ${min}.`,
+      atMost: (max: string) => `Must be at most ${max}.`,
+    },
     field: (words: string) => `${words.charAt(0).toUpperCase()}${words.slice(1)}.`,
     notFoundTitle: 'There is nothing here',
     notFound: 'The address is wrong, or what was here has been deleted.',
