@@ -242,7 +242,7 @@ export const texts = {
     product: 'Product',
     activeShort: 'Active',
     validationsShort: 'Validations',
-    noProducts: 'No product has a license yet.',
+    noProducts: 'No license is in the count yet, which is up to a minute old.',
     noValidations: 'No validation yet',
     noValidationsLead: {
       day: 'No program has asked in the last 24 hours.',
