@@ -1,5 +1,4 @@
 import type {
-  ApiIntent,
   EventResource,
   EventType,
   LicenseDataType,
@@ -51,39 +50,6 @@ const dataTypes: Record<LicenseDataType, string> = {
 
 /** A change reaches the programs as fast as the cache lets it. */
 const NOTICED = 'Programs usually notice it within 30 seconds.';
-
-/** The intents of tokens, with the permission that each one gives. */
-const intents: Record<ApiIntent, readonly [label: string, explanation: string]> = {
-  ALL_READ_WRITE: [
-    texts.intents.ALL_READ_WRITE,
-    'Reads and changes everything, including tokens and customers. For administrators.',
-  ],
-  ALL_READ: [texts.intents.ALL_READ, 'Sees everything but tokens, and changes nothing.'],
-  LICENSES_READ: [
-    texts.intents.LICENSES_READ,
-    'Finds licenses and their keys and slots, and sees their owners: names, e-mails and accounts.',
-  ],
-  LICENSES_READ_WRITE: [
-    texts.intents.LICENSES_READ_WRITE,
-    'Creates, extends and deactivates licenses, and frees slots. For support, and for a shop that sells.',
-  ],
-  PRODUCTS_READ: [texts.intents.PRODUCTS_READ, 'Sees products and their default limits.'],
-  PRODUCTS_READ_WRITE: [texts.intents.PRODUCTS_READ_WRITE, 'Creates, edits and deletes products.'],
-  BLACKLISTS_READ: [texts.intents.BLACKLISTS_READ, 'Sees blocked addresses and hardware IDs.'],
-  BLACKLISTS_READ_WRITE: [
-    texts.intents.BLACKLISTS_READ_WRITE,
-    'Blocks addresses and hardware IDs, and removes entries.',
-  ],
-  REQUESTS_READ: [
-    texts.intents.REQUESTS_READ,
-    'Sees each validation, with addresses and hardware IDs.',
-  ],
-  CUSTOMERS_READ: [texts.intents.CUSTOMERS_READ, 'Sees names, e-mails and accounts.'],
-  LICENSE_VALIDATE: [
-    texts.intents.LICENSE_VALIDATE,
-    'Asks whether a key is valid, nothing else. For programs on your own servers; the programs that you sell need no token.',
-  ],
-};
 
 /** The types of events. */
 const eventTypes: Record<EventType, string> = {
@@ -137,7 +103,6 @@ export const screenTexts = {
   licenseTypes,
   productTypes,
   dataTypes,
-  intents,
   eventTypes,
   fields,
 

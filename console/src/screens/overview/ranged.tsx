@@ -121,7 +121,7 @@ function BarTable({
             {rows.map(({ key, head, name, part, numbers }) => (
               <Fragment key={key}>
                 {head && (
-                  <tr className="border-b border-line">
+                  <tr className="border-b border-line bg-page">
                     <th
                       scope="rowgroup"
                       colSpan={headers.length}

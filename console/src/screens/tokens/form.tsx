@@ -13,6 +13,7 @@ import { endOfDay } from '../../dates.ts';
 import { formatDate } from '../../format.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import { useRefusal } from '../../session.ts';
+import { texts } from '../../texts.ts';
 import { IntentField } from './intent-field.tsx';
 
 const words = screenTexts.tokens;
@@ -21,7 +22,7 @@ type Values = Omit<Token, 'id' | 'lastUsedAt' | 'createdAt' | 'updatedAt'>;
 
 /** The names of intents in words. */
 export const intentNames = (intents: readonly ApiIntent[]): string =>
-  intents.map((intent) => screenTexts.intents[intent][0]).join(', ');
+  intents.map((intent) => texts.intents[intent]).join(', ');
 
 const FIELDS: readonly EditedField<Values>[] = [
   { name: 'name', label: words.name },
