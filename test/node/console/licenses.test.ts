@@ -132,12 +132,25 @@ describeInBrowser('the console in a browser', () => {
     ]);
   });
 
-  it('many licenses are created at once and downloaded as CSV', async () => {
+  it('many licenses are created at once and downloaded as CSV, also after a reload', async () => {
     const page = await openConsole(`/licenses/new?productId=${product.id}`);
     await page.getByLabel('Number of licenses').fill('3');
+    await page.getByRole('button', { name: 'End of the month' }).click();
     await page.getByLabel('Notes').fill('=HYPERLINK("http://evil.example")');
     await page.getByRole('button', { name: 'Create 3 licenses' }).click();
-    await page.getByRole('heading', { name: '3 licenses created' }).waitFor();
+    const heading = page.getByRole('heading', { name: '3 licenses created' });
+    await heading.waitFor();
+    expect(await page.evaluate('scrollY')).toBe(0);
+    const keys = page.getByRole('region', { name: 'Licenses' }).getByRole('link');
+    await expect.poll(() => keys.count()).toBe(3);
+    const created = await keys.allTextContents();
+    const today = new Date();
+    const monthEnd = new Date(today.getFullYear(), today.getMonth() + 1, 0, 23, 59, 59);
+    const [license] = await licet.licenses.list({ q: created[0] ?? '' });
+    expect(Date.parse(license?.expiryDate ?? '')).toBe(monthEnd.getTime());
+    await page.reload();
+    await heading.waitFor();
+    await expect.poll(() => keys.allTextContents()).toEqual(created);
     const [download] = await Promise.all([
       page.waitForEvent('download'),
       page.getByRole('button', { name: 'Download CSV' }).click(),
@@ -189,9 +202,40 @@ describeInBrowser('the console in a browser', () => {
     expect(await select.inputValue()).toBe(String(one?.id));
   });
 
+  it('a day of expiry that has passed is told before saving, and Never has none', async () => {
+    const expiryDate = '2099-05-05T10:20:30.000+00:00';
+    const { id } = await newLicense({ ...expiringAt(expiryDate), notes: 'before' });
+    const page = await openConsole(`/licenses/${id}/edit`);
+    const warning = page.getByText('This license would be expired at once.');
+    await page.getByLabel('Expires on').fill('2020-01-31');
+    await warning.waitFor();
+    await page.getByLabel('Expires on').fill('2099-05-05');
+    expect(await warning.count()).toBe(0);
+    await page.getByLabel('Notes').fill('after');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Changes saved').waitFor();
+    // The time of day is kept.
+    expect(await licet.licenses.get(id)).toMatchObject({ expiryDate, notes: 'after' });
+    await page.getByRole('link', { name: 'Edit' }).click();
+    await page.getByRole('button', { name: 'Never' }).click();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await vi.waitFor(async () =>
+      expect(await licet.licenses.get(id)).toMatchObject({
+        licenseType: 'PERMANENT',
+        expiryDate: null,
+      }),
+    );
+  });
+
   it('a rejected field shows the reason beside it', async () => {
     expectFailure(/^400 POST \/api\/v2\/licenses\/batch$/);
     const page = await openConsole(`/licenses/new?productId=${product.id}`);
+    // Found by the page itself, where a browser shows a bubble.
+    await page.getByLabel('Number of licenses').fill('0');
+    await page.getByRole('button', { name: 'Create license' }).click();
+    await page.getByText('Must be at least 1.').waitFor();
+    expect(await page.getByLabel('Number of licenses').getAttribute('aria-invalid')).toBe('true');
+    await page.getByLabel('Number of licenses').fill('1');
     await page.getByLabel('Notes').fill('x'.repeat(10_001));
     await page.getByRole('button', { name: 'Create license' }).click();
     await page.getByText('Must be at most 10000 characters.').waitFor();

@@ -104,6 +104,7 @@ export function Screen() {
   });
   const next = page.data?.after;
   const isFiltered = countGiven(filters) > 0;
+  const isEmpty = !isFiltered && page.data?.items.length === 0;
   const filter = (changes: Partial<BlacklistSearch>): void =>
     void navigate({ search: { ...filters, ...changes } });
   const close = (): void =>
@@ -116,7 +117,7 @@ export function Screen() {
       </ButtonLink>
     );
   return (
-    <Page title={words.title} lead={words.lead} actions={create(words.new)}>
+    <Page title={words.title} lead={words.lead} actions={!isEmpty && create(words.new)}>
       <DataTable
         name="blacklist"
         label={words.title}

@@ -108,8 +108,9 @@ export function Screen() {
       {words.new}
     </ButtonLink>
   );
+  const isEmpty = q === undefined && page.data?.items.length === 0;
   return (
-    <Page title={words.title} actions={create}>
+    <Page title={words.title} actions={!isEmpty && create}>
       <DataTable
         name="customers"
         label={words.title}
@@ -132,7 +133,7 @@ export function Screen() {
           </search>
         }
         empty={
-          q === undefined ? (
+          isEmpty ? (
             <Empty title={words.emptyTitle} actions={create}>
               {words.empty}
             </Empty>

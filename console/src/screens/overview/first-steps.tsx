@@ -12,7 +12,7 @@ const LINKS = {
   license: { to: '/licenses/new' },
   program: { to: '/program' },
   validation: { to: '/history' },
-  token: { to: '/tokens' },
+  token: { to: '/tokens', search: { open: 'new' } },
 } as const satisfies Record<StepName, object>;
 
 /** The list of the steps. */

@@ -98,7 +98,7 @@ export function Screen() {
     </ButtonLink>
   );
   return (
-    <Page title={words.title} actions={create}>
+    <Page title={words.title} actions={products.data?.length !== 0 && create}>
       <DataTable
         name="products"
         label={words.title}

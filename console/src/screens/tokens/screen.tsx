@@ -91,7 +91,7 @@ export function Screen() {
     </ButtonLink>
   );
   return (
-    <Page title={words.title} lead={words.lead} actions={create}>
+    <Page title={words.title} lead={words.lead} actions={tokens.data?.length !== 0 && create}>
       <DataTable
         name="tokens"
         label={words.title}
