@@ -6,7 +6,8 @@ COPY packages/contract/package.json packages/contract/
 COPY packages/client/package.json packages/client/
 COPY packages/cli/package.json packages/cli/
 COPY console/package.json console/
-RUN npm ci --omit=dev
+COPY scripts/trim.js scripts/
+RUN npm ci --omit=dev --omit=peer
 COPY . .
 RUN node --single-threaded scripts/assets.ts
 

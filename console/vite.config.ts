@@ -1,5 +1,5 @@
 import tailwindcss from '@tailwindcss/vite';
-import { defineConfig } from 'vite';
+import { defineConfig, type Plugin } from 'vite';
 
 /**
  * The console's build, into the files that the service serves. For work on it, `npx vite console` beside
@@ -10,10 +10,19 @@ const service = process.env.LICET_URL ?? 'http://localhost:8787';
 /** On this machine sessions work under the name that the browser sends, and the proxy keeps it. */
 const proxied = { target: service, changeOrigin: service.startsWith('https:') };
 
+/** Nothing is shown before the script has set the theme. Vite drops the attribute from the page. */
+const blocking: Plugin = {
+  name: 'blocking',
+  transformIndexHtml: {
+    order: 'post',
+    handler: (html) => html.replace('<script type="module"', '$& blocking="render"'),
+  },
+};
+
 export default defineConfig({
   root: import.meta.dirname,
   base: '/console/',
-  plugins: [tailwindcss()],
+  plugins: [tailwindcss(), blocking],
   resolve: {
     // Preact runs what is written for React, and the page is a quarter smaller.
     alias: {

@@ -1,5 +1,6 @@
 import { Licet, LicetError, type Operations } from '@licet/client';
 import { Connection } from '@licet/client/connection';
+import { SESSION_LIFE_MS } from '@licet/contract/durations';
 import { QueryClient, queryOptions } from '@tanstack/react-query';
 import { texts } from './texts.ts';
 
@@ -76,6 +77,14 @@ export async function askAgain(): Promise<void> {
   await queries.resetQueries(SESSION_QUERY);
 }
 
+const SESSION_END = 'licet.session.ends';
+
+/** The end of the session that this browser has begun; null if it does not know it. */
+export const readSessionEnd = (): string | null => localStorage.getItem(SESSION_END);
+
+const storeSessionEnd = (): void =>
+  localStorage.setItem(SESSION_END, new Date(Date.now() + SESSION_LIFE_MS).toISOString());
+
 const SESSION_PATH = '/console/session';
 
 /** Sends the requests of the log-in. A 401 is about their token or code, and ends no session. */
@@ -87,18 +96,21 @@ export async function logIn(token: string): Promise<void> {
   // The client sends no token that cannot be one.
   if (!/^[!-~]+$/.test(token)) throw new LicetError(401, 'Not a token');
   await connect(token).send('POST', SESSION_PATH);
+  storeSessionEnd();
   forgetAll();
 }
 
 /** Starts a session with the code of a link, which works once. */
 export async function logInWithCode(code: string): Promise<void> {
   await connect().send('POST', SESSION_PATH, { body: { code } });
+  storeSessionEnd();
   forgetAll();
 }
 
 /** Ends the session, and forgets the data that was read with it. */
 export async function logOut(): Promise<void> {
   await connect().send('DELETE', SESSION_PATH);
+  localStorage.removeItem(SESSION_END);
   queries.setQueryData(SESSION_KEY, null);
   forgetAll();
 }

@@ -1,10 +1,28 @@
 import { csvLine } from '@licet/cli/csv';
+import { FIELDS } from '@licet/cli/import/fields';
+import { fieldsOf, type Kind } from '@licet/cli/import/kinds';
 
 /** CSV files for spreadsheets. */
 
 /** Rows as CSV (RFC 4180), the first with the names of the columns. */
 export const toCsv = (rows: readonly (readonly (string | number)[])[]): string =>
   rows.map((row) => `${csvLine(row)}\r\n`).join('');
+
+/** The columns of items that can be imported again. */
+export const headingsOf = (kind: Kind): readonly string[] => FIELDS[kind];
+
+/** The value of a heading of the import, such as `customer.email`. */
+function cellOf(item: object, heading: string): string | number {
+  const [name = '', inner] = heading.split('.');
+  const outer = fieldsOf(item)[name];
+  const value = inner === undefined ? outer : fieldsOf(outer)[inner];
+  if (value === null || value === undefined) return '';
+  if (typeof value === 'number') return value;
+  return Array.isArray(value) ? value.join(';') : String(value);
+}
+
+export const rowOf = (kind: Kind, item: object): (string | number)[] =>
+  FIELDS[kind].map((heading) => cellOf(item, heading));
 
 /** Without the byte-order mark, spreadsheets read a file in an old encoding. */
 export const BYTE_ORDER_MARK = '\uFEFF';
@@ -26,3 +44,7 @@ export const datedName = (name: string, extension: string): string =>
 
 export const downloadCsv = (name: string, rows: Parameters<typeof toCsv>[0]): void =>
   saveFile(datedName(name, 'csv'), 'text/csv', [BYTE_ORDER_MARK, toCsv(rows)]);
+
+/** Downloads items in the form that the import takes. */
+export const downloadItems = (name: string, kind: Kind, items: readonly object[]): void =>
+  downloadCsv(name, [headingsOf(kind), ...items.map((item) => rowOf(kind, item))]);

@@ -1,19 +1,32 @@
-/** Days and minutes in the viewer's time zone, in the form of fields: `2035-12-31` and `2035-12-31T23:59`. */
+/** Days in the viewer's time zone, in the form of fields: `2035-12-31`. */
 
-/** The minute of a time; empty for none. */
-export function toLocal(time: string | null): string {
+/** The day of a time; empty for none. */
+export function toDay(time: string | Date | null): string {
   if (time === null) return '';
   const date = new Date(time);
   const local = new Date(date.getTime() - date.getTimezoneOffset() * 60_000);
-  return local.toISOString().slice(0, 16);
+  return local.toISOString().slice(0, 10);
 }
 
-/** The day of a time; empty for none. */
-export const toDay = (time: string | null): string => toLocal(time).slice(0, 10);
+/** The last second of a day, or the stored time if it is on the same day; null for an empty day. */
+export function endOfDay(day: string, stored: string | null = null): string | null {
+  if (day === toDay(stored)) return stored;
+  return day === '' ? null : new Date(`${day}T23:59:59`).toISOString();
+}
 
-/** The last second of a day; null for an empty one. */
-export const endOfDay = (day: string): string | null =>
-  day === '' ? null : new Date(`${day}T23:59:59`).toISOString();
+const inDays = (today: Date, days: number): string =>
+  toDay(new Date(today.getFullYear(), today.getMonth(), today.getDate() + days));
+
+/** The usual days of an expiry, from today. The first is none. */
+export const DAYS = [
+  ['never', () => ''],
+  ['month', (today: Date) => inDays(today, 30)],
+  [
+    'year',
+    (today: Date) => toDay(new Date(today.getFullYear() + 1, today.getMonth(), today.getDate())),
+  ],
+  ['monthEnd', (today: Date) => toDay(new Date(today.getFullYear(), today.getMonth() + 1, 0))],
+] as const satisfies readonly (readonly [string, (today: Date) => string])[];
 
 /** The first millisecond of a day; undefined for none. */
 export const startOfDay = (day: string | undefined): string | undefined =>

@@ -6,9 +6,11 @@ import { createRoot } from 'react-dom/client';
 import { askAgain, queries, SESSION_QUERY } from './api.ts';
 import { router } from './router.ts';
 import { listenToRows } from './row-targets.ts';
+import { showTheme } from './theme.ts';
 
 const PRELOAD_MS = 3_000;
 
+showTheme();
 const place = document.getElementById('console');
 if (!place) throw new Error('The page has no place for the console');
 // Effects follow a render at once, and not a frame later: a key pressed as soon as a dialog is seen reaches it.

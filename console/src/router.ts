@@ -8,7 +8,7 @@ import { eventsRoute, mineRoute } from './screens/events/route.ts';
 import { historyRoute } from './screens/history/route.ts';
 import { importRoute } from './screens/import/route.ts';
 import { licenseEditRoute, licenseRoute } from './screens/license/route.ts';
-import { licenseNewRoute, licensesRoute } from './screens/licenses/route.ts';
+import { licenseNewRoute, licensesCreatedRoute, licensesRoute } from './screens/licenses/route.ts';
 import { overviewRoute } from './screens/overview/route.ts';
 import { productEditRoute, productRoute, productsRoute } from './screens/products/route.ts';
 import { programRoute } from './screens/program/route.ts';
@@ -24,6 +24,7 @@ export const router = createRouter({
     overviewRoute,
     licensesRoute,
     licenseNewRoute,
+    licensesCreatedRoute,
     licenseRoute,
     licenseEditRoute,
     historyRoute,

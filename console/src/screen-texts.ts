@@ -1,5 +1,4 @@
 import type {
-  ApiIntent,
   EventResource,
   EventType,
   LicenseDataType,
@@ -49,38 +48,8 @@ const dataTypes: Record<LicenseDataType, string> = {
   HWID: 'Hardware ID',
 };
 
-/** The intents of tokens, with the permission that each one gives. */
-const intents: Record<ApiIntent, readonly [label: string, explanation: string]> = {
-  ALL_READ_WRITE: [
-    texts.intents.ALL_READ_WRITE,
-    'Reads and changes everything, including tokens and customers. For administrators.',
-  ],
-  ALL_READ: [texts.intents.ALL_READ, 'Sees everything but tokens, and changes nothing.'],
-  LICENSES_READ: [
-    texts.intents.LICENSES_READ,
-    'Finds licenses and their keys and slots, and sees their owners: names, e-mails and accounts.',
-  ],
-  LICENSES_READ_WRITE: [
-    texts.intents.LICENSES_READ_WRITE,
-    'Creates, extends and deactivates licenses, and frees slots. For support, and for a shop that sells.',
-  ],
-  PRODUCTS_READ: [texts.intents.PRODUCTS_READ, 'Sees products and their default limits.'],
-  PRODUCTS_READ_WRITE: [texts.intents.PRODUCTS_READ_WRITE, 'Creates, edits and deletes products.'],
-  BLACKLISTS_READ: [texts.intents.BLACKLISTS_READ, 'Sees blocked addresses and hardware IDs.'],
-  BLACKLISTS_READ_WRITE: [
-    texts.intents.BLACKLISTS_READ_WRITE,
-    'Blocks addresses and hardware IDs, and removes entries.',
-  ],
-  REQUESTS_READ: [
-    texts.intents.REQUESTS_READ,
-    'Sees each validation, with addresses and hardware IDs.',
-  ],
-  CUSTOMERS_READ: [texts.intents.CUSTOMERS_READ, 'Sees names, e-mails and accounts.'],
-  LICENSE_VALIDATE: [
-    texts.intents.LICENSE_VALIDATE,
-    'Asks whether a key is valid, nothing else. For programs on your own servers; the programs that you sell need no token.',
-  ],
-};
+/** A change reaches the programs as fast as the cache lets it. */
+const NOTICED = 'Programs usually notice it within 30 seconds.';
 
 /** The types of events. */
 const eventTypes: Record<EventType, string> = {
@@ -134,7 +103,6 @@ export const screenTexts = {
   licenseTypes,
   productTypes,
   dataTypes,
-  intents,
   eventTypes,
   fields,
 
@@ -354,15 +322,15 @@ export const screenTexts = {
     bound: 'Bound',
     notBound: 'Not bound',
     noSlot: 'No free slot',
-    freed: (value: string) => `${value} freed`,
-    freedAll: (count: number) => `${plural(count, 'slot')} freed`,
+    freed: (value: string) => `${value} freed. ${NOTICED}`,
+    freedAll: (count: number) => `${plural(count, 'slot')} freed. ${NOTICED}`,
     blockReason: (key: string) => `Blocked from license ${key}`,
     lastSeen: 'Last seen',
     neverSeen: 'Not seen yet',
     statusDone: {
-      DEACTIVATED: 'License deactivated',
-      DELETED: 'License deleted',
-      ACTIVE: 'License active again',
+      DEACTIVATED: `License deactivated. ${NOTICED}`,
+      DELETED: `License deleted. ${NOTICED}`,
+      ACTIVE: `License active again. ${NOTICED}`,
     },
     installations: 'Installations',
     installationsEmpty: 'No program has asked with this key yet.',
@@ -386,9 +354,8 @@ export const screenTexts = {
     chooseProduct: 'Choose a product',
     count: 'Number of licenses',
     countHint: `1 to ${MAX_BATCH_LICENSES}`,
-    type: 'Expiry',
     expiryDate: 'Expires on',
-    expiryHint: 'In your time zone',
+    inPast: 'This license would be expired at once.',
     maxIPs: 'Address limit',
     maxHWIDs: 'Hardware ID limit',
     limitHint: 'Empty: the default of the product. -1: no limit.',
@@ -415,6 +382,19 @@ export const screenTexts = {
     csv: 'Download CSV',
     copyAll: 'Copy all keys',
     more: 'Create more',
+  },
+
+  expiry: {
+    usual: 'Usual days',
+    never: 'Empty: it never expires.',
+    until: (time: string) =>
+      `Until ${time} in your time zone, ${Intl.DateTimeFormat().resolvedOptions().timeZone}.`,
+    presets: {
+      never: 'Never',
+      month: '30 days',
+      year: '1 year',
+      monthEnd: 'End of the month',
+    },
   },
 
   editForm: {
@@ -482,12 +462,17 @@ export const screenTexts = {
       product: 'Open license',
       move: (product: string) => `Move the license to ${product}`,
     },
-    extended: (days: number) => `License extended by ${plural(days, 'day')}`,
+    extended: (days: number) => `License extended by ${plural(days, 'day')}. ${NOTICED}`,
     notExpired: 'The license is no longer expired.',
     alreadyActive: 'The license is active already.',
-    limitRaised: 'One more is allowed',
+    limitRaised: {
+      ips: (key: string, limit: number) =>
+        `${key.slice(0, 4)}…: ${plural(limit, 'address', 'addresses')} now. ${NOTICED}`,
+      hwids: (key: string, limit: number) =>
+        `${key.slice(0, 4)}…: ${plural(limit, 'hardware ID')} now. ${NOTICED}`,
+    },
     slotFree: 'The license has a free slot already.',
-    moved: (product: string) => `License moved to ${product}`,
+    moved: (product: string) => `License moved to ${product}. ${NOTICED}`,
     alreadyMoved: (product: string) => `The license belongs to ${product} now.`,
     rightProduct: (right: string, id: number, sent: string) =>
       `The license belongs to ${right} (id ${id}), and the program sent ${sent}. Set the right id in the program, or move the license.`,
@@ -698,7 +683,34 @@ export const screenTexts = {
     intents: 'Permissions',
     intentsNeeded: 'choose at least one',
     expiresOn: 'Expires on',
-    expiresHint: 'It works until the end of this day. Empty: it never expires.',
+    inPast: 'This token would be expired at once.',
+    presets: {
+      support: {
+        name: 'Support',
+        can: 'Finds licenses and customers, sees why a program was refused, frees slots, extends, deactivates and blocks.',
+      },
+      shop: {
+        name: 'Shop',
+        can: 'Finds, creates and edits licenses, many at once, and downloads them as CSV.',
+      },
+      reports: {
+        name: 'Reports',
+        can: 'Sees and exports everything but tokens, and changes nothing.',
+      },
+      administrator: {
+        name: 'Administrator',
+        can: 'May do everything: products, customers and forgetting them, tokens, import.',
+      },
+    },
+    start: 'Usual permissions',
+    licensesHint: 'With their owners: names, e-mails and accounts.',
+    validations: 'Validations',
+    validationsHint: 'For programs on your own servers. The programs that you sell need no token.',
+    readOf: (name: string) => `Read: ${name}`,
+    writeOf: (name: string) => `Change: ${name}`,
+    custom: 'Permissions of your own choice.',
+    all: 'Everything',
+    allHint: 'Events too. To change everything includes tokens, customers and the import.',
     secretTitle: 'Copy the token now',
     secretLead:
       'This is the only time that it is shown: Licet stores no copy. If it gets lost, revoke it and create another one.',

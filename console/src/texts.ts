@@ -100,6 +100,13 @@ export const texts = {
     root: 'Root token',
     until: 'Token expires',
     may: 'Permissions',
+    endsAt: 'Your session ends at',
+    orIdle: 'or after an hour without use.',
+    theme: 'Theme',
+    themes: { system: 'System', light: 'Light', dark: 'Dark' },
+    guides: 'Guides',
+    interface: 'REST interface',
+    version: (version: string) => `Licet ${version}`,
   },
 
   errors: {
@@ -117,6 +124,15 @@ export const texts = {
     tooMany: (seconds: number | undefined) =>
       `Too many requests. Try again ${seconds === undefined ? 'later' : `in ${plural(seconds, 'second')}`}.`,
     failed: 'The service failed. Try again; if it fails again, look into its log.',
+    faults: {
+      missing: 'Fill this in.',
+      choice: 'Choose one.',
+      number: 'Must be a number.',
+      date: 'Must be a whole date.',
+      whole: 'Must be a whole number.',
+      atLeast: (min: string) => `Must be at least ${min}.`,
+      atMost: (max: string) => `Must be at most ${max}.`,
+    },
     field: (words: string) => `${words.charAt(0).toUpperCase()}${words.slice(1)}.`,
     notFoundTitle: 'There is nothing here',
     notFound: 'The address is wrong, or what was here has been deleted.',
@@ -197,6 +213,7 @@ export const texts = {
       change === 0
         ? 'Same as yesterday'
         : `${Math.abs(change).toLocaleString('en')} ${change > 0 ? 'more' : 'fewer'} than yesterday`,
+    topReason: (name: string) => `Mostly: ${name.charAt(0).toLowerCase()}${name.slice(1)}`,
     trendTitle: 'Compared with yesterday at the same time',
     noHistoryTitle: 'Figures need the history',
     noHistory:
@@ -225,10 +242,17 @@ export const texts = {
     product: 'Product',
     activeShort: 'Active',
     validationsShort: 'Validations',
-    noProducts: 'There are no products yet.',
+    noProducts: 'No license is in the count yet, which is up to a minute old.',
+    noValidations: 'No validation yet',
+    noValidationsLead: {
+      day: 'No program has asked in the last 24 hours.',
+      week: 'No program has asked in the last 7 days.',
+      month: 'No program has asked in the last 30 days.',
+    },
     versions: 'Versions in use',
     mostUsed: 'most used first',
     version: 'Version',
+    moreVersions: (count: number) => `and ${plural(count, 'more', 'more')}`,
     noVersion: 'no version',
     installations: 'Installations',
     noVersions: 'No program has sent its version yet.',

@@ -1,4 +1,4 @@
-import { HOUR_MS, MINUTE_MS } from '@licet/contract/durations';
+import { HOUR_MS, MINUTE_MS, SESSION_LIFE_MS } from '@licet/contract/durations';
 import { and, eq, lte, ne, or } from 'drizzle-orm';
 import { type TokenSnapshot, tokenColumns } from '../cache/snapshots.ts';
 import { change, type Sender } from '../db/change.ts';
@@ -9,7 +9,6 @@ import { sha256Hex } from '../lib/sha256.ts';
 
 /** Sessions of the console (4). A session acts as its token: it has the same intents and ends with it. */
 
-const LIFE_MS = 12 * HOUR_MS;
 const IDLE_LIFE_MS = HOUR_MS;
 const LAST_USED_PRECISION_MS = 5 * MINUTE_MS;
 
@@ -48,7 +47,8 @@ export async function findSession(
     .leftJoin(tokens, eq(tokens.tokenHash, sessions.tokenHash))
     .where(eq(sessions.sessionHash, hash))
     .get();
-  const isLive = row && row.createdAt + LIFE_MS > now && row.lastUsedAt + IDLE_LIFE_MS > now;
+  const isLive =
+    row && row.createdAt + SESSION_LIFE_MS > now && row.lastUsedAt + IDLE_LIFE_MS > now;
   return isLive ? row : undefined;
 }
 
@@ -101,6 +101,9 @@ export async function removeExpiredSessions(db: Database, now: number): Promise<
   await db
     .delete(sessions)
     .where(
-      or(lte(sessions.createdAt, now - LIFE_MS), lte(sessions.lastUsedAt, now - IDLE_LIFE_MS)),
+      or(
+        lte(sessions.createdAt, now - SESSION_LIFE_MS),
+        lte(sessions.lastUsedAt, now - IDLE_LIFE_MS),
+      ),
     );
 }

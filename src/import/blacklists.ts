@@ -6,6 +6,7 @@ import { isOneOf } from '../db/predicates.ts';
 import { blacklists, products } from '../db/schema.ts';
 import { toEntry } from '../resources/blacklists/queries.ts';
 import { canonicalData, type EntryRow, entryOf } from '../resources/blacklists/rules.ts';
+import { changeOf } from './changes.ts';
 import type { blacklistItem } from './items.ts';
 import { insertRows, type Planner, planRows, refusal, selectUsedIds } from './plan.ts';
 
@@ -52,11 +53,14 @@ export const planBlacklists: Planner<BlacklistItem> = async (
       JSON.stringify([licenseDataType, data, productId]),
     toWire: toEntry,
     notCompared: ['id'],
-    complete({ values }, { productId }) {
+    complete({ values, sent }, { productId }) {
       if (productId !== null && !knownProducts.has(productId)) {
-        throw refusal('productId is not a product');
+        throw refusal(`productId ${productId} is not a product`);
       }
-      return productId === null && values.productId !== null ? ['productId'] : [];
+      const isWidened = productId === null && values.productId !== null;
+      return isWidened
+        ? [changeOf(sent, ['productId'], 'is not for an entry for all products')]
+        : [];
     },
   });
   return {

@@ -4,6 +4,7 @@ import type { Database, Statement } from '../db/client.ts';
 import { isOneOf } from '../db/predicates.ts';
 import { customers } from '../db/schema.ts';
 import { type CustomerRow, normalizeEmail, toCustomer } from '../resources/customers/row.ts';
+import { changeOf } from './changes.ts';
 import { customerItem } from './items.ts';
 import { created, differencesOf, found, insertRows, type Planner, refusal } from './plan.ts';
 
@@ -186,7 +187,8 @@ export const planCustomers: Planner<CustomerItem> = async ({ db, now }, items) =
   const named = items.map(({ values }) => namedBy(values, null));
   const known = new Customers(await selectCustomers(db, named), now);
   return {
-    take({ values, sent }) {
+    take(item) {
+      const { values, sent } = item;
       const customer = namedBy(values, null);
       if (!isKnowable(customer)) {
         throw refusal('an account, an e-mail, or id and createdAt are required to find it again');
@@ -198,8 +200,10 @@ export const planCustomers: Planner<CustomerItem> = async ({ db, now }, items) =
       if (stored) return found(stored.id, differencesFrom(stored));
       const added = known.add(customer);
       if (!added) throw refusal('id is that of another customer, and it has no account or e-mail');
-      const differences = differencesFrom(added);
-      return created(added.id, added.id === customer.id ? differences : ['id', ...differences]);
+      const leftOut = differencesFrom(added).map((name) =>
+        changeOf(sent, [name], 'is that of another customer'),
+      );
+      return created(added, item, leftOut);
     },
     changes: () => ({ statements: known.statements(db) }),
   };

@@ -6,11 +6,13 @@ import { isForeignKeyViolation, isUniqueViolation } from '../db/client.ts';
 import { wait } from '../lib/async.ts';
 import { DomainError } from '../lib/errors.ts';
 import { planBlacklists } from './blacklists.ts';
+import { changeOf } from './changes.ts';
 import { planCustomers } from './customers.ts';
 import {
   blacklistItem,
   collectIgnored,
   customerItem,
+  type Item,
   licenseItem,
   productItem,
   readItem,
@@ -33,13 +35,19 @@ const refused = (reason: string): ImportResult => ({
 });
 
 /** The result of an item, which the rules of POST may refuse, too. */
-function resultOf(take: () => ImportResult): ImportResult {
+function resultOf<Values>(
+  take: (item: Item<Values>) => ImportResult,
+  item: Item<Values>,
+): ImportResult {
   try {
-    return take();
+    return take(item);
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;
-    if (error.kind === 'invalid' || error.kind === 'missing') return refused(error.message);
-    throw error;
+    const { kind, message, field = '' } = error;
+    if (kind !== 'invalid' && kind !== 'missing') throw error;
+    const [before, rest] = message.split(`${field} must `);
+    const isOfValue = before === '' && rest !== undefined;
+    return refused(isOfValue ? changeOf(item.sent, [field], `must ${rest}`).message : message);
   }
 }
 
@@ -51,7 +59,7 @@ const kindOf = <Schema extends z.ZodObject>(schema: Schema, planner: Planner<z.i
     const good = items.filter((item) => typeof item !== 'string');
     const { take, changes } = await planner(context, good);
     const results = items.map((item) =>
-      typeof item === 'string' ? refused(item) : resultOf(() => take(item)),
+      typeof item === 'string' ? refused(item) : resultOf(take, item),
     );
     return { results, ...changes() };
   },

@@ -6,15 +6,16 @@ import { licenseFields } from '@licet/contract/licenses';
 import { MAX_LIMIT } from '@licet/contract/limits';
 import { productFields } from '@licet/contract/products';
 import { type Fields, settable } from '@licet/contract/resource';
-import { timestamp } from '@licet/contract/time';
 import * as z from 'zod';
-import { describeError, parseFields } from '../lib/issues.ts';
+import { parseFields } from '../lib/issues.ts';
 import { normalizeLicenseKey } from '../resources/licenses/rules.ts';
+import { type Change, changeOf, changesOf, describeChanges } from './changes.ts';
+import { importTime } from './times.ts';
 
 /**
  * The items of an import: objects as GET shows them, from any service of this interface, or rows of a table.
- * They are checked by the rules of POST, with three exceptions: null and empty text count as absent, a number
- * may be text, and unknown fields are ignored.
+ * They are checked by the rules of POST, with these exceptions: null and empty text count as absent, a number
+ * may be text, a time has more forms, and unknown fields are ignored.
  */
 
 export const isBlank = (value: unknown): boolean =>
@@ -40,9 +41,11 @@ const importLimit = <Schema extends z.ZodType>(schema: Schema) =>
     return isOverLimit(number) ? -1 : number;
   }, schema);
 
-/** The names of the limits that are taken as -1. */
-export const limitsTakenAsUnlimited = (sent: JsonObject, names: readonly string[]): string[] =>
-  names.filter((name) => isOverLimit(readNumber(sent[name])));
+/** The limits that are taken as -1. */
+export const limitsTakenAsUnlimited = (sent: JsonObject, names: readonly string[]): Change[] =>
+  names
+    .filter((name) => isOverLimit(readNumber(sent[name])))
+    .map((name) => changeOf(sent, [name], `is above ${MAX_LIMIT}, and becomes -1`));
 
 const isNumber = (wire: z.core.$ZodType): boolean =>
   wire instanceof z.ZodNumber || (wire instanceof z.ZodNullable && isNumber(wire.unwrap()));
@@ -69,15 +72,15 @@ export const productItem = z.object({
   id: importId,
   defaultMaxIPs: importLimit(productFields.defaultMaxIPs.create),
   defaultMaxHWIDs: importLimit(productFields.defaultMaxHWIDs.create),
-  createdDate: timestamp.optional(),
-  updatedDate: timestamp.optional(),
+  createdDate: importTime.optional(),
+  updatedDate: importTime.optional(),
 });
 
 /** Logins and their secrets are no fields of an item: they are ignored (3). */
 export const customerItem = z.object({
   ...shapeOf(settable(customerFields)),
   id: importId.optional(),
-  createdAt: timestamp.optional(),
+  createdAt: importTime.optional(),
 });
 
 export const licenseItem = z.object({
@@ -87,8 +90,9 @@ export const licenseItem = z.object({
   productIdString: z.unknown().optional(),
   maxIPs: importLimit(licenseFields.maxIPs.create),
   maxHWIDs: importLimit(licenseFields.maxHWIDs.create),
-  createdDate: timestamp.optional(),
-  updatedDate: timestamp.optional(),
+  expiryDate: importTime.nullable().default(null),
+  createdDate: importTime.optional(),
+  updatedDate: importTime.optional(),
   totalRequests: number(z.int().min(0)).default(0),
   hwids: z.array(z.string()).default([]),
   ips: z.array(z.string()).default([]),
@@ -101,8 +105,8 @@ export const blacklistItem = z.object({
   isForAllProducts: z
     .union([z.boolean(), booleanText], { error: 'must be true or false' })
     .optional(),
-  createdAt: timestamp.optional(),
-  updatedAt: timestamp.optional(),
+  createdAt: importTime.optional(),
+  updatedAt: importTime.optional(),
 });
 
 /** A valid item, and the item as it was sent: only fields that were sent are compared. */
@@ -118,7 +122,7 @@ export function readItem<Schema extends z.ZodObject>(
 ): Item<z.infer<Schema>> | string {
   if (!isObject(sent)) return 'must be an object';
   const { data, error } = parseFields(schema, withoutBlanks(sent));
-  return error ? describeError(error) : { values: data, sent };
+  return error ? (describeChanges(changesOf(error, sent)) ?? '') : { values: data, sent };
 }
 
 const MAX_NAME_LENGTH = 100;

@@ -1,20 +1,23 @@
 import { canonicalAddress } from '@licet/contract/addresses';
 import type { LicenseDataType } from '@licet/contract/enums';
-import { hardwareId } from '@licet/contract/fields';
+import { address, hardwareId } from '@licet/contract/fields';
 import type { JsonObject } from '@licet/contract/json';
 import { MAX_LIMIT } from '@licet/contract/limits';
+import { toOptionalTimestamp } from '@licet/contract/time';
 import { getTableColumns, sql } from 'drizzle-orm';
-import type { z } from 'zod';
+import * as z from 'zod';
 import { batch, type Database, type Statement } from '../db/client.ts';
 import { isOneOf } from '../db/predicates.ts';
 import { bindings, licenses, products } from '../db/schema.ts';
 import { subtractRequestsHere } from '../db/totals.ts';
+import { parseFields } from '../lib/issues.ts';
 import { ownerOf } from '../resources/customers/owner.ts';
 import type { CustomerRow } from '../resources/customers/row.ts';
 import { type LicenseRow, toLicense } from '../resources/licenses/row.ts';
 import { expiryOf, normalizeLicenseKey, stateOf } from '../resources/licenses/rules.ts';
 import { boundValues } from '../resources/licenses/snapshot.ts';
 import type { ProductRow } from '../resources/products/queries.ts';
+import { type Change, changeOf, changesOf } from './changes.ts';
 import {
   Customers,
   type Identity,
@@ -66,13 +69,21 @@ const bindable = ({ ips, hwids }: LicenseItem) => ({
   hwids: distinct(hwids.filter(isBindable).map((hwid) => hwid.trim())).slice(0, MAX_LIMIT),
 });
 
-/** The fields of which a part is not stored. */
-const leftOut = ({ licenseType, expiryDate, ips, hwids }: LicenseItem, sent: JsonObject) => [
-  ...limitsTakenAsUnlimited(sent, ['maxIPs', 'maxHWIDs']),
-  ...(licenseType === 'PERMANENT' && expiryDate !== null ? ['expiryDate'] : []),
-  ...(ips.length <= MAX_LIMIT && ips.every((ip) => canonicalAddress(ip) !== null) ? [] : ['ips']),
-  ...(hwids.length <= MAX_LIMIT && hwids.every(isBindable) ? [] : ['hwids']),
-];
+const allBindable = z.object({
+  ips: z.array(address).max(MAX_LIMIT),
+  hwids: z.array(hardwareId).max(MAX_LIMIT),
+});
+
+/** The values that are not stored. */
+function leftOut(item: LicenseItem, sent: JsonObject): Change[] {
+  const isUseless = item.licenseType === 'PERMANENT' && item.expiryDate !== null;
+  const { error } = parseFields(allBindable, item);
+  return [
+    ...limitsTakenAsUnlimited(sent, ['maxIPs', 'maxHWIDs']),
+    ...(isUseless ? [changeOf(sent, ['expiryDate'], 'is not for a PERMANENT license')] : []),
+    ...(error ? changesOf(error, sent) : []),
+  ];
+}
 
 /**
  * The license to store. It may have more bound values than its limits allow, as after lowering a limit (1.4).
@@ -83,7 +94,8 @@ function toRow(item: LicenseItem, defaults: Limits, now: number): NewLicense {
   const { licenseType, expiryDate, licenseStatus, createdDate, updatedDate } = item;
   const expiresAt = licenseType === 'PERMANENT' ? null : expiryOf(licenseType, expiryDate);
   if (licenseStatus === 'EXPIRED' && (expiresAt === null || expiresAt > now)) {
-    throw refusal('licenseStatus is EXPIRED, and expiryDate says otherwise');
+    const expiry = toOptionalTimestamp(expiresAt) ?? 'missing';
+    throw refusal(`licenseStatus is EXPIRED, and expiryDate is ${expiry}`);
   }
   return {
     id: 0,
@@ -202,7 +214,7 @@ export const planLicenses: Planner<LicenseItem> = async ({ db, now, assumedProdu
     used,
     toRow(values) {
       const defaults = limits.get(values.productId);
-      if (!defaults) throw refusal('productId is not a product');
+      if (!defaults) throw refusal(`productId ${values.productId} is not a product`);
       return toRow(values, defaults, now);
     },
     identityOf: ({ licenseKeyNormalized }) => licenseKeyNormalized,

@@ -7,6 +7,7 @@ import type { Touch } from '../db/outbox.ts';
 import { isOneOf } from '../db/predicates.ts';
 import { blacklists, deletedIds, licenses, products } from '../db/schema.ts';
 import { DomainError } from '../lib/errors.ts';
+import { type Change, changeOf, describeChanges } from './changes.ts';
 import { type Item, isBlank } from './items.ts';
 
 /** The changes by which the accepted items are stored. */
@@ -44,13 +45,21 @@ export type Planner<Values> = (
 
 export const refusal = (reason: string): DomainError => new DomainError('invalid', reason);
 
-/** @param differences the fields that cannot be stored as they were sent */
-export const created = (id: number, differences: readonly string[]): ImportResult => ({
-  outcome: 'created',
-  id: id || null,
-  differences: [...differences],
-  reason: null,
-});
+/** @param changes the values that cannot be stored as they were sent */
+export const created = (
+  { id }: { id: number },
+  { values, sent }: Item<{ id?: number | undefined }>,
+  changes: readonly Change[],
+): ImportResult => {
+  const hasNewId = id !== (values.id ?? 0);
+  const all = [...(hasNewId ? [changeOf(sent, ['id'], 'is, or was, in use')] : []), ...changes];
+  return {
+    outcome: 'created',
+    id: id || null,
+    differences: [...new Set(all.map(({ field }) => field))],
+    reason: describeChanges(all),
+  };
+};
 
 /** The object exists: none of its fields is overwritten. */
 export const found = (id: number, differences: readonly string[]): ImportResult => ({
@@ -123,8 +132,8 @@ interface Resource<Values, Row extends NewRow> {
   notCompared: readonly string[];
   /** Refuses an item whose identity belongs to another object. */
   checkFound?: (item: Item<Values>, row: Row, existing: Row, differences: string[]) => void;
-  /** Completes or refuses a new row. @returns the fields that cannot be stored as they were sent */
-  complete: (item: Item<Values>, row: Row) => string[];
+  /** Completes or refuses a new row. @returns the values that cannot be stored as they were sent */
+  complete: (item: Item<Values>, row: Row) => Change[];
 }
 
 /**
@@ -157,10 +166,10 @@ export function planRows<Values extends { id?: number | undefined }, Row extends
     }
     const { id = 0 } = item.values;
     row.id = isFree(id, row) ? id : 0;
-    const differences = complete(item, row);
+    const changes = complete(item, row);
     known.set(identityOf(row), row);
     news.push(row);
-    return created(row.id, row.id === id ? differences : ['id', ...differences]);
+    return created(row, item, changes);
   };
   return { news, take };
 }

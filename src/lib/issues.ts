@@ -63,7 +63,8 @@ function describeUnknown(
   return messages.join('; ');
 }
 
-function fieldName(path: readonly PropertyKey[]): string {
+/** The name of a field in messages, such as `ips[1]`. */
+export function fieldName(path: readonly PropertyKey[]): string {
   return path
     .map((part, index) =>
       typeof part === 'number' ? `[${part}]` : `${index > 0 ? '.' : ''}${String(part)}`,

@@ -272,41 +272,56 @@ it('an item that is there is not changed by an import, and the response names wh
   expect(await everything()).toStrictEqual(before);
 });
 
-const TOO_LARGE = 'id must be at most 281474976710656';
+const TOO_LARGE = 'must be at most 281474976710656';
 const CASES: Record<ImportKind, [Fields, string][]> = {
   products: [
     [{ id: null }, 'id is required'],
-    [{ id: 2 ** 48 + 1 }, TOO_LARGE],
+    [{ id: 2 ** 48 + 1 }, `id ${2 ** 48 + 1} ${TOO_LARGE}`],
     [{ createdDate: UPDATED }, `id is that of another product, "Chunk Guard", created ${CREATED}`],
     [{ name: 'Another', createdDate: null }, 'id is that of another product, "Chunk Guard"'],
-    [{ id: 604, productType: 'PLUGIN' }, 'productType must be one of GAME_JAVA_PLUGIN,'],
-    [{ id: 604, createdDate: 'yesterday' }, 'createdDate must be an ISO 8601 timestamp'],
+    [{ id: 604, productType: 'PLUGIN' }, 'productType "PLUGIN" must be one of GAME_JAVA_PLUGIN,'],
+    [{ id: 604, createdDate: 'yesterday' }, 'createdDate "yesterday" must be like 2030-12-31,'],
   ],
   customers: [
     [{ id: 2 ** 53 - 1 }, TOO_LARGE],
-    [{ email: 'nowhere' }, 'email must be an e-mail address'],
+    [{ email: 'nowhere' }, 'email "nowhere" must be an e-mail address'],
   ],
   licenses: [
     [{ licenseKey: 'new', id: `${2 ** 53}` }, TOO_LARGE],
     [{ licenseKey: ' ' }, 'licenseKey must not be empty'],
     [{ licenseKey: 'a\0b' }, 'licenseKey must not contain NUL'],
-    [{ licenseKey: 'new', productId: 999 }, 'productId is not a product'],
+    [{ licenseKey: 'new', productId: 999 }, 'productId 999 is not a product'],
     [{ licenseKey: 'new', expiryDate: null }, 'expiryDate is required for a TEMPORARY'],
-    [{ licenseKey: 'new', licenseStatus: 'EXPIRED' }, 'licenseStatus is EXPIRED, and expiryDate'],
+    [
+      { licenseKey: 'new', licenseStatus: 'EXPIRED' },
+      'licenseStatus is EXPIRED, and expiryDate is 2099-',
+    ],
+    [{ licenseKey: 'new', expiryDate: '12/31/2030' }, 'expiryDate "12/31/2030" must be like 2030'],
+    [{ licenseKey: 'new', expiryDate: '01/02/2030' }, 'expiryDate "01/02/2030" must be like 2030'],
+    [{ licenseKey: 'new', expiryDate: '31.2.30' }, '31.12.2030, or in seconds since 1970'],
+    [{ licenseKey: 'new', expiryDate: '32.12.2030' }, 'expiryDate "32.12.2030" must be like'],
+    [{ licenseKey: 'new', expiryDate: 47848 }, 'expiryDate 47848 must be like'],
+    [
+      { licenseKey: 'new', licenseType: `FOREVER${'!'.repeat(9_000)}` },
+      `licenseType "FOREVER${'!'.repeat(33)}…" must be one of TEMPORARY, PERMANENT`,
+    ],
     [
       { licenseKey: 'new', maxIPs: -2, maxHWIDs: 1.5 },
-      'maxIPs must be 0 to 1000; use -1 for unlimited; maxHWIDs must be an integer',
+      'maxIPs -2 must be 0 to 1000; use -1 for unlimited; maxHWIDs 1.5 must be an integer',
     ],
     [{ licenseKey: 'new', ips: [{ ip: '192.0.2.1' }] }, 'ips[0] must be a string'],
-    [{ licenseKey: 'new', customer: { email: '@' } }, 'customer.email must be an e-mail'],
-    [{ licenseKey: 'new', customer: { ...ada, id: 2 ** 48 + 1 } }, `customer.${TOO_LARGE}`],
+    [{ licenseKey: 'new', customer: { email: '@' } }, 'customer.email "@" must be an e-mail'],
+    [
+      { licenseKey: 'new', customer: { ...ada, id: 2 ** 48 + 1 } },
+      `customer.id ${2 ** 48 + 1} ${TOO_LARGE}`,
+    ],
     [{ productId: 603 }, 'licenseKey is that of a license of product 602'],
   ],
   blacklists: [
-    [{ data: '192.0.2.0/40' }, 'data must be an IP address or a CIDR range'],
-    [{ data: '198.51.100.1', productId: 999 }, 'productId is not a product'],
+    [{ data: '192.0.2.0/40' }, 'data "192.0.2.0/40" must be an IP address or a CIDR range'],
+    [{ data: '198.51.100.1', productId: 999 }, 'productId 999 is not a product'],
     [{ data: '198.51.100.1', productId: null }, 'productId is required when isForAllProducts is'],
-    [{ isForAllProducts: 'perhaps' }, 'isForAllProducts must be true or false'],
+    [{ isForAllProducts: 'perhaps' }, 'isForAllProducts "perhaps" must be true or false'],
   ],
 };
 const GOOD: Record<ImportKind, Fields> = {
@@ -394,7 +409,12 @@ it('an import keeps ids that are free; else the database gives new ones, above a
   const { results } = await importItems('licenses', items);
   expect(results).toEqual([
     { outcome: 'created', id: 7341, differences: [], reason: null },
-    { outcome: 'created', id: 7342, differences: ['id'], reason: null },
+    {
+      outcome: 'created',
+      id: 7342,
+      differences: ['id'],
+      reason: 'id 7341 is, or was, in use',
+    },
     { outcome: 'created', id: 12, differences: [], reason: null },
     { outcome: 'created', id: 7343, differences: [], reason: null },
   ]);
@@ -491,6 +511,31 @@ describe('a license', () => {
     expect((await ask('192.0.2.10', 'HW 2')).json).toMatchObject({ message: 'Max HWIDs reached' });
     await historyOf({ licenseKey }, 3);
     expect(await get.license(id)).toMatchObject({ totalRequests: 131, hwids: ['HW 1'] });
+  });
+
+  it('an import names ten values that it leaves out, and counts the rest', async () => {
+    const ips = Array.from({ length: 900 }, (_, index) => `Unknown ${index}${'!'.repeat(900)}`);
+    const { differences, reason } = await importOne('licenses', { ...license, ips });
+    expect(differences).toEqual(['ips']);
+    expect(reason).toMatch(/^ips\[0\] "Unknown 0!.*; ips\[9\] "Unknown 9!.*; and 890 more$/);
+    expect(reason?.length).toBeLessThan(1_000);
+  });
+
+  it.each([
+    ['2030-12-31 23:59:59', '2030-12-31T23:59:59.000+00:00'],
+    ['2030-12-31 23:59', '2030-12-31T23:59:00.000+00:00'],
+    [' 2030-12-31  23:59:59.5+02 ', '2030-12-31T21:59:59.500+00:00'],
+    ['31.12.2030', '2030-12-31T00:00:00.000+00:00'],
+    ['1.2.2030 23:59', '2030-02-01T23:59:00.000+00:00'],
+    ['31.12.2030 23:59:59', '2030-12-31T23:59:59.000+00:00'],
+    ['1924991999', '2030-12-31T23:59:59.000+00:00'],
+    [1924991999, '2030-12-31T23:59:59.000+00:00'],
+    ['1924991999123', '2030-12-31T23:59:59.123+00:00'],
+  ])('an import takes the date %s, and no other request does', async (expiryDate, stored) => {
+    expect(await store({ expiryDate })).toMatchObject({ expiryDate: stored });
+    const body = { expiryDate };
+    const response = await call('PUT', '/api/v2/licenses/7341', { body });
+    expect(response.status).toBe(400);
   });
 
   it('an imported license takes its product’s limits, and the defaults of the other missing fields', async () => {
@@ -633,6 +678,8 @@ describe('the customer of a license', () => {
     expect(await importOne('customers', eve)).toMatchObject({
       outcome: 'created',
       differences: ['email', 'platformAId'],
+      reason:
+        'email "Ada@shop.example" is that of another customer; platformAId "48213" is that of another customer',
     });
     expect(await get.customer(3)).toMatchObject({ chatId: '5', email: null, platformAId: null });
     expect(await get.customer(17)).toMatchObject({ email: ada.email, platformAId: '48213' });
@@ -681,11 +728,20 @@ it('a dry run takes products that are to be imported before as existing; a real 
     const dry = await importOne(kind, EXAMPLES[kind], { dryRun: true, ...assumed });
     expect(dry.outcome).toBe('created');
     const real = await importOne(kind, EXAMPLES[kind], assumed);
-    expect(real.reason).toBe('productId is not a product');
+    expect(real.reason).toBe('productId 602 is not a product');
   }
 });
 
-it.each<[what: string, ImportKind, fields: Fields, differences: string[], shown: Fields]>([
+it.each<
+  [
+    what: string,
+    ImportKind,
+    fields: Fields,
+    differences: string[],
+    reasons: string[],
+    shown: Fields,
+  ]
+>([
   [
     'addresses are canonical, and what no validation can send is left out',
     'licenses',
@@ -694,6 +750,13 @@ it.each<[what: string, ImportKind, fields: Fields, differences: string[], shown:
       hwids: [' a ', '', 'x'.repeat(513), 'a'],
     },
     ['ips', 'hwids'],
+    [
+      'ips[1] "Unknown" must be an IP address',
+      'ips[4] "localhost" must be an IP address',
+      'hwids[1] "" must not be empty',
+      `hwids[2] "${'x'.repeat(40)}…" must be at most 512 characters`,
+      `hwids[2] "${'x'.repeat(40)}…" must be at most 512 bytes`,
+    ],
     { ips: ['192.0.2.1', '2001:db8::1'], hwids: ['a'] },
   ],
   [
@@ -701,6 +764,10 @@ it.each<[what: string, ImportKind, fields: Fields, differences: string[], shown:
     'licenses',
     { maxIPs: 999_999, maxHWIDs: '1001' },
     ['maxIPs', 'maxHWIDs'],
+    [
+      'maxIPs 999999 is above 1000, and becomes -1',
+      'maxHWIDs "1001" is above 1000, and becomes -1',
+    ],
     { maxIPs: -1, maxHWIDs: -1 },
   ],
   [
@@ -708,6 +775,7 @@ it.each<[what: string, ImportKind, fields: Fields, differences: string[], shown:
     'products',
     { id: 77, defaultMaxIPs: 1e6 },
     ['defaultMaxIPs'],
+    ['defaultMaxIPs 1000000 is above 1000, and becomes -1'],
     { defaultMaxIPs: -1 },
   ],
   [
@@ -715,6 +783,7 @@ it.each<[what: string, ImportKind, fields: Fields, differences: string[], shown:
     'licenses',
     { licenseType: 'PERMANENT' },
     ['expiryDate'],
+    ['expiryDate "2099-12-31T23:59:59.000+00:00" is not for a PERMANENT license'],
     { expiryDate: null },
   ],
   [
@@ -722,14 +791,15 @@ it.each<[what: string, ImportKind, fields: Fields, differences: string[], shown:
     'blacklists',
     { isForAllProducts: true },
     ['productId'],
+    ['productId 602 is not for an entry for all products'],
     { isForAllProducts: true, productId: null },
   ],
 ])('an import changes what cannot be stored as it is, and names it: %s', async (...row) => {
-  const [, kind, fields, differences, shown] = row;
+  const [, kind, fields, differences, reasons, shown] = row;
   await importOne('products', product);
   const item = { ...EXAMPLES[kind], ...fields };
   const result = await importOne(kind, item);
-  expect(result).toMatchObject({ outcome: 'created', differences });
+  expect(result).toMatchObject({ outcome: 'created', differences, reason: reasons.join('; ') });
   expect((await listOf(kind)).find(({ id }) => id === result.id)).toMatchObject(shown);
   expect(await importOne(kind, item)).toMatchObject({ outcome: 'unchanged' });
 });

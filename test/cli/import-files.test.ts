@@ -24,7 +24,7 @@ const CSV = 'licenseKey,productId\n';
 
 it.each<[problem: string, file: string, data: string | undefined, kind?: Kind]>([
   ['no last line', 'cut.jsonl', good],
-  ['1 products, but its last line says 2', 'count.jsonl', `${good}{"end":{"products":2}}\n`],
+  ['has 1 product, but its last line says 2', 'count.jsonl', `${good}{"end":{"products":2}}\n`],
   ['lines follow its last line', 'behind.jsonl', `{"end":{}}\n${good}`],
   ['line 2 is not like', 'half.jsonl', `${good}{"licen`],
   ['Nothing was imported. Add --partial', 'half.jsonl', `${good}{"licen`],
@@ -49,6 +49,16 @@ it.each<[problem: string, file: string, data: string | undefined, kind?: Kind]>(
     'licenseKey,Notes,max_ips,Customer.E-Mail,seats\na,A,3,a@b.example,5\n',
     'licenses',
   ],
+  [
+    'unknown headings: Key (did you mean licenseKey?), E-Mail (did you mean customer.email?), ' +
+      'Expires (did you mean expiryDate?), HWID (did you mean hwids?), ' +
+      'Type (did you mean licenseType?), Status (did you mean licenseStatus?), ' +
+      'Max IPs (did you mean maxIPs?), Prodcut ID (did you mean productId?). ' +
+      'Rename or remove these columns. Nothing was imported.',
+    'shop.csv',
+    'Key;E-Mail;Expires;HWID;Type;Status;Max IPs;Prodcut ID;notes\n',
+    'licenses',
+  ],
   ['Add --kind', 'list.json', `[${product}]`],
   ['Add --kind', 'none.csv', `${CSV}a,1\n`],
   ['--kind is not for', 'kind.jsonl', good, 'products'],
@@ -67,6 +77,8 @@ it.each<[problem: string, file: string, data: string | undefined, kind?: Kind]>(
 it.each([
   ['semicolons', 'id;name\r\n1;a, b\r\n2;"c; d"\r\n', ['a, b', 'c; d']],
   ['commas', 'id,name\n1,a; b\n2,"c, d"\n', ['a; b', 'c, d']],
+  ['a line with the separator', 'sep=;\r\nid;name\r\n1;a, b\r\n', ['a, b']],
+  ['a quoted line with the separator', '"sep=,"\nid,name\n1,a; b; c\n', ['a; b; c']],
   ['quoted headings', '"id";"name"\n"1";"a, b"\n', ['a, b']],
   ['empty columns at the right', 'id;name;;\n1;a;;\n2;;;\n', ['a', undefined]],
 ])('a CSV file may have %s', async (_, text, names) => {
@@ -75,6 +87,12 @@ it.each([
   expect(items).toEqual(
     names.map((name, index) => ({ id: `${index + 1}`, ...(name && { name }) })),
   );
+});
+
+it('a CSV file that names its separator counts that line', async () => {
+  const source = await check('counted.csv', 'sep=;\nid;name\n1;a;b\n', 'products');
+  const [first] = await Array.fromAsync(source.read('products'));
+  expect(first).toMatchObject({ where: 'line 3', problem: expect.stringContaining('3 columns') });
 });
 
 it.each<[problem: string, file: string, data: string, kind?: Kind]>([

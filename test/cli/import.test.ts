@@ -13,8 +13,9 @@ import { readFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { Import } from '@licet/cli/import/importer';
-import { KINDS, type Source } from '@licet/cli/import/kinds';
+import { KINDS, type Kind, type Source } from '@licet/cli/import/kinds';
 import { Report } from '@licet/cli/import/report';
+import { rejection } from '@licet/cli/import/results';
 import { Service } from '@licet/cli/import/service';
 import { readRootToken } from '@licet/cli/root-token';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -276,8 +277,12 @@ describe('an import from another service of the interface', () => {
     expect(await licenseWith('abc-OLD-2')).toMatchObject({ licenseStatus: 'DELETED' });
     expect(reportedIn('other.report')).toContainEqual({
       ...{ kind: 'licenses', where: 'id 900101', id: 900_101, licenseKey: 'abc-OLD-1' },
-      ...{ outcome: 'created', reason: null, differences: ['ips'], storedId: 900_101 },
+      ...{ outcome: 'created', differences: ['ips'], storedId: 900_101 },
+      reason: 'ips[1] "Unknown" must be an IP address',
     });
+    expect(output).toContain(
+      '! licenses, id 900101, license ab…-1: ips[1] "Unknown" must be an IP address\n',
+    );
     expect(statSync(at('other.report')).mode & 0o077).toBe(0);
   });
 
@@ -297,7 +302,7 @@ it('an import of a CSV file stores licenses with their owners, and changes nothi
   const rows = [
     '\uFEFFlicenseKey,productId,licenseType,expiryDate,maxIPs,ips,hwids,notes, customer.email ,customer.firstName',
     'CSV-1,9200,TEMPORARY,2031-01-31,2,192.0.2.1; 2001:db8::1,disk 7;disk 8,"Two\nlines, ""quoted""",Bob@shop.example,Bob',
-    'CSV-2,9200,PERMANENT,,,,,,,',
+    'CSV-2,9200,PERMANENT,,,"192.0.2.3, 192.0.2.4,192.0.2.5","CPU 1,2;disk 9",,,',
     '',
   ];
   const args = [write('licenses.csv', rows.join('\r\n')), '--kind', 'licenses'];
@@ -311,6 +316,10 @@ it('an import of a CSV file stores licenses with their owners, and changes nothi
     hwids: ['disk 7', 'disk 8'],
     notes: 'Two\nlines, "quoted"',
     customer: { firstName: 'Bob', email: 'Bob@shop.example' },
+  });
+  expect(await licenseWith('csv-2')).toMatchObject({
+    ips: ['192.0.2.3', '192.0.2.4', '192.0.2.5'],
+    hwids: ['CPU 1,2', 'disk 9'],
   });
 });
 
@@ -414,7 +423,7 @@ it('a rejected item is reported with its line and the reason, and the others are
   expect(output).toContain('✗ licenses, line 5, license l…g: larger than 1 MB');
   const unreported = await imports([file]);
   expect(unreported.output).toContain('Use --report FILE to get each of them with the whole key');
-  expect(output).toContain('licenseType must be one of TEMPORARY, PERMANENT');
+  expect(output).toContain('licenseType "FOREVER" must be one of TEMPORARY, PERMANENT');
   expect(output).toContain('rejected 34 items');
   expect(output.match(/^✗ .*line \d+/gm)).toHaveLength(20);
   expect(output).not.toContain('SECRET');
@@ -428,6 +437,57 @@ it('a rejected item is reported with its line and the reason, and the others are
   });
   expect(await licenseWith('SECRET-KEY-1')).toMatchObject({ message: 'License not found' });
   expect(await licenseWith('fine')).toMatchObject({ productId: 9_401 });
+});
+
+it('the rejected items of an import are in the order of its file, whichever response comes first', async () => {
+  await createProducts(9_420);
+  const rows = numbers(350).map((n) =>
+    n % 30 === 0 ? `order ${n},9420` : `order ${n},9420,${n % 20 === 0 ? 'FOREVER' : 'PERMANENT'}`,
+  );
+  // The first batch is sent a second time, when the others have been imported.
+  const behind = await disturbed((_, nth) => (nth === 2 ? 'busy' : 'none'));
+  const file = write('order.csv', `licenseKey,productId,licenseType\n${rows.join('\n')}\n`);
+  const args = [file, '--kind', 'licenses', '--url', behind, '--report', at('order.report')];
+  const { output } = await runHere('import', args);
+  const rejected = rows.flatMap((row, index) => (/PERM/.test(row) ? [] : `line ${index + 2}`));
+  const shown = [...output.matchAll(/^✗ licenses, (line \d+)/gm)].map(([, where]) => where);
+  expect(shown).toEqual(rejected.slice(0, 20));
+  expect(reportedIn('order.report')).toMatchObject(rejected.map((where) => ({ where })));
+});
+
+it('a stopped import reports what has arrived, in the order of its file', async () => {
+  const items = numbers(300).map((n) => ({ item: { id: n }, where: `line ${n}` }));
+  const source: Source = {
+    counts: {},
+    async *read(kind) {
+      if (kind === 'products') yield* items;
+    },
+  };
+  const answered = Promise.withResolvers<void>();
+  let batches = 0;
+  const target = {
+    async import({ items }: { items: unknown[] }) {
+      const nth = ++batches;
+      // The second batch has no response when the import stops.
+      if (nth === 2) await new Promise(() => undefined);
+      if (nth === 3) setTimeout(answered.resolve);
+      const results = items.map(() => rejection('no'));
+      return { results, ignoredFields: [], createdOwners: 0 };
+    },
+  };
+  const reported: string[] = [];
+  const report = {
+    add: (_: Kind, { where }: { where: string }) => reported.push(where),
+    ignore() {},
+    addOwners() {},
+  };
+  const stopped = new Import(source, target, report, false);
+  void stopped.run();
+  await answered.promise;
+  expect(reported).toEqual(items.slice(0, 100).map(({ where }) => where));
+  stopped.recordArrived();
+  const arrived = [...items.slice(0, 100), ...items.slice(200)];
+  expect(reported).toEqual(arrived.map(({ where }) => where));
 });
 
 it('a duplicate key in an import belongs to its first license, also across batches', async () => {
@@ -625,7 +685,7 @@ describe('the report of an import', () => {
     const report = pipe('pipe.report');
     const reading = readFile(report, 'utf8');
     const source = write('misfit.json', '{"products":[{}]}');
-    expect((await imports([source, '--report', report])).output).toContain('rejected 1 items');
+    expect((await imports([source, '--report', report])).output).toContain('rejected 1 item;');
     expect(await reading).toContain('"outcome":"refused"');
     expect(statSync(report).isFIFO()).toBe(true);
     expect(statSync(report).mode & 0o777).toBe(0o644);

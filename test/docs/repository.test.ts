@@ -194,6 +194,18 @@ it('the files that CONTRIBUTING.md names exist', () => {
   expect(names.flatMap(([, name = '']) => (existsSync(name) ? [] : name))).toEqual([]);
 });
 
+it('npm ci brings one version of each large package, and no React', () => {
+  const { packages }: { packages: Record<string, { peer?: boolean }> } = JSON.parse(
+    read('package-lock.json'),
+  );
+  for (const name of ['esbuild', 'lightningcss', 'workerd', 'zod']) {
+    const paths = Object.keys(packages).filter((path) => path.endsWith(`node_modules/${name}`));
+    expect(paths).toEqual([`node_modules/${name}`]);
+  }
+  expect(packages['node_modules/react-dom']).toMatchObject({ peer: true });
+  expect(read('.npmrc')).toMatch(/^omit=peer$/m);
+});
+
 it('CONTRIBUTING.md explains each npm script', () => {
   const text = read('CONTRIBUTING.md');
   const isNamed = (name: string): boolean => new RegExp(`npm (run )?${name}\\b(?!:)`).test(text);

@@ -75,15 +75,12 @@ describe.each(workspaces)('the package in %s', (folder) => {
 
   it('the package imports its own files and its declared dependencies', () => {
     const strangers = sources.flatMap((file) => [
-      ...importsOf(file).filter((target) => !target.startsWith(`${folder}/`) && !isRaw(target)),
+      ...importsOf(file).filter((target) => !target.startsWith(`${folder}/`)),
       ...packagesOf(file).filter((name) => !(name in dependencies)),
     ]);
     expect([...new Set(strangers)]).toEqual([]);
   });
 });
-
-/** Whether a file is shown as it is, and not run. */
-const isRaw = (path: string): boolean => path.endsWith('?raw');
 
 /** The packages that a file imports; React's names stand for Preact's. */
 const packagesOf = (file: string): string[] =>

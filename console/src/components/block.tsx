@@ -1,10 +1,10 @@
 import type { LicenseDataType } from '@licet/client';
-import { Ban } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
 import { screenTexts } from '../screen-texts.ts';
 import { useMay } from '../session.ts';
 import { Button, IconButton, type Look } from './button.tsx';
 import { Dialog } from './dialog.tsx';
+import { Ban } from './icons.tsx';
 
 const EntryForm = lazy(async () => ({
   default: (await import('../screens/blacklist/form.tsx')).EntryForm,

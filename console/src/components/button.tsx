@@ -1,7 +1,7 @@
 import { Link, type LinkComponentProps } from '@tanstack/react-router';
 import { type ComponentProps, type MouseEvent, useRef } from 'react';
 
-export type Look = 'plain' | 'primary' | 'danger' | 'quiet' | 'link';
+export type Look = 'plain' | 'primary' | 'danger' | 'quiet' | 'link' | 'chip';
 
 const BASE =
   'inline-flex min-h-9 items-center justify-center gap-1.5 rounded-lg text-sm font-medium whitespace-nowrap transition-colors select-none aria-disabled:cursor-not-allowed aria-disabled:opacity-50 disabled:cursor-not-allowed disabled:opacity-50 pointer-coarse:min-h-11';
@@ -12,6 +12,7 @@ const LOOKS: Record<Look, string> = {
   danger: 'bg-bad-soft text-bad hover:outline-1 hover:outline-bad',
   quiet: 'text-muted hover:bg-hover hover:text-ink',
   link: 'text-accent hover:bg-accent-soft',
+  chip: 'border border-line text-muted hover:bg-hover hover:text-ink aria-pressed:border-accent aria-pressed:bg-accent-soft aria-pressed:text-accent',
 };
 
 /** The classes of a button, for elements of other libraries. */

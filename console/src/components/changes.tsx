@@ -29,9 +29,7 @@ const VALUES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   licenseType: screenTexts.licenseTypes,
   licenseDataType: screenTexts.dataTypes,
   productType: screenTexts.productTypes,
-  intents: Object.fromEntries(
-    Object.entries(screenTexts.intents).map(([intent, [label]]) => [intent, label]),
-  ),
+  intents: texts.intents,
 };
 
 const LIMITS = /^(?:max|defaultMax)(?:IPs|HWIDs)$/;

@@ -1,7 +1,7 @@
-import { Check, Copy } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import { texts } from '../texts.ts';
 import { Button, IconButton } from './button.tsx';
+import { Check, Copy } from './icons.tsx';
 import { toasts } from './toasts.tsx';
 
 const SHOWN_MS = 2_000;

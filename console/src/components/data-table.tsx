@@ -1,11 +1,11 @@
 import { Link, type LinkProps, useLocation } from '@tanstack/react-router';
-import { ArrowDown, ArrowUp, ChevronLeft, ChevronRight, Columns3 } from 'lucide-react';
 import { type ReactNode, useRef, useState } from 'react';
 import { formatNumber } from '../format.ts';
 import { useShortcuts } from '../shortcuts.ts';
 import { texts } from '../texts.ts';
 import { buttonClass } from './button.tsx';
 import { FilterSelect } from './form.tsx';
+import { ArrowDown, ArrowUp, ChevronLeft, ChevronRight, Columns3 } from './icons.tsx';
 import { Menu, MenuCheck, MenuList } from './menu.tsx';
 import { LoadFailure, Skeleton } from './page.tsx';
 

@@ -1,9 +1,9 @@
 import { Dialog as BaseDialog } from '@base-ui/react/dialog';
-import { X } from 'lucide-react';
 import { useRef } from 'react';
 import { texts } from '../texts.ts';
 import { iconButtonClass } from './button.tsx';
 import type { DialogProps } from './dialog.tsx';
+import { X } from './icons.tsx';
 
 export const BACKDROP_CLASS =
   'dialog-backdrop fixed inset-0 z-40 bg-shade transition-opacity data-ending-style:opacity-0 data-starting-style:opacity-0';

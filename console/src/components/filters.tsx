@@ -1,8 +1,8 @@
 import type { LinkProps } from '@tanstack/react-router';
-import { SlidersHorizontal, X } from 'lucide-react';
 import { type ReactNode, useId, useState } from 'react';
 import { texts } from '../texts.ts';
 import { Button, ButtonLink } from './button.tsx';
+import { SlidersHorizontal, X } from './icons.tsx';
 
 /** The filters above a list. On a phone a button opens those beside the search. */
 export function Filters({

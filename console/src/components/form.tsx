@@ -1,5 +1,4 @@
 import { MAX_HWID_BYTES, MAX_SEARCH_LENGTH } from '@licet/contract/limits';
-import { ChevronDown } from 'lucide-react';
 import {
   type ComponentProps,
   createContext,
@@ -13,11 +12,39 @@ import {
 } from 'react';
 import { fieldErrors } from '../api.ts';
 import { texts } from '../texts.ts';
+import { ChevronDown } from './icons.tsx';
 import { Notice } from './page.tsx';
 
 /** Forms that show each message of the service's 400 beside the field that it is about. */
 
 const Errors = createContext<Readonly<Record<string, string>>>({});
+
+type Control = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement;
+
+/** The fault of a field's value by its attributes, such as `required`; undefined for none. */
+function faultOf(control: Control): string | undefined {
+  const { validity } = control;
+  if (!control.willValidate || validity.valid) return undefined;
+  const { faults } = texts.errors;
+  if (validity.badInput) return control.type === 'date' ? faults.date : faults.number;
+  if (control instanceof HTMLSelectElement) return faults.choice;
+  if (validity.valueMissing) return faults.missing;
+  if (control instanceof HTMLTextAreaElement) return control.validationMessage;
+  if (validity.rangeUnderflow) return faults.atLeast(control.min);
+  if (validity.rangeOverflow) return faults.atMost(control.max);
+  if (validity.stepMismatch) return faults.whole;
+  return control.validationMessage;
+}
+
+/** The faults of a form's fields by their names, as the service reports them too. The browser's own are bubbles. */
+function faultsOf(form: HTMLFormElement): Readonly<Record<string, string>> {
+  const faults: Record<string, string> = {};
+  for (const control of form.querySelectorAll<Control>('input, select, textarea')) {
+    const fault = faultOf(control);
+    if (fault !== undefined) faults[control.name] ??= fault;
+  }
+  return faults;
+}
 
 interface FormProps {
   /** Called with the fields. The form shows the error that it throws. */
@@ -46,20 +73,24 @@ export function Form({
     const names = Array.from(event.currentTarget.elements, (element) =>
       element.getAttribute('name'),
     ).filter((name) => name !== null);
-    try {
-      await onSubmit(new FormData(event.currentTarget));
-    } catch (error) {
-      const found = fieldErrors(error, names);
+    const show = (found: ReturnType<typeof fieldErrors>): void => {
       setErrors(found);
       const [first] = Object.keys(found.byField);
       if (first) form.current?.querySelector<HTMLElement>(`[name="${CSS.escape(first)}"]`)?.focus();
+    };
+    try {
+      const byField = faultsOf(event.currentTarget);
+      if (Object.keys(byField).length > 0) show({ byField, rest: undefined });
+      else await onSubmit(new FormData(event.currentTarget));
+    } catch (error) {
+      show(fieldErrors(error, names));
     } finally {
       setBusy(false);
     }
   };
   return (
     <Errors value={errors?.byField ?? {}}>
-      <form ref={form} onSubmit={submit} className={className}>
+      <form ref={form} onSubmit={submit} noValidate className={className}>
         {children}
         <div className="flex flex-col gap-3 in-data-dialog:sticky in-data-dialog:bottom-0 in-data-dialog:-mx-5 in-data-dialog:border-t in-data-dialog:border-line in-data-dialog:bg-raised in-data-dialog:px-5 in-data-dialog:py-3 in-data-dialog:sm:-mx-6 in-data-dialog:sm:px-6">
           {/* Beside the button that was used, because the form may be longer than the screen. */}
@@ -122,11 +153,12 @@ function Field({
   );
 }
 
-/** One line of text, a number, a date; `type` as in HTML. */
+/** One line of text, a number, a date; `type` as in HTML. The children stand below it. */
 export const TextField = ({
   label,
   hint,
   name,
+  children,
   ...props
 }: FieldProps & Omit<ComponentProps<'input'>, 'name'>) => (
   <Field
@@ -134,7 +166,10 @@ export const TextField = ({
     name={name}
     hint={hint}
     control={(tied) => (
-      <input autoComplete="off" {...props} {...tied} className={`${CONTROL} border-edge`} />
+      <>
+        <input autoComplete="off" {...props} {...tied} className={`${CONTROL} border-edge`} />
+        {children}
+      </>
     )}
   />
 );
@@ -171,57 +206,38 @@ const Arrow = ({ children }: { children: ReactNode }) => (
 );
 
 /** Fields of one subject, side by side if there is room. */
-export const FieldGroup = ({ title, children }: { title?: string; children: ReactNode }) => (
-  <fieldset className="grid min-w-0 gap-x-4 gap-y-5 sm:grid-cols-2">
-    {title && <legend className="mb-3 font-semibold">{title}</legend>}
+export const FieldGroup = ({
+  title,
+  isCard = false,
+  children,
+}: {
+  title?: string;
+  /** On a surface of its own. */
+  isCard?: boolean;
+  children: ReactNode;
+}) => (
+  <fieldset
+    className={`grid min-w-0 gap-x-4 gap-y-5 sm:grid-cols-2 ${isCard ? 'rounded-xl border border-line bg-surface p-4 sm:p-5' : ''}`}
+  >
+    {/* Floating takes it from the border of the fieldset into the grid. */}
+    {title && <legend className="float-left -mb-2 font-semibold sm:col-span-2">{title}</legend>}
     {children}
   </fieldset>
 );
 
-/** A choice of any number of options, each with its name on the wire and an explanation. */
-export function CheckGroup({
-  label,
-  name,
-  options,
-  value,
-}: FieldProps & {
-  options: readonly (readonly [value: string, label: string, explanation: string])[];
-  value: readonly string[];
-}) {
+/** Controls that make one value together, with their label and error. */
+export function ControlGroup({ label, name, children }: FieldProps & { children: ReactNode }) {
   const id = useId();
   const error = useContext(Errors)[name];
   return (
-    <fieldset aria-describedby={error && `${id}-error`} className="flex min-w-0 flex-col gap-1">
+    <fieldset aria-describedby={error && `${id}-error`} className="flex min-w-0 flex-col gap-3">
       <legend className="mb-1.5 font-medium">{label}</legend>
       {error && (
         <p id={`${id}-error`} role="alert" className="text-bad">
           {error}
         </p>
       )}
-      {options.map(([option, title, explanation]) => (
-        <div key={option} className="flex gap-3 rounded-lg px-2 py-1.5 hover:bg-hover">
-          <input
-            type="checkbox"
-            id={`${id}-${option}`}
-            name={name}
-            value={option}
-            defaultChecked={value.includes(option)}
-            aria-describedby={`${id}-${option}-words`}
-            className="mt-0.5 shrink-0"
-          />
-          <div className="min-w-0">
-            <div className="flex flex-wrap items-baseline gap-x-2">
-              <label htmlFor={`${id}-${option}`} className="font-medium">
-                {title}
-              </label>
-              <span className="font-mono text-xs text-muted">{option}</span>
-            </div>
-            <p id={`${id}-${option}-words`} className="text-muted">
-              {explanation}
-            </p>
-          </div>
-        </div>
-      ))}
+      {children}
     </fieldset>
   );
 }

@@ -1,4 +1,3 @@
-import { Check } from 'lucide-react';
 import {
   createContext,
   type KeyboardEvent,
@@ -9,6 +8,7 @@ import {
   useState,
 } from 'react';
 import { Button } from './button.tsx';
+import { Check, ExternalLink } from './icons.tsx';
 
 const ITEM =
   'flex min-h-9 w-full items-center gap-2 rounded-md px-3 text-left text-sm hover:bg-hover focus-visible:bg-hover aria-disabled:opacity-50 pointer-coarse:min-h-11';
@@ -155,6 +155,47 @@ export const MenuCheck = ({
     <span className="w-4">{isChecked && <Check size={16} aria-hidden />}</span>
     {children}
   </button>
+);
+
+/** A link to a page outside of the console; it opens in a tab of its own. */
+export const MenuLink = ({ href, children }: { href: string; children: ReactNode }) => (
+  <a href={href} target="_blank" rel="noreferrer" role="menuitem" tabIndex={-1} className={ITEM}>
+    {children}
+    <ExternalLink size={14} aria-hidden className="ml-auto text-muted" />
+  </a>
+);
+
+/** A choice of one option, side by side; the menu stays open. */
+export const MenuRadios = <Value extends string>({
+  label,
+  options,
+  value,
+  onChange,
+}: {
+  label: string;
+  options: readonly (readonly [value: Value, label: string])[];
+  value: Value;
+  onChange: (value: Value) => void;
+}) => (
+  // biome-ignore lint/a11y/useSemanticElements: a menu has no fieldset
+  <div role="group" aria-label={label} className="flex items-center gap-1 pl-3">
+    <span aria-hidden className="mr-auto text-sm">
+      {label}
+    </span>
+    {options.map(([option, name]) => (
+      <button
+        key={option}
+        type="button"
+        role="menuitemradio"
+        aria-checked={option === value}
+        tabIndex={-1}
+        className="min-h-9 rounded-md px-2 text-sm text-muted hover:bg-hover aria-checked:bg-accent-soft aria-checked:text-accent pointer-coarse:min-h-11"
+        onClick={() => onChange(option)}
+      >
+        {name}
+      </button>
+    ))}
+  </div>
 );
 
 /** Text in a menu, such as the name of the session. */

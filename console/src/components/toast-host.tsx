@@ -1,8 +1,8 @@
 import { Toast } from '@base-ui/react/toast';
-import { X } from 'lucide-react';
 import { useEffect } from 'react';
 import { texts } from '../texts.ts';
 import { buttonClass, iconButtonClass } from './button.tsx';
+import { X } from './icons.tsx';
 
 /** The queue of the messages of `toasts`. */
 export const manager = Toast.createToastManager();

@@ -1,21 +1,17 @@
-import { Link, Outlet, useNavigate, useRouter } from '@tanstack/react-router';
-import { CircleUser, Search } from 'lucide-react';
+import { Link, Outlet, useRouter } from '@tanstack/react-router';
 import { lazy, Suspense, useEffect, useRef, useState } from 'react';
-import { logOut } from '../api.ts';
 import { ButtonLink } from '../components/button.tsx';
 import { ConfirmHost } from '../components/confirm.tsx';
 import { Dialog } from '../components/dialog.tsx';
-import { Menu, MenuItem, MenuList, MenuNote } from '../components/menu.tsx';
+import { Search } from '../components/icons.tsx';
 import { Empty, Page } from '../components/page.tsx';
 import { ProgressHost } from '../components/progress.tsx';
 import { Sign } from '../components/sign.tsx';
-import { Time } from '../components/time.tsx';
-import { toasts } from '../components/toasts.tsx';
-import { useMay, useSession } from '../session.ts';
 import { useShortcuts } from '../shortcuts.ts';
 import { texts } from '../texts.ts';
 import { Guard } from './guard.tsx';
 import { BottomNavigation, SideNavigation } from './navigation.tsx';
+import { SessionMenu } from './session-menu.tsx';
 
 const Palette = lazy(() => import('./palette.tsx'));
 
@@ -28,45 +24,6 @@ const Brand = () => (
     <span className="max-sm:sr-only">{texts.product}</span>
   </Link>
 );
-
-function SessionMenu() {
-  const { name, id, intents, expiresAt } = useSession();
-  const mayReadEvents = useMay('readEvents');
-  const navigate = useNavigate();
-  const shownName = id === null ? texts.session.root : name;
-  return (
-    <Menu
-      look="quiet"
-      label={texts.session.menu(shownName)}
-      trigger={
-        <>
-          <CircleUser size={18} aria-hidden />
-          <span className="max-w-32 truncate max-sm:hidden">{shownName}</span>
-        </>
-      }
-    >
-      <MenuNote>
-        <p className="text-sm font-medium break-words text-ink">{shownName}</p>
-        <p className="mt-1">
-          {texts.session.may}: {intents.map((intent) => texts.intents[intent]).join(', ')}
-        </p>
-        {expiresAt !== null && (
-          <p className="mt-1">
-            {texts.session.until} <Time value={expiresAt} show="ago" />
-          </p>
-        )}
-      </MenuNote>
-      <MenuList label={texts.session.menu(shownName)}>
-        {mayReadEvents && (
-          <MenuItem onClick={() => void navigate({ to: '/events/mine' })}>
-            {texts.navigation.mine}
-          </MenuItem>
-        )}
-        <MenuItem onClick={() => logOut().catch(toasts.fail)}>{texts.session.logOut}</MenuItem>
-      </MenuList>
-    </Menu>
-  );
-}
 
 const ShortcutList = ({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }) => (
   <Dialog title={texts.shortcuts.title} isOpen={isOpen} onClose={onClose}>
@@ -161,7 +118,7 @@ export function Layout() {
             </kbd>
           </button>
           <div className="ml-auto">
-            <SessionMenu />
+            <SessionMenu onHelp={() => setHelping(true)} />
           </div>
         </header>
         <main id="content" tabIndex={-1} className="min-w-0 flex-1 outline-none">

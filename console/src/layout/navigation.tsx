@@ -1,22 +1,22 @@
 import type { ApiIntent } from '@licet/client';
 import { INTENTS } from '@licet/contract/intents';
 import { Link, type LinkProps } from '@tanstack/react-router';
+import { type ReactNode, useState } from 'react';
+import { Dialog } from '../components/dialog.tsx';
 import {
   ArrowDownUp,
   Ban,
   Box,
   CodeXml,
   History,
+  type IconComponent,
   KeyRound,
   LayoutDashboard,
-  type LucideIcon,
   Menu,
   ScrollText,
   Ticket,
   Users,
-} from 'lucide-react';
-import { type ReactNode, useState } from 'react';
-import { Dialog } from '../components/dialog.tsx';
+} from '../components/icons.tsx';
 import { useSession } from '../session.ts';
 import { texts } from '../texts.ts';
 
@@ -25,7 +25,7 @@ const { navigation: words } = texts;
 interface Place {
   to: NonNullable<LinkProps['to']>;
   label: string;
-  Icon: LucideIcon;
+  Icon: IconComponent;
   /** The intents of which the token needs one: otherwise the place is not shown. */
   right: readonly ApiIntent[];
   /** Those of its screens that create and edit, if it has such screens. */

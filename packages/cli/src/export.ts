@@ -7,7 +7,7 @@ import {
   serviceUrl,
 } from './command-line.ts';
 import { exportToFile, exportToOutput } from './import/export-file.ts';
-import { KINDS } from './import/kinds.ts';
+import { counted, KINDS } from './import/kinds.ts';
 import { findOutputFile } from './import/output-file.ts';
 import { ownToken, Service, serviceSource } from './import/service.ts';
 import { callOf, fileAt, nameOf } from './invocation.ts';
@@ -48,8 +48,8 @@ async function run(args: readonly string[]): Promise<number> {
   const source = await serviceSource(service);
   const counts =
     output === undefined ? await exportToOutput(source) : await exportToFile(source, output);
-  const counted = KINDS.map((kind) => `${(counts[kind] ?? 0).toLocaleString('en')} ${kind}`);
-  console.error(`✓ ${counted.join(', ')}, ${fromTo}`);
+  const all = KINDS.map((kind) => counted(counts[kind] ?? 0, kind));
+  console.error(`✓ ${all.join(', ')}, ${fromTo}`);
   return 0;
 }
 

@@ -89,6 +89,7 @@ function findOrigin(program: ReturnType<typeof newProgram>): Origin {
 }
 
 let hasBegun = false;
+let running: Import | undefined;
 
 async function importAll(args: readonly string[]): Promise<void> {
   const program = newProgram();
@@ -110,12 +111,13 @@ async function importAll(args: readonly string[]): Promise<void> {
   const report = new Report(reportFile, dryRun);
   hasBegun = !dryRun;
   const begin = (kind: string, total: number | undefined) => new Progress(kind, total);
-  await new Import(source, target, report, dryRun, begin).run();
+  running = new Import(source, target, report, dryRun, begin);
+  await running.run();
   hasBegun = false;
   report.end();
-  const refused = report.refused.toLocaleString('en');
   if (report.refused > 0) {
-    throw new CliError(`${target.address} rejected ${refused} items; see the reasons above.${dry}`);
+    const items = `${report.refused.toLocaleString('en')} item${report.refused === 1 ? '' : 's'}`;
+    throw new CliError(`${target.address} rejected ${items}; see the reasons above.${dry}`);
   }
   const kept =
     report.kept > 0 ? ` ${report.kept.toLocaleString('en')} keep their other values.` : '';
@@ -139,6 +141,9 @@ async function run(args: readonly string[]): Promise<number> {
 
 export const command: CliCommand = {
   onUnreadOutput: 'go on',
-  stopMessage: () => `Stopped.${hasBegun ? ` ${AGAIN}` : ''}`,
+  stopMessage() {
+    running?.recordArrived();
+    return `Stopped.${hasBegun ? ` ${AGAIN}` : ''}`;
+  },
   run,
 };

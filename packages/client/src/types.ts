@@ -1111,13 +1111,13 @@ export interface ImportResponse {
 
 /** The result of one item. */
 export interface ImportResult {
-  /** `created`; `unchanged` if it existed; `kept` if it existed with other values, which stay; or `refused`. */
+  /** `created`; `unchanged` if it existed; `kept` if it existed with other values, which stay; or `refused`, for a rejected item. */
   outcome: 'created' | 'unchanged' | 'kept' | 'refused';
-  /** Its id; null if it was refused, or would get a new one. */
+  /** Its id; null if it was rejected, or would get a new one. */
   id: number | null;
   /** The fields in which the stored object differs from the item; `id` if that was in use. */
   differences: string[];
-  /** The reason, if it was refused. */
+  /** Why it was rejected, or which values of a new one were not stored: each field, value and reason. */
   reason: string | null;
 }
 

@@ -51,15 +51,20 @@ export const importResult = named(
     outcome: z
       .enum(IMPORT_OUTCOMES)
       .describe(
-        '`created`; `unchanged` if it existed; `kept` if it existed with other values, which stay; or `refused`.',
+        '`created`; `unchanged` if it existed; `kept` if it existed with other values, which stay; or `refused`, for a rejected item.',
       ),
-    id: z.int().nullable().describe('Its id; null if it was refused, or would get a new one.'),
+    id: z.int().nullable().describe('Its id; null if it was rejected, or would get a new one.'),
     differences: z
       .array(z.string())
       .describe(
         'The fields in which the stored object differs from the item; `id` if that was in use.',
       ),
-    reason: z.string().nullable().describe('The reason, if it was refused.'),
+    reason: z
+      .string()
+      .nullable()
+      .describe(
+        'Why it was rejected, or which values of a new one were not stored: each field, value and reason.',
+      ),
   }),
   resultExample,
 );

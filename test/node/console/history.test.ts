@@ -69,7 +69,7 @@ describeInBrowser('the history in a browser', () => {
     await validate({ licenseKey });
     const page = await openConsole(`/history?licenseKey=${licenseKey}`);
     await page.getByRole('button', { name: 'Extend by 30 days' }).click();
-    await page.getByText('License extended by 30 days').waitFor();
+    await page.getByText('License extended by 30 days. Programs usually notice').waitFor();
     expect((await licet.licenses.get(id)).licenseStatus).toBe('ACTIVE');
     await page.getByRole('button', { name: 'Undo' }).click();
     await vi.waitFor(
@@ -84,7 +84,7 @@ describeInBrowser('the history in a browser', () => {
     const page = await openConsole(`/history?licenseKey=${licenseKey}`);
     await page.getByRole('table').getByRole('link', { name: /:/ }).first().click();
     await page.getByRole('button', { name: 'Allow one more' }).click();
-    await page.getByText('One more is allowed').waitFor();
+    await page.getByText(`${licenseKey.slice(0, 4)}…: 2 addresses now.`).waitFor();
     expect((await licet.licenses.get(id)).maxIPs).toBe(2);
     // The button in the row is covered by the open request.
     const pane = page.getByRole('region', { name: 'Request' });

@@ -70,20 +70,31 @@ describeInBrowser('import and export in the console', () => {
     await choose(
       page,
       'licenses.csv',
-      `licenseKey;productId;licenseType;ips;customer.email\n` +
-        `${key};${product.id};PERMANENT;192.0.2.1;${email}\n` +
+      `sep=;\nlicenseKey;productId;licenseType;ips;customer.email\n` +
+        `${key};${product.id};PERMANENT;192.0.2.1, Unknown;${email}\n` +
         `=${key}-2;${product.id};SOMETIMES;;\n${key}-3;${product.id}\n`,
     );
     await page.getByRole('button', { name: 'Check the file' }).click();
     await page.getByText('Checked: nothing was changed yet').first().waitFor();
     await page.getByRole('row', { name: 'Licenses 1 0 0 2' }).waitFor();
-    await page.getByRole('row', { name: 'line 4' }).getByText('2 columns instead of 5').waitFor();
+    await page.getByRole('row', { name: 'line 5' }).getByText('2 columns instead of 5').waitFor();
+    await page
+      .getByRole('row', { name: 'line 3' })
+      .getByText('ips[1] "Unknown" must be an IP address')
+      .waitFor();
     expect(await licet.licenses.list({ productId: product.id })).toEqual([]);
     expect(await accessibilityFindings(page)).toEqual([]);
 
     const report = (await save(page, 'Download the report')).split('\r\n');
     expect(report[0]).toBe('\uFEFFkind,outcome,where,id,licenseKey,reason');
-    expect(report.slice(1).toSorted().join('\n')).toContain(`line 3,,'=${key}-2,`);
+    expect(report.slice(1)).toEqual([
+      `licenses,created,line 3,,${key},"ips[1] ""Unknown"" must be an IP address"`,
+      expect.stringContaining(
+        `licenses,refused,line 4,,'=${key}-2,"licenseType ""SOMETIMES"" must`,
+      ),
+      expect.stringContaining('licenses,refused,line 5,,,2 columns'),
+      '',
+    ]);
 
     await page.getByRole('button', { name: 'Import 1 item' }).click();
     await page.getByRole('region', { name: 'Imported' }).waitFor();

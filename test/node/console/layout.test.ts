@@ -159,6 +159,35 @@ describeInBrowser('the layout of the console', () => {
     await focused.waitFor();
   });
 
+  it('the menu of the session has its end, help and the theme, which stays after a reload', async () => {
+    const page = await newPage();
+    await page.emulateMedia({ colorScheme: 'light' });
+    await page.goto('/console/program');
+    await logIn(page, await tokenWith('ALL_READ'));
+    const open = () => page.getByRole('button', { name: 'Session of Console test' }).click();
+    const background = () => page.evaluate('getComputedStyle(document.body).backgroundColor');
+    const light = await background();
+    await open();
+    await page.getByText('Your session ends at').waitFor();
+    const { pathname } = new URL(
+      (await page.getByRole('menuitem', { name: 'Guides' }).getAttribute('href')) ?? '',
+      page.url(),
+    );
+    expect((await fetch(`${await sharedService()}${pathname}`)).status).toBe(200);
+    await page.getByRole('menuitemradio', { name: 'Dark' }).click();
+    const dark = await background();
+    expect(dark).not.toBe(light);
+    expect(await accessibilityFindings(page)).toEqual([]);
+    await page.reload();
+    await page.getByRole('navigation').first().waitFor();
+    expect(await background()).toBe(dark);
+    await open();
+    await page.getByRole('menuitemradio', { name: 'System' }).click();
+    expect(await background()).toBe(light);
+    await page.getByRole('menuitem', { name: 'Keyboard' }).click();
+    await page.getByRole('dialog', { name: 'Keyboard' }).waitFor();
+  });
+
   it('no field for keys or addresses has a spelling check, which could send them elsewhere', async () => {
     const page = await openConsole('/history');
     await page.getByRole('searchbox').first().waitFor();

@@ -1,8 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { consoleLink } from '@licet/cli/console-link';
+import { fileSource } from '@licet/cli/import/files';
 import type { LicenseCreate } from '@licet/client';
 import { expect, it, vi } from 'vitest';
+import { ownFolder } from '../own.ts';
 import { sharedService } from '../shared-service.ts';
 import {
   accessibilityFindings,
@@ -23,6 +26,8 @@ import {
 /** The overview with all its parts, also those below the fold. */
 const FIRST_SCREEN_BYTES = 150_000;
 const ALL_BYTES = 260_000;
+
+const folder = ownFolder();
 
 describeInBrowser('the console in a browser', () => {
   const expiringAt = (time: string): Partial<LicenseCreate> => ({
@@ -162,12 +167,25 @@ describeInBrowser('the console in a browser', () => {
     ]);
   });
 
-  it('many licenses are created at once and downloaded as CSV', async () => {
+  it('many licenses are created at once and downloaded as CSV, also after a reload', async () => {
     const page = await openConsole(`/licenses/new?productId=${product.id}`);
     await page.getByLabel('Number of licenses').fill('3');
+    await page.getByRole('button', { name: 'End of the month' }).click();
     await page.getByLabel('Notes').fill('=HYPERLINK("http://evil.example")');
     await page.getByRole('button', { name: 'Create 3 licenses' }).click();
-    await page.getByRole('heading', { name: '3 licenses created' }).waitFor();
+    const heading = page.getByRole('heading', { name: '3 licenses created' });
+    await heading.waitFor();
+    expect(await page.evaluate('scrollY')).toBe(0);
+    const keys = page.getByRole('region', { name: 'Licenses' }).getByRole('link');
+    await expect.poll(() => keys.count()).toBe(3);
+    const created = await keys.allTextContents();
+    const today = new Date();
+    const monthEnd = new Date(today.getFullYear(), today.getMonth() + 1, 0, 23, 59, 59);
+    const [license] = await licet.licenses.list({ q: created[0] ?? '' });
+    expect(Date.parse(license?.expiryDate ?? '')).toBe(monthEnd.getTime());
+    await page.reload();
+    await heading.waitFor();
+    await expect.poll(() => keys.allTextContents()).toEqual(created);
     const [download] = await Promise.all([
       page.waitForEvent('download'),
       page.getByRole('button', { name: 'Download CSV' }).click(),
@@ -177,6 +195,29 @@ describeInBrowser('the console in a browser', () => {
       .split('\r\n');
     expect(lines).toHaveLength(4);
     expect(lines[1]).toContain(`"'=HYPERLINK(""http://evil.example"")"`);
+  });
+
+  it('the CSV of all licenses can be imported again, with all that it has', async () => {
+    const email = `${crypto.randomUUID()}@shop.example`;
+    const bound = { ips: ['192.0.2.1', '2001:db8::1'], hwids: ['disk 1', 'CPU 1,2'] };
+    const license = await licet.licenses.create({
+      ...{ productId: product.id, licenseType: 'TEMPORARY', expiryDate: '2040-01-01' },
+      ...{ ...bound, notes: '=1+1; -2', customerEmail: email, licensePlatform: 'MARKET_A' },
+    });
+    const page = await openConsole(`/licenses?productId=${product.id}`);
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'CSV of all' }).click(),
+    ]);
+    const file = join(folder, 'licenses.csv');
+    await download.saveAs(file);
+    const source = await fileSource({ file, kind: 'licenses', isPartial: false });
+    const items = await Array.fromAsync(source.read('licenses'), ({ item }) => item);
+    const own = items.filter((item) => Object(item).id === String(license.id));
+    expect(own).toMatchObject([{ ...bound, licensePlatform: 'MARKET_A', customer: { email } }]);
+    const { results, ignoredFields } = await licet.importItems({ kind: 'licenses', items: own });
+    expect(results).toMatchObject([{ outcome: 'unchanged', id: license.id }]);
+    expect(ignoredFields).toEqual([]);
   });
 
   it('the only product stays chosen for a new license while another one appears', async () => {
@@ -196,9 +237,40 @@ describeInBrowser('the console in a browser', () => {
     expect(await select.inputValue()).toBe(String(one?.id));
   });
 
+  it('a day of expiry that has passed is told before saving, and Never has none', async () => {
+    const expiryDate = '2099-05-05T10:20:30.000+00:00';
+    const { id } = await newLicense({ ...expiringAt(expiryDate), notes: 'before' });
+    const page = await openConsole(`/licenses/${id}/edit`);
+    const warning = page.getByText('This license would be expired at once.');
+    await page.getByLabel('Expires on').fill('2020-01-31');
+    await warning.waitFor();
+    await page.getByLabel('Expires on').fill('2099-05-05');
+    expect(await warning.count()).toBe(0);
+    await page.getByLabel('Notes').fill('after');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Changes saved').waitFor();
+    // The time of day is kept.
+    expect(await licet.licenses.get(id)).toMatchObject({ expiryDate, notes: 'after' });
+    await page.getByRole('link', { name: 'Edit' }).click();
+    await page.getByRole('button', { name: 'Never' }).click();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await vi.waitFor(async () =>
+      expect(await licet.licenses.get(id)).toMatchObject({
+        licenseType: 'PERMANENT',
+        expiryDate: null,
+      }),
+    );
+  });
+
   it('a rejected field shows the reason beside it', async () => {
     expectFailure(/^400 POST \/api\/v2\/licenses\/batch$/);
     const page = await openConsole(`/licenses/new?productId=${product.id}`);
+    // Found by the page itself, where a browser shows a bubble.
+    await page.getByLabel('Number of licenses').fill('0');
+    await page.getByRole('button', { name: 'Create license' }).click();
+    await page.getByText('Must be at least 1.').waitFor();
+    expect(await page.getByLabel('Number of licenses').getAttribute('aria-invalid')).toBe('true');
+    await page.getByLabel('Number of licenses').fill('1');
     await page.getByLabel('Notes').fill('x'.repeat(10_001));
     await page.getByRole('button', { name: 'Create license' }).click();
     await page.getByText('Must be at most 10000 characters.').waitFor();

@@ -274,12 +274,20 @@ describeInBrowser('the lists of the console', () => {
     await form.getByLabel('Name', { exact: true }).fill(name);
     await form.getByRole('button', { name: 'Create token' }).click();
     await form.getByText('Choose at least one.').waitFor();
-    const intent = form.getByRole('checkbox', { name: 'Manage licenses' });
-    expect(await form.getByText('Creates, extends and deactivates licenses').isVisible()).toBe(
-      true,
-    );
-    await intent.check();
+    await form.getByRole('button', { name: 'Support' }).click();
+    await form.getByText('Finds licenses and customers').waitFor();
+    await form.getByRole('button', { name: 'Shop' }).click();
+    const box = (box: string) => form.getByRole('checkbox', { name: box, exact: true });
+    // The intent to change covers the one to read.
+    expect(await box('Read: Licenses').isChecked()).toBe(true);
+    expect(await box('Read: Licenses').isDisabled()).toBe(true);
+    expect(await box('Read: History').isChecked()).toBe(false);
+    await box('Read: Products').uncheck();
+    await form.getByText('Permissions of your own choice.').waitFor();
+    await form.getByLabel('Expires on').fill('2020-12-31');
+    await form.getByText('This token would be expired at once.').waitFor();
     await form.getByLabel('Expires on').fill('2035-12-31');
+    expect(await form.getByText('This token would be expired at once.').count()).toBe(0);
     expect(await accessibilityFindings(page)).toEqual([]);
     await form.getByRole('button', { name: 'Create token' }).click();
 

@@ -6,6 +6,7 @@ import {
   accessibilityFindings,
   describeInBrowser,
   expectFailure,
+  licet,
   newLicense,
   openConsole,
   PHONE,
@@ -108,6 +109,53 @@ describeInBrowser('the overview in a browser', () => {
     expect(await accessibilityFindings(page)).toEqual([]);
   });
 
+  it('the overview says that there was no validation, names the top reason of refusals, and groups versions by product', async () => {
+    const page = await openConsole('/history');
+    const stored = z
+      .looseObject({ series: z.array(z.object({ time: z.string() })) })
+      .parse(await licet.statistics());
+    const silent = stored.series.map(({ time }) => ({ time }));
+    const now = { time: new Date().toISOString(), VALID: 1, MAX_IPS_REACHED: 5, ERROR: 2 };
+    const names = ['Castle', 'Shop'];
+    const json = {
+      ...stored,
+      series: silent,
+      products: names.map((productName, productId) => ({
+        productId,
+        productName,
+        active: 1,
+        validations: 0,
+      })),
+      versions: names.flatMap((_, productId) =>
+        ['1.0', '1.1', '1.2', '1.3', '1.4'].map((productVersion) => ({
+          productId,
+          productVersion,
+          installations: 1 + productId,
+        })),
+      ),
+    };
+    let isFirst = true;
+    await page.route('**/api/v2/statistics?*', (route) => {
+      // The figures of today ask first.
+      const series = isFirst ? [now] : silent;
+      isFirst = false;
+      return route.fulfill({ json: { ...json, series } });
+    });
+    await page.getByRole('link', { name: 'Overview' }).click();
+    await page.getByText('Mostly: no free address slot').waitFor();
+    const outcomes = page.getByRole('region', { name: 'Validations by outcome' });
+    await outcomes.getByText('No validation yet').waitFor();
+    expect(await outcomes.getByRole('slider').count()).toBe(0);
+    const versions = page.getByRole('region', { name: 'Versions in use' });
+    expect(await versions.getByRole('rowheader').allTextContents()).toEqual([
+      'Shopand 2 more',
+      'Castleand 2 more',
+    ]);
+    expect(await accessibilityFindings(page)).toEqual([]);
+    await page.getByRole('link', { name: 'Validations today' }).click();
+    await page.getByRole('heading', { name: 'History' }).waitFor();
+  });
+
   it('an empty service shows the first steps, which tick off by themselves until dismissed', async () => {
     const page = await openConsole('/history', { hasClock: true });
     // The service is shared, so the test replaces its responses by those of an empty one.
@@ -125,6 +173,13 @@ describeInBrowser('the overview in a browser', () => {
     await page.clock.fastForward(5_000);
     await steps.getByText('1 of 5 done').waitFor();
     await steps.getByRole('link', { name: 'Create a license' }).waitFor();
+    // Only the token is left.
+    for (const name of ['licenses', 'requests']) empty.delete(name);
+    await page.clock.fastForward(5_000);
+    await steps.getByRole('link', { name: 'Create a token' }).click();
+    await page.getByRole('dialog', { name: 'New token' }).waitFor();
+    expect(await page.getByRole('link', { name: 'New token' }).count()).toBeLessThan(2);
+    await page.goBack();
     await steps.getByRole('button', { name: 'Hide the first steps' }).click();
     await steps.waitFor({ state: 'detached' });
     await page.reload();

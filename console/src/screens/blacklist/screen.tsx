@@ -1,7 +1,6 @@
 import type { BlacklistEntry } from '@licet/client';
 import { LICENSE_DATA_TYPES } from '@licet/contract/enums';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { Plus, Trash2 } from 'lucide-react';
 import { useMemo } from 'react';
 import { licet } from '../../api.ts';
 import { Badge } from '../../components/badge.tsx';
@@ -10,6 +9,7 @@ import { Cut } from '../../components/cut.tsx';
 import { type Column, DataTable } from '../../components/data-table.tsx';
 import { Filters } from '../../components/filters.tsx';
 import { FilterProduct, FilterSelect, FilterText } from '../../components/form.tsx';
+import { Plus, Trash2 } from '../../components/icons.tsx';
 import { ItemDialog } from '../../components/item-dialog.tsx';
 import { Empty, Page } from '../../components/page.tsx';
 import { Time } from '../../components/time.tsx';
@@ -104,6 +104,7 @@ export function Screen() {
   });
   const next = page.data?.after;
   const isFiltered = countGiven(filters) > 0;
+  const isEmpty = !isFiltered && page.data?.items.length === 0;
   const filter = (changes: Partial<BlacklistSearch>): void =>
     void navigate({ search: { ...filters, ...changes } });
   const close = (): void =>
@@ -116,7 +117,7 @@ export function Screen() {
       </ButtonLink>
     );
   return (
-    <Page title={words.title} lead={words.lead} actions={create(words.new)}>
+    <Page title={words.title} lead={words.lead} actions={!isEmpty && create(words.new)}>
       <DataTable
         name="blacklist"
         label={words.title}

@@ -1,12 +1,12 @@
 import type { Customer, License, LicenseRequest } from '@licet/client';
 import { queryOptions, useQuery } from '@tanstack/react-query';
-import { Pencil } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { hasStatus, licet } from '../../api.ts';
 import { StatusBadge } from '../../components/badge.tsx';
 import { Button, ButtonLink, TextLink } from '../../components/button.tsx';
 import { confirm } from '../../components/confirm.tsx';
 import { Cancel, EditPage } from '../../components/edit-page.tsx';
+import { Pencil } from '../../components/icons.tsx';
 import { Facts, Notice, Page, Section } from '../../components/page.tsx';
 import { SectionRows } from '../../components/section-rows.tsx';
 import { type SimpleColumn, SimpleTable } from '../../components/simple-table.tsx';

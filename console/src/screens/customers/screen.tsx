@@ -1,6 +1,5 @@
 import type { Customer } from '@licet/client';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { Plus } from 'lucide-react';
 import { useMemo } from 'react';
 import { licet } from '../../api.ts';
 import { Badge } from '../../components/badge.tsx';
@@ -9,6 +8,7 @@ import { Cut } from '../../components/cut.tsx';
 import { type Column, DataTable } from '../../components/data-table.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { FilterText } from '../../components/form.tsx';
+import { Plus } from '../../components/icons.tsx';
 import { Empty, NoMatch, Page } from '../../components/page.tsx';
 import { Time } from '../../components/time.tsx';
 import { type platformLabel, usePlatformLabel } from '../../platforms.ts';
@@ -108,8 +108,9 @@ export function Screen() {
       {words.new}
     </ButtonLink>
   );
+  const isEmpty = q === undefined && page.data?.items.length === 0;
   return (
-    <Page title={words.title} actions={create}>
+    <Page title={words.title} actions={!isEmpty && create}>
       <DataTable
         name="customers"
         label={words.title}
@@ -132,7 +133,7 @@ export function Screen() {
           </search>
         }
         empty={
-          q === undefined ? (
+          isEmpty ? (
             <Empty title={words.emptyTitle} actions={create}>
               {words.empty}
             </Empty>

@@ -1,7 +1,6 @@
 import type { Event } from '@licet/client';
 import { EVENT_RESOURCES, EVENT_TYPES } from '@licet/contract/enums';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { X } from 'lucide-react';
 import { useMemo } from 'react';
 import { licet, queries } from '../../api.ts';
 import { Badge, type Tone } from '../../components/badge.tsx';
@@ -19,6 +18,7 @@ import { Cut } from '../../components/cut.tsx';
 import { type Column, DataTable } from '../../components/data-table.tsx';
 import { Filters } from '../../components/filters.tsx';
 import { FilterDay, FilterSelect } from '../../components/form.tsx';
+import { X } from '../../components/icons.tsx';
 import { ItemDialog } from '../../components/item-dialog.tsx';
 import { Empty, Facts, NoMatch, Notice, Page } from '../../components/page.tsx';
 import { Time } from '../../components/time.tsx';

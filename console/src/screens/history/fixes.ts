@@ -12,14 +12,15 @@ const words = screenTexts.history;
 async function fix(
   id: number,
   work: Work,
-  done: string,
+  /** The message of success, read after the change. */
+  done: string | (() => string),
   /** The message if the cause is gone already. */
   notNeeded: string,
 ): Promise<void> {
   try {
     const undo = await work(id);
     await refresh();
-    if (undo) toasts.done(done, () => undo().then(refresh));
+    if (undo) toasts.done(typeof done === 'string' ? done : done(), () => undo().then(refresh));
     else toasts.done(notNeeded);
   } catch (error) {
     toasts.fail(error);
@@ -45,19 +46,21 @@ export const extendExpired = (id: number, days: number): Promise<void> =>
 /** Raises the limit of addresses or hardware IDs by one, if it is still reached. */
 export const raiseLimit = (id: number, kind: 'ips' | 'hwids'): Promise<void> => {
   const limit = kind === 'ips' ? 'maxIPs' : 'maxHWIDs';
+  let done = '';
   return fix(
     id,
     async () => {
       let isRaised = false;
       const before = await change(id, (current) => {
         isRaised = current[limit] >= 0 && current[kind].length >= current[limit];
+        done = words.limitRaised[kind](current.licenseKey, current[limit] + 1);
         return isRaised ? { [limit]: current[limit] + 1 } : {};
       });
       return before && isRaised
         ? () => licet.licenses.update(id, { [limit]: before[limit] })
         : undefined;
     },
-    words.limitRaised,
+    () => done,
     words.slotFree,
   );
 };

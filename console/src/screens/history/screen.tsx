@@ -1,5 +1,4 @@
 import { useQuery } from '@tanstack/react-query';
-import { ArrowUp, Pause, Play, X } from 'lucide-react';
 import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import { describe } from '../../api.ts';
 import { OutcomeBadge } from '../../components/badge.tsx';
@@ -8,6 +7,7 @@ import { Cut } from '../../components/cut.tsx';
 import { type Column, DataTable } from '../../components/data-table.tsx';
 import { Filters } from '../../components/filters.tsx';
 import { FilterExact, FilterProduct, FilterSelect } from '../../components/form.tsx';
+import { ArrowUp, Pause, Play, X } from '../../components/icons.tsx';
 import { Empty, NoMatch, Page } from '../../components/page.tsx';
 import { Time } from '../../components/time.tsx';
 import { productName } from '../../format.ts';

@@ -1,8 +1,7 @@
-import { FIELDS } from '@licet/cli/import/fields';
-import { fieldsOf, type Kind } from '@licet/cli/import/kinds';
+import type { Kind } from '@licet/cli/import/kinds';
 import { MAX_PAGE_OBJECTS } from '@licet/contract/limits';
 import { licet } from '../../api.ts';
-import { BYTE_ORDER_MARK, datedName, saveFile, toCsv } from '../../csv.ts';
+import { BYTE_ORDER_MARK, datedName, headingsOf, rowOf, saveFile, toCsv } from '../../csv.ts';
 
 /** Exports of all items of a kind, page by page. */
 
@@ -14,16 +13,6 @@ async function* itemsOf(kind: Kind, signal: AbortSignal): AsyncGenerator<object>
   yield* licet[kind].iterate(query, { signal });
   if (kind !== 'licenses') return;
   yield* licet.licenses.iterate({ ...query, licenseStatus: 'DELETED' }, { signal });
-}
-
-/** The value of a heading of the import, such as `customer.email`. */
-function cellOf(item: object, heading: string): string | number {
-  const [name = '', inner] = heading.split('.');
-  const outer = fieldsOf(item)[name];
-  const value = inner === undefined ? outer : fieldsOf(outer)[inner];
-  if (value === null || value === undefined) return '';
-  if (typeof value === 'number') return value;
-  return Array.isArray(value) ? value.join(';') : String(value);
 }
 
 /** The number of items of a kind; undefined if the service does not count them. */
@@ -41,16 +30,13 @@ export async function exportAll(
   onProgress: (done: number) => void,
   signal: AbortSignal,
 ): Promise<number> {
-  const headings = FIELDS[kind];
   const isCsv = format === 'csv';
-  const parts: string[] = [isCsv ? BYTE_ORDER_MARK + toCsv([headings]) : `{"${kind}":[`];
+  const parts: string[] = [isCsv ? BYTE_ORDER_MARK + toCsv([headingsOf(kind)]) : `{"${kind}":[`];
   let page: string[] = [];
   let done = 0;
   for await (const item of itemsOf(kind, signal)) {
     page.push(
-      isCsv
-        ? toCsv([headings.map((heading) => cellOf(item, heading))])
-        : `${done === 0 ? '' : ','}\n${JSON.stringify(item)}`,
+      isCsv ? toCsv([rowOf(kind, item)]) : `${done === 0 ? '' : ','}\n${JSON.stringify(item)}`,
     );
     done++;
     if (done % MAX_PAGE_OBJECTS === 0) {

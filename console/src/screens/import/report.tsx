@@ -1,8 +1,8 @@
 import { KINDS, type Kind } from '@licet/cli/import/kinds';
 import { IMPORT_OUTCOMES } from '@licet/contract/enums';
-import { Download } from 'lucide-react';
 import { Badge } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
+import { Download } from '../../components/icons.tsx';
 import { Notice } from '../../components/page.tsx';
 import { SimpleTable } from '../../components/simple-table.tsx';
 import { BYTE_ORDER_MARK, datedName, saveFile } from '../../csv.ts';

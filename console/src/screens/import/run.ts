@@ -51,7 +51,10 @@ export class Report implements Results {
       where: named.where,
       id: String(named.id ?? ''),
       licenseKey: String(named.licenseKey ?? ''),
-      reason: [reasonOf(named, result), differences.join(', ')].filter(Boolean).join(': '),
+      reason:
+        outcome === 'kept'
+          ? [reasonOf(named, result), differences.join(', ')].filter(Boolean).join(': ')
+          : (reasonOf(named, result) ?? ''),
     });
   }
 
@@ -103,9 +106,6 @@ async function sendItems(request: Items, signal: AbortSignal): Promise<Response>
   throw new Stopped();
 }
 
-/** `line 9` comes before `line 10`. */
-const inOrder = new Intl.Collator('en', { numeric: true });
-
 /** Imports a source, or only checks it. Items that were imported before an error or a stop stay. */
 export async function runImport(
   source: Source,
@@ -129,6 +129,5 @@ export async function runImport(
     if (!(error instanceof Stopped)) throw error;
     report.isStopped = true;
   }
-  report.findings.sort((one, other) => inOrder.compare(one.where, other.where));
   return report;
 }

@@ -1,9 +1,9 @@
 import { KINDS, type Kind } from '@licet/cli/import/kinds';
-import { Download, FileUp } from 'lucide-react';
 import { type DragEvent, useState } from 'react';
 import { describe, queries } from '../../api.ts';
 import { Button } from '../../components/button.tsx';
 import { FilterSelect } from '../../components/form.tsx';
+import { Download, FileUp } from '../../components/icons.tsx';
 import { Notice, Page, Section } from '../../components/page.tsx';
 import { runWithProgress } from '../../components/progress.tsx';
 import { toasts } from '../../components/toasts.tsx';

@@ -1,7 +1,7 @@
 import { CliError } from '@licet/cli/cli-error';
 import { type Piece, problemAtEnd, readJsonLines, readText } from '@licet/cli/import/json-lines';
 import { type Counts, isKind, type Kind, type Source } from '@licet/cli/import/kinds';
-import { headingsOf, rowItem, separatorIn } from '@licet/cli/import/rows';
+import { headingsOf, isSeparatorLine, rowItem, separatorIn } from '@licet/cli/import/rows';
 import { rowsIn } from './csv-rows.ts';
 
 /** Files as sources of an import: the formats of `npm run import`, except those that are cut off. */
@@ -27,7 +27,7 @@ async function* readCsv(file: File, kind: Kind): AsyncGenerator<Piece> {
   let headings: string[] | undefined;
   for await (const { cells, line } of rowsIn(all(), separator)) {
     if (headings) yield { kind, ...rowItem(headings, cells, `line ${line}`, separator) };
-    else headings = headingsOf(kind, cells);
+    else if (!isSeparatorLine(cells)) headings = headingsOf(kind, cells);
   }
 }
 

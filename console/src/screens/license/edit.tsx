@@ -5,7 +5,6 @@ import { licet } from '../../api.ts';
 import { ButtonLink } from '../../components/button.tsx';
 import { type EditedField, EditForm } from '../../components/edit-form.tsx';
 import { Page } from '../../components/page.tsx';
-import { toLocal } from '../../dates.ts';
 import { formatTime, productName } from '../../format.ts';
 import { OneItem } from '../../layout/one-item.tsx';
 import { platformLabel } from '../../platforms.ts';
@@ -14,7 +13,7 @@ import { screenTexts } from '../../screen-texts.ts';
 import { useRefusal } from '../../session.ts';
 import { texts } from '../../texts.ts';
 import { customerText, ownerOfText } from '../customers/field.tsx';
-import { bodyOf, type LicenseBody, LicenseFields } from './form-fields.tsx';
+import { bodyOf, type LicenseBody, LicenseFields, typeOf } from './form-fields.tsx';
 import { licenseQuery, refresh } from './queries.ts';
 import { licenseEditRoute } from './route.ts';
 
@@ -36,7 +35,6 @@ export function Screen() {
 /** The fields of a license that the form edits. */
 const bodyOfLicense = (license: License): LicenseBody => ({
   productId: license.productId,
-  licenseType: license.licenseType,
   expiryDate: license.expiryDate,
   maxIPs: license.maxIPs,
   maxHWIDs: license.maxHWIDs,
@@ -56,14 +54,10 @@ const fieldsOf = (names: ReadonlyMap<number, string>): readonly EditedField<Lice
     show: ({ productId }) => productName(names, productId),
   },
   {
-    name: 'licenseType',
-    label: words.type,
-    show: ({ licenseType }) => screenTexts.licenseTypes[licenseType],
-  },
-  {
     name: 'expiryDate',
     label: words.expiryDate,
-    show: ({ expiryDate }) => expiryDate && formatTime(expiryDate),
+    show: ({ expiryDate }) =>
+      expiryDate === null ? screenTexts.licenses.never : formatTime(expiryDate),
   },
   { name: 'maxIPs', label: words.maxIPs },
   { name: 'maxHWIDs', label: words.maxHWIDs },
@@ -101,15 +95,16 @@ function Editor({ read: { item: license, etag } }: { read: Tagged<License> }) {
         <EditForm<LicenseBody>
           stored={stored}
           fields={fieldsOf(names)}
-          valuesOf={(data) => {
-            const body = bodyOf(data);
-            // The field for a date has no seconds.
-            const isSameTime = toLocal(body.expiryDate) === toLocal(stored.item.expiryDate);
-            return isSameTime ? { ...body, expiryDate: stored.item.expiryDate } : body;
-          }}
+          valuesOf={(data) => bodyOf(data, stored.item.expiryDate)}
           update={async ({ customer, ...changes }, ifMatch) => {
+            const { expiryDate } = changes;
+            const terms = expiryDate === undefined ? {} : { licenseType: typeOf(expiryDate) };
             const owner = customer === undefined ? {} : ownerOfText(customer);
-            await licet.licenses.update(license.id, { ...changes, ...owner }, { ifMatch });
+            await licet.licenses.update(
+              license.id,
+              { ...changes, ...terms, ...owner },
+              { ifMatch },
+            );
             await refresh();
           }}
           read={async () => {

@@ -1,9 +1,10 @@
-import type { License } from '@licet/client';
-import { LABELLED_PLATFORMS, LICENSE_PLATFORMS, LICENSE_TYPES } from '@licet/contract/enums';
+import type { License, LicenseType } from '@licet/client';
+import { LABELLED_PLATFORMS, LICENSE_PLATFORMS } from '@licet/contract/enums';
 import { MAX_LIMIT } from '@licet/contract/limits';
 import { type ReactNode, useState } from 'react';
-import { SelectField, TextArea, TextField } from '../../components/form.tsx';
-import { toLocal } from '../../dates.ts';
+import { ExpiryField } from '../../components/expiry-field.tsx';
+import { FieldGroup, SelectField, TextArea, TextField } from '../../components/form.tsx';
+import { endOfDay } from '../../dates.ts';
 import { isOffered, usePlatformLabel } from '../../platforms.ts';
 import { useProducts } from '../../products.ts';
 import { screenTexts } from '../../screen-texts.ts';
@@ -15,22 +16,17 @@ const words = screenTexts.licenseForm;
 
 /**
  * The fields of a form in the form of a request, but for the customer, which is text. Empty limits are left out, for the
- * product's defaults.
+ * product's defaults. If the day of the expiry is the stored one, its time of day is kept.
  */
-export function bodyOf(data: FormData) {
+export function bodyOf(data: FormData, stored: string | null = null) {
   const text = (name: string): string => String(data.get(name) ?? '').trim();
   const limit = (name: string): number | undefined =>
     text(name) === '' ? undefined : Number(text(name));
-  const licenseType = LICENSE_TYPES.find((type) => type === text('licenseType')) ?? 'PERMANENT';
   const maxIPs = limit('maxIPs');
   const maxHWIDs = limit('maxHWIDs');
   return {
     productId: Number(text('productId')),
-    licenseType,
-    expiryDate:
-      licenseType === 'TEMPORARY' && text('expiryDate') !== ''
-        ? new Date(text('expiryDate')).toISOString()
-        : null,
+    expiryDate: endOfDay(text('expiryDate'), stored),
     ...(maxIPs !== undefined && { maxIPs }),
     ...(maxHWIDs !== undefined && { maxHWIDs }),
     ownerChatId: text('ownerChatId'),
@@ -44,7 +40,9 @@ export function bodyOf(data: FormData) {
 }
 export type LicenseBody = ReturnType<typeof bodyOf>;
 
-const GROUP = 'grid gap-4 rounded-xl border border-line bg-surface p-4 sm:grid-cols-2 sm:p-5';
+/** The type of a license that expires at a time, or never. */
+export const typeOf = (expiryDate: string | null): LicenseType =>
+  expiryDate === null ? 'PERMANENT' : 'TEMPORARY';
 
 /** The fields, in groups. `license` has their values; it is undefined for a new license. */
 export function LicenseFields({
@@ -62,14 +60,12 @@ export function LicenseFields({
 }) {
   const products = useProducts();
   const labelOf = usePlatformLabel();
-  const [type, setType] = useState<string>(license?.licenseType ?? 'PERMANENT');
   const [platform, setPlatform] = useState<string>(license?.licensePlatform ?? '');
   const chosen = license?.productId ?? productId;
   const options = products.data?.map(({ id, name }) => [String(id), name] as const);
   return (
     <>
-      <fieldset className={GROUP}>
-        <legend className="sr-only">{words.terms}</legend>
+      <FieldGroup title={words.terms} isCard>
         {options ? (
           <SelectField
             // A select takes its default value only when it appears. Without a key Preact would reuse the next one.
@@ -91,26 +87,16 @@ export function LicenseFields({
           />
         )}
         {children}
-        <SelectField
-          label={words.type}
-          name="licenseType"
-          value={type}
-          onChange={({ target }) => setType(target.value)}
-          options={LICENSE_TYPES.map((one) => [one, screenTexts.licenseTypes[one]] as const)}
-        />
-        {type === 'TEMPORARY' && (
-          <TextField
+        <div className="sm:col-span-2 sm:[&_input]:w-auto sm:[&_input]:self-start">
+          <ExpiryField
             label={words.expiryDate}
-            hint={words.expiryHint}
             name="expiryDate"
-            type="datetime-local"
-            required
-            defaultValue={toLocal(license?.expiryDate ?? null)}
+            stored={license?.expiryDate ?? null}
+            inPast={words.inPast}
           />
-        )}
-      </fieldset>
-      <fieldset className={GROUP}>
-        <legend className="sr-only">{words.limits}</legend>
+        </div>
+      </FieldGroup>
+      <FieldGroup title={words.limits} isCard>
         {(['maxIPs', 'maxHWIDs'] as const).map((name) => (
           <TextField
             key={name}
@@ -124,9 +110,8 @@ export function LicenseFields({
             defaultValue={license?.[name]}
           />
         ))}
-      </fieldset>
-      <fieldset className={GROUP}>
-        <legend className="sr-only">{words.owner}</legend>
+      </FieldGroup>
+      <FieldGroup title={words.owner} isCard>
         <div className="sm:col-span-2">
           <CustomerField
             hint={license ? words.customerHintEdit : words.customerHint}
@@ -178,7 +163,7 @@ export function LicenseFields({
             defaultValue={license?.notes}
           />
         </div>
-      </fieldset>
+      </FieldGroup>
     </>
   );
 }

@@ -1,11 +1,11 @@
 import type { License, LicenseStatus } from '@licet/client';
 import { useQuery } from '@tanstack/react-query';
-import { Pencil } from 'lucide-react';
 import { useState } from 'react';
 import { StatusBadge } from '../../components/badge.tsx';
 import { Button, ButtonLink, TextLink } from '../../components/button.tsx';
 import { confirm } from '../../components/confirm.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
+import { Pencil } from '../../components/icons.tsx';
 import { Facts, Page, Section } from '../../components/page.tsx';
 import { Time } from '../../components/time.tsx';
 import { toasts } from '../../components/toasts.tsx';

@@ -1,21 +1,15 @@
-import type { License } from '@licet/client';
 import { MAX_BATCH_LICENSES } from '@licet/contract/limits';
-import { Download } from 'lucide-react';
 import { useState } from 'react';
 import { licet } from '../../api.ts';
-import { Button, ButtonLink, TextLink } from '../../components/button.tsx';
-import { CopyButton } from '../../components/copy-button.tsx';
+import { Button, ButtonLink } from '../../components/button.tsx';
 import { Form, TextField } from '../../components/form.tsx';
-import { Page, Section } from '../../components/page.tsx';
+import { Page } from '../../components/page.tsx';
 import { toasts } from '../../components/toasts.tsx';
-import { downloadCsv } from '../../csv.ts';
-import { useProductNames } from '../../products.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import { texts } from '../../texts.ts';
 import { ownerOfText } from '../customers/field.tsx';
-import { bodyOf, LicenseFields } from '../license/form-fields.tsx';
+import { bodyOf, LicenseFields, typeOf } from '../license/form-fields.tsx';
 import { refresh } from '../license/queries.ts';
-import { toCsvRows } from './columns.tsx';
 import { licenseNewRoute } from './route.ts';
 
 const words = screenTexts.licenseForm;
@@ -25,16 +19,20 @@ export function Screen() {
   const { productId, email } = licenseNewRoute.useSearch();
   const navigate = licenseNewRoute.useNavigate();
   const [count, setCount] = useState(1);
-  const [created, setCreated] = useState<readonly License[]>();
-  if (created) return <Created licenses={created} onMore={() => setCreated(undefined)} />;
   const submit = async (data: FormData): Promise<void> => {
     const { customer, ...body } = bodyOf(data);
-    const licenses = await licet.licenses.createBatch({ ...body, ...ownerOfText(customer), count });
+    const licenses = await licet.licenses.createBatch({
+      ...body,
+      licenseType: typeOf(body.expiryDate),
+      ...ownerOfText(customer),
+      count,
+    });
     await refresh();
-    const [first] = licenses;
-    if (licenses.length > 1 || !first) return setCreated(licenses);
+    const ids = licenses.map(({ id }) => id);
+    const [first, last] = [Math.min(...ids), Math.max(...ids)];
+    if (licenses.length > 1) return navigate({ to: '/licenses/created', search: { first, last } });
     toasts.done(words.created(1));
-    await navigate({ to: '/licenses/$licenseId', params: { licenseId: first.id } });
+    await navigate({ to: '/licenses/$licenseId', params: { licenseId: first } });
   };
   return (
     <Page title={words.newTitle} lead={words.newLead}>
@@ -67,44 +65,6 @@ export function Screen() {
           />
         </LicenseFields>
       </Form>
-    </Page>
-  );
-}
-
-function Created({ licenses, onMore }: { licenses: readonly License[]; onMore: () => void }) {
-  const names = useProductNames();
-  return (
-    <Page
-      title={words.created(licenses.length)}
-      lead={words.createdLead}
-      actions={
-        <>
-          <Button
-            look="primary"
-            onClick={() => downloadCsv(screenTexts.licenses.csvName, toCsvRows(licenses, names))}
-          >
-            <Download size={16} aria-hidden />
-            {words.csv}
-          </Button>
-          <CopyButton
-            value={licenses.map(({ licenseKey }) => licenseKey).join('\n')}
-            label={words.copyAll}
-          />
-          <Button onClick={onMore}>{words.more}</Button>
-        </>
-      }
-    >
-      <Section title={screenTexts.licenses.title}>
-        <ul className="grid gap-x-6 gap-y-2 p-4 font-mono text-[0.8125rem] sm:grid-cols-2 sm:p-5 lg:grid-cols-3">
-          {licenses.map(({ id, licenseKey }) => (
-            <li key={id}>
-              <TextLink to="/licenses/$licenseId" params={{ licenseId: id }}>
-                {licenseKey}
-              </TextLink>
-            </li>
-          ))}
-        </ul>
-      </Section>
     </Page>
   );
 }

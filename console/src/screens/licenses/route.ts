@@ -40,3 +40,11 @@ export const licenseNewRoute = createRoute({
   validateSearch: z.object({ productId: id, email: text }),
   component: lazyRouteComponent(() => import('./new.tsx'), 'Screen'),
 });
+
+/** The licenses from the first to the last id, which were created at once. */
+export const licensesCreatedRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: 'licenses/created',
+  validateSearch: z.object({ first: id, last: id }),
+  component: lazyRouteComponent(() => import('./created.tsx'), 'Screen'),
+});

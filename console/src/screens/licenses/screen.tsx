@@ -1,23 +1,23 @@
 import type { License } from '@licet/client';
 import { LICENSE_STATUSES, LICENSE_TYPES } from '@licet/contract/enums';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { Download, Plus, X } from 'lucide-react';
 import { useMemo, useState } from 'react';
 import { Button, ButtonLink } from '../../components/button.tsx';
 import { DataTable } from '../../components/data-table.tsx';
 import { Filters } from '../../components/filters.tsx';
 import { FilterProduct, FilterSelect, FilterText } from '../../components/form.tsx';
+import { Download, Plus, X } from '../../components/icons.tsx';
 import { Empty, NoMatch, Page } from '../../components/page.tsx';
 import { runWithProgress } from '../../components/progress.tsx';
 import { toasts } from '../../components/toasts.tsx';
-import { downloadCsv } from '../../csv.ts';
+import { downloadItems } from '../../csv.ts';
 import { formatDay } from '../../format.ts';
 import { useProductNames, useProducts } from '../../products.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import { countGiven } from '../../search.ts';
 import { useMay, useRefusal } from '../../session.ts';
 import { texts } from '../../texts.ts';
-import { columnsOf, toCsvRows } from './columns.tsx';
+import { columnsOf } from './columns.tsx';
 import { iterateAll, readPage, sortOf, totalQuery } from './queries.ts';
 import { type LicensesSearch, licensesRoute, QUESTIONS, SORTS } from './route.ts';
 import { SelectionBar } from './selection-bar.tsx';
@@ -66,7 +66,7 @@ export function Screen() {
 
   const saveAll = async (): Promise<void> => {
     const all = await readAll(search, words.csvReading).catch(toasts.fail);
-    if (all) downloadCsv(words.csvName, toCsvRows(all, names));
+    if (all) downloadItems(words.csvName, 'licenses', all);
   };
   const selectMatching = async (): Promise<void> => {
     const all = await readAll(search, words.selecting).catch(toasts.fail);
@@ -182,7 +182,6 @@ export function Screen() {
         <SelectionBar
           selected={selected}
           onChange={setSelected}
-          products={names}
           refusal={refusal}
           selectMatching={
             next !== undefined && selected.size === page.data?.items.length

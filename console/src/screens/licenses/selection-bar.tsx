@@ -1,20 +1,19 @@
 import type { License, LicenseStatus } from '@licet/client';
-import { X } from 'lucide-react';
 import { type Dispatch, type SetStateAction, useState } from 'react';
 import { describe, queries } from '../../api.ts';
 import { Button } from '../../components/button.tsx';
 import { confirm } from '../../components/confirm.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Form } from '../../components/form.tsx';
+import { X } from '../../components/icons.tsx';
 import { Menu, MenuItem, MenuList } from '../../components/menu.tsx';
 import { runWithProgress } from '../../components/progress.tsx';
 import { toasts } from '../../components/toasts.tsx';
-import { downloadCsv } from '../../csv.ts';
+import { downloadItems } from '../../csv.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import { texts } from '../../texts.ts';
 import { CustomerField, ownerOfText } from '../customers/field.tsx';
 import { assign, inBulk, moveExpiry, nameOf, setStatus, type Work } from './bulk.ts';
-import { toCsvRows } from './columns.tsx';
 import { ExtendDialog } from './extend-dialog.tsx';
 
 const words = screenTexts.licenses.bulk;
@@ -81,13 +80,11 @@ const undoAll = (undos: readonly (() => Promise<unknown>)[]): Promise<unknown> =
 export function SelectionBar({
   selected,
   onChange,
-  products,
   refusal,
   selectMatching,
 }: {
   selected: ReadonlyMap<string, License>;
   onChange: Dispatch<SetStateAction<ReadonlyMap<string, License>>>;
-  products: ReadonlyMap<number, string>;
   /** The reason why the token may not change licenses. */
   refusal: string | undefined;
   selectMatching: (() => Promise<void>) | undefined;
@@ -126,7 +123,7 @@ export function SelectionBar({
     {
       label: screenTexts.licenses.csvSelected,
       refusal: undefined,
-      onClick: () => downloadCsv(screenTexts.licenses.csvName, toCsvRows(licenses, products)),
+      onClick: () => downloadItems(screenTexts.licenses.csvName, 'licenses', licenses),
     },
   ];
   return (

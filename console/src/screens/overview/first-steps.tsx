@@ -1,7 +1,7 @@
-import { Circle, CircleCheck, X } from 'lucide-react';
 import { useEffect } from 'react';
 import { queries } from '../../api.ts';
 import { ButtonLink, IconButton, TextLink } from '../../components/button.tsx';
+import { Circle, CircleCheck, X } from '../../components/icons.tsx';
 import { screenTexts } from '../../screen-texts.ts';
 import { STEPS, type StepName } from './queries.ts';
 
@@ -12,7 +12,7 @@ const LINKS = {
   license: { to: '/licenses/new' },
   program: { to: '/program' },
   validation: { to: '/history' },
-  token: { to: '/tokens' },
+  token: { to: '/tokens', search: { open: 'new' } },
 } as const satisfies Record<StepName, object>;
 
 /** The list of the steps. */

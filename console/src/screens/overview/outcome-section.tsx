@@ -2,7 +2,7 @@ import { HOUR_MS } from '@licet/contract/durations';
 import { useNavigate } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
 import { ButtonLink } from '../../components/button.tsx';
-import { Section } from '../../components/page.tsx';
+import { Empty, Section } from '../../components/page.tsx';
 import { formatClock, formatDay, formatNumber } from '../../format.ts';
 import { texts } from '../../texts.ts';
 import { Chart } from './chart.tsx';
@@ -62,55 +62,59 @@ export function OutcomeSection({ data, range }: { data: Statistics; range: Range
       note={pointedTime ? nameOf(pointedTime) : words.inRange[range]}
       actions={<RangeLinks range={range} />}
     >
-      <div className="flex flex-col gap-3 px-2 pt-1 pb-4 sm:px-3">
-        <Chart
-          timesMs={timesMs}
-          groups={groups}
-          stepMs={stepMs}
-          pointed={pointed}
-          describePoint={describePoint}
-          onPoint={setPointed}
-          onOpen={open}
-        />
-        <ul className="flex flex-wrap gap-x-6 gap-y-2 px-2">
-          {groups.map(({ name, swatch, counts, total }) => (
-            <li key={name} className="flex items-center gap-2">
-              <span aria-hidden className={`size-3 rounded-sm ${swatch}`} />
-              <span className="text-muted">{name}</span>
-              <span className="font-medium">
-                {formatNumber(pointed === undefined ? total : (counts[pointed] ?? 0))}
-              </span>
-            </li>
-          ))}
-        </ul>
-        <div className="relative">
-          <div className="sr-only">
-            <table>
-              <caption>{words.outcomes}</caption>
-              <thead>
-                <tr>
-                  <th scope="col">{words.time}</th>
-                  {groups.map(({ name }) => (
-                    <th key={name} scope="col">
-                      {name}
-                    </th>
-                  ))}
-                </tr>
-              </thead>
-              <tbody>
-                {series.map(({ time }, index) => (
-                  <tr key={time}>
-                    <th scope="row">{nameOf(time)}</th>
-                    {groups.map(({ name, counts }) => (
-                      <td key={name}>{formatNumber(counts[index] ?? 0)}</td>
+      {groups.every(({ total }) => total === 0) ? (
+        <Empty title={words.noValidations}>{words.noValidationsLead[range]}</Empty>
+      ) : (
+        <div className="flex flex-col gap-3 px-2 pt-1 pb-4 sm:px-3">
+          <Chart
+            timesMs={timesMs}
+            groups={groups}
+            stepMs={stepMs}
+            pointed={pointed}
+            describePoint={describePoint}
+            onPoint={setPointed}
+            onOpen={open}
+          />
+          <ul className="flex flex-wrap gap-x-6 gap-y-2 px-2">
+            {groups.map(({ name, swatch, counts, total }) => (
+              <li key={name} className="flex items-center gap-2">
+                <span aria-hidden className={`size-3 rounded-sm ${swatch}`} />
+                <span className="text-muted">{name}</span>
+                <span className="font-medium">
+                  {formatNumber(pointed === undefined ? total : (counts[pointed] ?? 0))}
+                </span>
+              </li>
+            ))}
+          </ul>
+          <div className="relative">
+            <div className="sr-only">
+              <table>
+                <caption>{words.outcomes}</caption>
+                <thead>
+                  <tr>
+                    <th scope="col">{words.time}</th>
+                    {groups.map(({ name }) => (
+                      <th key={name} scope="col">
+                        {name}
+                      </th>
                     ))}
                   </tr>
-                ))}
-              </tbody>
-            </table>
+                </thead>
+                <tbody>
+                  {series.map(({ time }, index) => (
+                    <tr key={time}>
+                      <th scope="row">{nameOf(time)}</th>
+                      {groups.map(({ name, counts }) => (
+                        <td key={name}>{formatNumber(counts[index] ?? 0)}</td>
+                      ))}
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            </div>
           </div>
         </div>
-      </div>
+      )}
     </Section>
   );
 }

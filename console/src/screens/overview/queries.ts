@@ -36,6 +36,8 @@ export interface Today {
   licenses: Statistics['licenses'];
   total: readonly [now: number, before: number];
   refused: readonly [now: number, before: number];
+  /** The most frequent reason of the refusals of today. */
+  topReason: string | undefined;
 }
 
 /** The number of all validations of a step, and of those that were refused. */
@@ -45,6 +47,18 @@ export function countsOf({ time: _, VALID = 0, ...refusals }: Step): {
 } {
   const refused = Object.values(refusals).reduce((sum: number, count) => sum + (count ?? 0), 0);
   return { total: VALID + refused, refused };
+}
+
+/** The most frequent outcome of the refusals in some steps. */
+function topReasonOf(steps: readonly Step[]): string | undefined {
+  const counts = new Map<string, number>();
+  for (const { time: _, VALID: __, ...refusals } of steps) {
+    for (const [outcome, count = 0] of Object.entries(refusals)) {
+      counts.set(outcome, (counts.get(outcome) ?? 0) + count);
+    }
+  }
+  const [top] = [...counts].toSorted(([, few], [, many]) => many - few);
+  return top?.[0];
 }
 
 export const todayQuery = queryOptions({
@@ -68,7 +82,12 @@ export const todayQuery = queryOptions({
     const untilNow = yesterday + (now.getTime() - today);
     const both = (kind: 'total' | 'refused') =>
       [sum(today, nextHour, kind), sum(yesterday, untilNow, kind)] as const;
-    return { licenses, total: both('total'), refused: both('refused') };
+    return {
+      licenses,
+      total: both('total'),
+      refused: both('refused'),
+      topReason: topReasonOf(series.filter(({ time }) => Date.parse(time) >= today)),
+    };
   },
   refetchInterval: REFRESH_MS,
 });

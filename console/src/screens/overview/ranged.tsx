@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import type { ReactNode } from 'react';
+import { Fragment, type ReactNode } from 'react';
 import { TextLink } from '../../components/button.tsx';
 import { LoadFailure, Notice, Section, Skeleton } from '../../components/page.tsx';
 import { Nothing } from '../../components/section-rows.tsx';
@@ -74,6 +74,8 @@ const Bar = ({ part }: { part: number }) => (
 
 interface BarRow {
   key: string | number;
+  /** In a row of its own above. */
+  head?: ReactNode;
   name: ReactNode;
   /** The length of the bar, from 0 to 1: 1 is the longest one. */
   part: number;
@@ -116,18 +118,31 @@ function BarTable({
             </tr>
           </thead>
           <tbody>
-            {rows.map(({ key, name, part, numbers }) => (
-              <tr key={key} className="border-line not-last:border-b">
-                <td className={`max-w-0 ${cell}`}>
-                  {name}
-                  <Bar part={part} />
-                </td>
-                {numbers.map((number, index) => (
-                  <td key={headers[index + 1]} className={numberCell}>
-                    {formatNumber(number)}
+            {rows.map(({ key, head, name, part, numbers }) => (
+              <Fragment key={key}>
+                {head && (
+                  <tr className="border-b border-line bg-page">
+                    <th
+                      scope="rowgroup"
+                      colSpan={headers.length}
+                      className={`max-w-0 pr-4 font-medium sm:pr-5 ${cell}`}
+                    >
+                      {head}
+                    </th>
+                  </tr>
+                )}
+                <tr className="border-line not-last:border-b">
+                  <td className={`max-w-0 ${cell}`}>
+                    {name}
+                    <Bar part={part} />
                   </td>
-                ))}
-              </tr>
+                  {numbers.map((number, index) => (
+                    <td key={headers[index + 1]} className={numberCell}>
+                      {formatNumber(number)}
+                    </td>
+                  ))}
+                </tr>
+              </Fragment>
             ))}
           </tbody>
         </table>
@@ -166,37 +181,59 @@ function Products({ data: { products }, range }: { data: Statistics; range: Rang
 }
 
 const MAX_VERSIONS = 10;
+/** So many products show their versions, and so many versions each, if there are several products. */
+const MAX_GROUPS = 5;
+const MAX_GROUP_VERSIONS = 3;
 
+/** The versions of each product, those with the most installations first. */
 function Versions({ data: { versions, products } }: { data: Statistics }) {
+  const mayReadProducts = useMay('readProducts');
+  const groups = [...Map.groupBy(versions, ({ productId }) => productId)]
+    .map(([productId, ofProduct]) => ({
+      productId,
+      versions: ofProduct,
+      total: ofProduct.reduce((sum, { installations }) => sum + installations, 0),
+    }))
+    .toSorted((a, b) => b.total - a.total)
+    .slice(0, MAX_GROUPS);
+  const limit = groups.length > 1 ? MAX_GROUP_VERSIONS : MAX_VERSIONS;
   const names = new Map(products.map(({ productId, productName: name }) => [productId, name]));
-  const shown = versions
-    .toSorted((a, b) => b.installations - a.installations)
-    .slice(0, MAX_VERSIONS);
-  const highest = shown[0]?.installations ?? 1;
+  const headOf = (productId: number, left: number) => {
+    const name = productName(names, productId);
+    return (
+      <span className="flex gap-3">
+        <span className="min-w-0 flex-1 truncate" title={name}>
+          {mayReadProducts ? (
+            <TextLink to="/products/$id" params={{ id: productId }}>
+              {name}
+            </TextLink>
+          ) : (
+            name
+          )}
+        </span>
+        {left > 0 && <span className="text-muted">{words.moreVersions(left)}</span>}
+      </span>
+    );
+  };
   return (
     <BarTable
       title={words.versions}
       note={words.mostUsed}
       empty={words.noVersions}
       headers={[words.version, words.installations]}
-      rows={shown.map(({ productId, productVersion, installations }) => {
-        const name = productName(names, productId);
-        return {
+      rows={groups.flatMap(({ productId, versions: all }) =>
+        all.slice(0, limit).map(({ productVersion, installations }, index) => ({
           key: `${productId} ${productVersion}`,
+          ...(index === 0 && { head: headOf(productId, all.length - limit) }),
           name: (
-            <span className="flex gap-2">
-              <span className="min-w-0 truncate" title={name}>
-                {name}
-              </span>
-              <span className="max-w-40 shrink-0 truncate font-medium">
-                {productVersion ?? words.noVersion}
-              </span>
+            <span className={`block truncate ${productVersion === null ? 'text-muted' : ''}`}>
+              {productVersion ?? words.noVersion}
             </span>
           ),
-          part: installations / highest,
+          part: installations / (all[0]?.installations ?? 1),
           numbers: [installations],
-        };
-      })}
+        })),
+      )}
     />
   );
 }

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
-import { ArrowDownRight, ArrowRight, ArrowUpRight } from 'lucide-react';
 import { lazy, type ReactNode, Suspense } from 'react';
 import { TextLink } from '../../components/button.tsx';
+import { ArrowDownRight, ArrowRight, ArrowUpRight } from '../../components/icons.tsx';
 import { Empty, LoadFailure, Page, Section, Skeleton } from '../../components/page.tsx';
 import { formatNumber } from '../../format.ts';
 import { useMay } from '../../session.ts';
@@ -49,12 +49,24 @@ export function Screen() {
 }
 
 /** The difference between a figure and the earlier one. */
-function Trend({ now, before }: { now: number; before: number | null }) {
+function Trend({
+  now,
+  before,
+  isWorse = false,
+}: {
+  now: number;
+  before: number | null;
+  /** More is worse. */
+  isWorse?: boolean;
+}) {
   if (before === null) return <p className="text-muted">{words.noTrend}</p>;
   const change = now - before;
   const Arrow = change > 0 ? ArrowUpRight : change < 0 ? ArrowDownRight : ArrowRight;
   return (
-    <p className="flex items-start gap-1 text-muted" title={words.trendTitle}>
+    <p
+      className={`flex items-start gap-1 ${isWorse && change > 0 ? 'text-bad' : 'text-muted'}`}
+      title={words.trendTitle}
+    >
       <Arrow size={16} aria-hidden className="mt-0.5 shrink-0" />
       {words.trend(change)}
     </p>
@@ -105,6 +117,11 @@ function Figures() {
   ) : (
     words.active
   );
+  const validations = (
+    <TextLink to="/history" search={{ period: 'day' }}>
+      {words.validations}
+    </TextLink>
+  );
   const refused = (
     <TextLink to="/history" search={{ valid: false, period: 'day' }}>
       {words.refused}
@@ -115,11 +132,20 @@ function Figures() {
       <Figure label={active} value={data?.licenses.active}>
         {data && <Trend now={data.licenses.active} before={data.licenses.activeBefore} />}
       </Figure>
-      <Figure label={words.validations} value={data?.total[0]}>
+      <Figure label={validations} value={data?.total[0]}>
         {data && <Trend now={data.total[0]} before={data.total[1]} />}
       </Figure>
       <Figure label={refused} value={data?.refused[0]}>
-        {data && <Trend now={data.refused[0]} before={data.refused[1]} />}
+        {data && (
+          <>
+            <Trend now={data.refused[0]} before={data.refused[1]} isWorse />
+            {data.topReason !== undefined && (
+              <p className="text-muted">
+                {words.topReason(texts.outcomes[data.topReason]?.name ?? data.topReason)}
+              </p>
+            )}
+          </>
+        )}
       </Figure>
     </dl>
   );

@@ -1,11 +1,11 @@
 import type { Product } from '@licet/client';
-import { Plus } from 'lucide-react';
 import { useMemo } from 'react';
 import { ButtonLink } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { Cut } from '../../components/cut.tsx';
 import { type Column, DataTable } from '../../components/data-table.tsx';
 import { Dialog } from '../../components/dialog.tsx';
+import { Plus } from '../../components/icons.tsx';
 import { Empty, Page } from '../../components/page.tsx';
 import { Time } from '../../components/time.tsx';
 import { useProducts } from '../../products.ts';
@@ -98,7 +98,7 @@ export function Screen() {
     </ButtonLink>
   );
   return (
-    <Page title={words.title} actions={create}>
+    <Page title={words.title} actions={products.data?.length !== 0 && create}>
       <DataTable
         name="products"
         label={words.title}

@@ -1,11 +1,12 @@
+import { LicetError } from '@licet/client';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { ChevronRight, Download, Plus } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { serviceAddress } from '../../api.ts';
 import { Button, ButtonLink } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { TextField } from '../../components/form.tsx';
+import { ChevronRight, Download, Plus } from '../../components/icons.tsx';
 import { LoadFailure, Section, Skeleton } from '../../components/page.tsx';
 import { saveFile } from '../../csv.ts';
 import { screenTexts } from '../../screen-texts.ts';
@@ -26,6 +27,15 @@ interface Chosen {
   isSigned: boolean;
 }
 
+/** Reads a file of `examples/` from the documents. */
+async function readExample(file: ExampleFile, signal: AbortSignal): Promise<string> {
+  const response = await fetch(`/docs/examples/${file}`, { signal }).catch((cause: unknown) => {
+    throw new LicetError(0, 'No response', { cause });
+  });
+  if (!response.ok) throw new LicetError(response.status, response.statusText);
+  return response.text();
+}
+
 /** The examples of `examples/`, and the chosen one. */
 export default function Example({
   onSign,
@@ -34,7 +44,7 @@ export default function Example({
   const { file, productId, isSigned } = chosen;
   const source = useQuery({
     queryKey: ['example', file],
-    queryFn: async () => (await EXAMPLES[file].load()).default,
+    queryFn: ({ signal }) => readExample(file, signal),
     staleTime: Number.POSITIVE_INFINITY,
   });
   return (

@@ -6,8 +6,6 @@ interface Example {
   language: string;
   /** The algorithm of its public keys. */
   alg: Algorithm;
-  /** Loads its file. */
-  load: () => Promise<{ default: string }>;
   /** The commands that compile and run it. `LICET_KEY=… ` goes before `run`. */
   compile?: string;
   run: string;
@@ -15,71 +13,61 @@ interface Example {
   needs?: string;
 }
 
-/** The examples, each loaded when it is shown. */
+/** The examples. */
 export const EXAMPLES: Readonly<Record<ExampleFile, Example>> = {
   'Licet.java': {
     language: 'Java',
     alg: 'RS256',
-    load: () => import('../../../../examples/Licet.java?raw'),
     compile: 'javac --release 8 Licet.java',
     run: 'java Demo',
   },
   'Licet17.java': {
     language: 'Java 17',
     alg: 'RS256',
-    load: () => import('../../../../examples/Licet17.java?raw'),
     compile: 'javac --release 17 Licet17.java',
     run: 'java Demo17',
   },
   'licet.ts': {
     language: 'TypeScript',
     alg: 'ES256',
-    load: () => import('../../../../examples/licet.ts?raw'),
     run: 'node licet.ts',
     needs: 'Node 24',
   },
   'licet.mjs': {
     language: 'JavaScript',
     alg: 'ES256',
-    load: () => import('../../../../examples/licet.mjs?raw'),
     run: 'node licet.mjs',
   },
   'licet.py': {
     language: 'Python',
     alg: 'RS256',
-    load: () => import('../../../../examples/licet.py?raw'),
     run: 'python3 licet.py',
   },
   'licet.php': {
     language: 'PHP',
     alg: 'RS256',
-    load: () => import('../../../../examples/licet.php?raw'),
     run: 'php licet.php',
   },
   'Licet.cs': {
     language: 'C#',
     alg: 'RS256',
-    load: () => import('../../../../examples/Licet.cs?raw'),
     compile: 'mcs -r:System.Net.Http Licet.cs',
     run: 'mono Licet.exe',
   },
   'licet.lua': {
     language: 'Lua',
     alg: 'RS256',
-    load: () => import('../../../../examples/licet.lua?raw'),
     run: 'lua5.4 licet.lua',
   },
   'licet.go': {
     language: 'Go',
     alg: 'ES256',
-    load: () => import('../../../../examples/licet.go?raw'),
     compile: 'go build licet.go',
     run: './licet',
   },
   'licet.sh': {
     language: 'Shell',
     alg: 'RS256',
-    load: () => import('../../../../examples/licet.sh?raw'),
     run: 'sh licet.sh',
   },
 };

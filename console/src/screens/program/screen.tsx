@@ -1,10 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
-import { Check, CircleAlert, Radio } from 'lucide-react';
 import { lazy, type ReactNode, Suspense } from 'react';
 import { licet } from '../../api.ts';
 import { OutcomeBadge } from '../../components/badge.tsx';
 import { ButtonLink, TextLink } from '../../components/button.tsx';
 import { FilterSelect } from '../../components/form.tsx';
+import { Check, CircleAlert, Radio } from '../../components/icons.tsx';
 import { Empty, LoadFailure, Page, Skeleton } from '../../components/page.tsx';
 import { Time } from '../../components/time.tsx';
 import { useProducts } from '../../products.ts';

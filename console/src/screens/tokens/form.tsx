@@ -1,17 +1,20 @@
 import { type ApiIntent, LicetError, type Tagged, type Token } from '@licet/client';
 import { API_INTENTS } from '@licet/contract/enums';
 import { MAX_TEXT_LENGTH } from '@licet/contract/limits';
-import type { ReactNode } from 'react';
+import { type ReactNode, useState } from 'react';
 import { licet, queries } from '../../api.ts';
 import { Button } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { type EditedField, EditForm } from '../../components/edit-form.tsx';
-import { CheckGroup, TextField } from '../../components/form.tsx';
+import { ExpiryField } from '../../components/expiry-field.tsx';
+import { TextField } from '../../components/form.tsx';
 import { Notice } from '../../components/page.tsx';
-import { endOfDay, toDay } from '../../dates.ts';
+import { endOfDay } from '../../dates.ts';
 import { formatDate } from '../../format.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import { useRefusal } from '../../session.ts';
+import { texts } from '../../texts.ts';
+import { IntentField } from './intent-field.tsx';
 
 const words = screenTexts.tokens;
 
@@ -19,7 +22,7 @@ type Values = Omit<Token, 'id' | 'lastUsedAt' | 'createdAt' | 'updatedAt'>;
 
 /** The names of intents in words. */
 export const intentNames = (intents: readonly ApiIntent[]): string =>
-  intents.map((intent) => screenTexts.intents[intent][0]).join(', ');
+  intents.map((intent) => texts.intents[intent]).join(', ');
 
 const FIELDS: readonly EditedField<Values>[] = [
   { name: 'name', label: words.name },
@@ -30,12 +33,6 @@ const FIELDS: readonly EditedField<Values>[] = [
     show: ({ expiresAt }) => (expiresAt === null ? words.never : formatDate(expiresAt)),
   },
 ];
-
-/** The intents that cover others come first. */
-const INTENT_OPTIONS = [
-  ...(['ALL_READ_WRITE', 'ALL_READ'] as const),
-  ...API_INTENTS.filter((intent) => !intent.startsWith('ALL_')),
-].map((intent) => [intent, ...screenTexts.intents[intent]] as const);
 
 /** Reads all data again that a change of a token may have changed. */
 export const refreshTokens = () =>
@@ -58,18 +55,15 @@ export function TokenForm({
   const refusal = useRefusal('everything');
   const token = stored?.item;
   const id = stored?.id ?? 0;
+  const [intents, setIntents] = useState<ReadonlySet<ApiIntent>>(new Set(token?.intents));
 
   const valuesOf = (data: FormData): Values => {
-    const day = String(data.get('expiresAt') ?? '');
-    const expiresAt = token?.expiresAt ?? null;
-    const intents = API_INTENTS.filter((intent) => data.getAll('intents').includes(intent));
     // Has the form of the service's own message, with a clearer text.
-    if (intents.length === 0) throw new LicetError(400, `intents ${words.intentsNeeded}`);
+    if (intents.size === 0) throw new LicetError(400, `intents ${words.intentsNeeded}`);
     return {
       name: String(data.get('name')).trim(),
-      intents,
-      // If the day was not changed, the time of day is kept.
-      expiresAt: day === toDay(expiresAt) ? expiresAt : endOfDay(day),
+      intents: API_INTENTS.filter((intent) => intents.has(intent)),
+      expiresAt: endOfDay(String(data.get('expiresAt') ?? ''), token?.expiresAt),
     };
   };
 
@@ -101,18 +95,12 @@ export function TokenForm({
         maxLength={MAX_TEXT_LENGTH}
         required
       />
-      <CheckGroup
-        label={words.intents}
-        name="intents"
-        options={INTENT_OPTIONS}
-        value={token?.intents ?? []}
-      />
-      <TextField
+      <IntentField value={intents} onChange={setIntents} />
+      <ExpiryField
         label={words.expiresOn}
-        hint={words.expiresHint}
         name="expiresAt"
-        type="date"
-        defaultValue={toDay(token?.expiresAt ?? null)}
+        stored={token?.expiresAt ?? null}
+        inPast={words.inPast}
       />
     </EditForm>
   );

@@ -1,6 +1,5 @@
 import type { Token } from '@licet/client';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { Plus } from 'lucide-react';
 import { type ReactNode, useMemo, useState } from 'react';
 import { licet } from '../../api.ts';
 import { Badge } from '../../components/badge.tsx';
@@ -8,6 +7,7 @@ import { ButtonLink } from '../../components/button.tsx';
 import { Cut } from '../../components/cut.tsx';
 import { type Column, DataTable } from '../../components/data-table.tsx';
 import { Dialog } from '../../components/dialog.tsx';
+import { Plus } from '../../components/icons.tsx';
 import { Empty, Page } from '../../components/page.tsx';
 import { Time } from '../../components/time.tsx';
 import { screenTexts } from '../../screen-texts.ts';
@@ -91,7 +91,7 @@ export function Screen() {
     </ButtonLink>
   );
   return (
-    <Page title={words.title} lead={words.lead} actions={create}>
+    <Page title={words.title} lead={words.lead} actions={tokens.data?.length !== 0 && create}>
       <DataTable
         name="tokens"
         label={words.title}

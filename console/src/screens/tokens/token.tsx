@@ -1,12 +1,12 @@
 import type { ApiIntent, Token } from '@licet/client';
 import { INTENTS } from '@licet/contract/intents';
 import { queryOptions, useQuery } from '@tanstack/react-query';
-import { Check, Minus, Pencil } from 'lucide-react';
 import { licet } from '../../api.ts';
 import { Badge } from '../../components/badge.tsx';
 import { Button, ButtonLink } from '../../components/button.tsx';
 import { confirm } from '../../components/confirm.tsx';
 import { Cancel, EditPage } from '../../components/edit-page.tsx';
+import { Check, Minus, Pencil } from '../../components/icons.tsx';
 import { Facts, Page, Section } from '../../components/page.tsx';
 import { SimpleTable } from '../../components/simple-table.tsx';
 import { Time } from '../../components/time.tsx';

@@ -14,8 +14,15 @@ import {
   readJsonLines,
   readText,
 } from './json-lines.ts';
-import { type Counts, isKind, KINDS, type Kind, type Source } from './kinds.ts';
-import { headingsOf, rowItem, STRAY_QUOTE, separatorIn, UNCLOSED_QUOTE } from './rows.ts';
+import { type Counts, counted, isKind, KINDS, type Kind, type Source } from './kinds.ts';
+import {
+  headingsOf,
+  isSeparatorLine,
+  rowItem,
+  STRAY_QUOTE,
+  separatorIn,
+  UNCLOSED_QUOTE,
+} from './rows.ts';
 
 /** The file formats of an import: JSON Lines from an export, JSON, and CSV. */
 
@@ -98,7 +105,7 @@ async function* readCsv({ file, kind }: FileOptions): AsyncGenerator<Piece> {
   try {
     for await (const { record, info } of rows) {
       if (!headings) {
-        headings = headingsOf(kind, record);
+        if (!isSeparatorLine(record)) headings = headingsOf(kind, record);
         continue;
       }
       yield { kind, ...rowItem(headings, record, `line ${info.lines}`, separator) };
@@ -188,7 +195,7 @@ export async function fileSource(options: FileOptions): Promise<Source> {
       }
       if (count !== (counts[wanted] ?? 0)) {
         throw new CliError(
-          `${file} has changed since it was checked: it now has ${count} ${wanted}. Run the import again.`,
+          `${file} has changed since it was checked: it now has ${counted(count, wanted)}. Run the import again.`,
         );
       }
     },

@@ -36,13 +36,24 @@ const MAX_ITEM_BYTES = 1_000_000;
 const PARALLEL = 3;
 
 /** An item, with the fields that a report needs. */
-interface Prepared extends Named {
+interface Prepared {
+  named: Named;
   item: unknown;
-  /** As JSON. */
+  /** As JSON. 0 for an item that is not sent. */
   ownBytes: number;
+  /** The result, if the item is not sent. */
+  rejected?: Result;
 }
 
 type Batch = Prepared[];
+
+/** A batch that was sent. */
+interface Sent {
+  kind: Kind;
+  batch: Batch;
+  isDone: boolean;
+  response?: ImportResponse;
+}
 
 const encoder = new TextEncoder();
 const byteLengthOf = (item: unknown): number => encoder.encode(JSON.stringify(item)).length;
@@ -65,7 +76,8 @@ async function* batchesOf(items: AsyncIterable<Prepared>): AsyncGenerator<Batch>
 }
 
 /**
- * Works on several items at a time. Takes the next one when there is room, and none after a failure.
+ * Works on several items at a time. Takes the next one when the oldest is done, so that few wait for an earlier one to
+ * be reported, and none after a failure.
  *
  * @param comesAfter whether an item must wait for all items before it
  * @throws the first failure
@@ -75,19 +87,18 @@ async function inParallel<Item>(
   comesAfter: (item: Item) => boolean,
   work: (item: Item) => Promise<void>,
 ): Promise<void> {
-  const running = new Set<Promise<void>>();
+  const running: Promise<void>[] = [];
   const failures: unknown[] = [];
   try {
     for await (const item of items) {
       if (comesAfter(item)) await Promise.all(running);
       if (failures.length > 0) break;
-      const task = work(item)
-        .catch((error) => {
+      running.push(
+        work(item).catch((error) => {
           failures.push(error);
-        })
-        .finally(() => running.delete(task));
-      running.add(task);
-      if (running.size === PARALLEL) await Promise.race(running);
+        }),
+      );
+      if (running.length === PARALLEL) await running.shift();
       if (failures.length > 0) break;
     }
   } finally {
@@ -107,6 +118,8 @@ export class Import {
   readonly #refusedProducts = new Set<number>();
   /** Products that only a real run would have imported. */
   readonly #assumedProducts = new Set<number>();
+  /** Batches whose results are not in the report yet, in the order of the source. */
+  readonly #sent: Sent[] = [];
 
   /** @param begin the progress of each kind, if it is shown */
   constructor(
@@ -128,7 +141,7 @@ export class Import {
       const progress = this.#begin?.(kind, this.#source.counts[kind]);
       // The first of two duplicates must be stored first.
       const hasDuplicate = (batch: Batch) =>
-        batch.some(({ duplicateOf }) => duplicateOf !== undefined);
+        batch.some(({ named }) => named.duplicateOf !== undefined);
       await inParallel(batchesOf(this.#prepare(kind)), hasDuplicate, async (batch) => {
         await this.#send(kind, batch);
         progress?.add(batch.length);
@@ -142,8 +155,9 @@ export class Import {
     for await (const found of this.#source.read(kind)) {
       const { item, where, problem } = found;
       if (problem !== undefined) {
-        const unread = { where, id: null, licenseKey: null, productId: null };
-        this.#report.add(kind, { ...unread, duplicateOf: undefined }, rejection(problem));
+        const unread = { id: null, licenseKey: null, productId: null, duplicateOf: undefined };
+        const rejected = rejection(problem);
+        yield { named: { where, ...unread }, item, ownBytes: 0, rejected };
         continue;
       }
       const { id, licenseKey, productId } = fieldsOf(item);
@@ -151,29 +165,55 @@ export class Import {
       const named: Named = { where, id, licenseKey, productId, duplicateOf };
       const ownBytes = byteLengthOf(item);
       if (this.#refusedProducts.has(Number(productId))) {
-        this.#record(kind, named, rejection(`product ${productId} was rejected`));
+        const rejected = rejection(`product ${productId} was rejected`);
+        yield { named, item: undefined, ownBytes: 0, rejected };
       } else if (ownBytes > MAX_ITEM_BYTES) {
-        this.#record(kind, named, rejection('larger than 1 MB'));
+        yield { named, item: undefined, ownBytes: 0, rejected: rejection('larger than 1 MB') };
       } else {
-        yield { ...named, item, ownBytes };
+        yield { named, item, ownBytes };
       }
     }
   }
 
   async #send(kind: Kind, batch: Batch): Promise<void> {
-    const productIds = new Set(batch.map(({ productId }) => Number(productId)));
-    const { results, ignoredFields, createdOwners } = await this.#target.import({
+    const sent: Sent = { kind, batch, isDone: false };
+    this.#sent.push(sent);
+    try {
+      const items = batch.filter(({ rejected }) => rejected === undefined);
+      if (items.length > 0) sent.response = await this.#request(kind, items);
+    } finally {
+      sent.isDone = true;
+      const firstOpen = this.#sent.findIndex(({ isDone }) => !isDone);
+      this.#recordBatches(firstOpen === -1 ? this.#sent.length : firstOpen);
+    }
+  }
+
+  async #request(kind: Kind, items: Batch): Promise<ImportResponse> {
+    const productIds = new Set(items.map(({ named }) => Number(named.productId)));
+    const response = await this.#target.import({
       kind,
-      items: batch.map(({ item }) => item),
+      items: items.map(({ item }) => item),
       dryRun: this.#isDryRun,
       assumedProductIds: [...productIds].filter((id) => this.#assumedProducts.has(id)),
     });
-    this.#report.ignore(kind, ignoredFields);
-    this.#report.addOwners(createdOwners);
-    for (const [index, named] of batch.entries()) {
-      const result = results[index];
-      if (!result) throw new CliError('The service returned fewer results than items were sent.');
-      this.#record(kind, named, result);
+    if (response.results.length >= items.length) return response;
+    throw new CliError('The service returned fewer results than items were sent.');
+  }
+
+  /** Reports the results that have arrived, before the import ends without the others. */
+  recordArrived(): void {
+    this.#recordBatches(this.#sent.length);
+  }
+
+  #recordBatches(count: number): void {
+    for (const { kind, batch, response } of this.#sent.splice(0, count)) {
+      this.#report.ignore(kind, response?.ignoredFields ?? []);
+      this.#report.addOwners(response?.createdOwners ?? 0);
+      const results = [...(response?.results ?? [])];
+      for (const { named, rejected } of batch) {
+        const result = rejected ?? results.shift();
+        if (result) this.#record(kind, named, result);
+      }
     }
   }
 

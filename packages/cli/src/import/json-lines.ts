@@ -1,7 +1,15 @@
 import { parseJson } from '@licet/contract/json';
 import { CliError } from '../cli-error.ts';
 import { CutOffError } from './cut-off-error.ts';
-import { type Counts, fieldsOf, KINDS, type Kind, NAMES, type SourceItem } from './kinds.ts';
+import {
+  type Counts,
+  counted,
+  fieldsOf,
+  KINDS,
+  type Kind,
+  NAMES,
+  type SourceItem,
+} from './kinds.ts';
 
 /** Reads text and JSON Lines. The console uses this too, so nothing here needs Node. */
 
@@ -107,5 +115,7 @@ export async function* readJsonLines(
 export function problemAtEnd(counts: Counts, end: Counts | undefined): string | undefined {
   if (!end) return 'no last line with counts: it is cut off, or is no export';
   const wrong = KINDS.find((kind) => (counts[kind] ?? 0) !== (end[kind] ?? 0));
-  return wrong && `${counts[wrong] ?? 0} ${wrong}, but its last line says ${end[wrong] ?? 0}`;
+  return (
+    wrong && `${counted(counts[wrong] ?? 0, wrong)}, but its last line says ${end[wrong] ?? 0}`
+  );
 }

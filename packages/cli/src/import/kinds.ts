@@ -15,6 +15,10 @@ export const NAMES: Readonly<Record<Kind, string>> = {
   blacklists: 'blacklist',
 };
 
+/** For example "1 product" and "2,000 licenses". */
+export const counted = (count: number, kind: Kind): string =>
+  `${count.toLocaleString('en')} ${count === 1 ? NAMES[kind] : kind}`;
+
 /** The number of items of each kind. */
 export type Counts = Partial<Record<Kind, number>>;
 

@@ -3,10 +3,10 @@ import { styleText } from 'node:util';
 import { IMPORT_OUTCOMES } from '@licet/contract/enums';
 import { done, note, usageError } from '../terminal.ts';
 import { stripControlCharacters } from '../text.ts';
-import { meantField } from './fields.ts';
 import { KINDS, type Kind } from './kinds.ts';
 import { cannotWrite } from './output-file.ts';
 import { type Named, type Result, reasonOf } from './results.ts';
+import { meantField } from './suggestion.ts';
 
 /** The results of an import, for the user and for a file. */
 
@@ -43,6 +43,8 @@ export class Report {
   /** Whether the file had lines before this import. */
   readonly #isContinued: boolean;
   #refused = 0;
+  /** Created with other values than sent. */
+  #changed = 0;
   #written = 0;
   /** Created as owners of licenses. */
   #owners = 0;
@@ -81,11 +83,19 @@ export class Report {
     const reason = reasonOf(named, result);
     this.#count(`${kind} ${result.outcome}`);
     for (const name of result.differences) this.#count(`${result.outcome}: ${kind} ${name}`);
-    if (result.outcome === 'refused' && ++this.#refused <= MAX_SHOWN) {
+    const isRefused = result.outcome === 'refused';
+    const isChanged = result.outcome === 'created' && result.differences.length > 0;
+    if (
+      (isRefused && ++this.#refused <= MAX_SHOWN) ||
+      (isChanged && ++this.#changed <= MAX_SHOWN)
+    ) {
       const what = `${kind}, ${where}${shortened(licenseKey)}`;
-      note(`${styleText('red', '✗')} ${stripControlCharacters(`${what}: ${reason}`)}`);
+      const mark = isRefused ? styleText('red', '✗') : styleText('yellow', '!');
+      note(
+        `${mark} ${stripControlCharacters(`${what}: ${reason ?? result.differences.join(', ')}`)}`,
+      );
     }
-    if (result.outcome === 'refused' || result.differences.length > 0) {
+    if (isRefused || result.differences.length > 0) {
       const { outcome, differences, id: storedId } = result;
       this.#write({ kind, where, id, licenseKey, outcome, reason, differences, storedId });
     }
@@ -134,7 +144,10 @@ export class Report {
   /** Prints the summary and closes the file. */
   end(): void {
     const column = (text: string | number) => String(text).padStart(11);
-    console.log(`\n${' '.repeat(12)}${IMPORT_OUTCOMES.map(column).join('')}`);
+    const headings = IMPORT_OUTCOMES.map((outcome) =>
+      column(outcome === 'refused' ? 'rejected' : outcome),
+    );
+    console.log(`\n${' '.repeat(12)}${headings.join('')}`);
     for (const kind of KINDS) {
       const counts = IMPORT_OUTCOMES.map((outcome) => this.#counts.get(`${kind} ${outcome}`) ?? 0);
       console.log(

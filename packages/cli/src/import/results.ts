@@ -21,7 +21,7 @@ export const rejection = (reason: string): Result => ({
   reason,
 });
 
-/** The reason for a result; null if the item is simply stored now. */
+/** The reason for a result; null if the item is stored as it was sent, or differs from a stored one. */
 export const reasonOf = ({ duplicateOf }: Named, { outcome, reason }: Result): string | null => {
   if (outcome === 'created' || outcome === 'unchanged' || duplicateOf === undefined) return reason;
   return reason === null ? duplicateOf : `${reason} (${duplicateOf})`;

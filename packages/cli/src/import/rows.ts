@@ -1,13 +1,14 @@
 import { CliError } from '../cli-error.ts';
 import { unguardFormulas } from '../csv.ts';
-import { FIELDS, meantField } from './fields.ts';
+import { FIELDS } from './fields.ts';
 import type { Kind, SourceItem } from './kinds.ts';
+import { meantField } from './suggestion.ts';
 
 /** The rows of CSV files. The console uses this too, so nothing here needs Node. */
 
-/** Separators in cells with several values. Hardware IDs may contain blanks. */
+/** Separators in cells with several values. Hardware IDs may contain blanks and commas. */
 export const LISTS = new Map([
-  ['ips', /[;\s]+/],
+  ['ips', /[;,\s]+/],
   ['hwids', /;/],
 ]);
 
@@ -58,11 +59,15 @@ export function headingsOf(kind: Kind, header: readonly string[]): string[] {
   );
   if (wrong.length === 0) return names;
   const rest = wrong.splice(MAX_HEADINGS_SHOWN).length;
+  const isClear = names.every((name) => meantField(kind, name) !== undefined);
   throw new CliError(
     `unknown headings: ${wrong.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}. ` +
-      `Rename or remove these columns. The headings of ${kind} are ${FIELDS[kind].join(', ')}`,
+      `Rename or remove these columns${isClear ? '' : `. The headings of ${kind} are ${FIELDS[kind].join(', ')}`}`,
   );
 }
+
+/** Whether a row before the headings is `sep=;`, which tells a spreadsheet the separator. */
+export const isSeparatorLine = ([first = '']: readonly string[]): boolean => /^sep=/i.test(first);
 
 /** The separator of the columns. Spreadsheets write semicolons where the comma is the decimal mark. */
 export function separatorIn(start: string): ';' | ',' {
