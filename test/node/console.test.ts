@@ -393,6 +393,8 @@ describe.skipIf(!hasFreezingBrowser)('a browser that freezes pages', () => {
     expect(await goBack()).toBe(true);
     await field.fill(rootToken());
     await page.getByRole('button', { name: 'Log in' }).click();
+    // Another address would end the log-in while it is under way.
+    await page.getByText(licenseKey).waitFor();
     await leave();
     await page.getByRole('button', { name: 'Session of Root token' }).click();
     await page.getByRole('menuitem', { name: 'Log out' }).click();
