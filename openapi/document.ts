@@ -1,5 +1,6 @@
 import type { ApiIntent } from '@licet/contract/enums';
 import { errorCode } from '@licet/contract/errors';
+import { isObject } from '@licet/contract/json';
 import { validationRequest } from '@licet/contract/validation';
 import * as z from 'zod';
 import {
@@ -14,7 +15,7 @@ import { declaredIntents } from '../src/auth/middleware.ts';
 import { type Input, isInput } from '../src/http/input.ts';
 import { declaredOperation, type Operation, type Tag } from '../src/http/operation.ts';
 import { routes as appRoutes } from '../src/routes/app.ts';
-import { type ErrorStatus, HEADERS, json, responsesOf } from './responses.ts';
+import { accessText, type ErrorStatus, HEADERS, json, responsesOf } from './responses.ts';
 
 /**
  * The OpenAPI document. The paths, intents and schemas come from the routes of the app. The Worker does not
@@ -27,8 +28,8 @@ import { type ErrorStatus, HEADERS, json, responsesOf } from './responses.ts';
 const DESCRIPTION = `Licet responds to programs that ask "may this key run here?", and lets you manage products, licenses,
 customers and blacklists.
 
-All of v2 but the health check takes an API token in the header \`TOKEN\`; any one of an operation's
-\`x-intents\` opens it. Bodies are JSON, whatever the content type says. An unknown path returns 404, and
+All of v2 but the health check takes an API token in the header \`TOKEN\`. Each operation begins with the intents that
+open it; one of them is enough. Bodies are JSON, whatever the content type says. An unknown path returns 404, and
 a path with another method 405 with \`Allow\`, with the body of any other error.
 
 Every response has an \`X-Request-Id\`: that of the request (up to 64 letters, digits, \`-\`, \`_\` and \`=\`), or a
@@ -115,7 +116,7 @@ function errorsOf(route: Route, hasBody: boolean): ErrorStatus[] {
 
 /** @throws for a route without an operation */
 function describeRoute(route: Route): ZodOpenApiOperationObject {
-  const { method, path, intents, operation } = route;
+  const { method, path, intents, inputs, operation } = route;
   if (!operation) throw new Error(`${method} ${path} has no operation`);
   const { operationId, tag, summary, description, success } = operation;
   const body = success === 'validation' ? validationRequest : inputOf(route, 'json');
@@ -123,7 +124,7 @@ function describeRoute(route: Route): ZodOpenApiOperationObject {
     operationId,
     tags: [tag],
     summary,
-    description,
+    description: `${accessText(intents)}\n\n${description}`.trim(),
     security: intents ? [{ TOKEN: [] }] : [],
     'x-intents': [...(intents ?? [])],
     requestParams: {
@@ -132,7 +133,7 @@ function describeRoute(route: Route): ZodOpenApiOperationObject {
       header: z.object(parametersOf(route, 'header')),
     },
     ...(body && { requestBody: { required: true, content: json(body) } }),
-    responses: responsesOf(operation, intents !== undefined, errorsOf(route, body !== undefined)),
+    responses: responsesOf({ operation, intents, inputs }, errorsOf(route, body !== undefined)),
   };
 }
 
@@ -199,6 +200,21 @@ function finishParameter(parameter: oas32.ParameterObject): void {
   else if (!('$ref' in schema)) schema.examples = [example];
 }
 
+/** Makes links of the numbers in brackets, which are sections of the interface. */
+const withLinks = (description: string): string =>
+  description.replaceAll(/\[(\d(?:\.\d)?(?:, \d(?:\.\d)?)*)\]/g, (_, sections: string) => {
+    const links = sections.split(', ').map((section) => `[${section}](/docs/interface#${section})`);
+    return `[${links.join(', ')}]`;
+  });
+
+function linkSections(part: object): void {
+  for (const [key, value] of Object.entries(part)) {
+    if (key === 'description' && typeof value === 'string') {
+      Object.assign(part, { description: withLinks(value) });
+    } else if (Array.isArray(value) || isObject(value)) linkSections(value);
+  }
+}
+
 const operationsOf = (item: oas32.PathItemObject): oas32.OperationObject[] =>
   [item.get, item.post, item.put, item.delete, item.options].filter(
     (operation) => operation !== undefined,
@@ -234,7 +250,7 @@ export function openApiDocument(): OpenApiDocument {
           in: 'header',
           name: 'TOKEN',
           description:
-            'An API token. The `x-intents` of an operation are the intents that open it [5].',
+            'An API token [5]. On a machine of your own, `npm start` writes the root token, which may do everything, as `ROOT_TOKEN` into `.dev.vars`. `npm run deploy` writes it into `.root-token.licet`, by the name of the Worker.',
         },
       },
       headers: HEADERS,
@@ -250,5 +266,6 @@ export function openApiDocument(): OpenApiDocument {
   ]) {
     if ('name' in parameter) finishParameter(parameter);
   }
+  linkSections(document);
   return document;
 }

@@ -1,9 +1,12 @@
+import { API_INTENTS, type ApiIntent } from '@licet/contract/enums';
 import { ERROR_CODES, errorResponse } from '@licet/contract/errors';
 import { INTENTS } from '@licet/contract/intents';
 import { invalidResponse, validResponse } from '@licet/contract/validation';
 import * as z from 'zod';
 import type { ZodOpenApiResponseObject } from 'zod-openapi';
-import type { Operation, ResponseHeader } from '../src/http/operation.ts';
+import type { Input } from '../src/http/input.ts';
+import type { Operation, ResponseHeader, Tag } from '../src/http/operation.ts';
+import { describeError, parseFields } from '../src/lib/issues.ts';
 
 /** The responses of the OpenAPI document, and their headers. They are made of what the routes declare. */
 
@@ -21,7 +24,7 @@ export const HEADERS = {
     example: '/api/v2/products/1',
   },
   Link: {
-    description: 'The next page, if there is one; only with `limit`, except for events.',
+    description: 'The next page, if more objects follow; only with `limit`, except for events.',
     schema: { type: 'string' },
     example: '<https://licet.example/api/v2/products?limit=100&after=602>; rel="next"',
   },
@@ -97,59 +100,160 @@ const plainText = (text: string) => ({
 
 type Responses = Readonly<Record<number, ZodOpenApiResponseObject>>;
 
-const error = (id: string, description: string, message: string): ZodOpenApiResponseObject => ({
-  id,
-  description,
-  headers: headers('Error-Code', 'Error-Field'),
-  content: json(errorResponse, { message, accepted_intents: INTENTS.writeProducts }),
-});
-
-/** The errors of v2, the same for all operations [7]. */
+/** The errors of v2, the same for all operations but for their intents and their messages [7]. */
 const ERRORS = {
-  400: error('BadRequest', 'Bad input; the message names the field.', 'name must not be empty'),
-  401: error('Unauthorized', 'No live token.', 'Token is missing, unknown, expired or revoked'),
-  403: error('Forbidden', 'The token lacks a required intent.', 'Token lacks a required intent'),
-  404: error('NotFound', 'There is no such object.', 'Product not found'),
-  409: error(
+  400: ['BadRequest', 'Bad input; the message names the field.', 'Malformed JSON in request body'],
+  401: ['Unauthorized', 'No live token.', 'Token is missing, unknown, expired or revoked'],
+  403: ['Forbidden', 'The token lacks a required intent.', 'Token lacks a required intent'],
+  404: ['NotFound', 'There is no such object.', 'Not found'],
+  409: [
     'Conflict',
     'The request conflicts with another object, or too many requests change the object at once.',
-    'Product has licenses, cannot delete',
-  ),
-  412: error(
+    'An earlier request with this Idempotency-Key was carried out, and its response cannot be repeated: the secret of a token is shown once, and a forgotten customer is erased',
+  ],
+  412: [
     'PreconditionFailed',
     '`If-Match` does not match: the object has changed. The request changed nothing.',
     'The object has changed since it was read',
-  ),
-  408: error(
+  ],
+  408: [
     'BodyTimeout',
     'The body did not arrive within 10 seconds.',
     'Body must arrive within 10 seconds',
-  ),
-  413: error('TooLarge', 'The body is over 1 MiB.', 'Body must be at most 1048576 bytes'),
-  422: error(
+  ],
+  413: ['TooLarge', 'The body is over 1 MiB.', 'Body must be at most 1048576 bytes'],
+  422: [
     'KeyOfAnotherRequest',
     'The `Idempotency-Key` was sent with another request.',
     'Idempotency-Key was sent with another request: use a new key',
-  ),
-  429: {
-    ...error(
-      'TooManyRequests',
-      'Too many requests without a live token.',
-      'Too many requests without a live token',
-    ),
-    headers: headers('Error-Code', 'Retry-After'),
-  },
-  500: error('InternalError', 'The service failed.', 'Internal server error'),
-  503: error(
+  ],
+  429: [
+    'TooManyRequests',
+    'Too many requests without a live token.',
+    'Too many requests without a live token',
+  ],
+  500: ['InternalError', 'The service failed.', 'Internal server error'],
+  503: [
     'Unavailable',
     'The service could not store its last records, which may hold data to erase. The request can be repeated safely.',
     'The last records could not be stored: send the request again, without If-Match, to erase the history of customer 1',
-  ),
-};
+  ],
+} as const;
 export type ErrorStatus = keyof typeof ERRORS;
 
-const errors = (...statuses: ErrorStatus[]): Responses =>
-  Object.fromEntries(statuses.map((status) => [status, ERRORS[status]]));
+/** The names of objects in messages. */
+const NAMES: Partial<Record<Tag, string>> = {
+  Products: 'Product',
+  Licenses: 'License',
+  Blacklists: 'Blacklist entry',
+  Requests: 'License request',
+  Customers: 'Customer',
+  Tokens: 'Token',
+};
+
+const OF_ANOTHER_CUSTOMER = 'The e-mail or an account belongs to another customer';
+const EXISTS = 'The same entry exists already';
+
+/** The conflicts of single operations. */
+const CONFLICTS: Readonly<Record<string, string>> = {
+  deleteProduct: 'Product has licenses, cannot delete',
+  createBlacklistEntry: EXISTS,
+  updateBlacklistEntry: EXISTS,
+  createCustomer: OF_ANOTHER_CUSTOMER,
+  updateCustomer: OF_ANOTHER_CUSTOMER,
+  forgetCustomer:
+    'The history of customer 1 is too long for one request: send the request again, without If-Match, to erase the rest',
+  importItems: 'Others are importing the same, try again',
+};
+
+/** The part of a route that its errors depend on. */
+interface Source {
+  operation: Operation;
+  /** Undefined if no token is needed. */
+  intents: readonly ApiIntent[] | undefined;
+  inputs: readonly Input[];
+}
+
+const shapeOf = (schema: z.ZodType): object =>
+  schema instanceof z.ZodObject
+    ? schema.shape
+    : schema instanceof z.ZodPipe && schema.in instanceof z.ZodType
+      ? shapeOf(schema.in)
+      : {};
+
+const TARGETS = ['json', 'query', 'param', 'header'] as const;
+
+/** A message about an input: that of an empty one, or of the first field for which a value is wrong. */
+function inputMessage(inputs: readonly Input[]): string | undefined {
+  for (const target of TARGETS) {
+    for (const { schema } of inputs.filter((input) => input.target === target)) {
+      const names = Object.keys(shapeOf(schema)).filter(
+        (name) => target !== 'json' || name !== 'id',
+      );
+      const wrong = names.map((name) => ({ [name]: target === 'json' ? {} : '0' }));
+      for (const value of target === 'json' ? [{}, ...wrong] : wrong) {
+        const { error } = parseFields(schema, value);
+        if (error) return describeError(error);
+      }
+    }
+  }
+  return undefined;
+}
+
+/** A message that an operation can return with an error; undefined if all operations return the same. */
+function messageOf(status: ErrorStatus, { operation, inputs }: Source): string | undefined {
+  const name = NAMES[operation.tag];
+  const isCreation = inputs.some(
+    ({ target, schema }) => target === 'header' && 'Idempotency-Key' in shapeOf(schema),
+  );
+  switch (status) {
+    case 400:
+      return inputMessage(inputs);
+    case 404:
+      return name && `${name} not found`;
+    case 409:
+      return (
+        CONFLICTS[operation.operationId] ??
+        (name && !isCreation ? `${name} is being changed by others, try again` : undefined)
+      );
+    default:
+      return undefined;
+  }
+}
+
+/** The name of the intents that open an operation. */
+const nameOfIntents = (intents: readonly ApiIntent[]): string =>
+  Object.entries(INTENTS).find(([, known]) => known.join() === intents.join())?.[0] ?? 'none';
+
+/** The responses that several operations have. */
+const shared = new Map<string, ZodOpenApiResponseObject>();
+
+function errorOf(status: ErrorStatus, source: Source): ZodOpenApiResponseObject {
+  const [name, description, message] = ERRORS[status];
+  const { intents = [] } = source;
+  const own = messageOf(status, source);
+  const response = {
+    description,
+    headers: headers('Error-Code', status === 429 ? 'Retry-After' : 'Error-Field'),
+    content: json(errorResponse, { message: own ?? message, accepted_intents: intents }),
+  };
+  if (own !== undefined) return response;
+  const id = `${name}.${nameOfIntents(intents)}`;
+  const known = shared.get(id) ?? { id, ...response };
+  shared.set(id, known);
+  return known;
+}
+
+/** The intents of an operation in words. */
+export function accessText(intents: readonly ApiIntent[] | undefined): string {
+  if (!intents) return 'Needs no token.';
+  if (intents.length === API_INTENTS.length) return 'Needs a token with any intent.';
+  const names = intents.map((intent) => `\`${intent}\``);
+  return `Needs ${names.join(', ').replace(/, ([^,]*)$/, ' or $1')}.`;
+}
+
+const errors = (source: Source, statuses: readonly ErrorStatus[]): Responses =>
+  Object.fromEntries(statuses.map((status) => [status, errorOf(status, source)]));
 
 const refused = (description: string, message: string): ZodOpenApiResponseObject => ({
   description,
@@ -169,9 +273,9 @@ const VALIDATION: Responses = {
 };
 
 /** Those of a validation with a token. */
-const GUARDED_VALIDATION: Responses = {
+const guardedValidation = (source: Source): Responses => ({
   ...VALIDATION,
-  ...errors(401, 403),
+  ...errors(source, [401, 403]),
   429: {
     description: 'Over a rate limit, or a flood without a live token.',
     headers: headers('Retry-After'),
@@ -180,23 +284,21 @@ const GUARDED_VALIDATION: Responses = {
       message: 'Too many requests',
     }),
   },
-};
+});
 
 /**
  * All responses of an operation. Pages of any site may read those of an operation that needs no token.
  *
  * @param statuses those of its errors
  */
-export function responsesOf(
-  { success }: Operation,
-  isGuarded: boolean,
-  statuses: readonly ErrorStatus[],
-): Responses {
-  if (success === 'validation') return isGuarded ? GUARDED_VALIDATION : forPages(VALIDATION);
+export function responsesOf(source: Source, statuses: readonly ErrorStatus[]): Responses {
+  const { success } = source.operation;
+  const isGuarded = source.intents !== undefined;
+  if (success === 'validation') return isGuarded ? guardedValidation(source) : forPages(VALIDATION);
   const { status = 200, description, body, text } = success;
   const content = body ? json(body) : text && plainText(text);
   const responses = {
-    ...errors(...statuses),
+    ...errors(source, statuses),
     [status]: {
       description,
       ...(success.headers && { headers: headers(...success.headers) }),

@@ -69,8 +69,11 @@ const HAS_TYPE = new Set([
 const HEADER = `// Made by \`npm run openapi\` from the routes and schemas of the service. Do not edit.
 `;
 
+/** The addresses of links are those of the service. */
+const withoutLinks = (text: string): string => text.replaceAll(/\[([^[\]]+)\]\(\/[^)]*\)/g, '$1');
+
 const comment = (text: string | undefined, indent = ''): string =>
-  text === undefined ? '' : `${indent}/** ${text} */\n`;
+  text === undefined ? '' : `${indent}/** ${withoutLinks(text)} */\n`;
 
 const literal = (value: unknown): string =>
   typeof value === 'string' ? `'${value}'` : JSON.stringify(value);

@@ -74,7 +74,10 @@ function render(document: string, text: string): string {
     renderer: {
       heading({ tokens, depth, text }: Tokens.Heading): string {
         const content = this.parser.parseInline(tokens);
-        return `<h${depth} id="${fragmentOf(text)}">${content}</h${depth}>\n`;
+        // `#4.6` leads to a section, whatever its title.
+        const [, section] = /^(\d+(?:\.\d+)*)\.? /.exec(text) ?? [];
+        const anchor = section === undefined ? '' : `<span id="${section}"></span>`;
+        return `<h${depth} id="${fragmentOf(text)}">${anchor}${content}</h${depth}>\n`;
       },
       link({ href, tokens }: Tokens.Link): string {
         const content = this.parser.parseInline(tokens);

@@ -16,18 +16,22 @@ export const isInput = (handler: object): handler is Input =>
   'target' in handler && 'schema' in handler;
 
 /** Rejects an invalid part of a request with 400 and the names of its fields [7]. */
-function rejectInvalid({ error, target }: { error?: z.core.$ZodError; target: string }): void {
-  if (!error) return;
-  const message = describeError(error, target === 'query' ? 'query parameter' : 'field');
-  throw new ApiError(400, message, blameOf(error));
+function rejectInvalid({ error }: { success: boolean; error?: z.core.$ZodError }): void {
+  if (error) throw new ApiError(400, describeError(error), blameOf(error));
 }
+
+/** Parses a query, of which a field is a parameter. */
+const parseQuery: typeof parseFields = (schema, value) =>
+  parseFields(schema, value, 'query parameter');
 
 /** Declares a part of the requests to a route, which is checked, and which the OpenAPI document shows. */
 const input = <Target extends Input['target'], Output>(target: Target, schema: z.ZodType<Output>) =>
-  Object.assign(zValidator(target, schema, rejectInvalid, { validationFunction: parseFields }), {
-    target,
-    schema,
-  });
+  Object.assign(
+    zValidator(target, schema, rejectInvalid, {
+      validationFunction: target === 'query' ? parseQuery : parseFields,
+    }),
+    { target, schema },
+  );
 
 export const query = <Output>(schema: z.ZodType<Output>) => input('query', schema);
 
@@ -40,12 +44,14 @@ export const ifMatch = input('header', z.object(conditionHeader));
 export const idempotencyKey = input('header', z.object(repetitionHeader));
 
 const MAX_BODY_BYTES = 1024 * 1024;
+const EMPTY_BODY = 'Body is empty, JSON is required';
 
 /** Declares the body; 413 over 1 MiB, 408 if it is late. It is read after the token was checked. */
 export function body<Output>(schema: z.ZodType<Output>) {
   const validate = input('json', schema);
   const readAndValidate = async (...[c, next]: Parameters<typeof validate>) => {
     const text = await readBody(c.req.raw, MAX_BODY_BYTES);
+    if (text.trim() === '') throw new ApiError(400, EMPTY_BODY, { code: 'INVALID_JSON' });
     // The body is JSON with any content type, but the validator would take it for `{}`.
     const headers = { ...c.req.header(), 'content-type': 'application/json' };
     c.req.raw = new Request(c.req.raw, { headers, body: text });

@@ -1,16 +1,27 @@
 import type { ErrorCode } from '@licet/contract/errors';
-import type * as z from 'zod';
+import { ignored, mustNotBeSent } from '@licet/contract/resource';
+import * as z from 'zod';
+import { nearestName } from './nearest-name.ts';
 
 /** The messages about invalid values. */
 
 const IS_REQUIRED = 'is required';
 
-/** Parses a value. The message of an issue continues the name of its field: `id is required`. */
-export const parseFields = <Schema extends z.ZodType>(schema: Schema, value: unknown) =>
-  schema.safeParse(value, { error: messageOf });
+/**
+ * Parses a value. The message of an issue continues the name of its field: `id is required`.
+ *
+ * @param kind that of an unknown name
+ */
+export const parseFields = <Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+  kind = 'field',
+) => schema.safeParse(value, { error: (issue) => messageOf(issue, kind) });
 
-function messageOf(issue: z.core.$ZodRawIssue): string | undefined {
+function messageOf(issue: z.core.$ZodRawIssue, kind: string): string | undefined {
   switch (issue.code) {
+    case 'unrecognized_keys':
+      return describeUnknown(issue.keys, namesOf(issue.inst), kind);
     case 'invalid_type':
       if (issue.input === undefined) return IS_REQUIRED;
       return `must be ${TYPE_NAMES[issue.expected] ?? issue.expected}`;
@@ -29,6 +40,28 @@ function messageOf(issue: z.core.$ZodRawIssue): string | undefined {
 }
 
 const MAX_MESSAGES = 50;
+const MAX_NAME_LENGTH = 100;
+
+/** The names that a client may send. */
+const namesOf = (schema: unknown): string[] =>
+  schema instanceof z.ZodObject
+    ? Object.entries(schema.shape).flatMap(([name, field]) =>
+        field === ignored || field === mustNotBeSent ? [] : name,
+      )
+    : [];
+
+function describeUnknown(
+  unknown: readonly string[],
+  names: readonly string[],
+  kind: string,
+): string {
+  const messages = unknown.slice(0, MAX_MESSAGES).map((name) => {
+    const meant = nearestName(name, names);
+    const question = meant === undefined ? '' : ` (did you mean ${meant}?)`;
+    return `${name.slice(0, MAX_NAME_LENGTH)} is not a known ${kind}${question}`;
+  });
+  return messages.join('; ');
+}
 
 /** The name of a field in messages, such as `ips[1]`. */
 export function fieldName(path: readonly PropertyKey[]): string {
@@ -40,13 +73,12 @@ export function fieldName(path: readonly PropertyKey[]): string {
 }
 
 /** The messages of all issues of an input, each after the name of its field [7]. */
-export function describeError(error: z.core.$ZodError, unknownKind = 'field'): string {
-  const messages = error.issues.flatMap((issue) => {
-    if (issue.code === 'unrecognized_keys') {
-      return issue.keys.map((key) => `${key.slice(0, 100)} is not a known ${unknownKind}`);
-    }
-    return `${fieldName(issue.path) || 'Body'} ${issue.message}`;
-  });
+export function describeError(error: z.core.$ZodError): string {
+  const messages = error.issues.map((issue) =>
+    issue.code === 'unrecognized_keys'
+      ? issue.message
+      : `${fieldName(issue.path) || 'Body'} ${issue.message}`,
+  );
   return messages.slice(0, MAX_MESSAGES).join('; ');
 }
 

@@ -1,5 +1,6 @@
 import { DAY_MS, MINUTE_MS } from '@licet/contract/durations';
 import type { LicenseStatus } from '@licet/contract/enums';
+import { MAX_EXPIRY_WEEKS, MAX_STATISTICS_VERSIONS } from '@licet/contract/limits';
 import { and, eq, lt, sql } from 'drizzle-orm';
 import { SingleFlight } from '../cache/batch-loader.ts';
 import { batch, type Database } from '../db/client.ts';
@@ -10,19 +11,16 @@ import { IS_SHARED } from './record.ts';
 
 /** The counts of licenses and of installations for the statistics (6). */
 
-const HELD_MS = MINUTE_MS;
+export const HELD_MS = MINUTE_MS;
 /** A count of versions reads every installation: this bounds an isolate to 1.5 million a day. */
-const HELD_MS_PER_INSTALLATION = 60;
-/** The versions of a product that are counted. */
-const MAX_VERSIONS = 20;
-/** The expiries ahead that are counted. */
-const DAYS_AHEAD = 26 * 7;
+export const HELD_MS_PER_INSTALLATION = 60;
+const DAYS_AHEAD = MAX_EXPIRY_WEEKS * 7;
 const KEPT_DAYS = 400;
 
 interface LicenseCount {
   productId: number;
   status: LicenseStatus;
-  /** The day on which active licenses expire, if it is within 26 weeks. */
+  /** The day on which active licenses expire, if it is within {@link MAX_EXPIRY_WEEKS}. */
   expiryDate: string | null;
   count: number;
 }
@@ -82,7 +80,7 @@ function countVersions(db: Database) {
       .from(versions)
       // Programs can send any text as their version, and any number as their product.
       .where(
-        sql`place <= ${MAX_VERSIONS} and counted > 0 and product_id in (select id from products)`,
+        sql`place <= ${MAX_STATISTICS_VERSIONS} and counted > 0 and product_id in (select id from products)`,
       )
   );
 }

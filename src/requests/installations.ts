@@ -12,7 +12,7 @@ import { IS_SHARED } from './record.ts';
 
 /** Programs can send any text: made-up installations of a license must not make its list slow. */
 const MAX_READ = 10_000;
-const MAX_INSTALLATIONS = 1_000;
+export const MAX_INSTALLATIONS = 1_000;
 
 /**
  * The addresses in a network from which installations asked.

@@ -1,4 +1,5 @@
 import type { LicenseStatus } from '@licet/contract/enums';
+import { MAX_STATISTICS_PRODUCTS } from '@licet/contract/limits';
 import { RESPONSE_TYPES, type ResponseType } from '@licet/contract/outcomes';
 import type { Statistics, Step } from '@licet/contract/statistics';
 import { toTimestamp } from '@licet/contract/time';
@@ -14,8 +15,6 @@ import { ROLLED_UP_BUCKET } from './aggregate.ts';
 import { activeOnDay, type Counts, dayAt, type HeldCounts } from './counts.ts';
 import { readGaps } from './gaps.ts';
 
-/** The products with the most active licenses. */
-const MAX_PRODUCTS = 10;
 /** A late record makes older roll-ups stale. Above this number of buckets, the oldest keep theirs. */
 const MAX_UNROLLED_BUCKETS = 48;
 
@@ -148,7 +147,7 @@ async function readProducts(db: Database, { licenses }: Counts, productId: numbe
   }
   const ids = [...active]
     .toSorted(([one, few], [other, many]) => many - few || one - other)
-    .slice(0, MAX_PRODUCTS)
+    .slice(0, MAX_STATISTICS_PRODUCTS)
     .map(([id]) => id);
   const found = await db
     .select({ id: products.id, name: products.name })

@@ -25,7 +25,7 @@ const GET_KEYS: Operation = {
   tag: 'Validation',
   summary: 'List the public keys of signed responses',
   description:
-    'For tools; needs no token. Programs have their keys built in, because a fake server would list keys of its own. An extension.',
+    'For tools. Programs have their keys built in, because a fake server would list keys of its own. An extension.',
   success: { description: 'The keys.', body: keySet },
 };
 

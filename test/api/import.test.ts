@@ -388,7 +388,11 @@ it.each([
   ['no item', { kind: 'licenses', items: [] }, 'items must be at least 1 in number'],
   ['201', { kind: 'licenses', items: Array(201).fill({}) }, 'items must be at most 200 in number'],
   ['no items', { kind: 'licenses' }, 'items is required'],
-  ['field', { kind: 'licenses', items: [{}], dryrun: true }, 'dryrun is not a known field'],
+  [
+    'field',
+    { kind: 'licenses', items: [{}], dryrun: true },
+    'dryrun is not a known field (did you mean dryRun?)',
+  ],
   ['body', '[', /JSON/],
 ])('an import with a bad %s gets 400', async (_, body, message) => {
   expectError(await postImport(body), 400, message, ['ALL_READ_WRITE']);

@@ -1,12 +1,15 @@
-import { ERROR_CODES } from '@licet/contract/errors';
+import { API_INTENTS } from '@licet/contract/enums';
+import { ERROR_CODES, errorResponse } from '@licet/contract/errors';
 import { expect, it } from 'vitest';
 import * as z from 'zod';
 import decisions from '../../docs/decisions.md?raw';
 import committed from '../../docs/openapi.json?raw';
 import { declaredRoutes, openApiDocument, templateOf } from '../../openapi/document.ts';
 import { parseRequest } from '../../src/validation/request.ts';
+import { call, create } from '../support/client.ts';
 import { ENDPOINTS } from '../support/endpoints.ts';
 import { document, misfitsOf, resolved } from '../support/openapi.ts';
+import { blacklists, customers, products } from '../support/resources.ts';
 
 /** The OpenAPI document and the service are one: every response of the other tests is held against it. */
 
@@ -66,6 +69,88 @@ it('every body in the OpenAPI document has an example that fits', () => {
     }
   }
   expect(examples).toBeGreaterThan(200);
+});
+
+/** The example of an error of an operation. */
+const exampleOf = (id: string, status: number) => {
+  const found = operations.find(({ operation }) => operation.operationId === id);
+  const response = found?.operation.responses[status];
+  return response && resolved(response)?.content?.['application/json']?.example;
+};
+
+it('an operation begins with the intents that open it, and its errors name no others', () => {
+  let errors = 0;
+  for (const { endpoint, operation } of operations) {
+    const { 'x-intents': intents, description, responses } = operation;
+    const [first = ''] = description.split('\n');
+    const named = API_INTENTS.filter((intent) => first.includes(`\`${intent}\``));
+    const isForAny = first === 'Needs a token with any intent.';
+    expect(isForAny ? API_INTENTS : named, endpoint).toEqual(intents);
+    if (intents.length === 0) expect(first, endpoint).toBe('Needs no token.');
+    for (const response of Object.values(responses).map(resolved)) {
+      const example = errorResponse.safeParse(response?.content?.['application/json']?.example);
+      if (!example.success) continue;
+      expect(example.data.accepted_intents, endpoint).toEqual(intents);
+      errors++;
+    }
+  }
+  expect(errors).toBeGreaterThan(200);
+});
+
+it('the example of a 404 is the response to an id that nothing has', async () => {
+  const gets = operations.filter(
+    ({ endpoint, operation }) => endpoint.endsWith('/{id}') && '404' in operation.responses,
+  );
+  expect(gets.length).toBeGreaterThan(15);
+  for (const { endpoint, operation } of gets) {
+    const [method = '', path = ''] = endpoint.replace('{id}', '999999').split(' ');
+    const { json } = await call(method, path, method === 'PUT' ? { body: {} } : {});
+    expect(exampleOf(operation.operationId, 404), endpoint).toEqual(json);
+  }
+});
+
+it('the example of a 400 is the response to an empty body, or to a limit of 0', async () => {
+  const lists = operations.filter(({ operation: { parameters } }) =>
+    parameters.some((parameter) => 'name' in parameter && parameter.name === 'limit'),
+  );
+  expect(lists.length).toBeGreaterThan(10);
+  for (const { endpoint, operation } of lists) {
+    const path = endpoint.replace('GET ', '').replaceAll(/\{\w+\}/g, '1');
+    const { json } = await call(
+      'GET',
+      `${path.replace('/by-platform/1', '/by-platform/CHAT')}?limit=0`,
+    );
+    expect(exampleOf(operation.operationId, 400), endpoint).toEqual(json);
+  }
+  for (const [id, path] of [
+    ['createProduct', products.path],
+    ['createLicenses', '/api/v2/licenses/batch'],
+    ['importItems', '/api/v2/import'],
+  ] as const) {
+    const { json } = await call('POST', path, { body: {} });
+    expect(exampleOf(id, 400)).toEqual(json);
+  }
+});
+
+it('the example of a 409 is the response to a conflict', async () => {
+  const { productId } = await create.license();
+  const entry = await blacklists.fullBody();
+  const { id: entryId } = await blacklists.create();
+  await call('POST', blacklists.path, { body: entry });
+  const email = 'taken@shop.example';
+  await call('POST', customers.path, { body: { email } });
+  const { id: customerId } = await customers.create();
+  const conflicts: [id: string, ...Parameters<typeof call>][] = [
+    ['deleteProduct', 'DELETE', `${products.path}/${productId}`],
+    ['createBlacklistEntry', 'POST', blacklists.path, { body: entry }],
+    ['updateBlacklistEntry', 'PUT', `${blacklists.path}/${entryId}`, { body: entry }],
+    ['createCustomer', 'POST', customers.path, { body: { email } }],
+    ['updateCustomer', 'PUT', `${customers.path}/${customerId}`, { body: { email } }],
+  ];
+  for (const [id, ...sent] of conflicts) {
+    const { status, json } = await call(...sent);
+    expect([id, status, json]).toEqual([id, 409, exampleOf(id, 409)]);
+  }
 });
 
 it('every required parameter in the OpenAPI document has an example that fits', () => {

@@ -82,7 +82,7 @@ it.each([
   ['valid=yes', 'valid must be one of true, false'],
   ['from=yesterday', /^from must be an ISO 8601 timestamp/],
   ['limit=1001', 'limit must be an integer from 1 to 1000'],
-  ['key=1', 'key is not a known query parameter'],
+  ['key=1', 'key is not a known query parameter (did you mean licenseKey?)'],
 ])('GET requests?%s returns 400', async (search, message) => {
   expectError(await call('GET', `${REQUESTS}?${search}`), 400, message);
 });

@@ -23,8 +23,39 @@ it('accepted_intents are those of the endpoint whatever the error', async () => 
 it.each([
   ['that is no object', '[]', 'Body must be an object'],
   ['that is malformed JSON', '{"name":', 'Malformed JSON in request body'],
+  ['that is empty', ' \r\n', 'Body is empty, JSON is required'],
 ])('a body %s returns 400 with a message about the body', async (_, body, message) => {
   expectError(await call('POST', products.path, { body }), 400, message);
+});
+
+it.each([
+  ['POST', licenses.path, { email: 'ada@shop.example' }, 'email', 'customerEmail'],
+  ['POST', licenses.path, { maxIps: 1 }, 'maxIps', 'maxIPs'],
+  ['POST', licenses.path, { license_type: 'PERMANENT' }, 'license_type', 'licenseType'],
+  ['POST', licenses.path, { expiryDat: '2035-12-31' }, 'expiryDat', 'expiryDate'],
+  ['POST', licenses.path, { licenseKeys: 'A' }, 'licenseKeys', undefined],
+  ['POST', licenses.path, { e: 1 }, 'e', undefined],
+  ['POST', licenses.path, { colour: 'red' }, 'colour', undefined],
+  ['POST', licenses.path, { ['maxIPs'.padEnd(41, '_')]: 1 }, 'maxIPs___', undefined],
+] as const)(
+  '%s %s with %j names the field that is meant',
+  async (...[method, path, body, sent, meant]) => {
+    const message = new RegExp(
+      `(^|; )${sent}_* is not a known field${meant === undefined ? '(;|$)' : ` \\(did you mean ${meant}\\?\\)`}`,
+    );
+    expectError(await call(method, path, { body }), 400, message);
+  },
+);
+
+it('an unknown parameter names the one that is meant', async () => {
+  const message = 'limits is not a known query parameter (did you mean limit?)';
+  expectError(await call('GET', `${products.path}?limits=1`), 400, message);
+});
+
+it('of thousands of unknown fields the first 50 are named', async () => {
+  const fields = Array.from({ length: 60_000 }, (_, index) => [`maxIPs${index}`, 1]);
+  const { text } = await call('POST', products.path, { body: Object.fromEntries(fields) });
+  expect(text.match(/is not a known field/g)).toHaveLength(50);
 });
 
 const POST = ['POST', products.path] as const;

@@ -25,6 +25,7 @@ const response = z.object({
 });
 const operation = z.object({
   operationId: z.string(),
+  description: z.string(),
   'x-intents': z.array(z.string()),
   security: z.array(z.record(z.string(), z.array(z.string()))),
   parameters: z.array(z.union([reference, named])),

@@ -87,7 +87,7 @@ export interface ValidationRequest {
   productVersion?: string | null | undefined;
   /** The hardware ID to check and bind. */
   hwid?: string | null | undefined;
-  /** The address to check and bind; without one, the connecting address. */
+  /** The address to check and bind. Without one, and for a private or loopback address, which a machine gives itself, the connecting address counts. */
   ip?: string | null | undefined;
   /** For the history. */
   operatingSystem?: string | null | undefined;
@@ -206,7 +206,7 @@ export interface LicenseCreate {
   createdDate?: null | undefined;
   /** Set by the service: must not be sent. */
   updatedDate?: null | undefined;
-  /** From this millisecond on it is `EXPIRED`. ISO 8601, or a date alone. */
+  /** From this millisecond on the license is `EXPIRED`; with a date in the past it is so at once. ISO 8601, or a date alone. */
   expiryDate?: string | null | undefined;
   /** Maximum number of addresses: -1 is unlimited, 0 none. */
   maxIPs?: number | null | undefined;
@@ -218,7 +218,7 @@ export interface LicenseCreate {
   ownerChatId?: string | number | null | undefined;
   /** The name of the owner on the chat service. */
   ownerChatUsername?: string | null | undefined;
-  /** `EXPIRED` follows from `expiryDate`, and is written as `ACTIVE`. */
+  /** `EXPIRED` follows from `expiryDate`. On write `EXPIRED` means `ACTIVE`, and expires nothing: set `expiryDate`, or `DEACTIVATED`. */
   licenseStatus?: LicenseStatus | undefined;
   /** The bound hardware IDs, in the order in which they were bound. `[]` frees all. */
   hwids?: string[] | undefined;
@@ -259,7 +259,7 @@ export interface LicenseUpdate {
   createdDate?: unknown | undefined;
   /** Set by the service: accepted and ignored. */
   updatedDate?: unknown | undefined;
-  /** From this millisecond on it is `EXPIRED`. ISO 8601, or a date alone. */
+  /** From this millisecond on the license is `EXPIRED`; with a date in the past it is so at once. ISO 8601, or a date alone. */
   expiryDate?: string | null | undefined;
   /** Maximum number of addresses: -1 is unlimited, 0 none. */
   maxIPs?: number | undefined;
@@ -271,7 +271,7 @@ export interface LicenseUpdate {
   ownerChatId?: string | number | null | undefined;
   /** The name of the owner on the chat service. */
   ownerChatUsername?: string | null | undefined;
-  /** `EXPIRED` follows from `expiryDate`, and is written as `ACTIVE`. */
+  /** `EXPIRED` follows from `expiryDate`. On write `EXPIRED` means `ACTIVE`, and expires nothing: set `expiryDate`, or `DEACTIVATED`. */
   licenseStatus?: LicenseStatus | undefined;
   /** The bound hardware IDs, in the order in which they were bound. `[]` frees all. */
   hwids?: string[] | undefined;
@@ -309,7 +309,7 @@ export interface LicenseBatch {
   createdDate?: null | undefined;
   /** Set by the service: must not be sent. */
   updatedDate?: null | undefined;
-  /** From this millisecond on it is `EXPIRED`. ISO 8601, or a date alone. */
+  /** From this millisecond on the license is `EXPIRED`; with a date in the past it is so at once. ISO 8601, or a date alone. */
   expiryDate?: string | null | undefined;
   /** Maximum number of addresses: -1 is unlimited, 0 none. */
   maxIPs?: number | null | undefined;
@@ -321,7 +321,7 @@ export interface LicenseBatch {
   ownerChatId?: string | number | null | undefined;
   /** The name of the owner on the chat service. */
   ownerChatUsername?: string | null | undefined;
-  /** `EXPIRED` follows from `expiryDate`, and is written as `ACTIVE`. */
+  /** `EXPIRED` follows from `expiryDate`. On write `EXPIRED` means `ACTIVE`, and expires nothing: set `expiryDate`, or `DEACTIVATED`. */
   licenseStatus?: LicenseStatus | undefined;
   /** The bound hardware IDs, in the order in which they were bound. `[]` frees all. */
   hwids?: string[] | undefined;
@@ -581,9 +581,9 @@ export interface ValidResponse {
   maxHWIDs: number;
   /** Validations of this license, including this one, as far as this location knows. */
   totalRequests: number;
-  /** A JWS in compact form (`docs/signing.md`). It is there if the request had a nonce and was not rejected. */
+  /** A JWS in compact form (signed responses). It is there if the request had a nonce and was not rejected. */
   signed?: string | undefined;
-  /** A JWS with which the program may start while the network is down. It is there on request, if the product has offline days. */
+  /** A JWS with which the program may start while the network is down (leases). It is there on request, if the product has offline days. */
   lease?: string | undefined;
 }
 
@@ -593,7 +593,7 @@ export interface InvalidResponse {
   valid: false;
   /** Why. */
   message: string;
-  /** A JWS in compact form (`docs/signing.md`). It is there if the request had a nonce and was not rejected. */
+  /** A JWS in compact form (signed responses). It is there if the request had a nonce and was not rejected. */
   signed?: string | undefined;
 }
 
@@ -717,7 +717,7 @@ export interface License {
   createdDate: string;
   /** Set by the service. */
   updatedDate: string;
-  /** From this millisecond on it is `EXPIRED`. ISO 8601, or a date alone. */
+  /** From this millisecond on the license is `EXPIRED`; with a date in the past it is so at once. ISO 8601, or a date alone. */
   expiryDate: string | null;
   /** Maximum number of addresses: -1 is unlimited, 0 none. */
   maxIPs: number;
@@ -729,7 +729,7 @@ export interface License {
   ownerChatId: string;
   /** The name of the owner on the chat service. */
   ownerChatUsername: string;
-  /** `EXPIRED` follows from `expiryDate`, and is written as `ACTIVE`. */
+  /** `EXPIRED` follows from `expiryDate`. On write `EXPIRED` means `ACTIVE`, and expires nothing: set `expiryDate`, or `DEACTIVATED`. */
   licenseStatus: LicenseStatus;
   /** The bound hardware IDs, in the order in which they were bound. `[]` frees all. */
   hwids: string[];
@@ -1126,7 +1126,7 @@ export type ErrorCode = 'INVALID_JSON' | 'MISSING_FIELD' | 'UNKNOWN_FIELD' | 'IN
 
 /** Filters: List products */
 export interface ListProductsQuery {
-  /** Maximum number of objects. */
+  /** The number of objects on a page. A page has fewer only if it is the last one. */
   limit?: number | undefined;
   /** The id of the last object of the page before. */
   after?: number | undefined;
@@ -1138,7 +1138,7 @@ export interface ListProductsQuery {
 
 /** Filters: List licenses */
 export interface ListLicensesQuery {
-  /** Maximum number of objects. */
+  /** The number of objects on a page. A page has fewer only if it is the last one. */
   limit?: number | undefined;
   /** The id of the last object of the page before. */
   after?: number | undefined;
@@ -1170,7 +1170,7 @@ export interface ListLicensesQuery {
 
 /** Filters: List the installations of a license */
 export interface ListInstallationsQuery {
-  /** Maximum number of objects. */
+  /** The number of objects on a page. A page has fewer only if it is the last one. */
   limit?: number | undefined;
   /** The id of the last object of the page before. */
   after?: number | undefined;
@@ -1178,7 +1178,7 @@ export interface ListInstallationsQuery {
 
 /** Filters: List licenses of the customer with an e-mail */
 export interface FindLicensesByCustomerEmailQuery {
-  /** Maximum number of objects. */
+  /** The number of objects on a page. A page has fewer only if it is the last one. */
   limit?: number | undefined;
   /** The id of the last object of the page before. */
   after?: number | undefined;
@@ -1210,7 +1210,7 @@ export interface FindLicensesByCustomerEmailQuery {
 
 /** Filters: List licenses of an owner on a platform */
 export interface FindLicensesByPlatformQuery {
-  /** Maximum number of objects. */
+  /** The number of objects on a page. A page has fewer only if it is the last one. */
   limit?: number | undefined;
   /** The id of the last object of the page before. */
   after?: number | undefined;
@@ -1242,7 +1242,7 @@ export interface FindLicensesByPlatformQuery {
 
 /** Filters: List licenses of a customer */
 export interface FindLicensesByCustomerIdQuery {
-  /** Maximum number of objects. */
+  /** The number of objects on a page. A page has fewer only if it is the last one. */
   limit?: number | undefined;
   /** The id of the last object of the page before. */
   after?: number | undefined;
@@ -1274,7 +1274,7 @@ export interface FindLicensesByCustomerIdQuery {
 
 /** Filters: List licenses for a product */
 export interface FindLicensesByProductIdQuery {
-  /** Maximum number of objects. */
+  /** The number of objects on a page. A page has fewer only if it is the last one. */
   limit?: number | undefined;
   /** The id of the last object of the page before. */
   after?: number | undefined;
@@ -1304,7 +1304,7 @@ export interface FindLicensesByProductIdQuery {
 
 /** Filters: List licenses of an owner on the chat service */
 export interface FindLicensesByChatIdQuery {
-  /** Maximum number of objects. */
+  /** The number of objects on a page. A page has fewer only if it is the last one. */
   limit?: number | undefined;
   /** The id of the last object of the page before. */
   after?: number | undefined;
@@ -1336,7 +1336,7 @@ export interface FindLicensesByChatIdQuery {
 
 /** Filters: List blacklist entries */
 export interface ListBlacklistEntriesQuery {
-  /** Maximum number of objects. */
+  /** The number of objects on a page. A page has fewer only if it is the last one. */
   limit?: number | undefined;
   /** The id of the last object of the page before. */
   after?: number | undefined;
@@ -1350,7 +1350,7 @@ export interface ListBlacklistEntriesQuery {
 
 /** Filters: List license requests */
 export interface ListRequestsQuery {
-  /** Maximum number of objects. */
+  /** The number of records on a page. Records with the same id stay on one page, which can make it shorter or longer: `Link` shows whether more follow. */
   limit?: number | undefined;
   /** The id of the last object of the page before. */
   after?: number | undefined;
@@ -1384,7 +1384,7 @@ export interface GetStatisticsQuery {
 
 /** Filters: List customers */
 export interface ListCustomersQuery {
-  /** Maximum number of objects. */
+  /** The number of objects on a page. A page has fewer only if it is the last one. */
   limit?: number | undefined;
   /** The id of the last object of the page before. */
   after?: number | undefined;
@@ -1394,7 +1394,7 @@ export interface ListCustomersQuery {
 
 /** Filters: List tokens */
 export interface ListTokensQuery {
-  /** Maximum number of objects. */
+  /** The number of objects on a page. A page has fewer only if it is the last one. */
   limit?: number | undefined;
   /** The id of the last object of the page before. */
   after?: number | undefined;
@@ -1402,7 +1402,7 @@ export interface ListTokensQuery {
 
 /** Filters: List events */
 export interface ListEventsQuery {
-  /** Maximum number of objects. */
+  /** The number of objects on a page. A page has fewer only if it is the last one. */
   limit?: number | undefined;
   /** The id of the last object of the page before. */
   after?: number | undefined;

@@ -8,7 +8,7 @@ import { keysOf } from './objects.ts';
  * never changes.
  */
 export const ERROR_CODES = {
-  INVALID_JSON: 'The body is not JSON.',
+  INVALID_JSON: 'The body is not JSON, or empty.',
   MISSING_FIELD: 'A field or parameter is required.',
   UNKNOWN_FIELD: 'There is no field or parameter of this name.',
   INVALID_VALUE: 'A field or parameter has a value that it cannot have.',

@@ -79,7 +79,7 @@ export const licenseFields = {
     timestamp.nullable().default(null),
     timestamp.nullable(),
     wireTimestamp.nullable(),
-    'From this millisecond on it is `EXPIRED`. ISO 8601, or a date alone.',
+    'From this millisecond on the license is `EXPIRED`; with a date in the past it is so at once. ISO 8601, or a date alone.',
   ),
   maxIPs: limitOfProduct('Maximum number of addresses: -1 is unlimited, 0 none.'),
   maxHWIDs: limitOfProduct('Maximum number of hardware IDs: -1 is unlimited, 0 none.'),
@@ -95,7 +95,7 @@ export const licenseFields = {
     licenseStatus.default('ACTIVE'),
     licenseStatus,
     licenseStatus,
-    '`EXPIRED` follows from `expiryDate`, and is written as `ACTIVE`.',
+    '`EXPIRED` follows from `expiryDate`. On write `EXPIRED` means `ACTIVE`, and expires nothing: set `expiryDate`, or `DEACTIVATED`.',
   ),
   hwids: boundValues(
     hardwareId,

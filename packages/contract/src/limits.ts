@@ -29,5 +29,14 @@ export const MAX_WEB_ADDRESS_LENGTH = 2_048;
 /** Text to search for in a list. */
 export const MAX_SEARCH_LENGTH = 100;
 
+/** The longest periods of the statistics, and the default ones, by the step (6). */
+export const MAX_STATISTICS_DAYS = { hour: 90, day: 1_100 } as const;
+export const DEFAULT_STATISTICS_STEPS = { hour: 24, day: 30 } as const;
+/** The products with the most active licenses, and the most frequent versions of each. */
+export const MAX_STATISTICS_PRODUCTS = 10;
+export const MAX_STATISTICS_VERSIONS = 20;
+/** The expiries ahead that are counted. */
+export const MAX_EXPIRY_WEEKS = 26;
+
 /** The widest ranges of addresses that may be blocked (3). */
 export const MIN_PREFIX_BITS = { ipv4: 8, ipv6: 19 } as const;

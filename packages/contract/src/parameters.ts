@@ -12,9 +12,10 @@ export const objectPath = {
 
 /** The query parameters of every list. */
 export const pageQuery = {
-  limit: integerText(MAX_PAGE_OBJECTS)
-    .optional()
-    .meta({ description: 'Maximum number of objects.', example: 100 }),
+  limit: integerText(MAX_PAGE_OBJECTS).optional().meta({
+    description: 'The number of objects on a page. A page has fewer only if it is the last one.',
+    example: 100,
+  }),
   after: z
     .union([z.literal('0').transform(Number), idText], {
       error: 'must be the id of the last object of the page before',

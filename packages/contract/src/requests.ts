@@ -80,6 +80,9 @@ export type LicenseRequest = z.infer<typeof request>;
 /** The query of a list of requests. */
 export const requestQuery = z.strictObject({
   ...pageQuery,
+  limit: pageQuery.limit.describe(
+    'The number of records on a page. Records with the same id stay on one page, which can make it shorter or longer: `Link` shows whether more follow.',
+  ),
   licenseKey: z
     .string()
     .trim()

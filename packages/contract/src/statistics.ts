@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { named, UPDATED } from './bodies.ts';
+import { MAX_EXPIRY_WEEKS, MAX_STATISTICS_PRODUCTS, MAX_STATISTICS_VERSIONS } from './limits.ts';
 import { objectOf } from './objects.ts';
 import { RESPONSE_TYPES } from './outcomes.ts';
 import { period, productId } from './parameters.ts';
@@ -125,14 +126,16 @@ export const statistics = named(
     series: z.array(statisticsStep).describe('All steps, the oldest first.'),
     products: z
       .array(productStatistics)
-      .describe('The 10 products with the most active licenses, or the one that was asked for.'),
+      .describe(
+        `The ${MAX_STATISTICS_PRODUCTS} products with the most active licenses, or the one that was asked for.`,
+      ),
     licenses: licenseStatistics.describe('The licenses by status.'),
     versions: z
       .array(versionStatistics)
-      .describe('The 20 most frequent versions of each of these products.'),
+      .describe(`The ${MAX_STATISTICS_VERSIONS} most frequent versions of each of these products.`),
     expiries: z
       .array(expiryStatistics)
-      .describe('The licenses that expire in the next 26 weeks, by day in UTC.'),
+      .describe(`The licenses that expire in the next ${MAX_EXPIRY_WEEKS} weeks, by day in UTC.`),
     gaps: z
       .array(gap)
       .describe(

@@ -18,7 +18,9 @@ export const validationRequest = named(
     ip: z
       .string()
       .nullish()
-      .describe('The address to check and bind; without one, the connecting address.'),
+      .describe(
+        'The address to check and bind. Without one, and for a private or loopback address, which a machine gives itself, the connecting address counts.',
+      ),
     operatingSystem: forHistory,
     osVersion: forHistory,
     osArchitecture: forHistory,
@@ -64,7 +66,7 @@ const message = z.string().describe('Why.');
 const signed = z
   .exactOptional(z.string())
   .describe(
-    'A JWS in compact form (`docs/signing.md`). It is there if the request had a nonce and was not rejected.',
+    'A JWS in compact form ([signed responses](/docs/signing)). It is there if the request had a nonce and was not rejected.',
   );
 
 /** The license is valid [4.7]. */
@@ -89,7 +91,7 @@ export const validResponse = named(
     lease: z
       .exactOptional(z.string())
       .describe(
-        'A JWS with which the program may start while the network is down. It is there on request, if the product has offline days.',
+        'A JWS with which the program may start while the network is down ([leases](/docs/signing)). It is there on request, if the product has offline days.',
       ),
   }),
   {

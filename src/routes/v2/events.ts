@@ -16,8 +16,7 @@ const { list } = operationsOn({
   many: 'events',
   section: '[6]',
   body: event,
-  listing:
-    'The changes and their senders, newest first, at most 1,000 without `limit`. The total is not counted.',
+  listing: `The changes and their senders, newest first, at most ${MAX_PAGE_OBJECTS} without \`limit\`. The total is not counted. An extension.`,
   isCounted: false,
 });
 

@@ -24,14 +24,14 @@ const GET_HEALTH: Operation = {
   operationId: 'getHealth',
   tag: 'Service',
   summary: 'Check that the service runs',
-  description: 'Needs no token. [4.1]',
+  description: '[4.1]',
   success: { description: 'The service runs.', text: 'healthy' },
 };
 const PING: Operation = {
   operationId: 'ping',
   tag: 'Service',
   summary: 'Check that a token is live',
-  description: 'Any intent is enough. [4.1]',
+  description: '[4.1]',
   success: { description: 'The token is live.', text: 'pong' },
 };
 const LIST_PLATFORMS: Operation = {
@@ -39,7 +39,7 @@ const LIST_PLATFORMS: Operation = {
   tag: 'Service',
   summary: 'List the labels of platforms',
   description:
-    'The variable `PLATFORM_LABELS` sets them, for people. All other endpoints take and return the names. Any intent is enough; an extension.',
+    'The variable `PLATFORM_LABELS` sets them, for people. All other endpoints take and return the names. An extension.',
   success: { description: 'The platforms, each with its label.', body: platformLabel.array() },
 };
 const LIST_SIGNING_KEY_USES: Operation = {

@@ -22,7 +22,11 @@ import { body, idempotencyKey, ifMatch, path, pathId, query } from '../../http/i
 import { jsonResponse } from '../../http/json.ts';
 import { type Operation, operationsOn } from '../../http/operation.ts';
 import { linkNextPage, listResponse } from '../../http/pagination.ts';
-import { listAddressesIn, listInstallations } from '../../requests/installations.ts';
+import {
+  listAddressesIn,
+  listInstallations,
+  MAX_INSTALLATIONS,
+} from '../../requests/installations.ts';
 import type { NamedOwner } from '../../resources/customers/owner.ts';
 import {
   countLicenses,
@@ -149,8 +153,7 @@ const INSTALLATIONS: Operation = {
   operationId: 'listInstallations',
   tag: 'Licenses',
   summary: 'List the installations of a license',
-  description:
-    'The machines that have asked with its key, the most recently seen first: at most 1,000, with `limit` a page. Machines without a record in the history are left out. An extension.',
+  description: `The machines that have asked with its key, the most recently seen first: at most ${MAX_INSTALLATIONS}, with \`limit\` a page. Machines without a record in the history are left out. An extension.`,
   success: {
     description: 'The installations.',
     headers: ['Link'],

@@ -18,7 +18,7 @@ const { list, get } = operationsOn({
   many: 'license requests',
   section: '[4.5]',
   body: request,
-  listing: 'Newest first, at most 1,000 without `limit`. The total is not counted.',
+  listing: `Newest first, at most ${MAX_PAGE_OBJECTS} without \`limit\`. The total is not counted.`,
   isCounted: false,
 });
 

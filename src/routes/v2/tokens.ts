@@ -48,7 +48,7 @@ const GET_OWN: Operation = {
   operationId: 'getOwnToken',
   tag: 'Tokens',
   summary: 'Get the token of the request',
-  description: 'Any intent is enough. An extension. [5]',
+  description: 'An extension. [5]',
   success: { description: 'The token.', body: ownToken },
 };
 

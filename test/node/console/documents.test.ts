@@ -70,6 +70,21 @@ it('every link of the documents leads to a page, a file or a heading of the serv
   );
 });
 
+it('every section that the interface names is a link to its place in the document', async () => {
+  const document = await (await get('/openapi.json')).text();
+  const links = [...document.matchAll(/\]\((\/docs\/\w+)(?:#([\d.]+))?\)/g)];
+  const pages = new Map<string, string>();
+  for (const [, path = '', section] of links) {
+    const page = pages.get(path) ?? (await (await get(path)).text());
+    pages.set(path, page);
+    expect(page).toContain(section === undefined ? '<h1' : ` id="${section}"`);
+  }
+  expect([...pages.keys()]).toEqual(
+    expect.arrayContaining(['/docs/interface', '/docs/signing', '/docs/import']),
+  );
+  expect(document).not.toMatch(/\[\d(\.\d)?\](?!\()|docs\/\w+\.md/);
+});
+
 it('an example is served byte for byte', async () => {
   const response = await get('/docs/examples/licet.py');
   expect(await response.text()).toBe(readFileSync('examples/licet.py', 'utf8'));

@@ -1,5 +1,10 @@
 import { type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import type { Statistics } from '@licet/client';
+import {
+  DEFAULT_STATISTICS_STEPS,
+  MAX_EXPIRY_WEEKS,
+  MAX_STATISTICS_DAYS,
+} from '@licet/contract/limits';
 import { type Column, dayText, examples, timeText } from './output.ts';
 import { type OpenSession, optionalProductId, sinceArgument } from './session.ts';
 
@@ -51,7 +56,7 @@ function licensesText({ licenses, expiries }: Statistics): string {
   const expiring = expiries.reduce((total, day) => total + day.licenses, 0);
   return (
     `Licenses: ${active} active${before}, ${deactivated} deactivated, ${expired} expired, ` +
-    `${expiring} expire in the next 26 weeks. Counted ${timeText(countedAt)} (UTC).`
+    `${expiring} expire in the next ${MAX_EXPIRY_WEEKS} weeks. Counted ${timeText(countedAt)} (UTC).`
   );
 }
 
@@ -74,7 +79,7 @@ export function addStats(parent: CommandUnknownOpts, open: OpenSession): void {
     .option('--product <product>', 'only of this product, by its id or name')
     .option(
       '--since <time>',
-      'since a time ago (90m, 7d) or a date (2026-11-20); default 24h, or 30d with --by day; at most 90d, or 1100d with --by day',
+      `since a time ago (90m, 7d) or a date (2026-11-20); default ${DEFAULT_STATISTICS_STEPS.hour}h, or ${DEFAULT_STATISTICS_STEPS.day}d with --by day; at most ${MAX_STATISTICS_DAYS.hour}d, or ${MAX_STATISTICS_DAYS.day}d with --by day`,
       sinceArgument,
     )
     .addOption(
