@@ -421,6 +421,8 @@ it('a rejected item is reported with its line and the reason, and the others are
   expect(output).toContain('✗ products, line 1: id is that of another product, "Product 9400"');
   expect(output).toContain('✗ licenses, line 2, license SEC…Y-1: product 9400 was rejected');
   expect(output).toContain('✗ licenses, line 5, license l…g: larger than 1 MB');
+  const unreported = await imports([file]);
+  expect(unreported.output).toContain('Use --report FILE to get each of them with the whole key');
   expect(output).toContain('licenseType "FOREVER" must be one of TEMPORARY, PERMANENT');
   expect(output).toContain('rejected 34 items');
   expect(output.match(/^✗ .*line \d+/gm)).toHaveLength(20);

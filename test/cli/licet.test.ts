@@ -92,6 +92,8 @@ describe('licet products', () => {
 describe('licet keys', () => {
   it('licet keys lists the keys that npm start made, with the installations of each', async () => {
     const keys = await objects('keys', 'list');
+    const shown = await run('keys', 'list');
+    expect(shown.stderr).toContain('LAST ASKED is brought up to date once a day.');
     expect(keys).toMatchObject([
       { kid: expect.stringMatching(/^es-/), alg: 'ES256', isDefault: true },
       { kid: expect.stringMatching(/^rs-/), alg: 'RS256', isDefault: false, callers: 0 },
@@ -311,6 +313,54 @@ describe('licet licenses', () => {
     expect(three.stderr).toBe('');
   });
 
+  it('licet licenses find lists the licenses of a product by its whole name, each once', async () => {
+    const product = await licet.products.create({ name: 'Castle Walls', productType: 'OTHER' });
+    const notes = ['plain', 'for Castle Walls', 'more'];
+    for (const each of notes) {
+      const license = { productId: product.id, licenseType: 'PERMANENT', notes: each } as const;
+      await licet.licenses.create(license);
+    }
+    expect(await valuesOf('notes', 'licenses', 'find', 'castle walls')).toEqual([
+      'for Castle Walls',
+      'plain',
+      'more',
+    ]);
+    expect(await valuesOf('notes', 'licenses', 'find', 'castle wall')).toEqual([
+      'for Castle Walls',
+    ]);
+    const shop = await licet.tokens.create({ name: 'Shop', intents: ['LICENSES_READ'] });
+    const found = await runWith({ LICET_TOKEN: shop.token }, 'licenses', 'find', 'castle walls');
+    await licet.tokens.delete(shop.id);
+    expect(found).toMatchObject({ code: 0, stderr: '' });
+    expect(found.stdout).toContain('for Castle Walls');
+    expect(found.stdout).not.toContain('plain');
+  });
+
+  it.each([
+    ['licenses', 'licenses list'],
+    ['products', 'products list'],
+    ['entries', 'blacklist list'],
+  ])(
+    'a list of %s is as long as --limit, and says that there are more: licet %s',
+    async (many, list) => {
+      const block = (data: string) =>
+        licet.blacklists.create({ licenseDataType: 'HWID', data, isForAllProducts: true });
+      const entries = [await block('listed-1'), await block('listed-2')];
+      await createLicense();
+      await createLicense();
+      await licet.products.create({ name: 'One more', productType: 'OTHER' });
+      const all = await objects(...list.split(' '));
+      expect(all.length).toBeGreaterThan(1);
+      const one = await run('--json', ...list.split(' '), '--limit', '1');
+      expect(JSON.parse(one.stdout)).toEqual(all[0]);
+      expect(one.stderr).toContain(`There are more than 1 ${many}. Raise --limit`);
+      const exact = await run('--json', ...list.split(' '), '--limit', String(all.length));
+      expect(exact.stdout.trim().split('\n')).toHaveLength(all.length);
+      expect(exact.stderr).toBe('');
+      for (const { id } of entries) await licet.blacklists.delete(id);
+    },
+  );
+
   it('licet licenses show prints all fields of a license, found by key or id', async () => {
     const license = await createLicense('To be shown');
     await validate(license.licenseKey, '192.0.2.1', { hwid: 'board-1' });
@@ -347,6 +397,10 @@ describe('licet licenses', () => {
 
     await licet.licenses.update(id, { licenseType: 'TEMPORARY', expiryDate: '2020-01-31' });
     expect((await run(...extend, '2099-01-31')).stderr).toContain('ACTIVE and expires 2099-01-31');
+    const past = await run(...extend, '2020-01-31');
+    expect(past.stderr).toContain('EXPIRED and expired 2020-01-31 00:00:00 (UTC).');
+    expect(past.stderr).toContain('The date is in the past: the license is EXPIRED at once.');
+    expect((await run(...extend, '2099-01-31')).stderr).not.toContain('EXPIRED');
     expect(await fail(...extend, 'tomorrow')).toContain('expiryDate must be');
 
     await licet.licenses.delete(id);
@@ -395,8 +449,11 @@ describe('a number as an argument of licet', () => {
 });
 
 it.each([
-  [new Date().toISOString().slice(0, 10), 'Give a time in the future.'],
-  ['2020-01-31T10:00:00+02:00', 'Give a time in the future.'],
+  [
+    new Date().toISOString().slice(0, 10),
+    'Give a time in the future: an earlier one is expired at once.',
+  ],
+  ['2020-01-31T10:00:00+02:00', 'Give a time in the future: an earlier one is expired at once.'],
   ['2099-02-31', 'Give a date such as'],
   ['2099-01-31 10:00', 'Give a date such as'],
 ])('--expires %s of licet is a usage error', async (date, next) => {
@@ -844,7 +901,10 @@ describe('an error of licet', () => {
     ['licenses show ..', 'Give a key or an id.'],
     ['license', 'Did you mean licenses?'],
     ['licenses create', '--product <product>'],
-    ['tokens revoke x', 'Give an integer of at least 1.'],
+    ['tokens revoke x', "✗ Id is 'x'. Give an integer of at least 1."],
+    ['licenses edit 1 --status EXPIRED', 'EXPIRED follows from the expiry date: licenses extend.'],
+    ['licenses create --product 1 --status ACTIVE', 'licenses activate, deactivate or delete.'],
+    ['keys create RS512 file', "✗ Algorithm is 'RS512'. Allowed choices are ES256, RS256."],
     ['tokens create A READ', 'READ is no intent. Use some of PRODUCTS_READ,'],
     [
       'tokens create A READ ALL_READ WRITE',
@@ -852,8 +912,8 @@ describe('an error of licet', () => {
     ],
     ['tokens list --used-since yesterday', 'Give a time ago such as 90s'],
     ['tokens revoke-all', 'Confirm it with --yes.'],
-    ['licenses find ', 'Give a text to find.'],
-    ['customers find ', 'Give a text to find.'],
+    ['licenses find ', '✗ Give a text to find. Add'],
+    ['customers find ', '✗ Give a text to find. Add'],
     ['history --since yesterday', "--since <when> argument 'yesterday'"],
     ['history --since 2026-02-31', 'Give a time ago such as 90s,'],
     ['history --follow --since 2026-01-31T25:00', 'Give a time ago such as 90s,'],

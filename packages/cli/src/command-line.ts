@@ -53,6 +53,9 @@ function sentenceOf(message: string): string {
   const text = message
     .replace(/^error: /, '')
     .replace(/\n\((.*)\)$/, '. $1')
+    // A command says what it takes for a value that is empty.
+    .replace(/^command-argument value '' is invalid for argument '[^']*'\. /, '')
+    .replace(/^command-argument value ('.*') is invalid for argument '([^']*)'/s, '$2 is $1')
     .replaceAll(/'(--?[^']+)'/g, '$1');
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.?]$/.test(text) ? '' : '.'}`;
 }

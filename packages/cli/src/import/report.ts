@@ -177,8 +177,8 @@ export class Report {
           ? `Nothing to report: ${this.#name} is ${this.#isContinued ? 'unchanged' : 'empty'}.`
           : `The report is ${this.#isContinued ? 'appended to' : 'in'} ${this.#name}.`,
       );
-    } else if (shown.length > 0 || this.#refused > MAX_SHOWN) {
-      console.log('Use --report FILE to get each of them with the reason.');
+    } else if (shown.length > 0 || this.#refused > 0) {
+      console.log('Use --report FILE to get each of them with the whole key and the reason.');
     }
   }
 }

@@ -1,8 +1,14 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import type { BlacklistEntry, Licet } from '@licet/client';
 import { CliError } from '../terminal.ts';
-import { type Column, examples, shortHwid, timeText } from './output.ts';
-import { findOne, type OpenSession, optionalProductId, productNames } from './session.ts';
+import { type Column, collectUpTo, examples, shortHwid, timeText } from './output.ts';
+import {
+  findOne,
+  LIMIT_OPTION,
+  type OpenSession,
+  optionalProductId,
+  productNames,
+} from './session.ts';
 
 const columnsOf = (nameProduct: (id: number) => string): Column<BlacklistEntry>[] => [
   { title: 'ID', text: ({ id }) => String(id) },
@@ -96,12 +102,14 @@ export function addBlacklist(parent: CommandUnknownOpts, open: OpenSession): voi
     .description('list all entries')
     .argument('[text]', 'only entries with this text in the value or the reason')
     .option('--product <product>', 'only entries for this product, by its id or name')
+    .option(...LIMIT_OPTION)
     .addHelpText('after', examples('blacklist list', 'blacklist list 192.0.2.'))
-    .action(async (q, { product }) => {
+    .action(async (q, { product, limit }) => {
       const session = open();
       const { licet, output } = session;
       const productId = await optionalProductId(licet, product);
-      const entries = await licet.blacklists.list({ q, productId });
+      const pages = licet.blacklists.iterate({ q, productId });
+      const entries = await collectUpTo(output, 'entries', pages, limit);
       output.list(entries, columnsOf(await productNames(session)), 'The blacklist is empty.');
     });
 

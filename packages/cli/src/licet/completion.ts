@@ -31,7 +31,7 @@ function scriptOf(program: CommandUnknownOpts, others: readonly string[]): strin
   // After `help` comes the name of another command.
   const nodes = nodesOf(program).filter(({ names }) => names !== ' help');
   const namesOf = (command: CommandUnknownOpts) =>
-    command.options.flatMap(({ long }) => (long ? [long] : []));
+    command.options.flatMap(({ long, hidden }) => (long && !hidden ? [long] : []));
   const ours = nodes.filter(({ command }) => !others.includes(command.name()));
   const words = ours.map(({ names, command }) =>
     branch(names, [

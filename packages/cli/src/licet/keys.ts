@@ -80,6 +80,11 @@ export function addKeys(parent: CommandUnknownOpts, open: OpenSession): void {
       const since = Date.now() - (unusedFor ?? 0) * DAY_MS;
       const isQuiet = ({ lastSeen }: Row) => lastSeen === null || Date.parse(lastSeen) < since;
       const shown = unusedFor === undefined ? rows : rows.filter(isQuiet);
+      if (shown.length > 0 && !output.isJson) {
+        output.note(
+          'A new installation is counted within seconds. LAST ASKED is brought up to date once a day.',
+        );
+      }
       output.list(
         shown,
         COLUMNS,

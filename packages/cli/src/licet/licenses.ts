@@ -5,7 +5,13 @@ import {
   Option,
   type OptionValues,
 } from '@commander-js/extra-typings';
-import type { License, LicensePlatform, Licet } from '@licet/client';
+import {
+  type License,
+  type LicensePlatform,
+  type Licet,
+  LicetError,
+  type Product,
+} from '@licet/client';
 import { DAY_MS } from '@licet/contract/durations';
 import { LICENSE_PLATFORMS, LICENSE_STATUSES } from '@licet/contract/enums';
 import { MAX_BATCH_LICENSES, MAX_DORMANT_DAYS } from '@licet/contract/limits';
@@ -15,7 +21,7 @@ import { csvLine } from '../csv.ts';
 import { CliError } from '../terminal.ts';
 import {
   type Column,
-  collect,
+  collectUpTo,
   counted,
   dayText,
   examples,
@@ -29,6 +35,7 @@ import {
   expiryField,
   findOne,
   integerFrom,
+  LIMIT_OPTION,
   type OpenSession,
   optionalPlatform,
   optionalProductId,
@@ -36,6 +43,7 @@ import {
   platformLabels,
   productIdOf,
   productNames,
+  productsNamed,
   searchArgument,
 } from './session.ts';
 
@@ -127,16 +135,44 @@ async function findLicense(licet: Licet, text: string): Promise<License> {
   return license;
 }
 
-/** Finds licenses by key, and by text in a field of a license or its customer; each once. */
-async function* found(licet: Licet, text: string): AsyncGenerator<License> {
+/** The products with a name; none for a token that may read none. */
+async function readableProducts(licet: Licet, name: string): Promise<Product[]> {
+  try {
+    return await productsNamed(licet, name);
+  } catch (error) {
+    if (error instanceof LicetError && error.status === 403) return [];
+    throw error;
+  }
+}
+
+async function* matching(licet: Licet, text: string): AsyncGenerator<License> {
   const exact = canBeKey(text) ? await orUndefined(licet.licenses.findByKey(text)) : undefined;
   if (exact) yield exact;
-  for await (const license of licet.licenses.iterate({ q: text })) {
-    if (license.id !== exact?.id) yield license;
+  yield* licet.licenses.iterate({ q: text });
+  for (const { id } of await readableProducts(licet, text)) {
+    yield* licet.licenses.iterate({ productId: id });
+  }
+}
+
+/**
+ * Finds licenses by key, by text in a field of a license or its customer, and by the whole name of the product; each
+ * once.
+ */
+async function* found(licet: Licet, text: string): AsyncGenerator<License> {
+  const ids = new Set<number>();
+  for await (const license of matching(licet, text)) {
+    if (!ids.has(license.id)) yield license;
+    ids.add(license.id);
   }
 }
 
 const KEY = ['<license>', 'its key or id; id:50 if 50 may also be a key', licenseArgument] as const;
+
+function rejectStatus(): never {
+  throw new InvalidArgumentError(
+    'EXPIRED follows from the expiry date: licenses extend. For the others: licenses activate, deactivate or delete.',
+  );
+}
 
 /** Adds the options that `create` and `edit` share. */
 const withFields = <Args extends unknown[], Opts extends OptionValues, Global extends OptionValues>(
@@ -154,6 +190,7 @@ const withFields = <Args extends unknown[], Opts extends OptionValues, Global ex
         .choices(LICENSE_PLATFORMS)
         .argParser(String),
     )
+    .addOption(new Option('--status <status>').argParser(rejectStatus).hideHelp())
     .option('--platform-id <id>', 'the id of its owner there')
     .option('--notes <text>', 'free text');
 
@@ -204,6 +241,7 @@ export function addLicenses(parent: CommandUnknownOpts, open: OpenSession): void
       integerFrom(1, MAX_DORMANT_DAYS),
     )
     .option('--at-limit', 'only those without a free slot for an address or a hardware ID')
+    .option(...LIMIT_OPTION)
     .addHelpText(
       'after',
       examples(
@@ -213,7 +251,7 @@ export function addLicenses(parent: CommandUnknownOpts, open: OpenSession): void
         'licenses list --at-limit',
       ),
     )
-    .action(async ({ product, status, expiring, neverUsed, dormant, atLimit }) => {
+    .action(async ({ product, status, expiring, neverUsed, dormant, atLimit, limit }) => {
       const session = open();
       const { licet, output } = session;
       const pages = licet.licenses.iterate({
@@ -224,7 +262,7 @@ export function addLicenses(parent: CommandUnknownOpts, open: OpenSession): void
         dormantDays: dormant,
         full: atLimit,
       });
-      const listed = await collect('licenses', pages);
+      const listed = await collectUpTo(output, 'licenses', pages, limit);
       output.list(listed, licenseColumns(await productNames(session)), 'No license found.');
     });
 
@@ -269,7 +307,9 @@ export function addLicenses(parent: CommandUnknownOpts, open: OpenSession): void
 
   licenses
     .command('find')
-    .description('find licenses by key, e-mail, name, chat id, platform id or notes')
+    .description(
+      'find licenses by key, e-mail, name, chat id, platform id, notes or the whole name of the product',
+    )
     .argument('<text>', 'part of a field, in any case', searchArgument)
     .option('--limit <n>', 'the maximum number of results', integerFrom(1), DEFAULT_FOUND)
     .addHelpText(
@@ -417,6 +457,9 @@ ${examples('licenses find 7K2M-9QX4', 'licenses find ada@shop.example', 'license
         return { expiryDate };
       });
       const { licenseKey, licenseStatus } = license;
-      output.done(`${licenseKey} is ${licenseStatus} and expires ${expiryOf(license)}.`, license);
+      const isExpired = licenseStatus === 'EXPIRED';
+      const expires = `${isExpired ? 'expired' : 'expires'} ${expiryOf(license)}`;
+      output.done(`${licenseKey} is ${licenseStatus} and ${expires}.`, license);
+      if (isExpired) output.note('The date is in the past: the license is EXPIRED at once.');
     });
 }

@@ -230,6 +230,19 @@ export async function firstOf<Item>(
   return { first, hasMore: false };
 }
 
+/** Reads all items of a list, or the first `limit` of them with a note if there are more. */
+export async function collectUpTo<Item>(
+  output: Output,
+  what: string,
+  items: AsyncIterable<Item>,
+  limit: number | undefined,
+): Promise<Item[]> {
+  if (limit === undefined) return collect(what, items);
+  const { first, hasMore } = await firstOf(items, limit);
+  if (hasMore) output.note(`There are more than ${limit} ${what}. Raise --limit to see them.`);
+  return first;
+}
+
 /** `1 address`, `2 addresses` */
 export const counted = (count: number, one: string, many: string): string =>
   `${count} ${count === 1 ? one : many}`;

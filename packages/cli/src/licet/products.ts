@@ -8,8 +8,8 @@ import type { Product } from '@licet/client';
 import { PRODUCT_TYPES } from '@licet/contract/enums';
 import { DEFAULT_LIMIT, MAX_LIMIT, MAX_OFFLINE_DAYS } from '@licet/contract/limits';
 import { argumentError } from '../command-line.ts';
-import { type Column, examples, limitText, timeText } from './output.ts';
-import { integerFrom, type OpenSession, productIdOf } from './session.ts';
+import { type Column, collectUpTo, examples, limitText, timeText } from './output.ts';
+import { integerFrom, LIMIT_OPTION, type OpenSession, productIdOf } from './session.ts';
 
 const COLUMNS: Column<Product>[] = [
   { title: 'ID', text: ({ id }) => String(id) },
@@ -50,10 +50,12 @@ export function addProducts(parent: CommandUnknownOpts, open: OpenSession): void
     .command('list')
     .description('list all products')
     .argument('[text]', 'only products with this text in the name or description')
+    .option(...LIMIT_OPTION)
     .addHelpText('after', examples('products list', 'products list guard'))
-    .action(async (q) => {
+    .action(async (q, { limit }) => {
       const { licet, output } = open();
-      output.list(await licet.products.list({ q }), COLUMNS, 'No products found.');
+      const listed = await collectUpTo(output, 'products', licet.products.iterate({ q }), limit);
+      output.list(listed, COLUMNS, 'No products found.');
     });
 
   withFields(products.command('create'))

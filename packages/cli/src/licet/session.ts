@@ -108,6 +108,13 @@ export const integerFrom =
 
 export const idArgument = integerFrom(1);
 
+/** The arguments of `option()` for the length of a list. */
+export const LIMIT_OPTION = [
+  '--limit <n>',
+  'at most n of them; without it all',
+  integerFrom(1),
+] as const;
+
 /** Parses a text to search for. A blank one would find everything. */
 export function searchArgument(text: string): string {
   if (text.trim() !== '') return text;
@@ -160,6 +167,12 @@ export async function findOne<Item extends { id: number }>(
   return named ?? numbered;
 }
 
+/** Finds the products with a name, in any case. */
+export async function productsNamed(licet: Licet, text: string): Promise<Product[]> {
+  const isNamed = ({ name }: Product) => name.toLowerCase() === text.toLowerCase();
+  return (await licet.products.list({ q: text })).filter(isNamed);
+}
+
 /**
  * Finds the product with an id, or with a name in any case.
  *
@@ -169,8 +182,7 @@ export async function findOne<Item extends { id: number }>(
 export async function productIdOf(licet: Licet, text: string): Promise<number> {
   const id = idOf(text);
   if (id !== undefined) return id;
-  const isNamed = ({ name }: Product) => name.toLowerCase() === text.toLowerCase();
-  const products = (await licet.products.list({ q: text })).filter(isNamed);
+  const products = await productsNamed(licet, text);
   const [product] = products;
   if (!product) throw new CliError(`No product has the name or the id ${text}.`);
   if (products.length === 1) return product.id;
@@ -256,7 +268,7 @@ function futureMoment(text: string): string {
   }
   if (moment <= Date.now()) {
     throw new InvalidArgumentError(
-      'Give a time in the future. A date means the start of that day, in UTC.',
+      'Give a time in the future: an earlier one is expired at once. A date means the start of that day, in UTC.',
     );
   }
   return text;
