@@ -1,4 +1,5 @@
 import type { LicensePlatform } from '@licet/client';
+import { LABELLED_PLATFORMS } from '@licet/contract/enums';
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { licet, queries } from './api.ts';
 import { screenTexts } from './screen-texts.ts';
@@ -15,6 +16,16 @@ export function platformLabel(platform: LicensePlatform): string {
   const label = labels?.find((known) => known.platform === platform)?.label;
   // For a platform without a label the service returns the name.
   return label === undefined || label === platform ? screenTexts.platforms[platform] : label;
+}
+
+/**
+ * Whether a form offers a platform: one of those without a telling name only with a label, or if the object has it
+ * (3).
+ */
+export function isOffered(platform: LicensePlatform, isUsed: boolean): boolean {
+  if (isUsed || !LABELLED_PLATFORMS.some((one) => one === platform)) return true;
+  const labels = queries.getQueryData(platformsQuery.queryKey) ?? [];
+  return labels.some((known) => known.platform === platform && known.label !== platform);
 }
 
 /** Reads the labels of the platforms, and renders again with them. */

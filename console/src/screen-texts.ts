@@ -368,6 +368,7 @@ export const screenTexts = {
     ownerChatUsername: 'Chat name',
     licensePlatform: 'Bought on',
     noPlatform: 'Not given',
+    platformHint: 'The setting PLATFORM_LABELS adds the names of your shops.',
     licensePlatformOther: 'Name of the platform',
     ownerPlatformId: 'Account there',
     notes: 'Notes',

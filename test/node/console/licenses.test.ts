@@ -35,6 +35,41 @@ describeInBrowser('the console in a browser', () => {
     expiryDate: time,
   });
 
+  it('forms offer a platform without a telling name if it has a label, or if the object has it', async () => {
+    const optionsAt = async (path: string) => {
+      await page.goto(`/console${path}`);
+      const select = page.getByLabel('Bought on');
+      await select.getByRole('option', { name: 'Chat' }).waitFor({ state: 'attached' });
+      return select.getByRole('option').allTextContents();
+    };
+    const used = await newLicense({ licensePlatform: 'PLATFORM_B' });
+    const bound = await licet.customers.create({ platformCId: '4711' });
+    const accountsAt = async (path: string) => {
+      await page.goto(`/console${path}`);
+      const group = page.getByRole('group', { name: 'Accounts' });
+      await group.getByLabel('Chat id').waitFor();
+      return group.getByRole('textbox').count();
+    };
+    const page = await openConsole('/licenses/new');
+    expect(await optionsAt('/licenses/new')).toEqual(['Not given', 'Chat', 'Other']);
+    await page.getByText('The setting PLATFORM_LABELS adds').waitFor();
+    expect(await optionsAt(`/licenses/${used.id}/edit`)).toContain('Platform B');
+    expect(await accountsAt(`/customers/${bound.id}/edit`)).toBe(4);
+    await page.getByLabel('Platform C: name').fill('carla');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await vi.waitFor(async () => {
+      const { platformCId, platformCUsername } = await licet.customers.get(bound.id);
+      expect({ platformCId, platformCUsername }).toEqual({
+        platformCId: '4711',
+        platformCUsername: 'carla',
+      });
+    });
+    await page.route('**/api/v2/platforms', (route) =>
+      route.fulfill({ json: [{ platform: 'MARKET_A', label: 'SpigotMC' }] }),
+    );
+    await expect.poll(() => optionsAt('/licenses/new')).toContain('SpigotMC');
+  });
+
   it('the log-in explains a wrong token and opens the screen of the address with a good one', async () => {
     expectFailure(/^401 POST \/console\/session$/);
     const page = await newPage();

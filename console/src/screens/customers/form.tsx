@@ -5,7 +5,7 @@ import { licet, queries } from '../../api.ts';
 import { type EditedField, EditForm } from '../../components/edit-form.tsx';
 import { FieldGroup, TextField } from '../../components/form.tsx';
 import { toasts } from '../../components/toasts.tsx';
-import { usePlatformLabel } from '../../platforms.ts';
+import { isOffered, usePlatformLabel } from '../../platforms.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import { useRefusal } from '../../session.ts';
 import { ACCOUNTS, nameOf } from './accounts.ts';
@@ -48,6 +48,11 @@ export function CustomerForm({
     { name: account.id, label: words.accountId(labelOf(account.platform)) },
     { name: account.username, label: words.accountName(labelOf(account.platform)) },
   ]);
+  const offered = ACCOUNTS.filter((account) =>
+    isOffered(account.platform, Boolean(customer?.[account.id] ?? customer?.[account.username])),
+  ).flatMap(({ id, username }): Name[] => [id, username]);
+  const isShown = ({ name }: EditedField<Values>) =>
+    offered.includes(name) || CHAT.some((one) => one === name);
   const fields: readonly EditedField<Values>[] = [
     ...[...PERSON, ...CHAT].map((name) => ({ name, label: words[name] })),
     ...accounts,
@@ -109,7 +114,9 @@ export function CustomerForm({
       buttons={cancel}
     >
       <FieldGroup title={words.person}>{fields.slice(0, PERSON.length).map(fieldOf)}</FieldGroup>
-      <FieldGroup title={words.accounts}>{fields.slice(PERSON.length).map(fieldOf)}</FieldGroup>
+      <FieldGroup title={words.accounts}>
+        {fields.slice(PERSON.length).filter(isShown).map(fieldOf)}
+      </FieldGroup>
     </EditForm>
   );
 }

@@ -1,11 +1,11 @@
 import type { License, LicenseType } from '@licet/client';
-import { LICENSE_PLATFORMS } from '@licet/contract/enums';
+import { LABELLED_PLATFORMS, LICENSE_PLATFORMS } from '@licet/contract/enums';
 import { MAX_LIMIT } from '@licet/contract/limits';
 import { type ReactNode, useState } from 'react';
 import { ExpiryField } from '../../components/expiry-field.tsx';
 import { FieldGroup, SelectField, TextArea, TextField } from '../../components/form.tsx';
 import { endOfDay } from '../../dates.ts';
-import { usePlatformLabel } from '../../platforms.ts';
+import { isOffered, usePlatformLabel } from '../../platforms.ts';
 import { useProducts } from '../../products.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import { CustomerField, customerText } from '../customers/field.tsx';
@@ -130,12 +130,15 @@ export function LicenseFields({
         />
         <SelectField
           label={words.licensePlatform}
+          hint={LABELLED_PLATFORMS.some((one) => isOffered(one, false)) ? '' : words.platformHint}
           name="licensePlatform"
           value={platform}
           onChange={({ target }) => setPlatform(target.value)}
           options={[
             ['', words.noPlatform],
-            ...LICENSE_PLATFORMS.map((one) => [one, labelOf(one)] as const),
+            ...LICENSE_PLATFORMS.filter((one) =>
+              isOffered(one, one === license?.licensePlatform),
+            ).map((one) => [one, labelOf(one)] as const),
           ]}
         />
         {platform === 'OTHER' && (
