@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, readFileSync } from 'node:fs';
+import { copyFileSync, existsSync, readFileSync, rmSync } from 'node:fs';
 import { fail } from '@licet/cli/terminal';
 import { ensureConsole } from './console/ensure.ts';
 
@@ -12,6 +12,8 @@ const FILES = {
 
 /** Copies files from elsewhere into `public`. */
 export function copyAssets(): void {
+  // An earlier version made it. It would be in the place of the way to the console.
+  rmSync('public/index.html', { force: true });
   for (const [from, to] of Object.entries(FILES)) {
     // An equal file is not written, because `npm run dev` would reload the service.
     if (!existsSync(to) || !readFileSync(from).equals(readFileSync(to))) copyFileSync(from, to);

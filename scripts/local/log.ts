@@ -1,5 +1,6 @@
 import { WriteStream } from 'node:tty';
-import { styleText } from 'node:util';
+import { stripVTControlCharacters, styleText } from 'node:util';
+import { isObject, parseJson } from '@licet/contract/json';
 
 /** The log of `npm start`: JSON for programs, short lines for a person at a terminal. */
 
@@ -40,10 +41,14 @@ interface LogEvent {
   [detail: string]: unknown;
 }
 
+const isLogEvent = (value: unknown): value is LogEvent =>
+  isObject(value) && typeof value.message === 'string';
+
 /** The part of a message that a person reads: of a request `POST /api/v1/validate 200 VALID`. */
 function shortLine(level: string, message: string): ShortLine {
-  if (!message.startsWith('{"')) return { text: message, style: STYLES[level] };
-  const { message: text, event, outcome, durationMs, ...rest }: LogEvent = JSON.parse(message);
+  const parsed = parseJson(message);
+  if (!isLogEvent(parsed)) return { text: message, style: STYLES[level] };
+  const { message: text, event, outcome, durationMs, ...rest } = parsed;
   if (event !== 'request') {
     const details = Object.entries(rest).map(([name, value]) => `${name} ${String(value)}`);
     return { text: [text, ...details].join('  '), style: STYLES[level] };
@@ -72,7 +77,8 @@ export function terminalLog(write: (text: string) => void, columns: () => number
     const shown = durationMs === undefined ? line : line.slice(0, columns() - 1);
     // Up one line, and clear it.
     const replace = count > 1 ? '\x1b[1A\x1b[2K' : '';
-    write(`${replace}${style ? styleText(style, shown, { validateStream: false }) : shown}\n`);
+    const plain = stripVTControlCharacters(shown);
+    write(`${replace}${style ? styleText(style, plain, { validateStream: false }) : plain}\n`);
   };
 }
 

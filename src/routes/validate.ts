@@ -12,7 +12,7 @@ import {
   TOO_LATE,
   tooLarge,
 } from '../http/connection.ts';
-import { BUSY } from '../http/errors.ts';
+import { BUSY, BUSY_HEADERS } from '../http/errors.ts';
 import type { Operation } from '../http/operation.ts';
 import { type AppEnv, isolateOf } from '../isolate.ts';
 import { WINDOW_SECONDS } from '../lib/rate-limiter.ts';
@@ -40,7 +40,7 @@ const reject = (
 ): Reply => ({ status, body: { valid: false, message }, ...(headers && { headers }) });
 
 const UNAVAILABLE = reject(503, OUTCOMES.ERROR.message);
-const NO_ROOM = reject(503, BUSY.message, BUSY.headers);
+const NO_ROOM = reject(503, BUSY.message, BUSY_HEADERS);
 const LIMITED = reject(429, OUTCOMES.RATE_LIMITED.message, {
   'Retry-After': String(WINDOW_SECONDS),
 });

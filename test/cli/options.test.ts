@@ -77,6 +77,9 @@ it.each([
   ['https://licet.example/console/licenses/7', 'https://licet.example/'],
   ['https://licet.example/licet/api/v2', 'https://licet.example/licet'],
   ['https://licet.example/consoles', 'https://licet.example/consoles'],
+  ['https://shop.example/api/licet', 'https://shop.example/api/licet'],
+  // No other host: the token would go there.
+  ['http://127.0.0.1:8787//other.example/console', 'http://127.0.0.1:8787//other.example'],
 ])('the address of a page, %s, stands for the service: %s', (sent, url) => {
   expect(serviceUrl(sent, '--url').href).toBe(url);
 });

@@ -236,6 +236,12 @@ describe('lists', () => {
       third,
     ]);
 
+    expect(await licet.licenses.page({ ...filter, limit: 2 })).toEqual({
+      items: licenses.slice(0, 2),
+      after: second?.id,
+      total: 5,
+    });
+
     urls.length = 0;
     const seen = [];
     for await (const license of licet.licenses.iterate({ ...filter, limit: 2 })) {

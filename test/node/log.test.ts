@@ -23,6 +23,7 @@ it('a terminal gets a short line for each request, and no JSON', () => {
     log('log', request('POST /api/v1/validate 400', 'LICENSE_EXPIRED', 12));
     log('log', request('GET /api/v2/products 200', 'OK'));
     log('error', JSON.stringify({ message: 'A request failed', error: 'D1Error' }));
+    log('log', '{"message":"cut o');
     log('warn', 'The limit of open files (ulimit -n: 1024) allows 300 connections');
   });
   expect(lines).toEqual([
@@ -30,6 +31,7 @@ it('a terminal gets a short line for each request, and no JSON', () => {
     'POST /api/v1/validate 400 LICENSE_EXPIRED  12 ms',
     'GET /api/v2/products 200  3 ms',
     'A request failed  error D1Error',
+    '{"message":"cut o',
     'The limit of open files (ulimit -n: 1024) allows 300 connections',
   ]);
 });

@@ -39,7 +39,8 @@ export function serviceUrl(text: string, option: string, isInsecure = false): UR
     );
   }
   // A person copies the address of a page.
-  return new URL(url.pathname.replace(/\/(docs|console|api)(\/.*)?$/, '') || '/', url);
+  url.pathname = url.pathname.replace(/\/(docs|console|api\/v[12])(\/.*)?$/, '');
+  return url;
 }
 
 /** A command and all its subcommands. */

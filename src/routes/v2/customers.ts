@@ -101,5 +101,6 @@ export const customerRoutes = new Hono<AuthEnv>()
     throw new ApiError(
       409,
       `The history of customer ${id} is too long for one request: send the request again, without If-Match, to erase the rest`,
+      { code: 'CHANGED_MEANWHILE' },
     );
   });
