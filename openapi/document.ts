@@ -35,7 +35,7 @@ a path with another method 405 with \`Allow\`, with the body of any other error.
 Every response has an \`X-Request-Id\`: that of the request (up to 64 letters, digits, \`-\`, \`_\` and \`=\`), or a
 new one. The log has it too.
 
-Numbers in brackets are sections of [the interface](/docs/interface). The manuals are at [/docs/guides](/docs/guides).`;
+Numbers in brackets are sections of [the interface](/docs/interface). The guides are at [/docs/guides](/docs/guides).`;
 
 const TAGS: Readonly<Record<Tag, string>> = {
   Validation: 'The requests of programs [4.6, 4.7].',

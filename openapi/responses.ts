@@ -73,7 +73,7 @@ ${Object.entries(ERROR_CODES)
     example: 'INVALID_VALUE',
   },
   'Error-Field': {
-    description: 'The field or parameter to blame, if it is one.',
+    description: 'The invalid field or parameter, if there is exactly one.',
     schema: { type: 'string' },
     example: 'maxIPs',
   },
@@ -163,7 +163,7 @@ const CONFLICTS: Readonly<Record<string, string>> = {
   updateCustomer: OF_ANOTHER_CUSTOMER,
   forgetCustomer:
     'The history of customer 1 is too long for one request: send the request again, without If-Match, to erase the rest',
-  importItems: 'Others are importing the same, try again',
+  importItems: 'Another import is changing the same objects; try again',
 };
 
 /** The part of a route that its errors depend on. */

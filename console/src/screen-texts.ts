@@ -210,10 +210,10 @@ export const screenTexts = {
       byDays: 'By days',
       toDate: 'To a date',
       extendDays: 'Days',
-      extendDaysHint: 'With a minus, it moves to an earlier day.',
+      extendDaysHint: 'A negative number moves the expiry to an earlier day.',
       date: 'Date',
       dateHint: 'The end of this day in your time zone.',
-      noMove: 'Give a number of days other than 0, or a date',
+      noMove: 'Enter a number of days other than 0, or a date',
       move: (count: number, move: { days: number } | { until: string } | undefined) =>
         `${move && ('until' in move || move.days < 0) ? 'Move the expiry of' : 'Extend'} ${plural(count, 'license')}`,
       moveEffect: ({
@@ -225,7 +225,7 @@ export const screenTexts = {
         [
           moved === 0 ? 'Nothing changes.' : `${plural(moved, 'expiry', 'expiries')} will move.`,
           ended > 0 &&
-            `${plural(ended, 'license')} will have expired and be refused, usually within 30 seconds.`,
+            `${plural(ended, 'license')} will expire at once and be refused, usually within 30 seconds.`,
           revived > 0 && `${plural(revived, 'expired license')} will be valid again.`,
           endless > 0 && `${plural(endless, 'license')} without an expiry will not change.`,
         ]
@@ -250,7 +250,7 @@ export const screenTexts = {
       willBeRestored: (stopped: number) =>
         stopped === 0
           ? 'None of them is deactivated or deleted, so nothing changes.'
-          : `${plural(stopped, 'license')} will be valid again unless expired, usually within 30 seconds.`,
+          : `${plural(stopped, 'license')} will be valid again, except those that have expired, usually within 30 seconds.`,
       running: {
         extend: 'Extending licenses',
         move: 'Moving expiries',
@@ -363,7 +363,7 @@ export const screenTexts = {
     customerHint:
       'An e-mail, or a part of a name to choose from. A customer with a new e-mail is created.',
     customerHintEdit:
-      'An e-mail, or a part of a name to choose from. A new e-mail creates a customer; empty is nobody.',
+      'An e-mail, or a part of a name to choose from. An e-mail that is new creates a customer. Empty: no owner.',
     ownerChatId: 'Chat id',
     ownerChatUsername: 'Chat name',
     licensePlatform: 'Bought on',
@@ -521,7 +521,7 @@ export const screenTexts = {
       type: 'Type',
       licenses: 'Licenses',
       maxIPs: 'Address limit',
-      maxHWIDs: 'Hardware limit',
+      maxHWIDs: 'Hardware ID limit',
       created: 'Created',
     },
     count: (products: number) => plural(products, 'product'),
@@ -558,7 +558,7 @@ export const screenTexts = {
     active: 'Active licenses',
     validations: 'Validations in 30 days',
     versions: 'Versions in use',
-    noVersions: 'No version is known yet.',
+    noVersions: 'No program has sent its version yet.',
     versionColumns: { version: 'Version', installations: 'Installations' },
     days: (count: number) => (count === 0 ? 'Never' : plural(count, 'day')),
   },
@@ -648,10 +648,10 @@ export const screenTexts = {
         `must be a range of /${bits} or narrower: a wider one would block nearly everybody`,
       hits: (licenses: number) =>
         licenses === 0
-          ? 'No program has asked from there yet.'
-          : `Programs with ${plural(licenses, 'license')} of yours asked from there: they will be refused there, usually within 30 seconds.`,
+          ? 'The history has no request from this range.'
+          : `Programs with ${plural(licenses, 'license')} asked from this range. They will be refused there, usually within 30 seconds.`,
       manyHits:
-        'Thousands of programs asked from there or from nearby: they will be refused there, usually within 30 seconds.',
+        'More than 10,000 installations asked from this range or near it. Those in the range will be refused, usually within 30 seconds.',
     },
     blocked: (data: string) => `${data} blocked`,
     exists: 'This entry exists already. Find it in the blacklist.',
@@ -728,7 +728,7 @@ export const screenTexts = {
     grid: { what: 'Objects', read: 'Read', write: 'Change', yes: 'Yes', no: 'No' },
     itsChanges: 'Changes made with this token',
     noChanges: 'Nothing was changed with this token.',
-    ownChanges: 'Changes of this token',
+    ownChanges: 'Changes to this token',
   },
 
   events: {
@@ -760,7 +760,7 @@ export const screenTexts = {
     gone: 'This event is no longer kept.',
     mine: {
       title: texts.navigation.mine,
-      lead: 'The changes of your token in the last 24 hours.',
+      lead: 'Changes made with your token in the last 24 hours.',
       emptyTitle: 'No changes yet',
       empty: 'Your token has changed nothing in the last 24 hours.',
       undo: (act: string) => `Undo: ${act}`,
@@ -776,14 +776,14 @@ export const screenTexts = {
       many: (type: string, count: number) => `${type}: ${count.toLocaleString('en')} times`,
       overtaken: (overtaken: number, all: number) =>
         overtaken === all
-          ? '· changed again since'
-          : `· ${overtaken.toLocaleString('en')} of ${all.toLocaleString('en')} changed again since`,
+          ? '· changed since'
+          : `· ${overtaken.toLocaleString('en')} of ${all.toLocaleString('en')} have changed since`,
       notUndoable: '· cannot be undone',
     },
     restore: {
       action: 'Restore',
-      hint: 'Puts the values before this change back.',
-      overtaken: 'It was changed again since',
+      hint: 'Restores the values from before this change.',
+      overtaken: 'This object has changed since',
       now: (field: string, value: string) => `${field}: ${value} now.`,
       anyway: 'Restoring replaces these values, too.',
       done: 'The values before the change are back',
@@ -793,8 +793,9 @@ export const screenTexts = {
       undone: (done: number, overtaken: number, left: number) =>
         [
           `${plural(done, 'change')} undone.`,
-          overtaken > 0 && `${overtaken.toLocaleString('en')} changed again since.`,
-          left > 0 && `Stopped: ${left.toLocaleString('en')} left.`,
+          overtaken > 0 &&
+            `${overtaken.toLocaleString('en')} were not undone: the objects have changed since.`,
+          left > 0 && `Stopped; ${left.toLocaleString('en')} changes remain.`,
         ]
           .filter(Boolean)
           .join(' '),
@@ -867,7 +868,7 @@ export const screenTexts = {
     code: (file: string) => `Content of ${file}`,
     tryTitle: 'Try it',
     tryLead: (needs: string | undefined) =>
-      `Run this in the folder of the file, with the key of a license of your own${needs ? `. It needs ${needs}` : ''}:`,
+      `Run this in the folder of the file, with one of your license keys${needs ? `. ${needs} is required` : ''}:`,
     tryKey: 'YOUR-LICENSE-KEY',
     tryCopy: 'Copy the command',
     newLicense: 'Create a license to try it',
@@ -880,15 +881,15 @@ export const screenTexts = {
     mayNotWatch:
       'This token may not read the history, so this page cannot show whether your program asks.',
     signed: 'Only signed responses',
-    unsignedLead: 'Without them, the program believes every server that its address leads to.',
+    unsignedLead: 'Without signed responses, the program trusts any server at this address.',
     signedLead:
-      'The public keys are filled in, and the program believes only this service. Back up the private keys first: if they are lost, these programs refuse to run.',
+      'The public keys are filled in, and the program trusts only this service. Back up the private keys first: if they are lost, these programs refuse to run.',
     noKeys:
-      'This service has no signing key for this language, so a program believes every server.',
+      'This service has no signing key that this language can verify. The guide to signed responses shows how to create one.',
     signedMore: 'Signed responses',
     spareKey: 'Your spare public key',
     spareKeyHint: (alg: string) =>
-      `Optional. It replaces the first key if that is lost. npm run -s licet -- keys create ${alg} spare-key.json makes one, and prints its public half.`,
+      `Optional. It takes over if the first key is lost. npm run -s licet -- keys create ${alg} spare-key.json creates one and prints its public key.`,
   },
 
   transfer: {

@@ -73,7 +73,7 @@ export const texts = {
     blacklist: 'Blacklist',
     tokens: 'Tokens',
     events: 'Events',
-    mine: 'Your last changes',
+    mine: 'Your latest changes',
     import: 'Import and export',
     program: 'In your program',
     more: 'More',

@@ -21,7 +21,7 @@ export type ErrorStatus = keyof typeof CODES;
 interface Details {
   headers?: Readonly<Record<string, string>>;
   code?: ErrorCode;
-  /** The field or parameter to blame, if it is one. */
+  /** The invalid field or parameter, if there is exactly one. */
   field?: string | undefined;
 }
 

@@ -1,7 +1,7 @@
 import type { Context } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 
-/** JSON that ends with a line feed, so that the prompt of a terminal begins a line of its own (3). */
+/** JSON that ends with a line feed, so that a terminal shows its prompt on a new line (3). */
 export const jsonResponse = (
   c: Context,
   value: unknown,

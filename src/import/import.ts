@@ -137,7 +137,7 @@ export async function importItems(sender: Sender, request: ImportRequest): Promi
     const isComplete = results.every(({ outcome, id }) => outcome !== 'created' || id !== null);
     return respond(isComplete ? results : withIds(results, (await makePlan()).results), newOwners);
   }
-  throw new DomainError('overtaken', 'Others are importing the same, try again');
+  throw new DomainError('overtaken', 'Another import is changing the same objects; try again');
 }
 
 /** The results with the ids that the database has assigned, from a second plan. */

@@ -872,7 +872,9 @@ it('an import gives up with 409 when each attempt meets another change, and has 
   const { spy: DB, roundTrips } = spyOnDatabase(disturbed);
   const body = { kind: 'licenses', items };
   const response = await newIsolate({ DB }).call('POST', '/api/v2/import', { body });
-  expectError(response, 409, 'Others are importing the same, try again', ['ALL_READ_WRITE']);
+  expectError(response, 409, 'Another import is changing the same objects; try again', [
+    'ALL_READ_WRITE',
+  ]);
   expect(await byKey('Old-Key-1')).toMatchObject({ message: 'License not found' });
   expect(await listOf('customers')).toMatchObject([{ chatId: '7', platformAId: null }]);
   const queries = roundTrips.flat().map(({ sql }) => sql);

@@ -133,10 +133,10 @@ describeInBrowser('large changes in the console', () => {
     await licet.licenses.update(first ?? 0, { expiryDate: theirs });
     const page = await openConsole('/', { token });
     await page.getByRole('button', { name: 'Session of Acts' }).click();
-    await page.getByRole('menuitem', { name: 'Your last changes' }).click();
-    const lines = page.getByRole('list', { name: 'Your last changes' }).getByRole('listitem');
+    await page.getByRole('menuitem', { name: 'Your latest changes' }).click();
+    const lines = page.getByRole('list', { name: 'Your latest changes' }).getByRole('listitem');
     const line = lines.filter({ hasText: 'Extended 12 licenses by 30 days' });
-    await line.getByText('1 of 12 changed again since').waitFor();
+    await line.getByText('1 of 12 have changed since').waitFor();
     await lines.filter({ hasText: 'Product changed' }).getByText(product.name).waitFor();
     expect(await lines.count()).toBe(2);
     expect(await accessibilityFindings(page)).toEqual([]);
@@ -144,7 +144,7 @@ describeInBrowser('large changes in the console', () => {
     await page.getByText('11 changes undone.').waitFor();
     expect((await licet.licenses.get(second ?? 0)).expiryDate).toBe(EXPIRY);
     expect((await licet.licenses.get(first ?? 0)).expiryDate).toBe(theirs);
-    await line.getByText('changed again since').waitFor();
+    await line.getByText('changed since').waitFor();
     await lines.filter({ hasText: 'Shortened 11 licenses by 30 days' }).waitFor();
   });
 
@@ -160,7 +160,7 @@ describeInBrowser('large changes in the console', () => {
     await licet.products.update(id, { defaultMaxIPs: 9 });
     await page.goto(`/console/events?open=${event?.id}`);
     await page.getByRole('button', { name: 'Restore' }).click();
-    const question = page.getByRole('alertdialog', { name: 'It was changed again since' });
+    const question = page.getByRole('alertdialog', { name: 'This object has changed since' });
     await question.getByText('Default address limit: 9 now.').waitFor();
     expect(await limit()).toBe(9);
     await question.getByRole('button', { name: 'Restore' }).click();

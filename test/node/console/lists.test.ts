@@ -315,7 +315,7 @@ describeInBrowser('the lists of the console', () => {
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('heading', { name: `${name} desk`, exact: true }).waitFor();
     expect(await licet.tokens.get(created?.id ?? 0)).toMatchObject({ expiresAt: null });
-    const changes = page.getByRole('region', { name: 'Changes of this token' });
+    const changes = page.getByRole('region', { name: 'Changes to this token' });
     await changes.getByText('Token changed').waitFor();
     await changes.getByText('Permissions: +Manage licenses').waitFor();
     await page.getByRole('button', { name: 'Revoke' }).click();
