@@ -45,7 +45,10 @@ describe.each([
       expectError(posted, 400, message);
       expectError(await withoutChange(path, () => put(path, { [field]: value })), 400, message);
       const item = { ...body, id: 500_000, [field]: value };
-      expect(await importOne(kind, item)).toMatchObject({ outcome: 'refused', reason: message });
+      expect(await importOne(kind, item)).toMatchObject({
+        outcome: 'refused',
+        reason: `${field} "${value}" ${MESSAGE}`,
+      });
     }
     for (const value of ['http://example.com', 'HTTPS://example.com/a b.png?c#d', '', null]) {
       expect((await put(path, { [field]: value })).json).toMatchObject({ [field]: value });

@@ -66,7 +66,7 @@ describeInBrowser('large changes in the console', () => {
     const expiry = async () => (await licet.licenses.get(first)).expiryDate;
     await page.getByRole('button', { name: 'Extend' }).click();
     await dialog.getByLabel('Days').fill('-36500');
-    await dialog.getByText('2 licenses will have expired and be refused').waitFor();
+    await dialog.getByText('2 licenses will expire at once and be refused').waitFor();
     expect(await accessibilityFindings(page)).toEqual([]);
     await dialog.getByLabel('Days').fill('-1');
     await dialog.getByText('2 expiries will move.').waitFor();
@@ -107,7 +107,7 @@ describeInBrowser('large changes in the console', () => {
     await form.getByLabel('For').selectOption(product.name);
     await submit.click();
     const question = page.getByRole('alertdialog', { name: 'Block 203.0.0.0/15?' });
-    await question.getByText('Programs with 1 license of yours asked from there').waitFor();
+    await question.getByText('Programs with 1 license asked from this range').waitFor();
     expect(await accessibilityFindings(page)).toEqual([]);
     await question.getByRole('button', { name: 'Cancel' }).click();
     expect(await licet.blacklists.list({ q: '203.0.0.0/15' })).toEqual([]);

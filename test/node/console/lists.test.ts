@@ -366,7 +366,7 @@ describeInBrowser('the lists of the console', () => {
     const page = await openConsole('/', { viewport: PHONE });
     for (const path of [`customers/${customer?.id}`, `products/${product.id}`, `tokens/${id}`]) {
       await page.goto(`/console/${path}`);
-      await page.getByRole('region', { name: /^(Events|Changes of)/ }).waitFor();
+      await page.getByRole('region', { name: /^(Events|Changes to)/ }).waitFor();
       await page.waitForLoadState('networkidle');
       expect(await page.evaluate('document.documentElement.scrollWidth'), path).toBe(360);
     }

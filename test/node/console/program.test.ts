@@ -39,7 +39,7 @@ describeInBrowser('the examples in the console', () => {
     const page = await openConsole(`/program?productId=${product.id}`);
     await page.getByText('Waiting for your program’s first validation').waitFor();
     await page.getByRole('link', { name: 'TypeScript' }).click();
-    await page.getByText('It needs Node 24:').waitFor();
+    await page.getByText('Node 24 is required:').waitFor();
     const { keys } = await licet.signingKeys();
     const [es256 = ''] = keys.flatMap((key) => (key.kty === 'EC' ? `${key.x}.${key.y}` : []));
     const lines = page.getByRole('region', { name: 'Lines that call licet.ts' });
@@ -79,7 +79,7 @@ describeInBrowser('the examples in the console', () => {
     expect(copied).toContain(await sharedService());
     expect(copied).toContain(`"${product.id}"`);
     await page.getByText('LICET_KEY=YOUR-LICENSE-KEY python3 licet.py').waitFor();
-    await page.getByText('with the key of a license of your own:').waitFor();
+    await page.getByText('with one of your license keys:').waitFor();
     expect(new URL(page.url()).search).toBe(`?file=licet.py&productId=${product.id}`);
   });
 
