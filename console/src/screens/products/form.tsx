@@ -66,10 +66,19 @@ function valuesOf(data: FormData, stored: Product | undefined): Values {
   };
 }
 
-/** Reads all data again that a change of a product may have changed. */
-export const refreshProducts = () =>
+/**
+ * Reads all data again that a change of a product may have changed.
+ *
+ * @param deleted the id of a deleted product, for which the screen that is left must not ask
+ */
+export const refreshProducts = (deleted?: number) =>
   Promise.all(
-    [['products'], ['events']].map((queryKey) => queries.invalidateQueries({ queryKey })),
+    [['products'], ['events']].map((queryKey) =>
+      queries.invalidateQueries({
+        queryKey,
+        predicate: ({ queryKey: [, , id] }) => deleted === undefined || id !== deleted,
+      }),
+    ),
   );
 
 /** The form of a product; without `stored` that of a new one. */

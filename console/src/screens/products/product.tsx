@@ -70,7 +70,7 @@ function ProductScreen({ product }: { product: Product }) {
     }
     await navigate({ to: '/products', replace: true });
     toasts.done(words.deleted(name));
-    await refreshProducts();
+    await refreshProducts(id);
   };
   return (
     <Page

@@ -34,9 +34,20 @@ const FIELDS: readonly EditedField<Values>[] = [
   },
 ];
 
-/** Reads all data again that a change of a token may have changed. */
-export const refreshTokens = () =>
-  Promise.all([['tokens'], ['events']].map((queryKey) => queries.invalidateQueries({ queryKey })));
+/**
+ * Reads all data again that a change of a token may have changed.
+ *
+ * @param deleted the id of a deleted token, for which the screen that is left must not ask
+ */
+export const refreshTokens = (deleted?: number) =>
+  Promise.all(
+    [['tokens'], ['events']].map((queryKey) =>
+      queries.invalidateQueries({
+        queryKey,
+        predicate: ({ queryKey: [, , id] }) => deleted === undefined || id !== deleted,
+      }),
+    ),
+  );
 
 /** The form of a token; without `stored` that of a new one. */
 export function TokenForm({

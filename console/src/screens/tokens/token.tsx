@@ -57,7 +57,7 @@ function TokenScreen({ token }: { token: Token }) {
     }
     await navigate({ to: '/tokens', replace: true });
     toasts.done(words.revoked(name));
-    await refreshTokens();
+    await refreshTokens(id);
   };
   return (
     <Page
