@@ -33,6 +33,11 @@ const keepToken = () => ({
   },
 });
 
+const dark = matchMedia('(prefers-color-scheme: dark)');
+const followTheme = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
+dark.addEventListener('change', followTheme);
+followTheme();
+
 const page = SwaggerUIBundle({
   url: '/openapi.json',
   dom_id: '#interface',

@@ -144,6 +144,7 @@ const page = (title: string, menu: string, content: string): string => `<!doctyp
     <meta name="viewport" content="width=device-width, initial-scale=1" />
     <title>${title} · Licet</title>
     <link rel="icon" href="/docs/icon.svg" type="image/svg+xml" />
+    <link rel="stylesheet" href="/docs/frame.css" />
     <link rel="stylesheet" href="/docs/pages.css" />
   </head>
   <body>
