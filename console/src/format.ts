@@ -56,3 +56,7 @@ export const formatSlots = (bound: number, limit: number): string =>
 /** The name of a product, or its id if the token may not read products. */
 export const productName = (names: ReadonlyMap<number, string>, id: number): string =>
   names.get(id) ?? texts.unknownProduct(id);
+
+/** The first and last group of a key, such as `PFHS…T3MW`. */
+export const shortenKey = (key: string): string =>
+  key.replace(/^([^-]{1,8})-.*-([^-]{1,8})$/, '$1…$2');

@@ -10,7 +10,7 @@ import { FilterExact, FilterProduct, FilterSelect } from '../../components/form.
 import { ArrowUp, Pause, Play, X } from '../../components/icons.tsx';
 import { Empty, NoMatch, Page } from '../../components/page.tsx';
 import { Time } from '../../components/time.tsx';
-import { productName } from '../../format.ts';
+import { productName, shortenKey } from '../../format.ts';
 import { useProductNames } from '../../products.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import { countGiven } from '../../search.ts';
@@ -22,9 +22,6 @@ import { countUnknownKeys, type Entry, isOpenEnded, pageQuery } from './queries.
 import { type HistorySearch, historyRoute, PERIODS } from './route.ts';
 
 const words = screenTexts.history;
-
-/** The first and last group of a key, such as `PFHS…T3MW`. */
-const shorten = (key: string): string => key.replace(/^([^-]{1,8})-.*-([^-]{1,8})$/, '$1…$2');
 
 const columnsOf = (
   names: ReadonlyMap<number, string>,
@@ -49,8 +46,8 @@ const columnsOf = (
     header: words.columns.key,
     cell: ({ record: { licenseKey, ip } }) => (
       <span className="flex gap-x-3 font-mono text-[0.8125rem]">
-        <span title={licenseKey ?? undefined} className="truncate">
-          {licenseKey && shorten(licenseKey)}
+        <span title={licenseKey ?? undefined} className="shrink-0">
+          {licenseKey && shortenKey(licenseKey)}
         </span>
         <span className="truncate md:hidden">{ip}</span>
       </span>
@@ -323,8 +320,8 @@ export function Screen() {
           />
         </div>
         {open !== undefined && isWide && (
-          // Lies over the table, which keeps its width.
-          <div className="pointer-events-none absolute top-12 right-0 bottom-0 w-96">
+          // Lies over the table and its head; the table keeps its width.
+          <div className="pointer-events-none absolute top-12 right-0 bottom-0 z-10 w-96">
             <section
               aria-label={words.paneTitle}
               className="pointer-events-auto sticky top-20 max-h-[calc(100dvh-6rem)] overflow-y-auto rounded-xl border border-line bg-raised shadow-raised"

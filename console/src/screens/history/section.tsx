@@ -7,13 +7,22 @@ import { Section } from '../../components/page.tsx';
 import { SectionRows } from '../../components/section-rows.tsx';
 import { type SimpleColumn, SimpleTable } from '../../components/simple-table.tsx';
 import { Time } from '../../components/time.tsx';
+import { shortenKey } from '../../format.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import { PaneDialog } from './pane.tsx';
 
 const words = screenTexts.history;
 
-const mono = (value: string | null) =>
-  value && <span className="font-mono text-[0.8125rem] break-all sm:min-w-32">{value}</span>;
+/** A value of a request, whole on a phone. The dialog of the request shows it too. */
+const mono = (value: string | null, shown = value) =>
+  value && (
+    <span
+      title={value}
+      className="font-mono text-[0.8125rem] max-sm:break-all sm:block sm:max-w-32 sm:truncate lg:max-w-40"
+    >
+      {shown}
+    </span>
+  );
 
 /** The latest requests on the screen of another object. A row opens its request in a dialog. */
 export function HistorySection({
@@ -50,11 +59,26 @@ export function HistorySection({
     ],
     [headers.outcome, ({ responseType }) => <OutcomeBadge outcome={responseType} />],
     ...(hasKeys
-      ? [[headers.key, ({ licenseKey }: LicenseRequest) => mono(licenseKey)] as const]
+      ? [
+          [
+            headers.key,
+            ({ licenseKey }: LicenseRequest) =>
+              mono(licenseKey, licenseKey && shortenKey(licenseKey)),
+          ] as const,
+        ]
       : []),
     [headers.ip, ({ ip }) => mono(ip)],
     [headers.hwid, ({ hwid }) => mono(hwid)],
-    [headers.version, ({ productVersion }) => productVersion],
+    [
+      headers.version,
+      ({ productVersion }) =>
+        productVersion && (
+          <span title={productVersion} className="sm:block sm:max-w-40 sm:truncate">
+            {productVersion}
+          </span>
+        ),
+      'wide',
+    ],
   ];
   return (
     <Section title={words.title} actions={actions}>
