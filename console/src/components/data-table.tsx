@@ -19,15 +19,19 @@ interface Item {
   id: number | string;
 }
 
-/** The places of a card: three lines, each with a left and a right end. */
+/** The places of a card: three lines. The right end of a line is as wide as its content, the left end takes the rest. */
 const PLACES = {
-  title: 'max-md:row-start-1',
-  titleEnd: 'max-md:row-start-1 max-md:col-span-2 max-md:col-start-2 max-md:justify-self-end',
-  line: 'max-md:row-start-2 max-md:col-span-2 max-md:text-muted',
-  lineEnd: 'max-md:row-start-2 max-md:col-start-3 max-md:justify-self-end max-md:text-muted',
-  last: 'max-md:row-start-3 max-md:col-span-2 max-md:text-muted',
-  lastEnd: 'max-md:row-start-3 max-md:col-start-3 max-md:justify-self-end max-md:text-muted',
+  title: 'max-md:order-1 max-md:flex-1',
+  titleEnd: 'max-md:order-2 max-md:ml-auto',
+  line: 'max-md:order-4 max-md:flex-1 max-md:text-muted',
+  lineEnd: 'max-md:order-5 max-md:ml-auto max-md:text-muted',
+  last: 'max-md:order-7 max-md:flex-1 max-md:text-muted',
+  lastEnd: 'max-md:order-8 max-md:ml-auto max-md:text-muted',
 } as const;
+
+/** A card, with a break after its first and its second line. */
+const CARD =
+  "max-md:relative max-md:flex max-md:flex-wrap max-md:items-center max-md:gap-x-3 max-md:gap-y-px max-md:before:order-3 max-md:before:basis-full max-md:before:content-[''] max-md:after:order-6 max-md:after:basis-full max-md:after:content-['']";
 
 /** A column of a `DataTable`. The first one links to the row's screen, and is always shown. */
 export interface Column<Row> {
@@ -110,13 +114,15 @@ export interface DataTableProps<Row extends Item> {
   total?: number | undefined;
   /** A number of rows in words, such as `2 licenses`. */
   count: (rows: number) => string;
-  /** Beside the columns' menu, such as filters. */
+  /** Beside the columns' menu, such as filters. Without them the number of rows stands there, not below the table. */
   tools?: ReactNode;
 }
 
 const HEAD_CLASS = 'sticky z-10 border-b border-line bg-surface';
 const CELL_CLASS = 'border-line group-not-last:md:border-b';
 const PADDING_CLASS = 'px-2 first:pl-4 last:pr-4 xl:px-2.5';
+/** Text that follows a number, which stands at the right end of its column. */
+const AFTER_NUMBER_CLASS = 'md:pl-6!';
 /** The whole cell is the target. */
 const CHECKBOX_CLASS =
   'flex min-h-10 min-w-11 items-center gap-3 pl-4 max-md:h-full pointer-coarse:min-h-11';
@@ -163,11 +169,8 @@ export function DataTable<Row extends Item>(props: DataTableProps<Row>) {
   // the page, only without that box.
   const isScrolling = shown.some(({ isExtra }) => isExtra);
   const headClass = `${HEAD_CLASS} ${isScrolling ? 'top-0' : 'top-14'}`;
-  /** The left end of a card's line takes all of it if no column is at the right end. */
-  const spanOf = (place: keyof typeof PLACES): string =>
-    place.endsWith('End') || shown.some(({ phone }) => phone === `${place}End`)
-      ? ''
-      : 'max-md:col-span-3!';
+  const gapOf = (index: number): string =>
+    shown[index - 1]?.isNumber && !shown[index]?.isNumber ? AFTER_NUMBER_CLASS : '';
   const selectedHere = data.filter(isSelected).length;
   const selectAll = (label: ReactNode) => (
     <label className={CHECKBOX_CLASS}>
@@ -184,10 +187,16 @@ export function DataTable<Row extends Item>(props: DataTableProps<Row>) {
     </label>
   );
 
+  const range = data.length > 0 && (
+    <p className="text-muted">
+      <Range rows={data.length} pages={props.pages} total={props.total} count={props.count} />
+    </p>
+  );
+
   return (
     <div className="flex flex-col gap-3">
-      <div className="flex items-start gap-2">
-        <div className="min-w-0 flex-1">{props.tools}</div>
+      <div className={`flex gap-2 ${props.tools ? 'items-start' : 'items-end'}`}>
+        <div className="min-w-0 flex-1">{props.tools ?? range}</div>
         <div className="max-md:hidden">
           <Menu label={texts.table.columns} trigger={<Columns3 size={16} aria-hidden />}>
             <MenuList label={texts.table.columns}>
@@ -231,12 +240,12 @@ export function DataTable<Row extends Item>(props: DataTableProps<Row>) {
                       {selectAll(null)}
                     </th>
                   )}
-                  {shown.map((column) => (
+                  {shown.map((column, index) => (
                     <HeaderCell
                       key={column.id}
                       column={column}
                       sort={sort}
-                      className={`${headClass} ${column.width ?? (isScrolling ? 'w-48' : '')}`}
+                      className={`${headClass} ${column.width ?? (isScrolling ? 'w-48' : '')} ${gapOf(index)}`}
                     />
                   ))}
                 </tr>
@@ -246,10 +255,12 @@ export function DataTable<Row extends Item>(props: DataTableProps<Row>) {
                   <tr
                     key={row.id}
                     data-row={linkOf && ''}
-                    className={`group align-baseline max-md:relative max-md:grid max-md:grid-cols-[minmax(0,1fr)_auto_auto] max-md:items-center max-md:gap-x-3 max-md:gap-y-0.5 max-md:border-line max-md:py-3 max-md:pr-4 max-md:not-last:border-b ${linkOf ? 'cursor-pointer' : ''} ${selection ? 'max-md:pl-12' : 'max-md:pl-4'} ${isSelected(row) ? 'bg-accent-soft' : 'focus-within:bg-hover hover:bg-hover'} ${props.rowClassOf?.(row) ?? ''}`}
+                    className={`group align-baseline ${CARD} max-md:border-line max-md:py-3 max-md:pr-4 max-md:not-last:border-b ${linkOf ? 'cursor-pointer' : ''} ${selection ? 'max-md:pl-12' : 'max-md:pl-4'} ${isSelected(row) ? 'bg-accent-soft' : 'focus-within:bg-hover hover:bg-hover'} ${props.rowClassOf?.(row) ?? ''}`}
                   >
                     {selection && (
-                      <td className={`${CELL_CLASS} align-middle max-md:absolute max-md:inset-y-0`}>
+                      <td
+                        className={`${CELL_CLASS} align-middle max-md:absolute max-md:inset-y-0 max-md:left-0`}
+                      >
                         <label className={CHECKBOX_CLASS}>
                           <input
                             type="checkbox"
@@ -266,10 +277,8 @@ export function DataTable<Row extends Item>(props: DataTableProps<Row>) {
                         <td
                           key={column.id}
                           className={`${CELL_CLASS} ${PADDING_CLASS} py-2.5 max-md:min-w-0 max-md:p-0! pointer-coarse:py-3 ${
-                            column.phone
-                              ? `${PLACES[column.phone]} ${spanOf(column.phone)}`
-                              : 'max-md:hidden'
-                          } ${column.isWide ? 'max-xl:hidden' : ''} ${column.isNumber ? 'md:text-right' : ''}`}
+                            column.phone ? PLACES[column.phone] : 'max-md:hidden'
+                          } ${column.isWide ? 'max-xl:hidden' : ''} ${column.isNumber ? 'md:text-right' : gapOf(index)}`}
                         >
                           {index === 0 && linkOf ? (
                             <Link
@@ -291,12 +300,10 @@ export function DataTable<Row extends Item>(props: DataTableProps<Row>) {
           </div>
         )}
       </div>
-      {rows && rows.length > 0 && (
+      {range && props.tools && (
         <div className="flex flex-wrap items-center gap-3">
-          <p className="text-muted">
-            <Range rows={rows.length} pages={props.pages} total={props.total} count={props.count} />
-          </p>
-          {props.pages && <PageLinks {...props.pages} rows={rows.length} />}
+          {range}
+          {props.pages && <PageLinks {...props.pages} rows={data.length} />}
         </div>
       )}
     </div>

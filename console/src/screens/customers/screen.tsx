@@ -82,7 +82,7 @@ const columnsOf = (
     id: 'created',
     header: words.columns.created,
     cell: ({ createdAt }) => createdAt && <Time value={createdAt} show="date" />,
-    width: 'w-29',
+    width: 'w-33',
   },
 ];
 

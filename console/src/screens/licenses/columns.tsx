@@ -39,20 +39,22 @@ export const columnsOf = (products: ReadonlyMap<number, string>): readonly Colum
     id: 'licenseKey',
     header: words.licenseKey,
     cell: ({ licenseKey }) => <Cut isMono>{licenseKey}</Cut>,
-    width: 'w-53',
+    width: 'w-52',
     phone: 'title',
   },
   {
     id: 'status',
     header: words.status,
     cell: ({ licenseStatus }) => <StatusBadge status={licenseStatus} />,
-    width: 'w-26',
+    width: 'w-25',
     phone: 'lineEnd',
   },
   {
     id: 'product',
     header: words.product,
     cell: ({ productId }) => <Cut>{productName(products, productId)}</Cut>,
+    // The owner has the rest of a narrow table: an e-mail is longer.
+    width: 'w-31 2xl:w-auto',
     phone: 'last',
   },
   {
@@ -80,7 +82,7 @@ export const columnsOf = (products: ReadonlyMap<number, string>): readonly Colum
       </span>
     ),
     sort: { ascending: 'expiryDate', descending: '-expiryDate' },
-    width: 'w-28',
+    width: 'w-27',
     phone: 'lastEnd',
   },
   {
@@ -88,7 +90,7 @@ export const columnsOf = (products: ReadonlyMap<number, string>): readonly Colum
     header: words.ips,
     isNumber: true,
     cell: ({ ips, maxIPs }) => formatSlots(ips.length, maxIPs),
-    width: 'w-22',
+    width: 'w-21',
     isWide: true,
   },
   {
@@ -96,7 +98,7 @@ export const columnsOf = (products: ReadonlyMap<number, string>): readonly Colum
     header: words.hwids,
     isNumber: true,
     cell: ({ hwids, maxHWIDs }) => formatSlots(hwids.length, maxHWIDs),
-    width: 'w-27',
+    width: 'w-26',
     isWide: true,
   },
   {
@@ -104,7 +106,7 @@ export const columnsOf = (products: ReadonlyMap<number, string>): readonly Colum
     header: words.requests,
     isNumber: true,
     cell: ({ totalRequests }) => formatNumber(totalRequests),
-    width: 'w-23',
+    width: 'w-22',
     isWide: true,
   },
   {

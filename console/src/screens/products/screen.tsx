@@ -32,10 +32,8 @@ const columnsOf = (isCounted: boolean): readonly Column<Product>[] => [
     header: words.columns.id,
     cell: ({ id }) => (
       <span className="-my-3 inline-flex items-center gap-1 max-md:-mr-3 md:-my-2">
-        <span className="font-mono text-[0.8125rem]">
-          <span className="md:hidden">{words.id(id)}</span>
-          <span className="max-md:hidden">{id}</span>
-        </span>
+        <span className="md:hidden">{words.id(id)}</span>
+        <span className="max-md:hidden">{id}</span>
         <CopyButton value={String(id)} label={words.copyId(id)} isIcon />
       </span>
     ),
@@ -79,7 +77,7 @@ const columnsOf = (isCounted: boolean): readonly Column<Product>[] => [
     id: 'created',
     header: words.columns.created,
     cell: ({ createdDate }) => <Time value={createdDate} show="date" />,
-    width: 'w-29',
+    width: 'w-33',
   },
 ];
 
