@@ -205,7 +205,7 @@ function LicenseSection({
         <TextLink
           to="/licenses/$licenseId"
           params={{ licenseId }}
-          className="font-mono text-[0.8125rem] break-all"
+          className="font-mono text-[0.8125rem] whitespace-nowrap"
         >
           {licenseKey}
         </TextLink>
@@ -226,7 +226,7 @@ function LicenseSection({
     [headers.hwids, ({ hwids, maxHWIDs }) => formatSlots(hwids.length, maxHWIDs), 'number'],
     [
       headers.notes,
-      ({ notes }) => notes && <span className="sm:line-clamp-2 sm:max-w-60">{notes}</span>,
+      ({ notes }) => notes && <span className="line-clamp-2 sm:max-w-60">{notes}</span>,
     ],
   ];
   return (
@@ -236,14 +236,14 @@ function LicenseSection({
       actions={
         <>
           {total !== undefined && total > LICENSE_ROWS && (
-            <ButtonLink to="/licenses" search={{ customerId: id }} look="quiet">
+            <TextLink to="/licenses" search={{ customerId: id }} className="mr-2">
               {words.allLicenses}
-            </ButtonLink>
+            </TextLink>
           )}
           {mayWrite && email !== null && (
-            <ButtonLink to="/licenses/new" search={{ email }} look="quiet">
+            <TextLink to="/licenses/new" search={{ email }} className="mr-2">
               {words.newLicense}
-            </ButtonLink>
+            </TextLink>
           )}
         </>
       }

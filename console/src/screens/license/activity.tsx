@@ -108,7 +108,7 @@ export function InstallationSection({ license }: { license: License }) {
                     .filter(Boolean)
                     .join(', '),
               ],
-              [headers.first, ({ firstSeen }) => <Time value={firstSeen} show="date" />],
+              [headers.first, ({ firstSeen }) => <Time value={firstSeen} show="date" />, 'wide'],
               [headers.last, ({ lastSeen }) => <Time value={lastSeen} show="ago" />],
               [headers.requests, ({ requests }) => formatNumber(requests), 'number'],
             ]}

@@ -12,12 +12,15 @@ export function LicenseCount({
   of,
   name,
   isCounted = true,
+  isNumber = false,
 }: {
   of: { productId: number } | { customerId: number };
   /** The name of the row, for screen readers. */
   name: string;
   /** Each number takes a request: without it the link has a word. */
   isCounted?: boolean;
+  /** Stands beside a heading: without the word on a phone, too. */
+  isNumber?: boolean;
 }) {
   const mayRead = useMay('readLicenses');
   const { data: total } = useQuery({ ...totalQuery(of), enabled: mayRead && isCounted });
@@ -29,7 +32,9 @@ export function LicenseCount({
       search={of}
       aria-label={words.ofRow(isKnown ? total : undefined, name)}
     >
-      {isKnown ? (
+      {isKnown && isNumber ? (
+        formatNumber(total)
+      ) : isKnown ? (
         <>
           <span className="md:hidden">{words.count(total)}</span>
           <span className="max-md:hidden">{formatNumber(total)}</span>

@@ -119,7 +119,7 @@ function Details({ product }: { product: Product }) {
     [
       words.columns.id,
       <span key="id" className="-my-1.5 inline-flex items-center gap-1">
-        <span className="font-mono text-[0.8125rem]">{id}</span>
+        {id}
         <CopyButton value={String(id)} label={words.copyId(id)} isIcon />
       </span>,
     ],
@@ -166,7 +166,10 @@ function Licenses({ product: { id, name } }: { product: Product }) {
   if (!mayRead) return null;
   const own = statistics?.products.find(({ productId }) => productId === id);
   const rows: readonly (readonly [string, ReactNode])[] = [
-    [words.columns.licenses, <LicenseCount key="licenses" of={{ productId: id }} name={name} />],
+    [
+      words.columns.licenses,
+      <LicenseCount key="licenses" of={{ productId: id }} name={name} isNumber />,
+    ],
     [words.active, own && formatNumber(own.active)],
     [words.validations, own && formatNumber(own.validations)],
   ];
@@ -175,9 +178,9 @@ function Licenses({ product: { id, name } }: { product: Product }) {
       title={words.columns.licenses}
       actions={
         mayWrite && (
-          <ButtonLink to="/licenses/new" search={{ productId: id }} look="quiet">
+          <TextLink to="/licenses/new" search={{ productId: id }} className="mr-2">
             {screenTexts.licenses.new}
-          </ButtonLink>
+          </TextLink>
         )
       }
     >
@@ -199,12 +202,15 @@ function Versions({ id }: { id: number }) {
         {(versions) => (
           <SimpleTable
             rows={versions.map((version) => ({ ...version, id: version.productVersion ?? '' }))}
+            isNarrow
             label={words.versions}
             columns={[
               [
                 headers.version,
                 ({ productVersion }) =>
-                  productVersion ?? <span className="text-muted">{texts.overview.noVersion}</span>,
+                  (productVersion && <span className="break-all">{productVersion}</span>) ?? (
+                    <span className="text-muted">{texts.overview.noVersion}</span>
+                  ),
               ],
               [headers.installations, ({ installations }) => formatNumber(installations), 'number'],
             ]}

@@ -129,6 +129,7 @@ function Grid({ intents }: { intents: readonly ApiIntent[] }) {
   return (
     <>
       <SimpleTable
+        isNarrow
         rows={RIGHTS}
         label={words.intents}
         columns={[
