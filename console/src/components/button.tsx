@@ -4,7 +4,7 @@ import { type ComponentProps, type MouseEvent, useRef } from 'react';
 export type Look = 'plain' | 'primary' | 'danger' | 'quiet' | 'link' | 'chip';
 
 const BASE =
-  'inline-flex min-h-9 items-center justify-center gap-1.5 rounded-lg text-sm font-medium whitespace-nowrap transition-colors select-none aria-disabled:cursor-not-allowed aria-disabled:opacity-50 disabled:cursor-not-allowed disabled:opacity-50 pointer-coarse:min-h-11';
+  'text-baseline inline-flex min-h-9 items-center justify-center gap-1.5 rounded-lg text-sm font-medium whitespace-nowrap transition-colors select-none aria-disabled:cursor-not-allowed aria-disabled:opacity-50 disabled:cursor-not-allowed disabled:opacity-50 pointer-coarse:min-h-11';
 
 const LOOKS: Record<Look, string> = {
   plain: 'border border-line bg-surface text-ink hover:bg-hover',

@@ -19,7 +19,7 @@ export default function ConfirmPopup({ question }: { question: Asked }) {
           initialFocus={cancel}
           className={`${POPUP_CLASS} ${CENTRED_CLASS} overflow-auto p-5 sm:max-w-md sm:p-6`}
         >
-          <AlertDialog.Title className="text-base font-semibold">
+          <AlertDialog.Title className="text-base font-semibold break-words">
             {question.title}
           </AlertDialog.Title>
           <AlertDialog.Description className="mt-2 text-muted">

@@ -1,5 +1,5 @@
 import type { LinkProps } from '@tanstack/react-router';
-import { type ReactNode, useEffect } from 'react';
+import { type ComponentProps, type ReactNode, useEffect } from 'react';
 import { describe, hasStatus } from '../api.ts';
 import { texts } from '../texts.ts';
 import { Button, ButtonLink } from './button.tsx';
@@ -25,11 +25,16 @@ export function Page({
   return (
     <div className="mx-auto flex w-full max-w-7xl flex-col gap-5 px-4 py-5 sm:px-6 lg:py-8">
       <div className="flex flex-wrap items-center gap-x-4 gap-y-3">
-        <div className={`flex-1 ${lead ? 'min-w-52' : 'min-w-28'}`}>
+        {/* On a phone a long title takes a line of its own, above the actions. */}
+        <div className={`flex-1 ${lead ? 'min-w-52' : 'min-w-0 max-sm:basis-auto'}`}>
           <h1 className="text-xl font-semibold tracking-tight break-words">{heading}</h1>
           {lead && <div className="mt-1 text-muted">{lead}</div>}
         </div>
-        {actions && <div className="flex flex-wrap items-center gap-2">{actions}</div>}
+        {actions && (
+          <div className="flex flex-wrap items-center gap-1.5 sm:gap-2 max-sm:[&>a]:px-2.5 max-sm:[&>button]:px-2.5">
+            {actions}
+          </div>
+        )}
       </div>
       {children}
     </div>
@@ -82,6 +87,13 @@ export function Empty({
     </div>
   );
 }
+
+/** The same in place of a whole screen. */
+export const EmptyScreen = (props: ComponentProps<typeof Empty>) => (
+  <div className="rounded-xl border border-line bg-surface">
+    <Empty {...props} />
+  </div>
+);
 
 /** Says that no row passes the filters; `to` is the screen without them. */
 export const NoMatch = ({
@@ -151,7 +163,7 @@ export const Facts = ({
 }: {
   rows: readonly (readonly [name: string, value: ReactNode])[];
 }) => (
-  <dl className="grid grid-cols-[fit-content(45%)_minmax(0,1fr)] gap-x-6 sm:grid-cols-[minmax(6rem,auto)_minmax(0,1fr)] gap-y-2.5 px-4 py-4 sm:px-5">
+  <dl className="grid grid-cols-[fit-content(45%)_minmax(0,1fr)] items-baseline gap-x-4 sm:grid-cols-[minmax(6rem,auto)_minmax(0,1fr)] sm:gap-x-6 gap-y-2.5 px-4 py-4 sm:px-5">
     {rows.map(([name, value]) => (
       <div key={name} className="contents">
         <dt className="text-muted">{name}</dt>

@@ -1,6 +1,6 @@
 import { useMatches } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { Empty, Page } from '../components/page.tsx';
+import { EmptyScreen, Page } from '../components/page.tsx';
 import { useRefusalOf } from '../session.ts';
 import { placeOf } from './navigation.tsx';
 
@@ -14,7 +14,7 @@ export function Guard({ children }: { children: ReactNode }) {
   if (!place || refusal === undefined) return children;
   return (
     <Page title={place.label}>
-      <Empty>{refusal}</Empty>
+      <EmptyScreen>{refusal}</EmptyScreen>
     </Page>
   );
 }

@@ -4,7 +4,7 @@ import { ButtonLink } from '../components/button.tsx';
 import { ConfirmHost } from '../components/confirm.tsx';
 import { Dialog } from '../components/dialog.tsx';
 import { Search } from '../components/icons.tsx';
-import { Empty, Page } from '../components/page.tsx';
+import { EmptyScreen, Page } from '../components/page.tsx';
 import { ProgressHost } from '../components/progress.tsx';
 import { Sign } from '../components/sign.tsx';
 import { useShortcuts } from '../shortcuts.ts';
@@ -143,7 +143,7 @@ export function Layout() {
 /** The screen of an address that does not exist. */
 export const NotFound = () => (
   <Page title={texts.errors.notFoundTitle}>
-    <Empty
+    <EmptyScreen
       actions={
         <ButtonLink to="/" look="primary">
           {texts.errors.notFoundHome}
@@ -151,7 +151,7 @@ export const NotFound = () => (
       }
     >
       {texts.errors.notFound}
-    </Empty>
+    </EmptyScreen>
   </Page>
 );
 
@@ -160,7 +160,7 @@ export function ScreenFailure() {
   const router = useRouter();
   return (
     <Page title={texts.errors.screenTitle}>
-      <Empty
+      <EmptyScreen
         actions={
           <ButtonLink to="/" onClick={() => router.invalidate()}>
             {texts.errors.notFoundHome}
@@ -168,7 +168,7 @@ export function ScreenFailure() {
         }
       >
         {texts.errors.unexpected}
-      </Empty>
+      </EmptyScreen>
     </Page>
   );
 }

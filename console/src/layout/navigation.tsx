@@ -161,12 +161,14 @@ export function BottomNavigation() {
           </button>
           {isOpen && (
             <Dialog title={words.more} isOpen onClose={() => setOpen(false)}>
-              {places
-                .slice(1)
-                .flat()
-                .map((place) => (
-                  <PlaceLink key={place.to} place={place} onClick={() => setOpen(false)} />
-                ))}
+              <div className="-mx-3 -mt-2">
+                {places
+                  .slice(1)
+                  .flat()
+                  .map((place) => (
+                    <PlaceLink key={place.to} place={place} onClick={() => setOpen(false)} />
+                  ))}
+              </div>
             </Dialog>
           )}
         </>

@@ -112,7 +112,7 @@ export default function Palette({
                 setEager(false);
               }}
               onKeyDown={onKeyDown}
-              className="min-h-14 min-w-0 flex-1 bg-transparent text-base outline-none placeholder:text-muted"
+              className="min-h-14 min-w-0 flex-1 bg-transparent text-base text-ellipsis outline-none placeholder:text-muted"
             />
             {typed !== '' && (
               <span className="rounded-md bg-hover px-1.5 py-0.5 text-xs text-muted">
@@ -157,13 +157,15 @@ export default function Palette({
                     className="flex min-h-10 cursor-pointer items-center gap-3 rounded-lg px-2 py-1.5 aria-selected:bg-accent-soft pointer-coarse:min-h-12"
                   >
                     <span
-                      className={`min-w-0 truncate ${group === words.licenses ? 'font-mono text-[0.8125rem]' : ''}`}
+                      className={
+                        group === words.licenses
+                          ? 'shrink-0 font-mono text-[0.8125rem]'
+                          : 'max-w-2/3 shrink-0 truncate'
+                      }
                     >
                       {hit.title}
                     </span>
-                    <span className="ml-auto max-w-1/2 shrink-0 truncate text-xs text-muted">
-                      {hit.note}
-                    </span>
+                    <span className="ml-auto min-w-0 truncate text-xs text-muted">{hit.note}</span>
                   </div>
                 ))}
               </div>

@@ -206,7 +206,9 @@ function Details({ license }: { license: License }) {
               owner || none
             ),
           ],
-          ...(customer?.email ? [[words.email, customer.email] as const] : []),
+          ...(customer?.email && customer.email !== owner
+            ? [[words.email, customer.email] as const]
+            : []),
           ...(license.ownerChatId
             ? [
                 [

@@ -75,7 +75,7 @@ export function Slots({
       {values.length === 0 ? (
         <p className="px-4 py-4 text-muted sm:px-5">{noSlots}</p>
       ) : (
-        <ul className="max-h-96 overflow-y-auto">
+        <ul className="scroll-hint max-h-96 overflow-y-auto rounded-b-xl">
           {values.map((value) => {
             const lastSeen = lastSeenOf(installations, kind, value);
             return (

@@ -83,7 +83,9 @@ export function LogIn({ code }: { code: string | undefined }) {
         />
       </Form>
       <details className="text-muted">
-        <summary className="cursor-pointer rounded-sm">{words.whereTitle}</summary>
+        <summary className="cursor-pointer rounded-sm pointer-coarse:py-3">
+          {words.whereTitle}
+        </summary>
         <p className="mt-2">{words.where}</p>
       </details>
     </main>

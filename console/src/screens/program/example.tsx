@@ -51,7 +51,7 @@ export default function Example({
     <>
       <nav
         aria-label={words.language}
-        className="-mb-2 flex gap-1 overflow-x-auto rounded-lg p-0.5 whitespace-nowrap"
+        className="fade-right -mb-2 flex gap-1 overflow-x-auto rounded-lg p-0.5 pr-10 whitespace-nowrap"
       >
         {FILES.map((each) => (
           <Link
@@ -114,11 +114,7 @@ function Filled({
     <>
       <Section
         title={words.linesTitle}
-        actions={
-          <div className="py-1 pr-2">
-            <CopyButton value={lines} label={words.copyLines} />
-          </div>
-        }
+        actions={<CopyButton value={lines} label={words.copyLines} />}
       >
         <p className="px-4 pt-3 text-muted sm:px-5">{words.filled(productId)}</p>
         <Box label={words.linesOf(file)}>
@@ -146,7 +142,7 @@ function Filled({
         title={file}
         note={words.forWhat[file]}
         actions={
-          <div className="flex gap-2 py-1 pr-2">
+          <div className="flex gap-2">
             <CopyButton value={filled} label={words.copy} />
             <Button onClick={() => saveFile(file, 'text/plain', [filled])}>
               <Download size={16} aria-hidden />
