@@ -195,7 +195,7 @@ export function DataTable<Row extends Item>(props: DataTableProps<Row>) {
 
   return (
     <div className="flex flex-col gap-3">
-      <div className={`flex gap-2 ${props.tools ? 'items-start' : 'items-end'}`}>
+      <div className={`flex gap-2 ${props.tools ? 'items-start' : range ? 'items-end' : 'hidden'}`}>
         <div className="min-w-0 flex-1">{props.tools ?? range}</div>
         <div className="max-md:hidden">
           <Menu label={texts.table.columns} trigger={<Columns3 size={16} aria-hidden />}>

@@ -82,7 +82,7 @@ export function Empty({
   return (
     <div className="flex flex-col items-center gap-2 px-6 py-10 text-center">
       {title && <p className="text-base font-semibold">{title}</p>}
-      <p className="max-w-prose text-muted">{children}</p>
+      <p className="max-w-prose text-balance text-muted">{children}</p>
       {actions && <div className="mt-3 flex flex-wrap justify-center gap-2">{actions}</div>}
     </div>
   );

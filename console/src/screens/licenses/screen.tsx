@@ -77,20 +77,23 @@ export function Screen() {
     <Page
       title={words.title}
       actions={
-        <>
-          <Button onClick={saveAll} disabled={page.data?.items.length === 0}>
-            <Download size={16} aria-hidden />
-            <span className="sm:hidden">{words.csvSelected}</span>
-            <span className="max-sm:hidden">{words.csvAll}</span>
-          </Button>
-          {refusal === undefined && (
-            <ButtonLink to="/licenses/new" look="primary" aria-label={words.new}>
-              <Plus size={16} aria-hidden />
-              <span className="sm:hidden">{words.newShort}</span>
-              <span className="max-sm:hidden">{words.new}</span>
-            </ButtonLink>
-          )}
-        </>
+        // An empty list has its own first step.
+        (isFiltered || page.data?.items.length !== 0) && (
+          <>
+            <Button onClick={saveAll} disabled={page.data?.items.length === 0}>
+              <Download size={16} aria-hidden />
+              <span className="sm:hidden">{words.csvSelected}</span>
+              <span className="max-sm:hidden">{words.csvAll}</span>
+            </Button>
+            {refusal === undefined && (
+              <ButtonLink to="/licenses/new" look="primary" aria-label={words.new}>
+                <Plus size={16} aria-hidden />
+                <span className="sm:hidden">{words.newShort}</span>
+                <span className="max-sm:hidden">{words.new}</span>
+              </ButtonLink>
+            )}
+          </>
+        )
       }
     >
       <DataTable

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { lazy, type ReactNode, Suspense } from 'react';
 import { TextLink } from '../../components/button.tsx';
 import { ArrowDownRight, ArrowRight, ArrowUpRight } from '../../components/icons.tsx';
-import { Empty, LoadFailure, Page, Section, Skeleton } from '../../components/page.tsx';
+import { EmptyScreen, LoadFailure, Page, Section, Skeleton } from '../../components/page.tsx';
 import { formatNumber } from '../../format.ts';
 import { useMay } from '../../session.ts';
 import { texts } from '../../texts.ts';
@@ -37,7 +37,7 @@ export function Screen() {
           </Suspense>
         </>
       ) : (
-        <Empty title={words.noHistoryTitle}>{words.noHistory}</Empty>
+        <EmptyScreen title={words.noHistoryTitle}>{words.noHistory}</EmptyScreen>
       )}
       {!isEmpty && (
         <Suspense>

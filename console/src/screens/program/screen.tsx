@@ -5,7 +5,7 @@ import { OutcomeBadge } from '../../components/badge.tsx';
 import { ButtonLink, TextLink } from '../../components/button.tsx';
 import { FilterSelect } from '../../components/form.tsx';
 import { Check, CircleAlert, Radio } from '../../components/icons.tsx';
-import { Empty, LoadFailure, Page, Skeleton } from '../../components/page.tsx';
+import { EmptyScreen, LoadFailure, Page, Skeleton } from '../../components/page.tsx';
 import { Time } from '../../components/time.tsx';
 import { useProducts } from '../../products.ts';
 import { screenTexts } from '../../screen-texts.ts';
@@ -31,7 +31,7 @@ export function Screen() {
     if (!products.data) return <Skeleton lines={8} />;
     if (!product) {
       return (
-        <Empty
+        <EmptyScreen
           title={words.noProductTitle}
           actions={
             mayCreate && (
@@ -42,7 +42,7 @@ export function Screen() {
           }
         >
           {words.noProduct}
-        </Empty>
+        </EmptyScreen>
       );
     }
     return (
