@@ -20,6 +20,8 @@ export const router = createRouter({
   basepath: '/console',
   parseSearch: parseSearchWith(parseValue),
   stringifySearch: stringifySearchWith(JSON.stringify, parseValue),
+  // A parameter of somebody else, such as `utm_source`, would become a filter that the service rejects.
+  search: { strict: true },
   routeTree: rootRoute.addChildren([
     overviewRoute,
     licensesRoute,

@@ -222,13 +222,14 @@ describeInBrowser('the layout of the console', () => {
   it('invalid parameters of an address are ignored', async () => {
     const chatId = '123456789012345678';
     const page = await openConsole(
-      `/licenses?chatId=${chatId}&expiresFrom=2026-02-31&productId=-1&after=x&sort=price&question=[1]&licenseStatus={"a":1}&q=`,
+      `/licenses?chatId=${chatId}&expiresFrom=2026-02-31&productId=-1&after=x&sort=price&question=[1]&licenseStatus={"a":1}&utm_source=mail&q=`,
     );
     await page.getByRole('button', { name: `Owner: ${chatId}` }).waitFor();
     await page.getByText('Nothing matches').waitFor();
     expect(await page.getByRole('button', { name: /^Expires/ }).count()).toBe(0);
     await page.goto('/console/history?period=never&from=2026-02-31T00:00:00Z&valid=maybe&open=-1');
-    await page.getByRole('table', { name: 'History' }).or(page.getByText('No requests')).waitFor();
+    const emptied = page.getByText('No program has asked yet');
+    await page.getByRole('table', { name: 'History' }).or(emptied).waitFor();
     await page.goto('/console/events?type=sold&resourceType=moon&from=tomorrow&open=new');
     await page.getByRole('table', { name: 'Events' }).waitFor();
     expect(await page.getByRole('alert').count()).toBe(0);
