@@ -52,7 +52,10 @@ describeInBrowser('the history in a browser', () => {
     const page = await openConsole(`/history?licenseKey=${licenseKey}`, { hasClock: true });
     const rows = page.getByRole('table', { name: 'History' }).getByRole('row');
     await rows.nth(1).getByRole('link').click();
-    await page.getByRole('region', { name: 'Request' }).getByText(licenseKey).waitFor();
+    const pane = page.getByRole('region', { name: 'Request' });
+    await pane.getByText(licenseKey).waitFor();
+    // Fails if the head of the table lies over the pane.
+    await pane.getByRole('button', { name: 'Close' }).click({ trial: true });
     await validate({ licenseKey });
     await page.clock.fastForward(POLL_MS);
     await page.getByRole('button', { name: '1 new request' }).waitFor();
@@ -60,7 +63,7 @@ describeInBrowser('the history in a browser', () => {
     await page.getByRole('button', { name: '1 new request' }).click();
     await rows.nth(2).waitFor();
     await page.keyboard.press('Escape');
-    await page.getByRole('region', { name: 'Request' }).waitFor({ state: 'detached' });
+    await pane.waitFor({ state: 'detached' });
   });
 
   it('the refusal of an expired license is fixed with one click, which can be undone', async () => {
