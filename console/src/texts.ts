@@ -48,6 +48,8 @@ export const texts = {
   intents,
   resources,
 
+  undoLater: { lasts: 'Undo lasts 24 hours:', changes: 'your latest changes' },
+
   actions: {
     cancel: 'Cancel',
     clear: 'Clear',

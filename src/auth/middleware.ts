@@ -197,12 +197,16 @@ export const hasIntent = (c: Context<AuthEnv>, intents: readonly ApiIntent[]): b
 
 type IntentGuard = MiddlewareHandler<AuthEnv> & { readonly intents: readonly ApiIntent[] };
 
-/** Declares the intents that a route accepts, and its operation, beside its path. One intent is enough [5]. */
+/**
+ * Declares the intents that a route accepts, and its operation, beside its path. One intent is enough [5].
+ *
+ * @param isForAny whether a request needs none of these intents; it is asked before the request is checked
+ */
 export const requireIntents =
-  (intents: readonly ApiIntent[]) =>
+  (intents: readonly ApiIntent[], isForAny: (c: Context<AuthEnv>) => boolean = () => false) =>
   (operation: Operation): IntentGuard => {
     const check: MiddlewareHandler<AuthEnv> = async function requireIntents(c, next) {
-      if (!isAllowed(c.get('actor'), intents)) throw NOT_ALLOWED;
+      if (!isAllowed(c.get('actor'), intents) && !isForAny(c)) throw NOT_ALLOWED;
       c.set('intents', intents);
       await next();
     };

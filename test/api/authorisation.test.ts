@@ -68,11 +68,20 @@ it('every route declares the intents of the interface, and nothing else is publi
   expect(intents).toEqual(ENDPOINTS);
 });
 
+it('a token that may change an object may read it, so that its own events show it nothing new', () => {
+  const changes = [...declared].filter(([name]) => name.startsWith('PUT '));
+  expect(changes).toHaveLength(5);
+  for (const [name, intents = []] of changes) {
+    const readers = declared.get(name.replace('PUT', 'GET'));
+    expect(readers, name).toEqual(expect.arrayContaining([...intents]));
+  }
+});
+
 /** The path with an id and a query that would return 400. */
 const worse = (path: string): string =>
   `${path.replace('CHAT', 'nowhere').replace('999999', 'x')}?nonsense=1`;
 
-describe.each(routes)('$name', ({ method, path, intents }) => {
+describe.each(routes)('$name', ({ name, method, path, intents }) => {
   it('the endpoint takes a token with one of its intents, and no other', async () => {
     for (const intent of API_INTENTS) {
       const response = await call(method, path, { token: tokenWith(intent) });
@@ -95,6 +104,21 @@ describe.each(routes)('$name', ({ method, path, intents }) => {
     const body = method === 'GET' ? {} : { body: '{"broken' };
     const response = await call(method, worse(path), { token: tokenWith(outsider), ...body });
     expectError(response, 403, FORBIDDEN, intents);
+  });
+
+  it('the id of the own token opens the list of events alone to a token without an intent', async () => {
+    const outsider = API_INTENTS.find((intent) => !intents.includes(intent));
+    if (outsider === undefined) return;
+    const { id, token } = await create.token([outsider]);
+    const statusOf = async (query: string) => {
+      const response = await call(method, `${path}?${query}`, { token });
+      if (response.status !== 200) expectError(response, 403, FORBIDDEN, intents);
+      return response.status;
+    };
+    expect(await statusOf(`tokenId=${id}`)).toBe(name === 'GET /api/v2/events' ? 200 : 403);
+    for (const other of [`tokenId=${id - 1}`, 'tokenId=null', 'tokenId=', `tokenid=${id}`]) {
+      expect(await statusOf(other), other).toBe(403);
+    }
   });
 });
 

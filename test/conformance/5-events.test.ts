@@ -394,6 +394,43 @@ it('GET events filters by type, resource, token and time', async () => {
   expect(await namesOf({ from: second, to: second, tokenId })).toEqual(['One']);
 });
 
+it('a token without an intent for events reads its own of the last 24 hours, and no others', async () => {
+  const { id, token } = await create.token(['PRODUCTS_READ_WRITE']);
+  const product = await create.product();
+  const rename = (name: string, sender = token) =>
+    call('PUT', `${products.path}/${product.id}`, { body: { name }, token: sender });
+  const start = Date.now() + 2 * DAY_MS;
+  setNow(start);
+  await rename('Earlier');
+  setNow(start + 1_000);
+  await rename('Own');
+  await rename('Of another', ROOT_TOKEN);
+  const filter = { tokenId: id, from: new Date(start - DAY_MS).toISOString() };
+  const ownOf = async (others: Filter = {}) => {
+    const response = await call('GET', pathOf({ ...filter, ...others }), { token });
+    expect(response.status, response.text).toBe(200);
+    return event
+      .array()
+      .parse(response.json)
+      .map(({ changes }) => changes?.name);
+  };
+  const own = { before: 'Earlier', after: 'Own' };
+  const earlier = { before: 'Plugin', after: 'Earlier' };
+  expect(await ownOf()).toEqual([own, earlier]);
+  expect(await ownOf({ limit: 1 })).toEqual([own]);
+  setNow(start + DAY_MS + 1);
+  expect(await ownOf()).toEqual([own]);
+  const path = `/api/v2/events?tokenId=${id}`;
+  expect((await call('GET', path, { token })).json).toHaveLength(1);
+  expect((await call('GET', path)).json).toHaveLength(2);
+  const accepted = ['ALL_READ', 'ALL_READ_WRITE'] as const;
+  for (const query of ['', `?tokenId=${id - 1}`, `?tokenId=${id - 1}&tokenId=${id}`]) {
+    const response = await call('GET', `/api/v2/events${query}`, { token });
+    expectError(response, 403, 'Token lacks a required intent', accepted);
+  }
+  expectError(await call('GET', `${path}&tokenId=${id - 1}`, { token }), 400, /^tokenId must be /);
+});
+
 it.each([
   ['type', 'license.burnt', /^type must be one of product\.created, /],
   ['resourceType', 'licence', /^resourceType must be one of product, license, /],

@@ -1,7 +1,7 @@
 import { Toast } from '@base-ui/react/toast';
 import { useEffect } from 'react';
 import { texts } from '../texts.ts';
-import { buttonClass, iconButtonClass } from './button.tsx';
+import { buttonClass, iconButtonClass, TextLink } from './button.tsx';
 import { X } from './icons.tsx';
 
 /** The queue of the messages of `toasts`. */
@@ -15,10 +15,17 @@ function ToastList() {
       className="mt-2 w-full rounded-xl border border-line bg-raised shadow-raised transition-opacity data-ending-style:opacity-0 data-starting-style:opacity-0"
     >
       <Toast.Content className="flex items-center gap-2 py-2 pr-2 pl-4">
-        <Toast.Title
-          render={<p />}
-          className={`min-w-0 flex-1 py-1.5 ${toast.type === 'error' ? 'text-bad' : ''}`}
-        />
+        <div className="flex min-w-0 flex-1 flex-col py-1.5">
+          <Toast.Title render={<p />} className={toast.type === 'error' ? 'text-bad' : ''} />
+          {toast.type === 'undo' && (
+            <p className="text-xs text-muted">
+              {texts.undoLater.lasts}{' '}
+              <TextLink to="/changes" onClick={() => manager.close(toast.id)}>
+                {texts.undoLater.changes}
+              </TextLink>
+            </p>
+          )}
+        </div>
         <Toast.Action className={buttonClass('plain')} />
         <Toast.Close aria-label={texts.actions.close} className={iconButtonClass()}>
           <X size={16} aria-hidden />

@@ -24,12 +24,13 @@ async function add(messageOf: (close: () => void) => Message): Promise<void> {
 
 /** Short messages at the edge of the screen. */
 export const toasts = {
-  /** Reports a finished action. With `restore` it offers to undo it. */
+  /** Reports a finished action. With `restore` it offers to undo it, and leads to the undo of later. */
   done(title: string, restore?: () => Promise<unknown>): void {
     void add((close) => ({
       title,
       ...(restore && {
         timeout: UNDO_MS,
+        type: 'undo',
         actionProps: {
           children: texts.actions.undo,
           onClick() {

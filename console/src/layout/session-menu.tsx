@@ -6,7 +6,7 @@ import { CircleUser } from '../components/icons.tsx';
 import { Menu, MenuItem, MenuLink, MenuList, MenuNote, MenuRadios } from '../components/menu.tsx';
 import { Time } from '../components/time.tsx';
 import { toasts } from '../components/toasts.tsx';
-import { useMay, useSession } from '../session.ts';
+import { useSession } from '../session.ts';
 import { texts } from '../texts.ts';
 import { readTheme, storeTheme, THEMES } from '../theme.ts';
 
@@ -15,7 +15,6 @@ const words = texts.session;
 /** The menu of the session: its token, the theme, help, and the log-out. */
 export function SessionMenu({ onHelp }: { onHelp: () => void }) {
   const { name, id, intents, expiresAt } = useSession();
-  const mayReadEvents = useMay('readEvents');
   const navigate = useNavigate();
   const [theme, setTheme] = useState(readTheme);
   const shownName = id === null ? words.root : name;
@@ -57,11 +56,9 @@ export function SessionMenu({ onHelp }: { onHelp: () => void }) {
             setTheme(next);
           }}
         />
-        {mayReadEvents && (
-          <MenuItem onClick={() => void navigate({ to: '/events/mine' })}>
-            {texts.navigation.mine}
-          </MenuItem>
-        )}
+        <MenuItem onClick={() => void navigate({ to: '/changes' })}>
+          {texts.navigation.mine}
+        </MenuItem>
         <MenuItem onClick={onHelp}>{texts.shortcuts.title}</MenuItem>
         <MenuLink href="/docs/guides">{words.guides}</MenuLink>
         <MenuLink href="/docs">{words.interface}</MenuLink>

@@ -148,6 +148,27 @@ describeInBrowser('large changes in the console', () => {
     await lines.filter({ hasText: 'Shortened 11 licenses by 30 days' }).waitFor();
   });
 
+  it('a token that may not read events undoes its own change from the message of the change before', async () => {
+    const { id } = await newLicense();
+    const { token } = await licet.tokens.create({ name: 'Acts', intents: ['LICENSES_READ_WRITE'] });
+    const status = async () => (await licet.licenses.get(id)).licenseStatus;
+    const page = await openConsole(`/licenses/${id}`, { token });
+    await page.getByRole('button', { name: 'Deactivate' }).click();
+    const message = page.getByRole('dialog').filter({ hasText: 'Undo lasts 24 hours' });
+    await message.getByRole('link', { name: 'your latest changes' }).click();
+    const line = page
+      .getByRole('list', { name: 'Your latest changes' })
+      .getByRole('listitem')
+      .filter({ hasText: 'License changed' });
+    await line.waitFor();
+    expect(await page.getByRole('link', { name: 'All events' }).count()).toBe(0);
+    expect(await line.getByRole('link', { name: /ago|now/ }).count()).toBe(0);
+    expect(await accessibilityFindings(page)).toEqual([]);
+    expect(await status()).toBe('DEACTIVATED');
+    await line.getByRole('button', { name: 'Undo' }).click();
+    await expect.poll(status).toBe('ACTIVE');
+  });
+
   it('an event restores the values before it, and asks where they were changed again', async () => {
     const { id } = await licet.products.create({ name: 'Restored', productType: 'OTHER' });
     await licet.products.update(id, { defaultMaxIPs: 7 });

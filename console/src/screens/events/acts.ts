@@ -35,7 +35,7 @@ const kindOf = (event: Event): string =>
 const isSameObject = (one: Event, other: Event): boolean =>
   one.resourceType === other.resourceType && one.resourceId === other.resourceId;
 
-/** The acts of a token, the newest first, from the events of all tokens, the newest first. */
+/** The acts of a token, the newest first, from its events or those of all tokens, the newest first. */
 export function actsOf(events: readonly Event[], tokenId: number | null): Act[] {
   const changedLater = new Map<string, Set<string>>();
   const acts: Started[] = [];
@@ -66,11 +66,20 @@ export function actsOf(events: readonly Event[], tokenId: number | null): Act[] 
   return acts;
 }
 
-/** Reads the acts of a token in the last day, the newest first; among the newest 2,000 events. */
-export async function readActs(tokenId: number | null, signal: AbortSignal): Promise<Act[]> {
+/**
+ * Reads the acts of a token in the last day, the newest first; among the newest 2,000 events.
+ *
+ * @param mayReadAll whether the token may read the changes of others, which can overtake its own
+ */
+export async function readActs(
+  tokenId: number | null,
+  mayReadAll: boolean,
+  signal: AbortSignal,
+): Promise<Act[]> {
   const events: Event[] = [];
   const from = new Date(Date.now() - DAY_MS).toISOString();
-  for await (const event of licet.events.iterate({ from }, { signal })) {
+  const query = mayReadAll || tokenId === null ? { from } : { from, tokenId };
+  for await (const event of licet.events.iterate(query, { signal })) {
     events.push(event);
     if (events.length === MAX_EVENTS) break;
   }

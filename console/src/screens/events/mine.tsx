@@ -7,7 +7,7 @@ import { Time } from '../../components/time.tsx';
 import { usePlatformLabel } from '../../platforms.ts';
 import { useProductNames } from '../../products.ts';
 import { screenTexts } from '../../screen-texts.ts';
-import { useRefusal, useSession } from '../../session.ts';
+import { useMay, useRefusal, useSession } from '../../session.ts';
 import { texts } from '../../texts.ts';
 import { type Act, daysOf, readActs } from './acts.ts';
 import { isRestorable, rightTo, undoEvents } from './restore.ts';
@@ -17,11 +17,12 @@ const words = screenTexts.events.mine;
 /** The last changes of the session's token, each with its undo. */
 export function Screen() {
   const { id } = useSession();
+  const mayReadAll = useMay('readEvents');
   const names = useProductNames();
   usePlatformLabel();
   const { data, error, refetch } = useQuery({
     queryKey: ['events', 'mine', id],
-    queryFn: ({ signal }) => readActs(id, signal),
+    queryFn: ({ signal }) => readActs(id, mayReadAll, signal),
   });
   const content = () => {
     if (error && !data) return <LoadFailure error={error} onRetry={refetch} />;
@@ -39,7 +40,7 @@ export function Screen() {
     <Page
       title={words.title}
       lead={words.lead}
-      actions={<ButtonLink to="/events">{texts.overview.allEvents}</ButtonLink>}
+      actions={mayReadAll && <ButtonLink to="/events">{texts.overview.allEvents}</ButtonLink>}
     >
       <div className="rounded-xl border border-line bg-surface">{content()}</div>
     </Page>
@@ -65,6 +66,8 @@ function Line({ act, names }: { act: Act; names: ReadonlyMap<number, string> }) 
   const isMany = act.events.length > 1;
   const title = isMany ? titleOf(act) : screenTexts.eventTypes[event.type];
   const refusal = useRefusal(rightTo(event));
+  const mayReadAll = useMay('readEvents');
+  const time = <Time value={event.time} show="ago" />;
   const undoable = act.current.filter(isRestorable);
   return (
     <li className="flex items-center gap-4 border-line px-4 py-3 not-last:border-b sm:px-5">
@@ -79,9 +82,13 @@ function Line({ act, names }: { act: Act; names: ReadonlyMap<number, string> }) 
         </p>
         {!isMany && <ChangeSummary event={event} names={names} />}
         <p className="text-xs text-muted">
-          <TextLink to="/events" search={{ open: event.id }}>
-            <Time value={event.time} show="ago" />
-          </TextLink>{' '}
+          {mayReadAll ? (
+            <TextLink to="/events" search={{ open: event.id }}>
+              {time}
+            </TextLink>
+          ) : (
+            time
+          )}{' '}
           <Note act={act} undoable={undoable} />
         </p>
       </div>

@@ -28,6 +28,7 @@ export const eventsRoute = createRoute({
 /** The last changes of the session's token. */
 export const mineRoute = createRoute({
   getParentRoute: () => rootRoute,
-  path: 'events/mine',
+  // Not under /events: each token may read its own.
+  path: 'changes',
   component: lazyRouteComponent(() => import('./mine.tsx'), 'Screen'),
 });

@@ -126,7 +126,7 @@ export function Screen() {
     <Page
       title={words.title}
       lead={words.lead}
-      actions={<ButtonLink to="/events/mine">{words.mine.title}</ButtonLink>}
+      actions={<ButtonLink to="/changes">{words.mine.title}</ButtonLink>}
     >
       <DataTable
         name="events"
