@@ -61,6 +61,8 @@ interface Resource {
   many: string;
   section: string;
   body: z.ZodType;
+  /** An object of the list, if it has other fields. */
+  listed?: z.ZodType;
   listing?: string;
   /** False for a list without `X-Total-Count`. */
   isCounted?: boolean;
@@ -78,6 +80,7 @@ export function operationsOn({
   many,
   section,
   body,
+  listed = body,
   listing = 'All of them, sorted by id; with `limit` a page.',
   isCounted = true,
   creating = '',
@@ -101,7 +104,7 @@ export function operationsOn({
     list: operation(`list${names}`, `List ${many}`, listing, {
       description: `The ${many}.`,
       headers: isCounted ? ['Link', 'X-Total-Count'] : ['Link'],
-      body: body.array(),
+      body: listed.array(),
     }),
     get: {
       ...operation(`get${name}`, `Get ${one} by its id`, 'Its `ETag` is for `If-Match`.', {

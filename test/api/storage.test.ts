@@ -233,6 +233,13 @@ const LISTS: Case[] = [
   { path: `/requests?from=${dayAgo}&licenseKey=${keyOf(active)}`, reads: 200 },
 
   { path: '/customers?limit=10', reads: PAGE, counts: customers, scan: TOTAL },
+  // Each customer has two licenses.
+  {
+    path: '/customers?limit=10&licenseCount=true',
+    reads: PAGE * 8,
+    counts: customers,
+    scan: TOTAL,
+  },
   { path: '/customers?limit=10&q=nothing', reads: customers, scan: SEARCH },
   { path: '/tokens?limit=10', reads: 1, scan: TOTAL },
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { call, create, expectError, get, updateLicense } from '../support/client.ts';
-import { customers, idsOf, licenses, read, withoutChange } from '../support/resources.ts';
+import { customers, idsOf, licenses, read, readList, withoutChange } from '../support/resources.ts';
 
 /** Customers of a web shop, which knows an e-mail and nothing else (3). */
 
@@ -30,6 +30,25 @@ it('POST of a customer with an account that another one has returns 409 and crea
   await createCustomer({ chatId: 'taken' });
   const response = await withoutChange(customers.path, () => post({ chatId: 'taken' }));
   expectError(response, 409, DUPLICATE);
+});
+
+it('a list of customers has the number of their licenses that are not DELETED if asked for, and only then', async () => {
+  const lastName = 'With a count';
+  const [two, none] = [await createCustomer({ lastName }), await createCustomer({ lastName })];
+  const [deleted] = await Promise.all([1, 2, 3].map(() => create.license({ customerId: two })));
+  await call('DELETE', `${licenses.path}/${deleted?.id}`);
+  const list = `${customers.path}?q=${encodeURIComponent(lastName)}`;
+  for (const page of ['', '&limit=2']) {
+    expect(await readList(`${list}&licenseCount=true${page}`)).toMatchObject([
+      { id: two, licenseCount: 2 },
+      { id: none, licenseCount: 0 },
+    ]);
+    for (const without of ['', '&licenseCount=false']) {
+      for (const customer of await readList(list + without + page)) {
+        expect(customer).not.toHaveProperty('licenseCount');
+      }
+    }
+  }
 });
 
 it('ten POSTs of a customer in parallel with one e-mail create one', async () => {

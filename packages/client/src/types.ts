@@ -1011,6 +1011,68 @@ export interface Gap {
   requests: number;
 }
 
+/** An owner of licenses in a list [2.5]. */
+export interface ListedCustomer {
+  /** Set by the service. */
+  id: number;
+  /** First name. */
+  firstName: string | null;
+  /** Last name. */
+  lastName: string | null;
+  /** Name of the account. */
+  username: string | null;
+  /** Unique without regard to case. */
+  email: string | null;
+  /** Free text. */
+  phoneNumber: string | null;
+  /** Address of a picture. An http or https address. */
+  profilePictureUrl: string | null;
+  /** Always null. */
+  passwordHash: null;
+  /** Free text. */
+  role: string | null;
+  /** Free text. */
+  status: string | null;
+  /** Set by the service. */
+  createdAt: string;
+  /** Always null. */
+  lastLoginAt: null;
+  /** Account on the chat service: its id. */
+  chatId: string | null;
+  /** Account on the chat service: its name. */
+  chatUsername: string | null;
+  /** Account on the chat service: its picture. An http or https address. */
+  chatAvatarUrl: string | null;
+  /** Always null. */
+  chatAccessToken: null;
+  /** Always null. */
+  chatRefreshToken: null;
+  /** Always null. */
+  chatTokenExpiry: null;
+  /** Account on the platform or market: its id. */
+  platformAId: string | null;
+  /** Account on the platform or market: its name. */
+  platformAUsername: string | null;
+  /** Account on the platform or market: its id. */
+  platformBId: string | null;
+  /** Account on the platform or market: its name. */
+  platformBUsername: string | null;
+  /** Account on the platform or market: its id. */
+  platformCId: string | null;
+  /** Account on the platform or market: its name. */
+  platformCUsername: string | null;
+  /** Account on the platform or market: its id. */
+  marketAId: string | null;
+  /** Account on the platform or market: its name. */
+  marketAUsername: string | null;
+  /** Account on the platform or market: its id. */
+  marketBId: string | null;
+  /** Account on the platform or market: its name. */
+  marketBUsername: string | null;
+  /** The licenses of the customer that are not DELETED; only if asked for. */
+  licenseCount?: number | undefined;
+}
+
 /** An API token, without its secret [5]. */
 export interface Token {
   /** Set by the service. */
@@ -1390,6 +1452,8 @@ export interface ListCustomersQuery {
   after?: number | undefined;
   /** Text to find, such as `guard`, without regard to the case of A to Z. */
   q?: string | undefined;
+  /** With the field `licenseCount` in each customer if true. An extension. */
+  licenseCount?: boolean | undefined;
 }
 
 /** Filters: List tokens */
@@ -1624,7 +1688,7 @@ export interface Operations {
   'GET /api/v2/customers': {
     query: ListCustomersQuery;
     body: undefined;
-    response: Customer[];
+    response: ListedCustomer[];
   };
   /** Create a customer */
   'POST /api/v2/customers': {

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { CREATED, named } from './bodies.ts';
-import { accountId } from './fields.ts';
+import { accountId, booleanText } from './fields.ts';
 import { MAX_EMAIL_LENGTH, MAX_TEXT_LENGTH } from './limits.ts';
 import { pageQuery, searchText } from './parameters.ts';
 import {
@@ -125,4 +125,24 @@ export const customerUpdate = named(
 );
 
 /** The query of a list of customers. */
-export const customerQuery = z.strictObject({ ...pageQuery, q: searchText });
+export const customerQuery = z.strictObject({
+  ...pageQuery,
+  q: searchText,
+  licenseCount: booleanText.optional().meta({
+    description: 'With the field `licenseCount` in each customer if true. An extension.',
+    example: true,
+  }),
+});
+export type CustomerQuery = z.infer<typeof customerQuery>;
+
+export const listedCustomer = named(
+  'ListedCustomer',
+  'An owner of licenses in a list [2.5].',
+  wireBody(customerFields).extend({
+    licenseCount: z
+      .int()
+      .optional()
+      .describe('The licenses of the customer that are not DELETED; only if asked for.'),
+  }),
+  { ...customerExample, licenseCount: 2 },
+);

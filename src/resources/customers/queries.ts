@@ -1,24 +1,28 @@
-import { customerFields } from '@licet/contract/customers';
+import { type CustomerQuery, customerFields } from '@licet/contract/customers';
+import type { PageQuery } from '@licet/contract/parameters';
 import { settable } from '@licet/contract/resource';
-import { eq, type SQL, sql } from 'drizzle-orm';
+import { and, asc, eq, getTableColumns, gt, type SQL, sql } from 'drizzle-orm';
 import { change, isUnchanged, only, type Sender } from '../../db/change.ts';
 import type { Database } from '../../db/client.ts';
 import { differ, newestId } from '../../db/events.ts';
 import { newestRow } from '../../db/idempotency.ts';
-import { containsText, rowsById } from '../../db/predicates.ts';
+import { containsText, type Page } from '../../db/predicates.ts';
 import { customers } from '../../db/schema.ts';
 import { DomainError } from '../../lib/errors.ts';
-import { type CustomerRow, type CustomerValues, normalizeEmail } from './row.ts';
+import {
+  type CustomerRow,
+  type CustomerValues,
+  type ListedCustomer,
+  normalizeEmail,
+} from './row.ts';
 
 const diff = differ(Object.keys(settable(customerFields)));
 
-export interface CustomerFilter {
-  q?: string | undefined;
-}
+type CustomerFilter = Omit<CustomerQuery, keyof PageQuery>;
 
 /** Customers that match, by a part of a name, an e-mail or an account. */
-export const matchingCustomers = (filter: CustomerFilter): SQL | undefined =>
-  containsText(filter.q, [
+export const matchingCustomers = ({ q }: Pick<CustomerFilter, 'q'>): SQL | undefined =>
+  containsText(q, [
     // Also finds a first name with a last name behind it.
     sql`${customers.firstName} || ' ' || ${customers.lastName}`,
     customers.firstName,
@@ -40,8 +44,26 @@ export const matchingCustomers = (filter: CustomerFilter): SQL | undefined =>
     customers.marketBUsername,
   ]);
 
-export const listCustomers = (db: Database, filter: CustomerFilter) =>
-  rowsById(db, customers, matchingCustomers(filter));
+/** The licenses of a customer that are not DELETED. Drizzle would leave out the names of the tables. */
+const licenseCount = sql<number>`(select count(*) from licenses
+  where licenses.customer_id = customers.id and licenses.state <> 'DELETED')`;
+
+export function listCustomers(db: Database, filter: CustomerFilter) {
+  const where = matchingCustomers(filter);
+  return {
+    read: ({ limit, after = 0 }: Page): Promise<ListedCustomer[]> =>
+      db
+        .select({
+          ...getTableColumns(customers),
+          licenseCount: filter.licenseCount ? licenseCount : sql<null>`null`,
+        })
+        .from(customers)
+        .where(and(where, gt(customers.id, after)))
+        .orderBy(asc(customers.id))
+        .limit(limit),
+    count: () => db.$count(customers, where),
+  };
+}
 
 export const findCustomer = (db: Database, id: number): Promise<CustomerRow | undefined> =>
   db.select().from(customers).where(eq(customers.id, id)).get();

@@ -22,3 +22,9 @@ export const normalizeEmail = (email: string): string => email.trim().toLowerCas
 /** A customer as responses show it. */
 export const toCustomer = (row: CustomerRow) =>
   pickCustomer({ ...row, createdAt: toTimestamp(row.createdAt) });
+
+/** A customer of a list, with the number of licenses if the client wants it. */
+export type ListedCustomer = CustomerRow & { licenseCount: number | null };
+
+export const toListedCustomer = ({ licenseCount, ...row }: ListedCustomer) =>
+  licenseCount === null ? toCustomer(row) : { ...toCustomer(row), licenseCount };

@@ -4,6 +4,7 @@ import {
   customerCreate,
   customerQuery,
   customerUpdate,
+  listedCustomer,
 } from '@licet/contract/customers';
 import { INTENTS } from '@licet/contract/intents';
 import { Hono } from 'hono';
@@ -22,7 +23,7 @@ import {
   listCustomers,
   updateCustomer,
 } from '../../resources/customers/queries.ts';
-import { type CustomerRow, toCustomer } from '../../resources/customers/row.ts';
+import { type CustomerRow, toCustomer, toListedCustomer } from '../../resources/customers/row.ts';
 import { checkWebAddresses } from '../../resources/web-addresses.ts';
 import {
   createdResponse,
@@ -42,6 +43,7 @@ const { list, get, create, update, remove } = operationsOn({
   many: 'customers',
   section: '[4.5]',
   body: customer,
+  listed: listedCustomer,
   creating:
     'A license creates its customer too. An e-mail or account of another customer returns 409.',
   deleting:
@@ -59,7 +61,7 @@ const FORGET: Operation = {
 export const customerRoutes = new Hono<AuthEnv>()
   .get('/', canRead(list), query(customerQuery), (c) => {
     const filter = c.req.valid('query');
-    return listResponse(c, filter, listCustomers(databaseOf(c), filter), toCustomer);
+    return listResponse(c, filter, listCustomers(databaseOf(c), filter), toListedCustomer);
   })
   .get('/:id', canRead(get), pathId, async (c) => {
     const row = await findCustomer(databaseOf(c), c.req.valid('param').id);

@@ -125,9 +125,16 @@ describeInBrowser('the rows of the console', () => {
     await page.getByText('51 of 51 licenses').waitFor();
     expect(await places()).toEqual(before);
     expect(await lowTargets(page)).toEqual([]);
+    const requests: string[] = [];
+    page.on('request', (request) => requests.push(new URL(request.url()).pathname));
     await page.goto(`/console/customers?q=${customerEmail}`);
     await page.getByText('1 customer', { exact: true }).waitFor();
-    await page.getByRole('link', { name: `1 license of ${customerEmail}` }).click();
+    const link = page.getByRole('link', { name: `1 license of ${customerEmail}` });
+    await link.waitFor();
+    // The list has the numbers of all rows.
+    expect(requests).toContain('/api/v2/customers');
+    expect(requests.filter((path) => path.startsWith('/api/v2/licenses'))).toEqual([]);
+    await link.click();
     await page.getByText('1 license', { exact: true }).waitFor();
   });
 

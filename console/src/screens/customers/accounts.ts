@@ -1,4 +1,4 @@
-import type { Customer } from '@licet/client';
+import type { Customer, ListedCustomer } from '@licet/client';
 import type { platformLabel } from '../../platforms.ts';
 import { screenTexts } from '../../screen-texts.ts';
 
@@ -19,8 +19,12 @@ export const accountsOf = (customer: Customer, labelOf: typeof platformLabel): s
   });
 
 /** Whether nothing is known about a person, as after a customer was forgotten. */
-export const isForgotten = ({ id: _, createdAt: __, ...person }: Customer): boolean =>
-  Object.values(person).every((value) => value === null);
+export const isForgotten = ({
+  id: _,
+  createdAt: __,
+  licenseCount: ___,
+  ...person
+}: ListedCustomer): boolean => Object.values(person).every((value) => value === null);
 
 /** The best available name of a customer. */
 export const nameOf = (customer: Customer): string =>

@@ -1,4 +1,4 @@
-import type { Customer } from '@licet/client';
+import type { ListedCustomer } from '@licet/client';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { licet } from '../../api.ts';
@@ -14,7 +14,7 @@ import { Time } from '../../components/time.tsx';
 import { type platformLabel, usePlatformLabel } from '../../platforms.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import { useMay, useRefusal } from '../../session.ts';
-import { LicenseCount } from '../licenses/count.tsx';
+import { LicenseLink } from '../licenses/count.tsx';
 import { accountsOf, isForgotten, nameOf } from './accounts.ts';
 import { CustomerForm } from './form.tsx';
 import { customersRoute } from './route.ts';
@@ -26,7 +26,7 @@ const PAGE_ROWS = 50;
 const columnsOf = (
   labelOf: typeof platformLabel,
   mayReadLicenses: boolean,
-): readonly Column<Customer>[] => [
+): readonly Column<ListedCustomer>[] => [
   {
     id: 'name',
     header: words.columns.name,
@@ -70,8 +70,12 @@ const columnsOf = (
           id: 'licenses',
           header: words.columns.licenses,
           isNumber: true,
-          cell: (customer: Customer) => (
-            <LicenseCount of={{ customerId: customer.id }} name={nameOf(customer)} />
+          cell: (customer: ListedCustomer) => (
+            <LicenseLink
+              of={{ customerId: customer.id }}
+              name={nameOf(customer)}
+              total={customer.licenseCount}
+            />
           ),
           width: 'w-25',
           phone: 'titleEnd' as const,
@@ -96,7 +100,11 @@ export function Screen() {
   const { q, after } = search;
   const page = useQuery({
     queryKey: ['customers', 'list', q, after],
-    queryFn: ({ signal }) => licet.customers.page({ q, after, limit: PAGE_ROWS }, { signal }),
+    queryFn: ({ signal }) =>
+      licet.customers.page(
+        { q, after, limit: PAGE_ROWS, licenseCount: mayReadLicenses },
+        { signal },
+      ),
     placeholderData: keepPreviousData,
   });
   const next = page.data?.after;
@@ -120,7 +128,7 @@ export function Screen() {
         onRetry={page.refetch}
         linkOf={({ id }) => ({ to: '/customers/$id', params: { id } })}
         {...(refusal === undefined && {
-          onEdit: ({ id }: Customer) =>
+          onEdit: ({ id }: ListedCustomer) =>
             void navigate({ to: '/customers/$id/edit', params: { id } }),
         })}
         tools={
