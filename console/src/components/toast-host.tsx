@@ -20,7 +20,7 @@ function ToastList() {
           {toast.type === 'undo' && (
             <p className="text-xs text-muted">
               {texts.undoLater.lasts}{' '}
-              <TextLink to="/changes" onClick={() => manager.close(toast.id)}>
+              <TextLink to="/changes" className="underline" onClick={() => manager.close(toast.id)}>
                 {texts.undoLater.changes}
               </TextLink>
             </p>
