@@ -212,7 +212,6 @@ export const screenTexts = {
       extendDays: 'Days',
       extendDaysHint: 'A negative number moves the expiry to an earlier day.',
       date: 'Date',
-      dateHint: 'The end of this day in your time zone.',
       noMove: 'Enter a number of days other than 0, or a date',
       move: (count: number, move: { days: number } | { until: string } | undefined) =>
         `${move && ('until' in move || move.days < 0) ? 'Move the expiry of' : 'Extend'} ${plural(count, 'license')}`,
@@ -387,6 +386,7 @@ export const screenTexts = {
   expiry: {
     usual: 'Usual days',
     never: 'Empty: it never expires.',
+    endOfDay: 'The end of this day in your time zone.',
     until: (time: string) =>
       `Until ${time} in your time zone, ${Intl.DateTimeFormat().resolvedOptions().timeZone}.`,
     presets: {

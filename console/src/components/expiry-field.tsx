@@ -7,23 +7,32 @@ import { TextField } from './form.tsx';
 
 const words = screenTexts.expiry;
 
-/** A field for the last day of something, with buttons for the usual ones. Empty, it never ends. */
+/** A field for the last day of something, with buttons for the usual ones. Empty, it never ends, unless it is required. */
 export function ExpiryField({
   label,
   name,
-  stored,
+  stored = null,
   inPast,
+  isRequired = false,
+  onChange,
 }: {
   label: string;
   name: string;
   /** The present time of expiry. */
-  stored: string | null;
+  stored?: string | null;
   /** The warning about a time that has passed. */
-  inPast: string;
+  inPast?: string;
+  isRequired?: boolean;
+  onChange?: (end: string | null) => void;
 }) {
   const [day, setDay] = useState(toDay(stored));
   // A year that is being typed, such as 0002, is no day yet.
-  const end = day < '2000' ? null : endOfDay(day, stored);
+  const endOf = (chosen: string) => (chosen < '2000' ? null : endOfDay(chosen, stored));
+  const change = (chosen: string): void => {
+    setDay(chosen);
+    onChange?.(endOf(chosen));
+  };
+  const end = endOf(day);
   const isOver = end !== null && end !== stored && Date.parse(end) <= Date.now();
   return (
     <TextField
@@ -33,19 +42,21 @@ export function ExpiryField({
       min="2000-01-01"
       max="9999-12-31"
       value={day}
-      onChange={({ target }) => setDay(target.value)}
-      hint={end === null ? words.never : words.until(formatTime(end))}
+      required={isRequired}
+      onChange={({ target }) => change(target.value)}
+      hint={end !== null ? words.until(formatTime(end)) : isRequired ? words.endOfDay : words.never}
     >
       {/* biome-ignore lint/a11y/useSemanticElements: a fieldset would need a legend of its own */}
       <div role="group" aria-label={words.usual} className="flex flex-wrap gap-1.5">
         {DAYS.map(([preset, dayOf]) => {
           const chosen = dayOf(new Date());
+          if (isRequired && chosen === '') return null;
           return (
             <Button
               key={preset}
               look="chip"
               aria-pressed={day === chosen}
-              onClick={() => setDay(chosen)}
+              onClick={() => change(chosen)}
             >
               {words.presets[preset]}
             </Button>

@@ -80,6 +80,22 @@ describeInBrowser('large changes in the console', () => {
     await expect
       .poll(expiry)
       .toBe(new Date('2098-06-30T23:59:59').toISOString().replace('Z', '+00:00'));
+    await open();
+    await dialog.getByLabel('Move the expiry').selectOption('To a date');
+    const usual = dialog.getByRole('group', { name: 'Usual days' });
+    expect(await usual.getByRole('button').allTextContents()).toEqual([
+      '30 days',
+      '1 year',
+      'End of the month',
+    ]);
+    await usual.getByRole('button', { name: '1 year' }).click();
+    await dialog.getByText('2 expiries will move.').waitFor();
+    expect(await accessibilityFindings(page)).toEqual([]);
+    const day = await dialog.getByLabel('Date', { exact: true }).inputValue();
+    await dialog.getByRole('button', { name: 'Move the expiry of 2 licenses' }).click();
+    await expect
+      .poll(expiry)
+      .toBe(new Date(`${day}T23:59:59`).toISOString().replace('Z', '+00:00'));
   });
 
   it('the form of a range says its bounds, rejects one that is too wide, and asks before a wide one', async () => {

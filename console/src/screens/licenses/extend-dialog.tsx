@@ -3,8 +3,8 @@ import { LicetError } from '@licet/client';
 import { useState } from 'react';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
+import { ExpiryField } from '../../components/expiry-field.tsx';
 import { Form, SelectField, TextField } from '../../components/form.tsx';
-import { endOfDay } from '../../dates.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import { type Move, moved } from './bulk.ts';
 
@@ -47,8 +47,7 @@ export function ExtendDialog({
 }) {
   const [isToDate, setToDate] = useState(false);
   const [days, setDays] = useState('30');
-  const [date, setDate] = useState('');
-  const until = endOfDay(date);
+  const [until, setUntil] = useState<string | null>(null);
   const move: Move | undefined = isToDate
     ? until === null
       ? undefined
@@ -86,24 +85,15 @@ export function ExtendDialog({
             ['days', words.byDays],
             ['date', words.toDate],
           ]}
-          onChange={({ currentTarget }) => setToDate(currentTarget.value === 'date')}
+          onChange={({ currentTarget }) => {
+            setToDate(currentTarget.value === 'date');
+            setUntil(null);
+          }}
         />
         {isToDate ? (
-          <TextField
-            key="date"
-            label={words.date}
-            hint={words.dateHint}
-            name="date"
-            type="date"
-            min="2000-01-01"
-            max="9999-12-31"
-            value={date}
-            onChange={({ target }) => setDate(target.value)}
-            required
-          />
+          <ExpiryField label={words.date} name="date" isRequired onChange={setUntil} />
         ) : (
           <TextField
-            key="days"
             label={words.extendDays}
             hint={words.extendDaysHint}
             name="days"
