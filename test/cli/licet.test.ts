@@ -183,7 +183,7 @@ describe('licet licenses', () => {
       const license = { productId: product.id, licenseType: 'PERMANENT', notes, ...each } as const;
       const { licenseKey } = await licet.licenses.create(license);
       if (notes === 'plain') {
-        await licet.validate({ licenseKey, productId: product.id, ip: '192.0.2.9' });
+        await licet.validate({ licenseKey, productId: product.id, ip: '203.0.113.9' });
         await recordsOf(licet, licenseKey, 1);
       }
     }
@@ -197,6 +197,9 @@ describe('licet licenses', () => {
       { args: ['--never-used'], notes: all.filter((notes) => notes !== 'plain') },
       { args: ['--at-limit'], notes: ['full', 'closed'] },
       { args: ['--dormant', '1'], notes: [] },
+      { args: ['--ip', '203.0.113.9'], notes: ['plain'] },
+      { args: ['--ip', '203.0.113.0/29'], notes: [] },
+      { args: ['--ip', '203.0.113.0/28', '--status', 'ACTIVE'], notes: ['plain'] },
     ];
     const list = ['licenses', 'list', '--product', 'listed'];
     for (const { args, notes } of expected) {
@@ -204,6 +207,7 @@ describe('licet licenses', () => {
     }
     const { stdout } = await run('licenses', 'list', '--product', String(product.id));
     expect(stdout).toContain(` ${product.id} Listed `);
+    expect(await fail('licenses', 'list', '--ip', '203.0.113')).toContain('ip must be an');
   });
 
   it('licet licenses edit changes the given fields, and delete marks a license DELETED', async () => {
@@ -517,6 +521,26 @@ describe('licet tokens', () => {
     expect(await idsSince(minutesLater(4))).toEqual([id]);
     expect(await idsSince(minutesLater(6))).toEqual([]);
     for (const each of [id, unused.id]) await licet.tokens.delete(each);
+  });
+
+  it('licet tokens list --limit shows the first tokens, also of those used since a time', async () => {
+    const ids: number[] = [];
+    for (const name of ['Unused', 'First', 'Second']) {
+      const { id, token } = await licet.tokens.create({ name, intents: ['PRODUCTS_READ'] });
+      ids.push(id);
+      if (name !== 'Unused') await runWith({ LICET_TOKEN: token }, 'products', 'list');
+    }
+    const [unused, first, second] = ids;
+    const used = ['tokens', 'list', '--used-since', '1h'];
+    await expect.poll(() => valuesOf('id', ...used)).toEqual([first, second]);
+    const one = await run(...used, '--limit', '1', '--json');
+    expect(JSON.parse(one.stdout)).toMatchObject({ id: first });
+    expect(one.stderr).toContain('There are more than 1 tokens. Raise --limit');
+    const both = await run(...used, '--limit', '2', '--json');
+    expect(both.stdout.trim().split('\n')).toHaveLength(2);
+    expect(both.stderr).toBe('');
+    expect(await valuesOf('id', 'tokens', 'list', '--limit', '2')).toEqual([unused, first]);
+    for (const id of ids) await licet.tokens.delete(id);
   });
 
   it('licet tokens revoke-all revokes all tokens but the root token', async () => {

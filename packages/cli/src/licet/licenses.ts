@@ -241,6 +241,7 @@ export function addLicenses(parent: CommandUnknownOpts, open: OpenSession): void
       integerFrom(1, MAX_DORMANT_DAYS),
     )
     .option('--at-limit', 'only those without a free slot for an address or a hardware ID')
+    .option('--ip <range>', 'only those whose programs asked from an address or a CIDR range')
     .option(...LIMIT_OPTION)
     .addHelpText(
       'after',
@@ -249,9 +250,10 @@ export function addLicenses(parent: CommandUnknownOpts, open: OpenSession): void
         'licenses list --status ACTIVE --never-used',
         'licenses list --dormant 90',
         'licenses list --at-limit',
+        'licenses list --ip 192.0.2.0/24',
       ),
     )
-    .action(async ({ product, status, expiring, neverUsed, dormant, atLimit, limit }) => {
+    .action(async ({ product, status, expiring, neverUsed, dormant, atLimit, ip, limit }) => {
       const session = open();
       const { licet, output } = session;
       const pages = licet.licenses.iterate({
@@ -261,6 +263,7 @@ export function addLicenses(parent: CommandUnknownOpts, open: OpenSession): void
         unused: neverUsed,
         dormantDays: dormant,
         full: atLimit,
+        ip,
       });
       const listed = await collectUpTo(output, 'licenses', pages, limit);
       output.list(listed, licenseColumns(await productNames(session)), 'No license found.');

@@ -4,11 +4,12 @@ import { MINUTE_MS } from '@licet/contract/durations';
 import { API_INTENTS, type ApiIntent } from '@licet/contract/enums';
 import { argumentError } from '../command-line.ts';
 import { CliError } from '../terminal.ts';
-import { type Column, counted, examples, timeText } from './output.ts';
+import { type Column, collectUpTo, counted, examples, timeText } from './output.ts';
 import {
   EXPIRES_OPTION,
   expiryField,
   idArgument,
+  LIMIT_OPTION,
   type OpenSession,
   sinceArgument,
 } from './session.ts';
@@ -35,10 +36,15 @@ const COLUMNS: Column<Token>[] = [
 /** The service stores the last use of a token with this precision. */
 const LAST_USED_PRECISION_MS = 5 * MINUTE_MS;
 
-const isUsedSince =
-  (since: string) =>
-  ({ lastUsedAt }: Token): boolean =>
-    lastUsedAt !== null && Date.parse(lastUsedAt) + LAST_USED_PRECISION_MS >= Date.parse(since);
+const isUsedSince = ({ lastUsedAt }: Token, since: string): boolean =>
+  lastUsedAt !== null && Date.parse(lastUsedAt) + LAST_USED_PRECISION_MS >= Date.parse(since);
+
+/** Yields the tokens that were used since a time; all without one. */
+async function* tokensUsed(licet: Licet, since: string | undefined): AsyncGenerator<Token> {
+  for await (const token of licet.tokens.iterate()) {
+    if (since === undefined || isUsedSince(token, since)) yield token;
+  }
+}
 
 const isIntent = (word: string): word is ApiIntent => API_INTENTS.some((intent) => intent === word);
 
@@ -113,14 +119,14 @@ export function addTokens(parent: CommandUnknownOpts, open: OpenSession): void {
       'only those used since a date or a time ago (90s, 30m, 2h, 7d), to within 5 minutes',
       sinceArgument,
     )
+    .option(...LIMIT_OPTION)
     .addHelpText('after', examples('tokens list', 'tokens list --used-since 2026-11-20'))
-    .action(async ({ usedSince }) => {
+    .action(async ({ usedSince, limit }) => {
       const { licet, output } = open();
-      const all = await licet.tokens.list();
-      const shown = usedSince === undefined ? all : all.filter(isUsedSince(usedSince));
+      const listed = await collectUpTo(output, 'tokens', tokensUsed(licet, usedSince), limit);
       const nothing =
-        all.length === 0 ? 'No tokens but the root token.' : 'No token was used since then.';
-      output.list(shown, COLUMNS, nothing);
+        usedSince === undefined ? 'No tokens but the root token.' : 'No token was used since then.';
+      output.list(listed, COLUMNS, nothing);
     });
 
   tokens
