@@ -176,6 +176,10 @@ const LISTS: Case[] = [
     reads: licenses + customers + PER_LICENSE,
     scan: SEARCH,
   },
+  // The addresses come from their index, and the licenses from the installations at these addresses.
+  { path: `/licenses?limit=10&ip=${ipOf(active)}`, reads: 2 * PER_LICENSE + TOTALS_OF_10 },
+  { path: '/licenses?limit=10&total=false&ip=11.1.0.0/16', reads: 3_500 },
+  { path: '/licenses?limit=10&total=false&ip=198.51.100.0/24', reads: 10 },
   {
     path: '/licenses?limit=10&productId=9',
     reads: 12 * PER_LICENSE + TOTALS_OF_10,
@@ -269,6 +273,19 @@ it.each(LISTS)('GET $path reads few rows', async ({ path, reads, counts = reads,
     if (!isOfTheHistory(statement)) expect(plan.filter(isSort), statement.sql).toEqual([]);
     if (scan === undefined) expect(plan.filter(isScan), statement.sql).toEqual([]);
   }
+});
+
+it('licenses by address take a statement for the addresses, one for the page and one for the total', async () => {
+  const { roundTrips } = await ask('GET', `/api/v2/licenses?limit=10&ip=${ipOf(active)}`);
+  const starts = roundTrips.flat().map(({ sql }) => sql.split(' ', 2).join(' '));
+  expect(starts.toSorted()).toEqual(['select "ip"', 'select "licenses"."id",', 'select count(*)']);
+});
+
+it('licenses by a range of more than 10,000 installations return 400 after 10,001 rows', async () => {
+  const { status, roundTrips } = await ask('GET', '/api/v2/licenses?limit=10&ip=11.0.0.0/8');
+  expect(status).toBe(400);
+  expect(roundTrips.flat()).toHaveLength(1);
+  expect(await totalRead(roundTrips)).toBeLessThanOrEqual(10_001);
 });
 
 it('the statistics of 24 hours, 7 days and 30 days of a large shop read at most 2,500 rows beside the counts that are held', async () => {

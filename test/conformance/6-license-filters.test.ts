@@ -1,3 +1,4 @@
+import { env } from 'cloudflare:workers';
 import { license as licenseWire } from '@licet/contract/licenses';
 import { beforeAll, expect, it } from 'vitest';
 import * as z from 'zod';
@@ -118,6 +119,28 @@ it('a page with total=false has no X-Total-Count, and others count all that matc
   const path = `/api/v2/licenses?productId=${shop.productId}&full=true&limit=1`;
   expect((await call('GET', path)).headers.get('X-Total-Count')).toBe('2');
   expect((await call('GET', `${path}&total=false`)).headers.has('X-Total-Count')).toBe(false);
+});
+
+it('licenses by a range return 400 where more than 10,000 installations have such addresses', async () => {
+  const insert = (first: number, count: number) =>
+    env.DB.prepare(
+      `with recursive n(i) as (select ${first} union all select i + 1 from n limit ${count})
+       insert into installations (license_key_normalized, fingerprint, license_id, license_key, ip,
+         first_seen_at, last_seen_at, aggregated_bucket)
+       select 'MADE-UP', i, 0, 'MADE-UP', '198.18.' || (i >> 8) || '.' || (i & 255), 0, 0, 0 from n`,
+    ).run();
+  const ask = (ip: string) => call('GET', `/api/v2/licenses?limit=1&ip=${ip}`);
+  await insert(0, 10_000);
+  // Only whole groups of the address narrow the search.
+  for (const ip of ['198.18.0.0/16', '198.18.0.0/20']) expect((await ask(ip)).status).toBe(200);
+  await insert(10_000, 1);
+  for (const ip of ['198.18.0.0/16', '198.18.0.0/20']) {
+    const message =
+      'ip must be a narrower range: more than 10000 installations have such addresses';
+    expectError(await ask(ip), 400, message);
+  }
+  expect((await ask('198.18.0.0/24')).status).toBe(200);
+  await env.DB.prepare("delete from installations where license_key = 'MADE-UP'").run();
 });
 
 it.each([
