@@ -1,3 +1,4 @@
+import { env } from 'cloudflare:workers';
 import { expect, it } from 'vitest';
 import { call, create, expectError, get, validate } from '../support/client.ts';
 import { blacklists, idsOf, withoutChange } from '../support/resources.ts';
@@ -41,6 +42,39 @@ it.each([
   expectError(await withoutChange(pathOf(entry), () => put(entry, { data })), 400, message);
   await call('DELETE', pathOf(entry));
 });
+
+it.each([
+  ['0.0.0.0/0', '128.0.0.0/1'],
+  ['::/0', '8000::/1'],
+])(
+  'PUT takes the stored range %s of an earlier version unchanged, and no other one as wide',
+  async (data, other) => {
+    const productId = (await create.product()).id;
+    const entry = await create.blacklist({
+      data: '203.0.113.99',
+      isForAllProducts: false,
+      productId,
+    });
+    const store = (type: string) =>
+      env.DB.prepare('update blacklists set data = ?, license_data_type = ? where id = ?')
+        .bind(data, type, entry.id)
+        .run();
+    await store('IP');
+    for (const body of [
+      { reason: 'Changed' },
+      { ...(await get.blacklist(entry.id)), reason: '' },
+    ]) {
+      expect(await put(entry, body)).toMatchObject({
+        status: 200,
+        json: { data, productId, reason: body.reason },
+      });
+    }
+    expectError(await put(entry, { data: other }), 400, /^data must be a range of /);
+    await store('HWID');
+    expectError(await put(entry, { licenseDataType: 'IP' }), 400, /^data must be a range of /);
+    await call('DELETE', pathOf(entry));
+  },
+);
 
 it.each(['12.0.0.0/8', '2a00::/19'])('%s is narrow enough to be blocked', async (data) => {
   await call('DELETE', pathOf(await create.blacklist({ data })));

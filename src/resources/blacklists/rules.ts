@@ -17,17 +17,22 @@ export const canonicalData = ({
 /**
  * The entry to store, by the rules for more than one field [2.3]. An address or a range becomes canonical.
  *
+ * @param stored the entry that changes: its range stays, although an earlier version took wider ones
  * @throws DomainError if `data` is neither an address nor a range, for one that would block nearly everybody, or if the product is missing
  */
-export function entryOf(values: EntryValues & { isForAllProducts: boolean }): EntryValues {
+export function entryOf(
+  values: EntryValues & { isForAllProducts: boolean },
+  stored?: EntryRow,
+): EntryValues {
   const { licenseDataType, reason, isForAllProducts } = values;
   const data = canonicalData(values);
   if (data === null) {
     throw new DomainError('invalid', 'data must be an IP address or a CIDR range', 'data');
   }
   const isRange = licenseDataType === 'IP' && data.includes('/');
+  const isStored = stored?.licenseDataType === licenseDataType && stored.data === data;
   const minPrefixBits = MIN_PREFIX_BITS[data.includes(':') ? 'ipv6' : 'ipv4'];
-  if (isRange && Number(data.split('/')[1]) < minPrefixBits) {
+  if (isRange && !isStored && Number(data.split('/')[1]) < minPrefixBits) {
     throw new DomainError(
       'invalid',
       `data must be a range of /${minPrefixBits} or narrower: a wider one would block nearly everybody`,

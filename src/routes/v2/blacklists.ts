@@ -65,7 +65,7 @@ export const blacklistRoutes = new Hono<AuthEnv>()
       write: (sender, current) => {
         // A product in the body makes the entry one for this product.
         const isForAllProducts = current.productId === null && changes.productId == null;
-        const values = entryOf({ isForAllProducts, ...current, ...changes });
+        const values = entryOf({ isForAllProducts, ...current, ...changes }, current);
         return updateEntry(sender, current, values);
       },
     });

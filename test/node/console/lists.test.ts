@@ -237,6 +237,41 @@ describeInBrowser('the lists of the console', () => {
     ]);
   });
 
+  it('a wide range of a blacklist entry is asked for and rejected only when it changes', async () => {
+    const entry = { licenseDataType: 'IP', data: '203.32.0.0/12', isForAllProducts: true } as const;
+    const { id } = await licet.blacklists.create(entry);
+    const page = await openConsole(`/blacklist?open=${id}`);
+    const form = page.getByRole('dialog');
+    const save = async (reason: string) => {
+      await form.getByLabel('Reason', { exact: true }).fill(reason);
+      await form.getByRole('button', { name: 'Save' }).click();
+    };
+    await save('Kept');
+    await page.getByText('Changes saved').waitFor();
+    expect(await licet.blacklists.get(id)).toMatchObject({ reason: 'Kept' });
+    // An earlier version took this range.
+    await page.route(`**/api/v2/blacklists/${id}`, async (route) => {
+      if (route.request().method() !== 'GET') return route.continue();
+      const { item, etag = '' } = await licet.blacklists.read(id);
+      return route.fulfill({ json: { ...item, data: '0.0.0.0/1' }, headers: { ETag: etag } });
+    });
+    await page.goto(`/console/blacklist?open=${id}`);
+    await form.getByText('Blocks 0.0.0.0 to 127.255.255.255').waitFor();
+    await save('Kept again');
+    await page.getByText('Changes saved').waitFor();
+    expect(await licet.blacklists.get(id)).toMatchObject({ reason: 'Kept again' });
+    await page.goto(`/console/blacklist?open=${id}`);
+    await form.getByLabel('Value').fill('0.0.0.0/2');
+    await save('Another');
+    await form.getByRole('alert').getByText('Must be a range of /8 or narrower').waitFor();
+    await form.getByLabel('Value').fill('203.0.0.0/12');
+    await save('Another');
+    const question = page.getByRole('alertdialog', { name: 'Block 203.0.0.0/12?' });
+    await question.getByRole('button', { name: 'Cancel' }).click();
+    expect(await licet.blacklists.get(id)).toMatchObject({ reason: 'Kept again' });
+    await licet.blacklists.delete(id);
+  });
+
   it('the chosen product of a new blacklist entry stays chosen while another one appears', async () => {
     const page = await openConsole('/blacklist?open=new', { hasClock: true });
     const select = page.getByRole('dialog').getByLabel('For', { exact: true });

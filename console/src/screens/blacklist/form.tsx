@@ -66,6 +66,14 @@ export function EntryForm({
   const scopeOf = ({ productId }: Values): string =>
     productId === null ? words.allProducts : productName(names, productId);
 
+  // An earlier version may have stored a range that is too wide now.
+  const isStored = (type: LicenseDataType, data: string): boolean =>
+    stored?.item.licenseDataType === type && stored.item.data === data;
+  const hintOf = (data: string): string | undefined => {
+    const range = rangeIn(data);
+    return isStored('IP', data) ? range?.bounds : range?.hint;
+  };
+
   const fields: readonly EditedField<Values>[] = [
     {
       name: 'licenseDataType',
@@ -112,16 +120,16 @@ export function EntryForm({
       read={() => licet.blacklists.read(id)}
       onDone={onDone}
       confirmFirst={({ licenseDataType, data, productId }) =>
-        licenseDataType === 'IP'
-          ? confirmRange(data, productId, mayReadLicenses)
-          : Promise.resolve(true)
+        licenseDataType === 'HWID' || isStored(licenseDataType, data)
+          ? Promise.resolve(true)
+          : confirmRange(data, productId, mayReadLicenses)
       }
       createLabel={words.new}
       refusal={refusal}
     >
       <TextField
         label={words.data}
-        hint={(isAddress && rangeIn(typed)?.hint) || words.dataHint}
+        hint={(isAddress && hintOf(typed)) || words.dataHint}
         name="data"
         defaultValue={entry.data}
         onChange={({ target }) => setTyped(target.value)}
