@@ -81,6 +81,8 @@ it.each([
   ['a quoted line with the separator', '"sep=,"\nid,name\n1,a; b; c\n', ['a; b; c']],
   ['quoted headings', '"id";"name"\n"1";"a, b"\n', ['a, b']],
   ['empty columns at the right', 'id;name;;\n1;a;;\n2;;;\n', ['a', undefined]],
+  ['blank rows', ',,\n  \nid,name,\n1,a,\n,,\n\n2,b,\n" ",,\n', ['a', 'b']],
+  ['several line ends', 'sep=;\r\nid;name\n1;a\r2;"b\nc"\r\n3;d\n', ['a', 'b\nc', 'd']],
 ])('a CSV file may have %s', async (_, text, names) => {
   const source = await check('separated.csv', `\ufeff${text}`, 'products');
   const items = await Array.fromAsync(source.read('products'), ({ item }) => item);

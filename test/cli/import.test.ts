@@ -439,6 +439,20 @@ it('a rejected item is reported with its line and the reason, and the others are
   expect(await licenseWith('fine')).toMatchObject({ productId: 9_401 });
 });
 
+it('a rejected product without an id rejects nothing that names no product', async () => {
+  const email = `${crypto.randomUUID()}@shop.example`;
+  const entry = { licenseDataType: 'HWID', data: crypto.randomUUID(), isForAllProducts: true };
+  const items = {
+    products: [{ name: 'Missing' }, { id: null, name: 'Empty' }],
+    customers: [{ email }],
+    blacklists: [entry, { ...entry, data: crypto.randomUUID(), productId: null }],
+  };
+  const { output } = await imports([write('without-id.json', JSON.stringify(items))]);
+  expect(countsIn(output, 'products')).toEqual([0, 0, 0, 2]);
+  expect(countsIn(output, 'customers')).toEqual([1, 0, 0, 0]);
+  expect(countsIn(output, 'blacklists')).toEqual([2, 0, 0, 0]);
+});
+
 it('the rejected items of an import are in the order of its file, whichever response comes first', async () => {
   await createProducts(9_420);
   const rows = numbers(350).map((n) =>

@@ -218,8 +218,9 @@ export class Import {
   }
 
   #record(kind: Kind, named: Named, result: Result): void {
-    if (kind === 'products') {
-      const id = Number(named.id);
+    const id = Number(named.id);
+    // No item names a product without an id.
+    if (kind === 'products' && id > 0) {
       if (result.outcome === 'refused') this.#refusedProducts.add(id);
       if (result.outcome === 'created' && this.#isDryRun) this.#assumedProducts.add(id);
     }
