@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
-import { describe, expect, it } from 'vitest';
-import { rowsIn } from '../../../console/src/screens/import/csv-rows.ts';
+import { expect, it } from 'vitest';
 import {
   accessibilityFindings,
   describeInBrowser,
@@ -12,43 +11,6 @@ import {
 } from './console.ts';
 
 /** Import and export in the console. */
-
-describe('the CSV parser of the console', () => {
-  const rowsOf = async (text: string, sizes = text.length) => {
-    async function* chunks() {
-      for (let start = 0; start < text.length; start += sizes) {
-        yield text.slice(start, start + sizes);
-      }
-    }
-    const rows: { cells: string[]; line: number }[] = [];
-    for await (const row of rowsIn(chunks(), ',')) rows.push(row);
-    return rows;
-  };
-
-  it.each([1, 2, 1000])('the CSV parser of the console reads chunks of %i', async (size) => {
-    const text = 'a,b\r\n\r\n"1,""x""\r\ny",\n\n,"" \n'.replace(' ', '');
-    expect(await rowsOf(text, size)).toEqual([
-      { cells: ['a', 'b'], line: 1 },
-      { cells: ['1,"x"\r\ny', ''], line: 4 },
-      { cells: ['', ''], line: 6 },
-    ]);
-  });
-
-  it('the CSV parser of the console reads a last row without a line end', async () => {
-    expect(await rowsOf('a\n""')).toEqual([
-      { cells: ['a'], line: 1 },
-      { cells: [''], line: 2 },
-    ]);
-  });
-
-  it.each([
-    ['a\nb"c', 'line 2 has a quotation mark within a cell'],
-    ['"a"b', 'line 1 has a quotation mark within a cell'],
-    ['a\n"b\nc', 'line 2 opens a quotation mark that is never closed'],
-  ])('the CSV parser of the console rejects %j', async (text, message) => {
-    await expect(rowsOf(text)).rejects.toThrow(message);
-  });
-});
 
 describeInBrowser('import and export in the console', () => {
   const choose = (page: Page, name: string, content: string) =>

@@ -1,8 +1,7 @@
 import { CliError } from '@licet/cli/cli-error';
 import { type Piece, problemAtEnd, readJsonLines, readText } from '@licet/cli/import/json-lines';
 import { type Counts, isKind, type Kind, type Source } from '@licet/cli/import/kinds';
-import { headingsOf, isSeparatorLine, rowItem, separatorIn } from '@licet/cli/import/rows';
-import { rowsIn } from './csv-rows.ts';
+import { readCsv } from '@licet/cli/import/rows';
 
 /** Files as sources of an import: the formats of `npm run import`, except those that are cut off. */
 
@@ -13,21 +12,6 @@ async function* chunksOf(file: File): AsyncGenerator<Uint8Array> {
     const { done, value } = await reader.read();
     if (done) return;
     yield value;
-  }
-}
-
-async function* readCsv(file: File, kind: Kind): AsyncGenerator<Piece> {
-  const text = readText(chunksOf(file), false);
-  const { value: start = '' } = await text.next();
-  async function* all(): AsyncGenerator<string> {
-    yield start;
-    yield* text;
-  }
-  const separator = separatorIn(start);
-  let headings: string[] | undefined;
-  for await (const { cells, line } of rowsIn(all(), separator)) {
-    if (headings) yield { kind, ...rowItem(headings, cells, `line ${line}`, separator) };
-    else if (!isSeparatorLine(cells)) headings = headingsOf(kind, cells);
   }
 }
 
@@ -56,7 +40,7 @@ const READERS: Readonly<Record<string, (file: File, kind: Kind) => AsyncGenerato
   jsonl: (file) => readJsonLines(chunksOf(file), false),
   ndjson: (file) => readJsonLines(chunksOf(file), false),
   json: readJson,
-  csv: readCsv,
+  csv: (file, kind) => readCsv(chunksOf(file), kind),
 };
 
 /**

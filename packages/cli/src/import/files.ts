@@ -1,28 +1,12 @@
 import { closeSync, createReadStream, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import { extname } from 'node:path';
-import { pipeline, Readable } from 'node:stream';
-import { CsvError, parse } from 'csv-parse';
 import { documentOf } from '../invocation.ts';
 import { CliError, note, usageError } from '../terminal.ts';
 import { CutOffError } from './cut-off-error.ts';
 import { findInJson } from './json.ts';
-import {
-  LINE_FEED,
-  MAX_PIECE_BYTES,
-  type Piece,
-  problemAtEnd,
-  readJsonLines,
-  readText,
-} from './json-lines.ts';
+import { LINE_FEED, type Piece, problemAtEnd, readJsonLines, readText } from './json-lines.ts';
 import { type Counts, counted, isKind, KINDS, type Kind, type Source } from './kinds.ts';
-import {
-  headingsOf,
-  isSeparatorLine,
-  rowItem,
-  STRAY_QUOTE,
-  separatorIn,
-  UNCLOSED_QUOTE,
-} from './rows.ts';
+import { readCsv } from './rows.ts';
 
 /** The file formats of an import: JSON Lines from an export, JSON, and CSV. */
 
@@ -69,57 +53,16 @@ async function* readJson({ file, kind, isPartial }: FileOptions): AsyncGenerator
   }
 }
 
-/** The parser's error in the words of this command. Its own message repeats cells, which may be keys. */
-function csvProblem({ code }: CsvError, line: number): CliError {
-  if (code === 'CSV_MAX_RECORD_SIZE') return new CliError(`line ${line} is larger than 1 MiB`);
-  if (code === 'CSV_QUOTE_NOT_CLOSED') {
-    return new CliError(`line ${line} ${UNCLOSED_QUOTE}`);
-  }
-  return new CliError(`line ${line} ${STRAY_QUOTE}`);
-}
-
-async function* readCsv({ file, kind }: FileOptions): AsyncGenerator<Piece> {
+function readTable({ file, kind }: FileOptions): AsyncGenerator<Piece> {
   if (!kind) throw sayKind(file);
-  const text = readText(createReadStream(file), false);
-  const { value: start = '' } = await text.next();
-  async function* all(): AsyncGenerator<string> {
-    yield start;
-    yield* text;
-  }
-  const separator = separatorIn(start);
-  let lastLine = 0;
-  const rows = parse({
-    delimiter: separator,
-    info: true,
-    relax_column_count: true,
-    skip_empty_lines: true,
-    max_record_size: MAX_PIECE_BYTES,
-    on_record(row, { lines }) {
-      lastLine = lines;
-      return row;
-    },
-  });
-  // A failure ends the rows and is thrown by the loop below.
-  pipeline(Readable.from(all()), rows, () => {});
-  let headings: string[] | undefined;
-  try {
-    for await (const { record, info } of rows) {
-      if (!headings) {
-        if (!isSeparatorLine(record)) headings = headingsOf(kind, record);
-        continue;
-      }
-      yield { kind, ...rowItem(headings, record, `line ${info.lines}`, separator) };
-    }
-  } catch (error) {
-    throw error instanceof CsvError ? csvProblem(error, lastLine + 1) : error;
-  }
+  return readCsv(createReadStream(file), kind);
 }
 
 const READERS: Readonly<Record<string, (options: FileOptions) => AsyncGenerator<Piece>>> = {
   '.jsonl': readLinesOf,
   '.ndjson': readLinesOf,
   '.json': readJson,
-  '.csv': readCsv,
+  '.csv': readTable,
 };
 
 function lastByteOf(file: string): number | undefined {
@@ -148,7 +91,7 @@ export async function fileSource(options: FileOptions): Promise<Source> {
     );
   if (kind && reader === readLinesOf)
     throw usageError(`--kind is not for ${file}: each line names its kind. Leave the option out.`);
-  if (isPartial && reader === readCsv)
+  if (isPartial && reader === readTable)
     throw usageError(`--partial is not for ${file}. Make sure that the file is complete.`);
   if (!statSync(file, { throwIfNoEntry: false })?.isFile())
     throw usageError(`The file ${file} does not exist.`);
@@ -174,7 +117,7 @@ export async function fileSource(options: FileOptions): Promise<Source> {
   const problem = reader === readLinesOf ? problemAtEnd(counts, end) : undefined;
   if (problem && !isPartial) throw new CliError(`${file} has ${problem}. ${TAKE}`);
   if (problem) note(`${file} has ${problem}. Its complete items are imported.`);
-  if (reader === readCsv && lastByteOf(file) !== LINE_FEED) {
+  if (reader === readTable && lastByteOf(file) !== LINE_FEED) {
     note(`${file} does not end with a line feed. If it was cut off, its last row is incomplete.`);
   }
 

@@ -1,6 +1,8 @@
 import { CliError } from '../cli-error.ts';
 import { unguardFormulas } from '../csv.ts';
+import { rowsIn } from './csv-rows.ts';
 import { FIELDS } from './fields.ts';
+import { type Piece, readText } from './json-lines.ts';
 import type { Kind, SourceItem } from './kinds.ts';
 import { meantField } from './suggestion.ts';
 
@@ -45,7 +47,7 @@ function describeHeading(kind: Kind, name: string, index: number): string {
  *
  * @throws CliError for duplicate or unknown headings, or a wrong separator
  */
-export function headingsOf(kind: Kind, header: readonly string[]): string[] {
+function headingsOf(kind: Kind, header: readonly string[]): string[] {
   const names = withoutBlankEnd(header).map((name) => name.trim());
   if (names.length === 1 && names.join().includes('\t')) {
     throw new CliError('its columns are separated by tabs. Use commas or semicolons');
@@ -67,16 +69,16 @@ export function headingsOf(kind: Kind, header: readonly string[]): string[] {
 }
 
 /** Whether a row before the headings is `sep=;`, which tells a spreadsheet the separator. */
-export const isSeparatorLine = ([first = '']: readonly string[]): boolean => /^sep=/i.test(first);
+const isSeparatorLine = ([first = '']: readonly string[]): boolean => /^sep=/i.test(first);
 
 /** The separator of the columns. Spreadsheets write semicolons where the comma is the decimal mark. */
-export function separatorIn(start: string): ';' | ',' {
+function separatorIn(start: string): ';' | ',' {
   const [header = ''] = start.trimStart().split(/[\r\n]/, 1);
   return header.split(';').length > header.split(',').length ? ';' : ',';
 }
 
 /** The item in a row. A row of another length has a problem in its place. */
-export function rowItem(
+function rowItem(
   headings: readonly string[],
   cells: readonly string[],
   where: string,
@@ -89,6 +91,22 @@ export function rowItem(
   return { item: {}, where, problem: `${length} columns instead of ${headings.length}${advice}` };
 }
 
-export const UNCLOSED_QUOTE = 'opens a quotation mark that is never closed';
-export const STRAY_QUOTE =
-  'has a quotation mark within a cell. Put the whole cell between quotation marks, and double those within it';
+/** Reads the items of a CSV file. Leaves out blank rows, which spreadsheets leave behind. */
+export async function* readCsv(
+  chunks: AsyncIterable<Uint8Array>,
+  kind: Kind,
+): AsyncGenerator<Piece> {
+  const text = readText(chunks, false);
+  const { value: start = '' } = await text.next();
+  async function* all(): AsyncGenerator<string> {
+    yield start;
+    yield* text;
+  }
+  const separator = separatorIn(start);
+  let headings: string[] | undefined;
+  for await (const { cells, line } of rowsIn(all(), separator)) {
+    if (cells.every((cell) => cell.trim() === '')) continue;
+    if (headings) yield { kind, ...rowItem(headings, cells, `line ${line}`, separator) };
+    else if (!isSeparatorLine(cells)) headings = headingsOf(kind, cells);
+  }
+}

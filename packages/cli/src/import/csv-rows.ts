@@ -1,5 +1,5 @@
-import { CliError } from '@licet/cli/cli-error';
-import { STRAY_QUOTE, UNCLOSED_QUOTE } from '@licet/cli/import/rows';
+import { CliError } from '../cli-error.ts';
+import { MAX_PIECE_BYTES } from './json-lines.ts';
 
 /** A row of a CSV file, and the line of its end. */
 interface Row {
@@ -7,11 +7,14 @@ interface Row {
   line: number;
 }
 
+const STRAY_QUOTE =
+  'has a quotation mark within a cell. Put the whole cell between quotation marks, and double those within it';
+
 /**
- * Reads CSV (RFC 4180) with any line ends. Leaves out empty lines. The parser of the command line is too large: a
- * tenth of the whole page.
+ * Reads CSV (RFC 4180) with any line ends, also different ones. The console uses this too: the parsers of others are a
+ * tenth of its whole page.
  *
- * @throws CliError for a quotation mark in the wrong place
+ * @throws CliError for a quotation mark in the wrong place, and for a row that is too large
  */
 export async function* rowsIn(
   chunks: AsyncIterable<string>,
@@ -20,7 +23,9 @@ export async function* rowsIn(
   let cells: string[] = [];
   let cell = '';
   let line = 1;
+  let firstLine = 1;
   let openedOn = 0;
+  let length = 0;
   let state: 'start' | 'plain' | 'quoted' | 'closed' = 'start';
   let wasReturn = false;
   const endCell = (): void => {
@@ -30,6 +35,7 @@ export async function* rowsIn(
   };
   for await (const chunk of chunks) {
     for (const unit of chunk) {
+      if (++length > MAX_PIECE_BYTES) throw new CliError(`line ${firstLine} is larger than 1 MiB`);
       const isSecondOfTwo = wasReturn && unit === '\n';
       wasReturn = unit === '\r';
       if (state === 'quoted') {
@@ -47,13 +53,11 @@ export async function* rowsIn(
       } else if (unit === separator) {
         endCell();
       } else if (unit === '\n' || unit === '\r') {
-        const isEmpty = cells.length === 0 && state === 'start';
-        if (!isEmpty) {
-          endCell();
-          yield { cells, line };
-          cells = [];
-        }
-        line++;
+        endCell();
+        yield { cells, line };
+        cells = [];
+        firstLine = ++line;
+        length = 0;
       } else if (unit === '"' || state === 'closed') {
         throw new CliError(`line ${line} ${STRAY_QUOTE}`);
       } else {
@@ -62,7 +66,8 @@ export async function* rowsIn(
       }
     }
   }
-  if (state === 'quoted') throw new CliError(`line ${openedOn} ${UNCLOSED_QUOTE}`);
+  if (state === 'quoted')
+    throw new CliError(`line ${openedOn} opens a quotation mark that is never closed`);
   if (cells.length > 0 || state !== 'start') {
     endCell();
     yield { cells, line };
