@@ -1,4 +1,4 @@
-import { csvLine } from '@licet/cli/csv';
+import { csvLine, listCell } from '@licet/cli/csv';
 import { FIELDS } from '@licet/cli/import/fields';
 import { fieldsOf, type Kind } from '@licet/cli/import/kinds';
 
@@ -18,7 +18,7 @@ function cellOf(item: object, heading: string): string | number {
   const value = inner === undefined ? outer : fieldsOf(outer)[inner];
   if (value === null || value === undefined) return '';
   if (typeof value === 'number') return value;
-  return Array.isArray(value) ? value.join(';') : String(value);
+  return Array.isArray(value) ? listCell(value) : String(value);
 }
 
 export const rowOf = (kind: Kind, item: object): (string | number)[] =>

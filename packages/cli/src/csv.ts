@@ -1,3 +1,5 @@
+import { parseJson } from '@licet/contract/json';
+
 /** Cells of CSV files. The console uses this too, so nothing here needs Node. */
 
 /**
@@ -14,6 +16,17 @@ const guardFormulas = (text: string): string => text.replaceAll(FORMULA, "'");
 
 /** The text of a cell, without the apostrophes that {@link csvLine} adds. */
 export const unguardFormulas = (cell: string): string => cell.replaceAll(GUARD, '');
+
+/** The text of a cell with several values: JSON if one of them could be taken for several, or for JSON. */
+export const listCell = (values: readonly string[]): string =>
+  values.some((value) => /[;[]/.test(value)) ? JSON.stringify(values) : values.join(';');
+
+/** The values in a cell, which is a list in JSON or has separators. */
+export function valuesIn(cell: string, separator: RegExp): string[] {
+  const list = cell.startsWith('[') ? parseJson(cell) : undefined;
+  const isList = Array.isArray(list) && list.every((value) => typeof value === 'string');
+  return isList ? list : cell.split(separator).filter((value) => value.trim() !== '');
+}
 
 function csvCell(value: unknown): string {
   const text = String(value ?? '');

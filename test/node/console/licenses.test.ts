@@ -199,7 +199,7 @@ describeInBrowser('the console in a browser', () => {
 
   it('the CSV of all licenses can be imported again, with all that it has', async () => {
     const email = `${crypto.randomUUID()}@shop.example`;
-    const bound = { ips: ['192.0.2.1', '2001:db8::1'], hwids: ['disk 1', 'CPU 1,2'] };
+    const bound = { ips: ['192.0.2.1', '2001:db8::1'], hwids: ['disk 1', 'CPU 1,2; "a"'] };
     const license = await licet.licenses.create({
       ...{ productId: product.id, licenseType: 'TEMPORARY', expiryDate: '2040-01-01' },
       ...{ ...bound, notes: '=1+1; -2', customerEmail: email, licensePlatform: 'MARKET_A' },

@@ -1,5 +1,5 @@
 import { CliError } from '../cli-error.ts';
-import { unguardFormulas } from '../csv.ts';
+import { unguardFormulas, valuesIn } from '../csv.ts';
 import { rowsIn } from './csv-rows.ts';
 import { FIELDS } from './fields.ts';
 import { type Piece, readText } from './json-lines.ts';
@@ -9,7 +9,7 @@ import { meantField } from './suggestion.ts';
 /** The rows of CSV files. The console uses this too, so nothing here needs Node. */
 
 /** Separators in cells with several values. Hardware IDs may contain blanks and commas. */
-export const LISTS = new Map([
+const LISTS = new Map([
   ['ips', /[;,\s]+/],
   ['hwids', /;/],
 ]);
@@ -20,10 +20,10 @@ function rowToItem(headings: readonly string[], cells: readonly string[]): objec
   const customer: Record<string, string> = {};
   for (const [index, name] of headings.entries()) {
     const text = unguardFormulas(cells[index] ?? '').trim();
-    const [list, separator] = [LISTS.has(name), LISTS.get(name) ?? ''];
+    const separator = LISTS.get(name);
     if (text === '') continue;
     if (name.startsWith('customer.')) customer[name.slice('customer.'.length)] = text;
-    else item[name] = list ? text.split(separator).filter((part) => part.trim() !== '') : text;
+    else item[name] = separator ? valuesIn(text, separator) : text;
   }
   return Object.keys(customer).length > 0 ? { ...item, customer } : item;
 }
