@@ -103,7 +103,10 @@ export const blacklistItem = z.object({
   ...shapeOf(settable(entryFields)),
   id: importId.optional(),
   isForAllProducts: z
-    .union([z.boolean(), booleanText], { error: 'must be true or false' })
+    // Spreadsheets write TRUE.
+    .union([z.boolean(), z.string().trim().toLowerCase().pipe(booleanText)], {
+      error: 'must be true or false',
+    })
     .optional(),
   createdAt: importTime.optional(),
   updatedAt: importTime.optional(),

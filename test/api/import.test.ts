@@ -298,6 +298,7 @@ const CASES: Record<ImportKind, [Fields, string][]> = {
     ],
     [{ licenseKey: 'new', expiryDate: '12/31/2030' }, 'expiryDate "12/31/2030" must be like 2030'],
     [{ licenseKey: 'new', expiryDate: '01/02/2030' }, 'expiryDate "01/02/2030" must be like 2030'],
+    [{ licenseKey: 'new', expiryDate: '12.31.2030' }, 'expiryDate "12.31.2030" must be like'],
     [{ licenseKey: 'new', expiryDate: '31.2.30' }, '31.12.2030, or in seconds since 1970'],
     [{ licenseKey: 'new', expiryDate: '32.12.2030' }, 'expiryDate "32.12.2030" must be like'],
     [{ licenseKey: 'new', expiryDate: 47848 }, 'expiryDate 47848 must be like'],
@@ -575,6 +576,15 @@ describe('a license', () => {
       ownerChatId: '77',
       customer: { chatId: '77' },
     });
+  });
+
+  it.each([
+    ['TRUE', true],
+    [' false', false],
+  ])('an import takes %j, as spreadsheets write it, for %j', async (isForAllProducts, stored) => {
+    const productId = stored ? '' : '602';
+    await importOne('blacklists', { ...entry, isForAllProducts, productId });
+    expect(await listOf('blacklists')).toMatchObject([{ isForAllProducts: stored }]);
   });
 
   it('an import names the ignored fields that hold something, each once', async () => {
