@@ -144,6 +144,8 @@ class Collection<Path extends string> extends List<`GET ${Path}`> {
   }
 }
 
+type ChangesOf<Path extends string> = Part<`PUT ${Path}/{id}`, 'body'>;
+
 /** A resource whose items can be created, changed and deleted. */
 class Managed<Path extends string> extends Collection<Path> {
   /** Gets an item with its tag, for an `update` that overwrites no other change. */
@@ -168,7 +170,8 @@ class Managed<Path extends string> extends Collection<Path> {
 
   /**
    * Changes an item depending on its current values: reads it, computes the changes, and writes them if it
-   * was not changed since (`If-Match`). Otherwise it starts again, at most five times.
+   * was not changed since (`If-Match`). Otherwise it starts again, at most five times. Without changes,
+   * undefined, it writes nothing.
    *
    * @throws LicetError 412 if the item was changed during each attempt
    */
@@ -176,13 +179,14 @@ class Managed<Path extends string> extends Collection<Path> {
     id: number,
     changesOf: (
       current: Part<`GET ${Path}/{id}`, 'response'>,
-    ) => Part<`PUT ${Path}/{id}`, 'body'> | Promise<Part<`PUT ${Path}/{id}`, 'body'>>,
+    ) => ChangesOf<Path> | undefined | Promise<ChangesOf<Path> | undefined>,
     { signal }: CallOptions = {},
-  ): Promise<Part<`PUT ${Path}/{id}`, 'response'>> {
+  ): Promise<Part<`GET ${Path}/{id}` | `PUT ${Path}/{id}`, 'response'>> {
     const path = `${this.path}/${segmentOf(id)}`;
     for (let attempt = 1; ; attempt++) {
       const { item, etag: ifMatch } = await this.read(id, { signal });
       const body = await changesOf(item);
+      if (body === undefined) return item;
       try {
         return await this.connection.read('PUT', path, { body, ifMatch, signal });
       } catch (error) {

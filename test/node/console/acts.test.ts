@@ -67,6 +67,9 @@ describeInBrowser('large changes in the console', () => {
     await page.getByRole('button', { name: 'Extend' }).click();
     await dialog.getByLabel('Days').fill('-36500');
     await dialog.getByText('2 licenses will expire at once and be refused').waitFor();
+    // Days that lead beyond the last time are typed on the way to others.
+    await dialog.getByLabel('Days').fill('9999999999');
+    await dialog.getByText('2 expiries will move.').waitFor();
     expect(await accessibilityFindings(page)).toEqual([]);
     await dialog.getByLabel('Days').fill('-1');
     await dialog.getByText('2 expiries will move.').waitFor();
@@ -227,5 +230,53 @@ describeInBrowser('large changes in the console', () => {
       await page.getByRole('button', { name: 'Restore' }).click();
       await expect.poll(isBack).toBe(true);
     }
+  });
+
+  it('the undo of a change of many licenses leaves those that others have changed since', async () => {
+    const { page, ids } = await openListOf(2);
+    const [first = 0, second = 0] = ids;
+    await page.getByRole('button', { name: 'Extend' }).click();
+    await page.getByRole('button', { name: 'Extend 2 licenses' }).click();
+    await page.getByText('2 licenses extended').waitFor();
+    const theirs = '2098-01-01T00:00:00.000+00:00';
+    await licet.licenses.update(first, { expiryDate: theirs });
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByText('1 license could not be changed. Somebody changed it').first().waitFor();
+    expect(await licet.licenses.get(first)).toMatchObject({ expiryDate: theirs });
+    expect(await licet.licenses.get(second)).toMatchObject({ expiryDate: EXPIRY });
+  });
+
+  it('a change of many licenses writes none that it does not change, and restores none that was deleted', async () => {
+    const { page, ids } = await openListOf(2);
+    const [first = 0, second = 0] = ids;
+    const before = await licet.licenses.get(first);
+    await page.getByRole('button', { name: 'Restore' }).click();
+    await page.getByText('None of them had to be changed.').waitFor();
+    expect(await licet.licenses.get(first)).toEqual(before);
+    await page.getByRole('checkbox', { name: 'Select all on this page' }).check();
+    await licet.licenses.delete(first);
+    await page.getByRole('button', { name: 'Deactivate' }).click();
+    await page.getByText('1 license deactivated').waitFor();
+    expect(await licet.licenses.get(first)).toMatchObject({ licenseStatus: 'DELETED' });
+    expect(await licet.licenses.get(second)).toMatchObject({ licenseStatus: 'DEACTIVATED' });
+  });
+
+  it('a selection of all licenses ends where the filter changes before all are read', async () => {
+    const { page } = await openListOf(51);
+    const held = Promise.withResolvers<void>();
+    await page.route(/\/licenses\?.*limit=250/, async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    await page.getByRole('button', { name: 'Select all that match' }).click();
+    await page.getByLabel('Status').selectOption('Deactivated');
+    await page.getByText('Nothing matches').waitFor();
+    const [response] = await Promise.all([page.waitForResponse(/limit=250/), held.resolve()]);
+    await response.finished();
+    await page
+      .getByRole('status')
+      .filter({ hasText: 'Selecting licenses' })
+      .waitFor({ state: 'detached' });
+    expect(await page.getByText('51 selected').count()).toBe(0);
   });
 });

@@ -1,4 +1,4 @@
-import type { License } from '@licet/client';
+import { type License, type LicenseUpdate, LicetError } from '@licet/client';
 import { DAY_MS } from '@licet/contract/durations';
 import { hasStatus, licet } from '../../api.ts';
 import { customerText, ownerOfText } from '../customers/field.tsx';
@@ -57,60 +57,80 @@ export async function inBulk(
   return { undos, failed, firstError, left: [...queue] };
 }
 
-/** Sets the status, unless the license already has it. */
-export const setStatus =
-  (status: 'ACTIVE' | 'DEACTIVATED' | 'DELETED'): Work =>
+/**
+ * Changes a value of a license. The undo restores it, unless somebody has changed it since.
+ *
+ * @param changesOf the changes; undefined for a license that is left alone
+ * @param undoOf the changes that restore the value
+ */
+const changing =
+  (
+    fieldOf: (license: License) => unknown,
+    changesOf: (license: License) => LicenseUpdate | undefined,
+    undoOf: (before: License) => LicenseUpdate,
+  ): Work =>
   async (id) => {
     let before: License | undefined;
-    await licet.licenses.change(id, (current) => {
+    const after = await licet.licenses.change(id, (current) => {
       before = current;
-      return { licenseStatus: status };
+      return changesOf(current);
     });
-    const old = before?.licenseStatus;
-    // The service stores an EXPIRED license as ACTIVE.
-    if (!old || old === status || (old === 'EXPIRED' && status === 'ACTIVE')) return undefined;
-    return () => licet.licenses.update(id, { licenseStatus: old });
+    if (!before || fieldOf(before) === fieldOf(after)) return undefined;
+    const changes = undoOf(before);
+    return () =>
+      licet.licenses.change(id, (current) => {
+        if (fieldOf(current) === fieldOf(after)) return changes;
+        throw new LicetError(412, 'Somebody has changed it since');
+      });
   };
 
+/** The status that is stored: an EXPIRED license is an ACTIVE one. */
+const stateOf = ({ licenseStatus }: License) =>
+  licenseStatus === 'EXPIRED' ? 'ACTIVE' : licenseStatus;
+
+/** Sets the status. A DELETED license is not restored by its deactivation. */
+export const setStatus = (status: 'ACTIVE' | 'DEACTIVATED' | 'DELETED'): Work =>
+  changing(
+    stateOf,
+    (license) => {
+      const state = stateOf(license);
+      const isLeft = state === status || (state === 'DELETED' && status === 'DEACTIVATED');
+      return isLeft ? undefined : { licenseStatus: status };
+    },
+    ({ licenseStatus }) => ({ licenseStatus }),
+  );
+
 /** Gives the license to a customer; the undo returns it to the one before. */
-export const assign =
-  (owner: ReturnType<typeof ownerOfText>): Work =>
-  async (id) => {
-    let before: License | undefined;
-    const { customer } = await licet.licenses.change(id, (current) => {
-      before = current;
-      return owner;
-    });
-    const old = before?.customer ?? null;
-    return old?.id === customer?.id
-      ? undefined
-      : () => licet.licenses.update(id, ownerOfText(customerText(old)));
-  };
+export const assign = (owner: ReturnType<typeof ownerOfText>): Work =>
+  changing(
+    ({ customer }) => customer?.id,
+    () => owner,
+    ({ customer }) => ownerOfText(customerText(customer)),
+  );
 
 /** A change of the expiry: by days of either sign, or to a time. */
 export type Move = { days: number } | { until: string };
+
+/** The service stores no other times. */
+const FIRST_TIME = Date.parse('0000-01-01T00:00:00Z');
+const LAST_TIME = Date.parse('9999-12-31T23:59:59.999Z');
 
 /** The moved expiry. Days are added to the current time if the expiry has passed. */
 export function moved(expiryDate: string, move: Move, now = Date.now()): string {
   if ('until' in move) return move.until;
   const expiry = Date.parse(expiryDate);
   const start = move.days > 0 ? Math.max(expiry, now) : expiry;
-  return new Date(start + move.days * DAY_MS).toISOString();
+  const end = start + move.days * DAY_MS;
+  return new Date(Math.min(Math.max(end, FIRST_TIME), LAST_TIME)).toISOString();
 }
 
 /** Moves the expiry of a license that expires. */
-export const moveExpiry =
-  (move: Move): Work =>
-  async (id) => {
-    let before: string | null = null;
-    await licet.licenses.change(id, ({ expiryDate }) => {
-      before = expiryDate;
-      return expiryDate === null ? {} : { expiryDate: moved(expiryDate, move) };
-    });
-    if (before === null) return undefined;
-    const expiryDate = before;
-    return () => licet.licenses.update(id, { expiryDate });
-  };
+export const moveExpiry = (move: Move): Work =>
+  changing(
+    ({ expiryDate }) => expiryDate,
+    ({ expiryDate }) => (expiryDate === null ? undefined : { expiryDate: moved(expiryDate, move) }),
+    ({ expiryDate }) => ({ expiryDate }),
+  );
 
 export const extend = (days: number): Work => moveExpiry({ days });
 

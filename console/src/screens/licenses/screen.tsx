@@ -70,7 +70,11 @@ export function Screen() {
   };
   const selectMatching = async (): Promise<void> => {
     const all = await readAll(search, words.selecting).catch(toasts.fail);
-    if (all) setSelected(new Map(all.map((license) => [String(license.id), license])));
+    if (!all) return;
+    // Another filter, or the viewer, may have ended the selection meanwhile.
+    setSelected((now) =>
+      now === selected ? new Map(all.map((license) => [String(license.id), license])) : now,
+    );
   };
 
   return (
