@@ -207,6 +207,19 @@ describeInBrowser('large changes in the console', () => {
     await expect.poll(limit).toBe(5);
   });
 
+  it('an event restores the slot that it freed, and frees none of the others', async () => {
+    const ips = Array.from({ length: 102 }, (_, index) => `198.51.100.${index}`);
+    const { id } = await newLicense({ maxIPs: 200, ips });
+    // The event of a long list has only the values that differ.
+    await licet.licenses.update(id, { ips: ips.slice(1) });
+    const [event] = await licet.events.list({ resourceType: 'license', resourceId: id });
+    const page = await openConsole(`/events?open=${event?.id}`);
+    await page.getByRole('button', { name: 'Restore' }).click();
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Restore' }).click();
+    await page.getByText('The values before the change are back').waitFor();
+    expect((await licet.licenses.get(id)).ips.toSorted()).toEqual(ips.toSorted());
+  });
+
   it('a deleted license and a removed block are restored by their events', async () => {
     const { id } = await newLicense();
     await licet.licenses.delete(id);

@@ -36,6 +36,8 @@ const RIGHTS: Readonly<Record<Event['resourceType'], Right>> = {
 /** The right to restore the object of an event. */
 export const rightTo = ({ resourceType }: Event): Right => RIGHTS[resourceType];
 
+type Change = NonNullable<Event['changes']>[string];
+
 /** Whether an event has a value as a whole. */
 const isWhole = (value: unknown): boolean =>
   Array.isArray(value)
@@ -75,6 +77,16 @@ const isSame = (one: unknown, other: unknown): boolean =>
   JSON.stringify(one) === JSON.stringify(other) ||
   [one, other].every((value) => value === 'ACTIVE' || value === 'EXPIRED');
 
+/** The bound values of a license. Others can have been bound since, and the event of a long list does not have them. */
+const SLOTS = ['ips', 'hwids'];
+
+/** The values to restore: those before the event, and of slots also those that were bound since. */
+function restored(field: string, { before, after }: Change, now: unknown): unknown {
+  if (!SLOTS.includes(field) || !Array.isArray(before) || !Array.isArray(now)) return before;
+  const known = [...before, ...(Array.isArray(after) ? after : [])];
+  return [...before, ...now.filter((value) => !known.includes(value))];
+}
+
 /**
  * Puts the values before an event back, unless somebody has changed its fields since.
  *
@@ -107,7 +119,10 @@ export async function putBack(
     if (overtaken.length > 0 && !isForced) return overtaken;
     try {
       const ifMatch = response.headers.get('ETag') ?? undefined;
-      await connection.send('PUT', path, { body: before, ifMatch });
+      const body = Object.fromEntries(
+        fields.map(([field, change]) => [field, restored(field, change, storedValue(item, field))]),
+      );
+      await connection.send('PUT', path, { body, ifMatch });
       return [];
     } catch (error) {
       if (!hasStatus(error, 412) || attempt === MAX_ATTEMPTS) throw error;
