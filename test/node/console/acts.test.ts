@@ -190,7 +190,8 @@ describeInBrowser('large changes in the console', () => {
 
   it('an event restores the values before it, and asks where they were changed again', async () => {
     const { id } = await licet.products.create({ name: 'Restored', productType: 'OTHER' });
-    await licet.products.update(id, { defaultMaxIPs: 7 });
+    // The event shortens the long text.
+    await licet.products.update(id, { defaultMaxIPs: 7, description: 'long '.repeat(200) });
     const [event] = await licet.events.list({ resourceType: 'product', resourceId: id });
     const limit = async () => (await licet.products.get(id)).defaultMaxIPs;
     const page = await openConsole(`/events?open=${event?.id}`);

@@ -72,10 +72,16 @@ function storedValue(item: object, field: string): unknown {
   return values.get(field) ?? null;
 }
 
-/** Whether values are the same in the database, where an expired license is an active one. */
-const isSame = (one: unknown, other: unknown): boolean =>
-  JSON.stringify(one) === JSON.stringify(other) ||
-  [one, other].every((value) => value === 'ACTIVE' || value === 'EXPIRED');
+/** A value as an event has it: longer text is cut. */
+const shortened = (value: unknown): unknown =>
+  isWhole(value) || typeof value !== 'string'
+    ? value
+    : `${value.slice(0, MAX_TEXT_LENGTH)}…`.toWellFormed();
+
+/** Whether a stored value is that of an event. In the database an expired license is an active one. */
+const isSame = (stored: unknown, known: unknown): boolean =>
+  JSON.stringify(shortened(stored)) === JSON.stringify(known) ||
+  [stored, known].every((value) => value === 'ACTIVE' || value === 'EXPIRED');
 
 /** The bound values of a license. Others can have been bound since, and the event of a long list does not have them. */
 const SLOTS = ['ips', 'hwids'];
