@@ -232,7 +232,7 @@ function newFloodedIsolate(bindings: Partial<Bindings> = {}) {
   const statementsWith = (text: string) =>
     roundTrips.flat().filter(({ sql }) => sql.includes(text)).length;
   const isolate = newIsolate({ DB, ...limits, ...bindings });
-  /** So many validations, one after another, by how often each status came. */
+  /** Sends validations one after another. @returns the number of responses by status */
   async function flood(
     times: number,
     body: object | ((attempt: number) => object),

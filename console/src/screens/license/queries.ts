@@ -9,7 +9,7 @@ export const licenseQuery = (id: number) =>
     queryFn: ({ signal }) => licet.licenses.read(id, { signal }),
   });
 
-/** So many are read that the latest request of each installation is probably among them. */
+/** Enough to have the latest request of each installation, probably. */
 const REQUESTS = 30;
 
 /** The latest requests with a key. */

@@ -181,7 +181,7 @@ function Products({ data: { products }, range }: { data: Statistics; range: Rang
 }
 
 const MAX_VERSIONS = 10;
-/** So many products show their versions, and so many versions each, if there are several products. */
+/** Where there are several products: the products that show their versions, and the versions of each. */
 const MAX_GROUPS = 5;
 const MAX_GROUP_VERSIONS = 3;
 
