@@ -4,7 +4,7 @@ import { MAX_HWID_BYTES } from '@licet/contract/limits';
 import type { InstallationFields } from '@licet/contract/requests';
 import { publicAddress } from '../lib/networks.ts';
 import type { SigningKeys } from '../lib/signing-keys.ts';
-import { normalizeLicenseKey, toStorable } from '../resources/licenses/rules.ts';
+import { normalizeLicenseKey, toSqliteText } from '../resources/licenses/rules.ts';
 
 /**
  * Copies a text. V8 makes a slice a view of its parent: 20 characters would keep a body of 16 KB in memory.
@@ -97,7 +97,7 @@ export const cutLoggedKey = (text: string | null): string | null =>
   cut(text, MAX_LOGGED_KEY_LENGTH);
 
 function trimmed(text: string): string {
-  const inner = toStorable(text).trim();
+  const inner = toSqliteText(text).trim();
   return inner.length === text.length ? inner : copyText(inner);
 }
 

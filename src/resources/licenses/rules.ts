@@ -19,14 +19,15 @@ export function newLicenseKey(): string {
   return Array.from({ length: GROUPS }, newGroup).join('-');
 }
 
-export const toStorable = (text: string): string => text.toWellFormed().replaceAll('\0', '');
+/** SQLite ends a text at NUL, and UTF-8 has no lone surrogates. */
+export const toSqliteText = (text: string): string => text.toWellFormed().replaceAll('\0', '');
 
 /**
  * Normalizes a key, which is compared without regard to case and to surrounding blanks (1.2). JavaScript's
  * `trim` also removes line ends and byte-order marks.
  */
 export const normalizeLicenseKey = (licenseKey: string): string =>
-  toStorable(licenseKey).trim().toUpperCase();
+  toSqliteText(licenseKey).trim().toUpperCase();
 
 /**
  * The status of a license at a time, in milliseconds since 1970. EXPIRED is never stored: it begins in the

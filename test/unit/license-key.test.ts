@@ -1,0 +1,23 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { normalizeLicenseKey } from '../../src/resources/licenses/rules.ts';
+
+/** Keys with the characters that a normalization changes: blanks, NUL, lone surrogates, and letters of two in upper case. */
+const key = fc
+  .array(
+    fc.oneof(
+      fc.constantFrom(' ', '\n', '\ufeff', '\0', '\ud800', '\udc00', 'ß', 'ŉ', 'a'),
+      fc.string({ unit: 'binary', maxLength: 3 }),
+    ),
+    { maxLength: 8 },
+  )
+  .map((parts) => parts.join(''));
+
+it('normalizing a license key twice changes nothing', () => {
+  fc.assert(
+    fc.property(key, (text) => {
+      const once = normalizeLicenseKey(text);
+      expect(normalizeLicenseKey(once)).toBe(once);
+    }),
+  );
+});
