@@ -13,7 +13,8 @@ export const ERROR_CODES = {
   UNKNOWN_FIELD: 'There is no field or parameter of this name.',
   INVALID_VALUE: 'A field or parameter has an invalid value.',
   UNAUTHORIZED: 'The token is missing, unknown, expired or revoked.',
-  FORBIDDEN: 'The token lacks a required intent.',
+  FORBIDDEN:
+    'The token lacks a required intent, or a log-in, a log-out or a change with a session may come from another page.',
   NOT_FOUND: 'There is no such object or path.',
   METHOD_NOT_ALLOWED: 'The path does not accept this method; see `Allow`.',
   BODY_TIMEOUT: 'The body did not arrive within 10 seconds.',
