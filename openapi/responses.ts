@@ -109,7 +109,7 @@ const ERRORS = {
   409: [
     'Conflict',
     'The request conflicts with another object, or too many requests change the object at once.',
-    'An earlier request with this Idempotency-Key was carried out, and its response cannot be repeated: the secret of a token is shown once, and a forgotten customer is erased',
+    'A request with this Idempotency-Key has succeeded, but its response is not kept, because it had the secret of a token or the data of a forgotten customer',
   ],
   412: [
     'PreconditionFailed',

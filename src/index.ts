@@ -33,8 +33,10 @@ export default {
     ) => {
       const days = Number(env[name]);
       // Removing data by mistake is worse than keeping it.
-      if (!(days >= 0)) logFailure(`${name} must be a number of days`, new RangeError());
-      else if (days > 0) await removeBefore(scheduledTime - days * DAY_MS);
+      if (!(days >= 0)) {
+        const message = `${name} must be a number of days, not "${env[name]}": nothing was removed`;
+        logFailure(message, new RangeError());
+      } else if (days > 0) await removeBefore(scheduledTime - days * DAY_MS);
     };
     // Requests of an outage wait in memory, and perhaps no new one comes.
     recorder.keepWriting((work) => context.waitUntil(work));

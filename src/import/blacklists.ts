@@ -6,9 +6,10 @@ import { isOneOf } from '../db/predicates.ts';
 import { blacklists, products } from '../db/schema.ts';
 import { toEntry } from '../resources/blacklists/queries.ts';
 import { canonicalData, type EntryRow, entryOf } from '../resources/blacklists/rules.ts';
+import { unknownProduct } from '../resources/products/rules.ts';
 import { changeOf } from './changes.ts';
 import type { blacklistItem } from './items.ts';
-import { insertRows, type Planner, planRows, refusal, selectUsedIds } from './plan.ts';
+import { insertRows, type Planner, planRows, selectUsedIds } from './plan.ts';
 
 type BlacklistItem = z.infer<typeof blacklistItem>;
 
@@ -55,11 +56,11 @@ export const planBlacklists: Planner<BlacklistItem> = async (
     notCompared: ['id'],
     complete({ values, sent }, { productId }) {
       if (productId !== null && !knownProducts.has(productId)) {
-        throw refusal(`productId ${productId} is not a product`);
+        throw unknownProduct(productId);
       }
       const isWidened = productId === null && values.productId !== null;
       return isWidened
-        ? [changeOf(sent, ['productId'], 'is not for an entry for all products')]
+        ? [changeOf(sent, ['productId'], 'does not apply to an entry for all products')]
         : [];
     },
   });

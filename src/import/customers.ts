@@ -191,7 +191,9 @@ export const planCustomers: Planner<CustomerItem> = async ({ db, now }, items) =
       const { values, sent } = item;
       const customer = namedBy(values, null);
       if (!isKnowable(customer)) {
-        throw refusal('an account, an e-mail, or id and createdAt are required to find it again');
+        throw refusal(
+          'an e-mail, an account, or id and createdAt are required: a repeated import finds the customer by them',
+        );
       }
       const wanted = toCustomer({ ...customer, createdAt: values.createdAt ?? now, revision: 1 });
       const differencesFrom = (other: CustomerRow): string[] =>
@@ -199,9 +201,12 @@ export const planCustomers: Planner<CustomerItem> = async ({ db, now }, items) =
       const stored = known.find(customer);
       if (stored) return found(stored.id, differencesFrom(stored));
       const added = known.add(customer);
-      if (!added) throw refusal('id is that of another customer, and it has no account or e-mail');
+      if (!added)
+        throw refusal(
+          `id ${customer.id} belongs to another customer: add an e-mail or an account to import this one`,
+        );
       const leftOut = differencesFrom(added).map((name) =>
-        changeOf(sent, [name], 'is that of another customer'),
+        changeOf(sent, [name], 'belongs to another customer'),
       );
       return created(added, item, leftOut);
     },

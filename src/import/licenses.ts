@@ -3,7 +3,7 @@ import type { LicenseDataType } from '@licet/contract/enums';
 import { address, hardwareId } from '@licet/contract/fields';
 import type { JsonObject } from '@licet/contract/json';
 import { MAX_LIMIT } from '@licet/contract/limits';
-import { toOptionalTimestamp } from '@licet/contract/time';
+import { toTimestamp } from '@licet/contract/time';
 import { getTableColumns, sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { batch, type Database, type Statement } from '../db/client.ts';
@@ -17,6 +17,7 @@ import { type LicenseRow, toLicense } from '../resources/licenses/row.ts';
 import { expiryOf, normalizeLicenseKey, stateOf } from '../resources/licenses/rules.ts';
 import { boundValues } from '../resources/licenses/snapshot.ts';
 import type { ProductRow } from '../resources/products/queries.ts';
+import { unknownProduct } from '../resources/products/rules.ts';
 import { type Change, changeOf, changesOf } from './changes.ts';
 import {
   Customers,
@@ -52,7 +53,7 @@ const NOT_COMPARED = ['id', 'productIdString', 'totalRequests', 'customer'];
 const toWire = (row: NewLicense, now: number) =>
   toLicense({ ...row, customerId: null, customer: null, totalRequests: 0 }, now);
 
-const NORMALIZED = 'compared without regard to case';
+const SAME_KEY = 'the same licenseKey, apart from case, and other values';
 
 /** The limits of licenses that have none of their own. */
 type Limits = Pick<ProductRow, 'defaultMaxIPs' | 'defaultMaxHWIDs'>;
@@ -80,7 +81,7 @@ function leftOut(item: LicenseItem, sent: JsonObject): Change[] {
   const { error } = parseFields(allBindable, item);
   return [
     ...limitsTakenAsUnlimited(sent, ['maxIPs', 'maxHWIDs']),
-    ...(isUseless ? [changeOf(sent, ['expiryDate'], 'is not for a PERMANENT license')] : []),
+    ...(isUseless ? [changeOf(sent, ['expiryDate'], 'does not apply to a PERMANENT license')] : []),
     ...(error ? changesOf(error, sent) : []),
   ];
 }
@@ -94,8 +95,8 @@ function toRow(item: LicenseItem, defaults: Limits, now: number): NewLicense {
   const { licenseType, expiryDate, licenseStatus, createdDate, updatedDate } = item;
   const expiresAt = licenseType === 'PERMANENT' ? null : expiryOf(licenseType, expiryDate);
   if (licenseStatus === 'EXPIRED' && (expiresAt === null || expiresAt > now)) {
-    const expiry = toOptionalTimestamp(expiresAt) ?? 'missing';
-    throw refusal(`licenseStatus is EXPIRED, and expiryDate is ${expiry}`);
+    const given = expiresAt === null ? '' : `, not ${toTimestamp(expiresAt)}`;
+    throw refusal(`licenseStatus EXPIRED needs an expiryDate in the past${given}`);
   }
   return {
     id: 0,
@@ -214,7 +215,7 @@ export const planLicenses: Planner<LicenseItem> = async ({ db, now, assumedProdu
     used,
     toRow(values) {
       const defaults = limits.get(values.productId);
-      if (!defaults) throw refusal(`productId ${values.productId} is not a product`);
+      if (!defaults) throw unknownProduct(values.productId);
       return toRow(values, defaults, now);
     },
     identityOf: ({ licenseKeyNormalized }) => licenseKeyNormalized,
@@ -222,17 +223,17 @@ export const planLicenses: Planner<LicenseItem> = async ({ db, now, assumedProdu
     notCompared: NOT_COMPARED,
     checkFound({ values, sent }, row, existing, differences) {
       if (existing.productId !== row.productId) {
-        throw refusal(`licenseKey is that of a license of product ${existing.productId}`);
+        throw refusal(`licenseKey belongs to a license of product ${existing.productId}`);
       }
       const first = firstOfKey.get(row.licenseKeyNormalized) ?? row;
       firstOfKey.set(row.licenseKeyNormalized, first);
       if (differencesOf(sent, toWire(row, now), toWire(first, now), NOT_COMPARED).length > 0) {
-        throw refusal(`licenseKey is that of another license of this import, ${NORMALIZED}`);
+        throw refusal(`another license of this import has ${SAME_KEY}`);
       }
       // A repeated import sends the key in the same spelling.
       const isAnother = existing.licenseKey !== row.licenseKey && existing.id !== values.id;
       if (isAnother && differences.some((name) => name !== 'licenseKey')) {
-        throw refusal(`licenseKey is that of license ${existing.id}, ${NORMALIZED}`);
+        throw refusal(`license ${existing.id} has ${SAME_KEY}`);
       }
     },
     complete({ values, sent }, row) {

@@ -46,7 +46,9 @@ export const planProducts: Planner<ProductItem> = async ({ db, now }, items) => 
     checkFound({ values }, _, existing) {
       if (isSame(values, existing)) return;
       const createdDate = toTimestamp(existing.createdAt);
-      throw refusal(`id is that of another product, "${existing.name}", created ${createdDate}`);
+      throw refusal(
+        `id ${existing.id} belongs to another product, "${existing.name}", created ${createdDate}`,
+      );
     },
     complete({ sent }, { id }) {
       if (id === 0) throw refusal('id belonged to a deleted product and cannot be used again');

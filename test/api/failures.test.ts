@@ -104,7 +104,7 @@ it.each(['POST', 'PUT'])('%s of a blacklist entry for no product gets 400', asyn
   const { id } = await blacklists.create();
   const path = method === 'POST' ? blacklists.path : `${blacklists.path}/${id}`;
   const body = { ...(await blacklists.fullBody()), productId: 999_999, reason: UNIQUE };
-  expectError(await call(method, path, { body }), 400, 'productId is not a product');
+  expectError(await call(method, path, { body }), 400, 'productId 999999 does not exist');
 });
 
 it.each([

@@ -277,8 +277,11 @@ const CASES: Record<ImportKind, [Fields, string][]> = {
   products: [
     [{ id: null }, 'id is required'],
     [{ id: 2 ** 48 + 1 }, `id ${2 ** 48 + 1} ${TOO_LARGE}`],
-    [{ createdDate: UPDATED }, `id is that of another product, "Chunk Guard", created ${CREATED}`],
-    [{ name: 'Another', createdDate: null }, 'id is that of another product, "Chunk Guard"'],
+    [
+      { createdDate: UPDATED },
+      `id 602 belongs to another product, "Chunk Guard", created ${CREATED}`,
+    ],
+    [{ name: 'Another', createdDate: null }, 'id 602 belongs to another product, "Chunk Guard"'],
     [{ id: 604, productType: 'PLUGIN' }, 'productType "PLUGIN" must be one of GAME_JAVA_PLUGIN,'],
     [{ id: 604, createdDate: 'yesterday' }, 'createdDate "yesterday" must be like 2030-12-31,'],
   ],
@@ -290,11 +293,11 @@ const CASES: Record<ImportKind, [Fields, string][]> = {
     [{ licenseKey: 'new', id: `${2 ** 53}` }, TOO_LARGE],
     [{ licenseKey: ' ' }, 'licenseKey must not be empty'],
     [{ licenseKey: 'a\0b' }, 'licenseKey must not contain NUL'],
-    [{ licenseKey: 'new', productId: 999 }, 'productId 999 is not a product'],
+    [{ licenseKey: 'new', productId: 999 }, 'productId 999 does not exist'],
     [{ licenseKey: 'new', expiryDate: null }, 'expiryDate is required for a TEMPORARY'],
     [
       { licenseKey: 'new', licenseStatus: 'EXPIRED' },
-      'licenseStatus is EXPIRED, and expiryDate is 2099-',
+      'licenseStatus EXPIRED needs an expiryDate in the past, not 2099-',
     ],
     [{ licenseKey: 'new', expiryDate: '12/31/2030' }, 'expiryDate "12/31/2030" must be like 2030'],
     [{ licenseKey: 'new', expiryDate: '01/02/2030' }, 'expiryDate "01/02/2030" must be like 2030'],
@@ -316,11 +319,11 @@ const CASES: Record<ImportKind, [Fields, string][]> = {
       { licenseKey: 'new', customer: { ...ada, id: 2 ** 48 + 1 } },
       `customer.id ${2 ** 48 + 1} ${TOO_LARGE}`,
     ],
-    [{ productId: 603 }, 'licenseKey is that of a license of product 602'],
+    [{ productId: 603 }, 'licenseKey belongs to a license of product 602'],
   ],
   blacklists: [
     [{ data: '192.0.2.0/40' }, 'data "192.0.2.0/40" must be an IP address or a CIDR range'],
-    [{ data: '198.51.100.1', productId: 999 }, 'productId 999 is not a product'],
+    [{ data: '198.51.100.1', productId: 999 }, 'productId 999 does not exist'],
     [{ data: '198.51.100.1', productId: null }, 'productId is required when isForAllProducts is'],
     [{ isForAllProducts: 'perhaps' }, 'isForAllProducts "perhaps" must be true or false'],
   ],
@@ -614,20 +617,20 @@ describe('a license', () => {
     const first = { ...license, id: null };
     const second = { ...license, id: 8, licenseKey: 'OLD-KEY-1', notes: 'Other' };
     const refusal = { outcome: 'refused', id: null };
+    const sameKey = 'the same licenseKey, apart from case, and other values';
     for (const outcome of ['created', 'unchanged']) {
       const { results } = await importItems('licenses', [first, second]);
       expect(results).toMatchObject([
         { outcome, id: 1 },
         {
           ...refusal,
-          reason:
-            'licenseKey is that of another license of this import, compared without regard to case',
+          reason: `another license of this import has ${sameKey}`,
         },
       ]);
     }
     expect(await importOne('licenses', second)).toMatchObject({
       ...refusal,
-      reason: 'licenseKey is that of license 1, compared without regard to case',
+      reason: `license 1 has ${sameKey}`,
     });
     expect(await importOne('licenses', { ...second, id: 1 })).toMatchObject({ outcome: 'kept' });
     expect(await count('licenses')).toBe(1);
@@ -689,7 +692,7 @@ describe('the customer of a license', () => {
       outcome: 'created',
       differences: ['email', 'platformAId'],
       reason:
-        'email "Ada@shop.example" is that of another customer; platformAId "48213" is that of another customer',
+        'email "Ada@shop.example" belongs to another customer; platformAId "48213" belongs to another customer',
     });
     expect(await get.customer(3)).toMatchObject({ chatId: '5', email: null, platformAId: null });
     expect(await get.customer(17)).toMatchObject({ email: ada.email, platformAId: '48213' });
@@ -738,7 +741,7 @@ it('a dry run takes products that are to be imported before as existing; a real 
     const dry = await importOne(kind, EXAMPLES[kind], { dryRun: true, ...assumed });
     expect(dry.outcome).toBe('created');
     const real = await importOne(kind, EXAMPLES[kind], assumed);
-    expect(real.reason).toBe('productId 602 is not a product');
+    expect(real.reason).toBe('productId 602 does not exist');
   }
 });
 
@@ -793,7 +796,7 @@ it.each<
     'licenses',
     { licenseType: 'PERMANENT' },
     ['expiryDate'],
-    ['expiryDate "2099-12-31T23:59:59.000+00:00" is not for a PERMANENT license'],
+    ['expiryDate "2099-12-31T23:59:59.000+00:00" does not apply to a PERMANENT license'],
     { expiryDate: null },
   ],
   [
@@ -801,7 +804,7 @@ it.each<
     'blacklists',
     { isForAllProducts: true },
     ['productId'],
-    ['productId 602 is not for an entry for all products'],
+    ['productId 602 does not apply to an entry for all products'],
     { isForAllProducts: true, productId: null },
   ],
 ])('an import changes what cannot be stored as it is, and names it: %s', async (...row) => {

@@ -137,7 +137,7 @@ it('a PUT of a license gets 400 when the product that it moves to goes, and noth
     licensePath(license),
     { body: { ...OURS, ownerChatId: 'nobody', productId } },
   );
-  expectError(raced.response, 400, 'productId is not a product');
+  expectError(raced.response, 400, `productId ${productId} does not exist`);
   expectNothingStored(raced);
 });
 
@@ -146,7 +146,7 @@ it('a license whose product goes while it is created is not stored, nor is its o
   const body = { productId, licenseType: 'PERMANENT', ownerChatId: 'nobody', ips: ['11.72.0.1'] };
   const change = () => remove(`${products.path}/${productId}`);
   const raced = await race(change, 'POST', licenses.path, { body });
-  expectError(raced.response, 400, 'productId is not a product');
+  expectError(raced.response, 400, `productId ${productId} does not exist`);
   expectNothingStored(raced);
 });
 

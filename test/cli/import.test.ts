@@ -418,7 +418,9 @@ it('a rejected item is reported with its line and the reason, and the others are
   const file = write('bad.jsonl', lines(items));
   const { code, output } = await imports([file, '--report', at('bad.report')]);
   expect(code).toBe(1);
-  expect(output).toContain('✗ products, line 1: id is that of another product, "Product 9400"');
+  expect(output).toContain(
+    '✗ products, line 1: id 9400 belongs to another product, "Product 9400"',
+  );
   expect(output).toContain('✗ licenses, line 2, license SEC…Y-1: product 9400 was rejected');
   expect(output).toContain('✗ licenses, line 5, license l…g: larger than 1 MB');
   const unreported = await imports([file]);

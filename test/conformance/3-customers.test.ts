@@ -106,7 +106,7 @@ describe.each(['POST', 'PUT'])('%s of a license', (method) => {
   });
 
   it.each([
-    ['customerId', 999_999, 'customerId is not a customer'],
+    ['customerId', 999_999, 'customerId 999999 does not exist'],
     ['customerId', '1', 'customerId must be an integer'],
     ['customerEmail', 'nobody', 'customerEmail must be an e-mail address'],
   ])('a license with a %s of %j returns 400 and changes nothing', async (field, value, message) => {

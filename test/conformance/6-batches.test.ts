@@ -34,7 +34,7 @@ it('a batch with a bad value returns 400 and creates nothing', async () => {
     ['count', 0, 'count must be at least 1'],
     ['count', 501, 'count must be at most 500'],
     ['count', '5', 'count must be an integer'],
-    ['productId', 999_999, 'productId is not a product'],
+    ['productId', 999_999, 'productId 999999 does not exist'],
     ['licenseKey', 'A-KEY', 'licenseKey must not be sent'],
     ['ips', ['192.0.2.1'], 'ips and hwids must be empty for more than one license'],
     ['hwids', ['A-HWID'], 'ips and hwids must be empty for more than one license'],

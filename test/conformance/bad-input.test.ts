@@ -43,7 +43,7 @@ const BAD: Record<string, BadValue[]> = {
     ['offlineDays', '7', 'offlineDays must be an integer'],
   ],
   [licenses.name]: [
-    ['productId', 999_999, 'productId is not a product'],
+    ['productId', 999_999, 'productId 999999 does not exist'],
     ['productId', '1', 'productId must be an integer'],
     ['ips', ['203.0.113.1', 'localhost'], 'ips[1] must be an IP address'],
     ['ips', ['203.0.113.0/24'], 'ips[0] must be an IP address'],
@@ -58,7 +58,7 @@ const BAD: Record<string, BadValue[]> = {
     ...badLimits('maxHWIDs'),
   ],
   [blacklists.name]: [
-    ['productId', 999_999, 'productId is not a product'],
+    ['productId', 999_999, 'productId 999999 does not exist'],
     ['productId', '1', 'productId must be an integer'],
     ['isForAllProducts', 'true', 'isForAllProducts must be true or false'],
     ['data', '', 'data must not be empty'],

@@ -282,7 +282,11 @@ describe('the processes', () => {
 
   it('the scheduled tasks run, and their failures are in the log', async () => {
     const { log } = await ensureStarted(folder, ...SCHEDULE_FAILS);
-    await expect.poll(log, PATIENT).toMatch(/"level":"error","message":"REQUEST_RETENTION_DAYS .*/);
+    await expect
+      .poll(log, PATIENT)
+      .toMatch(
+        /"level":"error","message":"REQUEST_RETENTION_DAYS must be a number of days, not \\"often\\"/,
+      );
   });
 
   it('a stop that cannot store every record logs an error, and ends with status 1', async () => {

@@ -11,7 +11,7 @@ import { policy } from '../../db/outbox.ts';
 import { containsText, equalsUnindexed, rowsById } from '../../db/predicates.ts';
 import { blacklists } from '../../db/schema.ts';
 import { DomainError } from '../../lib/errors.ts';
-import { UNKNOWN_PRODUCT } from '../products/rules.ts';
+import { unknownProduct } from '../products/rules.ts';
 import type { EntryRow, EntryValues } from './rules.ts';
 
 /** A blacklist entry as responses show it. */
@@ -42,10 +42,10 @@ export const listEntries = (db: Database, filter: EntryQuery) =>
 export const findEntry = (db: Database, id: number): Promise<EntryRow | undefined> =>
   db.select().from(blacklists).where(eq(blacklists.id, id)).get();
 
-const ERRORS = {
+const errorsOf = ({ productId }: EntryValues) => ({
   unique: new DomainError('conflict', 'The same entry exists already'),
-  reference: UNKNOWN_PRODUCT,
-};
+  reference: unknownProduct(productId),
+});
 
 /**
  * Stores a new entry.
@@ -64,7 +64,7 @@ export async function insertEntry(sender: Sender, values: EntryValues): Promise<
         .returning(),
     },
     creates: { json: newestRow(blacklists) },
-    errors: ERRORS,
+    errors: errorsOf(values),
   });
   return only(entry);
 }
@@ -89,7 +89,7 @@ export async function updateEntry(
         .where(eq(blacklists.id, row.id))
         .returning(),
     },
-    errors: ERRORS,
+    errors: errorsOf(values),
   });
   return only(entry);
 }

@@ -65,7 +65,6 @@ const NOT_SHOWN = new DomainError(
     'token with CUSTOMERS_READ, ALL_READ or ALL_READ_WRITE',
   'customerId',
 );
-const UNKNOWN_CUSTOMER = new DomainError('invalid', 'customerId is not a customer', 'customerId');
 
 /** The customer that a license names by `customerId` or `customerEmail`; null for nobody. */
 export type NamedOwner = NamedById | { id: null; email: string } | null;
@@ -94,10 +93,11 @@ function conditionsOf({ id, email, mustBeShown }: NamedById): Condition[] {
   const isShown = sql`exists (select 1 from ${licenses} where ${licenses.customerId} = ${id})`;
   const isCustomer = sql`select 1 from ${customers} where ${customers.id} = ${id}`;
   const hasEmail = sql`${customers.emailNormalized} = ${email && normalizeEmail(email)}`;
+  const unknown = new DomainError('invalid', `customerId ${id} does not exist`, 'customerId');
   const wrongEmail = `customerEmail is not the e-mail of customer ${id}: send customerId or customerEmail`;
   return [
     { constraint: 'customer_is_shown', holds: mustBeShown ? isShown : YES, error: NOT_SHOWN },
-    { constraint: 'customer_exists', holds: sql`exists (${isCustomer})`, error: UNKNOWN_CUSTOMER },
+    { constraint: 'customer_exists', holds: sql`exists (${isCustomer})`, error: unknown },
     {
       constraint: 'customer_has_email',
       holds: email === null ? YES : sql`exists (${isCustomer} and ${hasEmail})`,

@@ -10,7 +10,7 @@ import { bindings, customers, licenses } from '../../db/schema.ts';
 import { totalRequests } from '../../db/totals.ts';
 import { hasSameOwner, linkCustomer, linkNamedOwner, type NamedOwner } from '../customers/owner.ts';
 import type { CustomerRow } from '../customers/row.ts';
-import { UNKNOWN_PRODUCT } from '../products/rules.ts';
+import { unknownProduct } from '../products/rules.ts';
 import { changesOfLicense, changesOfNew, freesSlots, withCustomer } from './events.ts';
 import { type LicenseRow, type LicenseValues, valuesOf } from './row.ts';
 import { newLicenseKey, normalizeLicenseKey } from './rules.ts';
@@ -113,7 +113,7 @@ export async function insertLicenses(
       ...readWritten(db, isOneOf(licenses.licenseKeyNormalized, licenseKeys)),
     },
     creates: { json: createdLicenses(keys), customerId: customerOfFirst },
-    errors: { reference: UNKNOWN_PRODUCT },
+    errors: { reference: unknownProduct(values.productId) },
   });
   const stored = withOwner(rows, owners);
   if (stored.length !== count) throw new Error('The licenses were not stored');
@@ -163,7 +163,7 @@ export async function updateLicense(
         .where(eq(licenses.id, id)),
       ...readWritten(db, eq(licenses.id, id)),
     },
-    errors: { reference: UNKNOWN_PRODUCT },
+    errors: { reference: unknownProduct(values.productId) },
   });
   return only(withOwner(rows, owners));
 }

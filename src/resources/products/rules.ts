@@ -1,7 +1,4 @@
 import { DomainError } from '../../lib/errors.ts';
 
-export const UNKNOWN_PRODUCT = new DomainError(
-  'invalid',
-  'productId is not a product',
-  'productId',
-);
+export const unknownProduct = (productId: number | null): DomainError =>
+  new DomainError('invalid', `productId ${productId} does not exist`, 'productId');

@@ -52,7 +52,7 @@ import {
   updatedExpiryOf,
 } from '../../resources/licenses/rules.ts';
 import { findProduct } from '../../resources/products/queries.ts';
-import { UNKNOWN_PRODUCT } from '../../resources/products/rules.ts';
+import { unknownProduct } from '../../resources/products/rules.ts';
 import { createdResponse, createOnce, objectResponse, optimisticUpdate } from './objects.ts';
 
 const oneLicense = (c: Context, row: LicenseRow): Response =>
@@ -96,7 +96,7 @@ async function createLicenses(
   const { customerId, customerEmail, ...named } = body;
   const { expiryDate, licenseStatus, maxIPs, maxHWIDs, ...rest } = named;
   const product = await findProduct(sender.db, rest.productId);
-  if (!product) throw UNKNOWN_PRODUCT;
+  if (!product) throw unknownProduct(rest.productId);
   const owner = namedOwnerIn(c, customerId ?? undefined, customerEmail ?? undefined);
   const values = {
     ...rest,

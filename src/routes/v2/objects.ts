@@ -78,7 +78,7 @@ export async function createOnce<Row>(
     if (first.created === null || !restore) {
       throw new ApiError(
         409,
-        'An earlier request with this Idempotency-Key was carried out, and its response cannot be repeated: the secret of a token is shown once, and a forgotten customer is erased',
+        'A request with this Idempotency-Key has succeeded, but its response is not kept, because it had the secret of a token or the data of a forgotten customer',
       );
     }
     return respond(restore(first.created));
