@@ -4,6 +4,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -170,6 +171,12 @@ export function writeChanged(file: string, content: string): void {
   if (!existsSync(file) || readFileSync(file, 'utf8') !== content) writeFileSync(file, content);
 }
 
+/** Removes the files of a former build: pages of removed documents, or removed examples. */
+function removeOthers(folder: string, ending: string, names: readonly string[]): void {
+  const others = readdirSync(folder).filter((name) => name.endsWith(ending));
+  for (const name of others) if (!names.includes(name)) rmSync(join(folder, name));
+}
+
 /** Makes the pages, and puts the examples beside them. */
 export function buildDocuments(): void {
   const all = documents.map(readDocument);
@@ -182,4 +189,10 @@ export function buildDocuments(): void {
     const [from, to] = [join('examples', name), join(PAGES, 'examples', name)];
     if (!existsSync(to) || !readFileSync(from).equals(readFileSync(to))) copyFileSync(from, to);
   }
+  removeOthers(
+    PAGES,
+    '.html',
+    [GUIDES, ...all.map(({ name }) => name)].map((name) => `${name}.html`),
+  );
+  removeOthers(join(PAGES, 'examples'), '', examples());
 }

@@ -10,8 +10,8 @@ export const PAGE = join(BUILT, 'index.html');
 /** The hash of the sources of the built files, beside them. The service does not serve this file. */
 export const STAMP = join(BUILT, 'sources.sha256');
 
-/** All folders with a file that is part of a page. */
-const SOURCES = ['console', 'docs', 'examples', 'packages'];
+/** All folders with a file that is part of a page, or makes one. */
+const SOURCES = ['console', 'docs', 'examples', 'packages', 'scripts/console'];
 
 /** Not the dates of the files: an upgrade can bring files that are older than the last build. */
 export function hashOfSources(): string {
