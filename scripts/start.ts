@@ -26,8 +26,9 @@ const HELP = `Starts Licet on this machine.
 
 ${OPTIONS_HELP}
 
-The log goes to stdout: short lines on a terminal, elsewhere one JSON object a line. The root token is in ${SECRETS_FILE}, or in the environment
-variable ROOT_TOKEN. npm run dev starts it and reloads it after each change of the code.
+The log goes to stdout: short lines on a terminal, one JSON object a line elsewhere.
+The root token is in ${SECRETS_FILE}, or in the environment variable ROOT_TOKEN.
+npm run dev starts Licet too, and reloads it after each change of the code.
 docs/one-machine.md describes a lasting installation.`;
 
 const KEYS_FILE = 'signing-keys.env';
