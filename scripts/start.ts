@@ -62,7 +62,7 @@ async function welcome(address: string, rootToken: string, folder: string): Prom
   // The link gives all rights, and a journal keeps each line.
   const link = process.stderr.isTTY
     ? `${await consoleLink(new URL(address), rootToken)}
-               (works once, for 5 minutes; ${command} prints another one)`
+                 (works once, for 5 minutes; ${command} prints another one)`
     : `${command} prints a link, which works once, for 5 minutes`;
   // Elsewhere browsers keep the cookie of a session only with https.
   const logIn = isLocal(new URL(address))
@@ -71,12 +71,12 @@ async function welcome(address: string, rootToken: string, folder: string): Prom
   note(`
   Licet runs on ${address}
 
-  Log in       ${logIn}
-  Interface    ${address}/docs shows it, and lets you try it out
-  Root token   in ${SECRETS_FILE}, as ROOT_TOKEN: it may do everything
-  Try          curl ${address}/api/v2/products -H "TOKEN: $(sed -n 's/^ROOT_TOKEN=//p' ${SECRETS_FILE})"
-  A full shop  npm run demo${url || (data && ' --')}${data}
-  Stop         Ctrl+C
+  Log in         ${logIn}
+  API reference  ${address}/docs
+  Root token     in ${SECRETS_FILE}, as ROOT_TOKEN: it may do everything
+  Try            curl ${address}/api/v2/products -H "TOKEN: $(sed -n 's/^ROOT_TOKEN=//p' ${SECRETS_FILE})"
+  A full shop    npm run demo${url || (data && ' --')}${data}
+  Stop           Ctrl+C
 `);
 }
 

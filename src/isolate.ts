@@ -150,7 +150,7 @@ export class Isolate {
   }
 
   /**
-   * Counts a request of a license, of whose total the snapshot has a lower bound (1.1).
+   * Counts a request of a license (1.1). The snapshot's total can be too low, never too high.
    *
    * @returns the total with this request, as far as this isolate knows
    */

@@ -244,12 +244,12 @@ export const screenTexts = {
       },
       willBeRefused: (active: number) =>
         active === 0
-          ? 'None of them is valid now, so programs notice nothing. You can restore them.'
-          : `${plural(active, 'license')} will be refused, usually within 30 seconds. You can restore ${active === 1 ? 'it' : 'them'}.`,
+          ? 'Programs are already refused, so they notice nothing. This can be undone.'
+          : `${plural(active, 'license')} will be refused, usually within 30 seconds. This can be undone.`,
       willBeRestored: (stopped: number) =>
         stopped === 0
-          ? 'None of them is deactivated or deleted, so nothing changes.'
-          : `${plural(stopped, 'license')} will be valid again, except those that have expired, usually within 30 seconds.`,
+          ? 'Nothing is deactivated or deleted, so nothing changes.'
+          : `${plural(stopped, 'license')} will be restored, usually within 30 seconds. Expired ones stay refused.`,
       running: {
         extend: 'Extending licenses',
         move: 'Moving expiries',
@@ -272,7 +272,7 @@ export const screenTexts = {
         `Stopped. ${plural(left, 'license is', 'licenses are')} unchanged.`,
       failures: (count: number, first: string) =>
         `${plural(count, 'license')} could not be changed. ${first}`,
-      unchanged: 'None of them had to be changed.',
+      unchanged: 'Nothing had to be changed.',
     },
   },
 
@@ -782,11 +782,11 @@ export const screenTexts = {
     },
     restore: {
       action: 'Restore',
-      hint: 'Restores the values from before this change.',
-      overtaken: 'This object has changed since',
-      now: (field: string, value: string) => `${field}: ${value} now.`,
-      anyway: 'Restoring replaces these values, too.',
-      done: 'The values before the change are back',
+      hint: 'Puts back the values from before this change.',
+      overtaken: 'Restore over newer values?',
+      now: (field: string, value: string) => `${field}, stored now: ${value}.`,
+      anyway: 'Somebody changed this after the event. Restore replaces the newer values, too.',
+      done: 'The earlier values are restored',
       running: 'Undoing the change',
       failed: (count: number, first: string) =>
         `${plural(count, 'change')} could not be undone. ${first}`,
@@ -794,8 +794,8 @@ export const screenTexts = {
         [
           `${plural(done, 'change')} undone.`,
           overtaken > 0 &&
-            `${overtaken.toLocaleString('en')} were not undone: the objects have changed since.`,
-          left > 0 && `Stopped; ${left.toLocaleString('en')} changes remain.`,
+            `${overtaken.toLocaleString('en')} not undone, because of newer changes to the same fields.`,
+          left > 0 && `Stopped: ${left.toLocaleString('en')} not undone yet.`,
         ]
           .filter(Boolean)
           .join(' '),
@@ -854,13 +854,13 @@ export const screenTexts = {
     linesOf: (file: string) => `Lines that call ${file}`,
     save: (file: string) => {
       const ending = file.split('.').at(-1);
-      const place = {
-        java: 'the class of your plugin, with your package line on top of it',
-        cs: 'your program, without the class Demo at its end',
-        go: 'your program, without the function main at its end',
+      const edits = {
+        java: ' Add the package line of your class at its top.',
+        cs: ' Delete the class Demo at its end.',
+        go: ' Delete the function main at its end.',
       };
-      const besides = Object.entries(place).find(([each]) => each === ending)?.[1];
-      return `Save this file beside ${besides ?? 'your program'}. The lines above call it.`;
+      const edit = Object.entries(edits).find(([each]) => each === ending)?.[1] ?? '';
+      return `Save this file in the folder of your program.${edit} The lines above call it.`;
     },
     showFile: (lines: number) => `Show its ${lines} lines`,
     copy: 'Copy the file',

@@ -107,7 +107,7 @@ export const texts = {
     theme: 'Theme',
     themes: { system: 'System', light: 'Light', dark: 'Dark' },
     guides: 'Guides',
-    interface: 'REST interface',
+    interface: 'API reference',
     version: (version: string) => `Licet ${version}`,
   },
 

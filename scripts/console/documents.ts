@@ -127,7 +127,7 @@ const menu = (documents: readonly Document[], name: string): string =>
     .join('\n');
 
 const overview = (documents: readonly Document[]): string =>
-  `<h1>Documents</h1>\n${Object.entries(SUBJECTS)
+  `<h1>Guides</h1>\n${Object.entries(SUBJECTS)
     .map(([subject, files]) => {
       const items = files.flatMap((file) => documents.filter((document) => document.file === file));
       const entries = items.map(
@@ -150,12 +150,12 @@ const page = (title: string, menu: string, content: string): string => `<!doctyp
   </head>
   <body>
     <header>
-      <a class="home" href="/docs/${GUIDES}"><img src="/docs/icon.svg" alt="" width="28" height="28" />Documents</a>
-      <a href="/docs">Interface</a>
+      <a class="home" href="/docs/${GUIDES}"><img src="/docs/icon.svg" alt="" width="28" height="28" />Guides</a>
+      <a href="/docs">API reference</a>
       <a href="/console">Console</a>
     </header>
     <div class="columns">
-      <nav aria-label="Documents">
+      <nav aria-label="Guides">
 ${menu}
       </nav>
       <main>
@@ -183,7 +183,7 @@ export function buildDocuments(): void {
   for (const { name, title, content } of all) {
     writeChanged(join(PAGES, `${name}.html`), page(title, menu(all, name), content));
   }
-  writeChanged(join(PAGES, `${GUIDES}.html`), page('Documents', menu(all, GUIDES), overview(all)));
+  writeChanged(join(PAGES, `${GUIDES}.html`), page('Guides', menu(all, GUIDES), overview(all)));
   mkdirSync(join(PAGES, 'examples'), { recursive: true });
   for (const name of examples()) {
     const [from, to] = [join('examples', name), join(PAGES, 'examples', name)];

@@ -18,7 +18,7 @@ const MAX_PUBLISHED = 5;
 
 type AnyCache = Pick<SnapshotCache<Snapshot>, 'invalidate' | 'publish' | 'canPublish' | 'repair'>;
 
-/** The caches of an isolate, and how they stay fresh (1.5). docs/cache.md explains it. */
+/** The caches of an isolate, and the publishing of changes (1.5), as docs/cache.md explains. */
 export class Caches {
   /** By normalized license key. */
   readonly licenses: SnapshotCache<LicenseSnapshot>;

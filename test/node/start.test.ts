@@ -127,11 +127,11 @@ describe('npm start', () => {
     expect(JSON.parse(response)).toEqual([]);
   });
 
-  it('npm start prints where the interface is shown', async () => {
-    const [, page = ''] = /Interface\s+(\S+)/.exec(service.output()) ?? [];
+  it('npm start prints the address of the API reference', async () => {
+    const [, page = ''] = /API reference\s+(\S+)/.exec(service.output()) ?? [];
     const response = await fetch(page);
     expect(response.headers.get('Content-Type')).toContain('text/html');
-    expect(await response.text()).toContain('<title>Licet: the interface</title>');
+    expect(await response.text()).toContain('<title>API reference · Licet</title>');
   });
 
   it('npm start prints no log-in link where its output is kept, but the command that prints one', () => {

@@ -37,7 +37,7 @@ describeInBrowser('large changes in the console', () => {
     const [first = 0] = ids;
     for (const [action, title, effect] of [
       ['Deactivate', 'Deactivate 11 licenses?', '11 licenses will be refused'],
-      ['Restore', 'Restore 11 licenses?', 'None of them is deactivated or deleted'],
+      ['Restore', 'Restore 11 licenses?', 'Nothing is deactivated or deleted'],
       ['Delete', 'Delete 11 licenses?', '11 licenses will be refused'],
     ] as const) {
       await page.getByRole('button', { name: action }).click();
@@ -196,12 +196,12 @@ describeInBrowser('large changes in the console', () => {
     const limit = async () => (await licet.products.get(id)).defaultMaxIPs;
     const page = await openConsole(`/events?open=${event?.id}`);
     await page.getByRole('button', { name: 'Restore' }).click();
-    await page.getByText('The values before the change are back').waitFor();
+    await page.getByText('The earlier values are restored').waitFor();
     expect(await limit()).toBe(5);
     await licet.products.update(id, { defaultMaxIPs: 9 });
     await page.goto(`/console/events?open=${event?.id}`);
     await page.getByRole('button', { name: 'Restore' }).click();
-    const question = page.getByRole('alertdialog', { name: 'This object has changed since' });
+    const question = page.getByRole('alertdialog', { name: 'Restore over newer values?' });
     await question.getByText('Default address limit: 9 now.').waitFor();
     expect(await limit()).toBe(9);
     await question.getByRole('button', { name: 'Restore' }).click();
@@ -217,7 +217,7 @@ describeInBrowser('large changes in the console', () => {
     const page = await openConsole(`/events?open=${event?.id}`);
     await page.getByRole('button', { name: 'Restore' }).click();
     await page.getByRole('alertdialog').getByRole('button', { name: 'Restore' }).click();
-    await page.getByText('The values before the change are back').waitFor();
+    await page.getByText('The earlier values are restored').waitFor();
     expect((await licet.licenses.get(id)).ips.toSorted()).toEqual(ips.toSorted());
   });
 
@@ -265,7 +265,7 @@ describeInBrowser('large changes in the console', () => {
     const [first = 0, second = 0] = ids;
     const before = await licet.licenses.get(first);
     await page.getByRole('button', { name: 'Restore' }).click();
-    await page.getByText('None of them had to be changed.').waitFor();
+    await page.getByText('Nothing had to be changed.').waitFor();
     expect(await licet.licenses.get(first)).toEqual(before);
     await page.getByRole('checkbox', { name: 'Select all on this page' }).check();
     await licet.licenses.delete(first);

@@ -114,7 +114,7 @@ describeInBrowser('the rows of the console', () => {
     expect((await heads.first().boundingBox())?.y).toBe(header?.height);
     await page.getByRole('checkbox').nth(1).check();
     await page.getByRole('button', { name: 'Restore' }).click();
-    const message = page.getByRole('dialog', { name: 'None of them had to be changed.' });
+    const message = page.getByRole('dialog', { name: 'Nothing had to be changed.' });
     await message.waitFor();
     await page.getByRole('checkbox').nth(1).check();
     const bar = await page.getByRole('region', { name: '1 selected' }).boundingBox();
