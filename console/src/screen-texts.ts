@@ -110,11 +110,11 @@ export const screenTexts = {
     title: 'First steps',
     progress: (done: number, total: number) => `${done} of ${total} done`,
     doneTitle: 'Your service is ready',
-    done: 'Your program asks, and Licet responds.',
+    done: 'Your program sends requests, and Licet responds.',
     dismiss: 'Hide the first steps',
     isDone: 'Done',
     isOpen: 'To do',
-    refused: 'Your program has asked, and was refused.',
+    refused: 'Your program sent a request, and was refused.',
     toRefusals: 'See why',
     steps: {
       product: {
@@ -124,12 +124,12 @@ export const screenTexts = {
       },
       license: {
         title: 'Create a license',
-        lead: 'Make one for yourself to try it out.',
+        lead: 'Create one for yourself, to try it out.',
         action: 'Create a license',
       },
       program: {
         title: 'Put the snippet into your program',
-        lead: 'Copy it, start your program with the key, and this step ticks itself off.',
+        lead: 'Copy it, and start your program with the key. This step is then ticked off.',
         action: 'Get the snippet',
       },
       validation: {
@@ -152,7 +152,7 @@ export const screenTexts = {
     label: 'License',
     emptyTitle: 'No licenses yet',
     empty: 'Create the first one, or import those that you have already sold.',
-    emptyProductFirst: 'A license belongs to a product: create the product first.',
+    emptyProductFirst: 'Each license belongs to a product: create the product first.',
     createProduct: 'Create a product',
     import: 'Import licenses',
     count: (licenses: number) => plural(licenses, 'license'),
@@ -232,7 +232,7 @@ export const screenTexts = {
           .join(' '),
       assign: 'Assign to…',
       assignTitle: (count: number) => `Assign ${plural(count, 'license')} to a customer`,
-      assignLead: 'The licenses belong to the customer from then on. Programs notice nothing.',
+      assignLead: 'The licenses then belong to this customer. Nothing changes for programs.',
       assignAction: 'Assign',
       deactivate: 'Deactivate',
       restore: 'Restore',
@@ -312,12 +312,12 @@ export const screenTexts = {
     freeAll: 'Free all',
     id: 'Id',
     verdict: 'Latest request',
-    neverAsked: 'No program has asked with this key yet.',
-    lastAsked: 'Last asked',
+    neverAsked: 'No program has sent this key yet.',
+    lastAsked: 'Last request',
     from: 'from',
     wasValid: 'valid',
     wasRefused: (name: string) => `refused, ${name.charAt(0).toLowerCase()}${name.slice(1)}`,
-    causeGone: 'The cause is gone. Your customer can start the program again.',
+    causeGone: 'The cause is fixed. Your customer can start the program again.',
     bound: 'Bound',
     notBound: 'Not bound',
     noSlot: 'No free slot',
@@ -332,7 +332,7 @@ export const screenTexts = {
       ACTIVE: `License active again. ${NOTICED}`,
     },
     installations: 'Installations',
-    installationsEmpty: 'No program has asked with this key yet.',
+    installationsEmpty: 'No program has sent this key yet.',
     installationsColumns: {
       caller: 'Address and hardware ID',
       state: 'State',
@@ -347,7 +347,7 @@ export const screenTexts = {
 
   licenseForm: {
     newTitle: 'New licenses',
-    newLead: 'One license, or many with the same terms: each gets a key of its own.',
+    newLead: 'One license, or many with the same terms. Each has its own key.',
     editTitle: (key: string) => `Edit ${key}`,
     product: 'Product',
     chooseProduct: 'Choose a product',
@@ -360,9 +360,9 @@ export const screenTexts = {
     limitHint: 'Empty: the default of the product. -1: no limit.',
     limitHintEdit: '-1: no limit',
     customerHint:
-      'An e-mail, or a part of a name to choose from. A customer with a new e-mail is created.',
+      'Enter an e-mail, or a part of a name to choose from. A new e-mail creates a customer.',
     customerHintEdit:
-      'An e-mail, or a part of a name to choose from. An e-mail that is new creates a customer. Empty: no owner.',
+      'Enter an e-mail, or a part of a name to choose from. A new e-mail creates a customer. Empty: no owner.',
     ownerChatId: 'Chat id',
     ownerChatUsername: 'Chat name',
     licensePlatform: 'Bought on',
@@ -377,7 +377,7 @@ export const screenTexts = {
     terms: 'Terms',
     create: (count: number) => (count > 1 ? `Create ${count} licenses` : 'Create license'),
     created: (count: number) => `${plural(count, 'license')} created`,
-    createdLead: 'Copy or download the keys now, or find them in the list later.',
+    createdLead: 'Copy or download the keys now, or find them later in the list.',
     csv: 'Download CSV',
     copyAll: 'Copy all keys',
     more: 'Create more',
@@ -416,10 +416,10 @@ export const screenTexts = {
     toNewest: 'To the newest',
     notLive: (reason: string) => `New requests could not be read. ${reason}`,
     waiting: (count: number) => plural(count, 'new request'),
-    emptyTitle: 'No program has asked yet',
-    empty: 'The first validation appears here by itself, as soon as your program asks for it.',
+    emptyTitle: 'No requests yet',
+    empty: 'The first validation appears here as soon as your program sends it.',
     noMatch: 'No request fits these filters.',
-    noneOfKey: 'No program has asked yet.',
+    noneOfKey: 'No program has sent a request yet.',
     count: (requests: number) => plural(requests, 'request'),
     columns: {
       time: 'Time',
@@ -478,7 +478,7 @@ export const screenTexts = {
       `The license belongs to ${right} (id ${id}), and the program sent ${sent}. Set the right id in the program, or move the license.`,
     noProduct: 'no product',
     unknownKeys: (ip: string, count: number) =>
-      `${ip} recently sent ${plural(count, 'different unknown key')}: somebody may be guessing.`,
+      `${ip} recently sent ${plural(count, 'different unknown key')}: somebody may be guessing keys.`,
     guessed: (count: number) => `Sent ${plural(count, 'unknown key')}`,
     toLicense: 'License',
     ofKey: 'All with this key',
@@ -539,7 +539,7 @@ export const screenTexts = {
     leases: 'Without the network',
     offlineDays: 'Days without the service',
     offlineDaysHint:
-      'A program that verifies signed responses can start without the service for this many days. 0: never. A deactivated license can keep running for as long.',
+      'For this many days, a program that verifies signed responses can start without the service. 0: never. A deactivated license can still run that long, too.',
     more: 'For your shop',
     moreFields: {
       url: 'Page of the product',
@@ -549,9 +549,9 @@ export const screenTexts = {
     } satisfies Record<NullableField<Product>, string>,
     deleteTitle: (name: string) => `Delete ${name}?`,
     deleteLead:
-      'Its deleted licenses go with it, and cannot be restored. The history stays. Programs with its id are refused from then on.',
+      'Its deleted licenses are deleted for good. The history stays. Programs with its id are then refused.',
     deleted: (name: string) => `${name} deleted`,
-    inUse: 'This product has licenses, so it cannot be deleted. Delete them first.',
+    inUse: 'This product has licenses, so it cannot be deleted. Delete its licenses first.',
     showLicenses: 'Show its licenses',
     facts: 'Details',
     changed: 'Changed',
@@ -570,7 +570,7 @@ export const screenTexts = {
     created: (name: string) => `${name} created`,
     emptyTitle: 'No customers yet',
     empty:
-      'A license with an e-mail or an account creates its customer. You can also add one here.',
+      'A license with a new e-mail or account creates a customer. You can also create one here.',
     search: 'Name, e-mail or account',
     columns: {
       name: 'Name',
@@ -590,7 +590,7 @@ export const screenTexts = {
     noLicenses: 'This customer has no license.',
     noData: 'No personal data',
     noDataLead:
-      'Nothing identifies this customer: the person was forgotten, or nothing was ever entered.',
+      'This customer has no name, e-mail or account. The person was forgotten, or nothing was entered.',
     newLicense: 'New license',
     person: 'Person',
     firstName: 'First name',
@@ -606,7 +606,7 @@ export const screenTexts = {
     forget: 'Forget this person',
     forgetTitle: (name: string) => `Forget ${name}?`,
     forgetLead:
-      'This erases the names, e-mail, phone and accounts, also where licenses repeat them. It erases the keys, addresses and hardware IDs in the history of the licenses too. The licenses stay valid, with their slots, counts and notes. This cannot be undone.',
+      'This erases the names, e-mail, phone and accounts of the person, also in their licenses. In the history of these licenses, it erases the keys, addresses and hardware IDs. The licenses stay valid, with their slots, counts and notes. This cannot be undone.',
     forgetAction: 'Erase for good',
     forgetting: 'Erasing the history',
     forgotten: (name: string) => `${name} forgotten`,
@@ -639,7 +639,7 @@ export const screenTexts = {
     dataHint: 'An address such as 203.0.113.7, a range such as 203.0.113.0/24, or a hardware ID.',
     scope: 'For',
     reason: 'Reason',
-    reasonHint: 'For administrators: it is shown in the history, and never to the program.',
+    reasonHint: 'The history shows it to administrators. Programs never see it.',
     range: {
       title: (network: string) => `Block ${network}?`,
       bounds: (first: string, last: string, count: number | undefined) =>
@@ -649,12 +649,12 @@ export const screenTexts = {
       hits: (licenses: number) =>
         licenses === 0
           ? 'The history has no request from this range.'
-          : `Programs with ${plural(licenses, 'license')} asked from this range. They will be refused there, usually within 30 seconds.`,
+          : `Programs with ${plural(licenses, 'license')} sent requests from this range. They will be refused there, usually within 30 seconds.`,
       manyHits:
-        'More than 10,000 installations asked from this range or near it. Those in the range will be refused, usually within 30 seconds.',
+        'More than 10,000 installations sent requests from this range or near it. Those in the range will be refused, usually within 30 seconds.',
     },
     blocked: (data: string) => `${data} blocked`,
-    exists: 'This entry exists already. Find it in the blacklist.',
+    exists: 'The blacklist has this entry already.',
     remove: (data: string) => `Remove the entry of ${data}`,
     removed: (data: string) => `${data} is no longer blocked`,
   },
@@ -710,10 +710,11 @@ export const screenTexts = {
     writeOf: (name: string) => `Change: ${name}`,
     custom: 'Permissions of your own choice.',
     all: 'Everything',
-    allHint: 'Events too. To change everything includes tokens, customers and the import.',
+    allHint:
+      'Includes the events. The permission to change includes tokens, customers and the import.',
     secretTitle: 'Copy the token now',
     secretLead:
-      'This is the only time that it is shown: Licet stores no copy. If it gets lost, revoke it and create another one.',
+      'The token is shown only once, because Licet stores no copy. If you lose it, revoke it and create another one.',
     secret: 'Token',
     secretDone: 'I have copied it',
     revoke: 'Revoke',
@@ -721,7 +722,7 @@ export const screenTexts = {
     revokeLead:
       'The token is then refused: in the console at once, in validations within 90 seconds. This cannot be undone.',
     revokeOwnLead:
-      'You are logged in with this token: your session ends too. The token is then refused. This cannot be undone.',
+      'You are logged in with this token. It is then refused, and your session ends. This cannot be undone.',
     revoked: (name: string) => `${name} revoked`,
     facts: 'Details',
     changed: 'Changed',
@@ -733,10 +734,10 @@ export const screenTexts = {
 
   events: {
     title: 'Events',
-    lead: 'Each change, with its author. Validations are in the history.',
+    lead: 'Each change, and its author. Validations are in the history.',
     emptyTitle: 'No events yet',
     empty:
-      'Each change by the console, the command line or the REST interface leaves an event. Create a product to see the first.',
+      'Each change in the console, on the command line or through the API leaves an event. Create a product to see the first one.',
     columns: {
       time: 'Time',
       type: 'Event',
@@ -829,7 +830,7 @@ export const screenTexts = {
 
   program: {
     title: 'In your program',
-    lead: 'One small file asks this service whether a key may run.',
+    lead: 'One small file asks this service whether a license key is valid.',
     product: 'Product',
     noProductTitle: 'Create a product first',
     noProduct: 'Its id goes into your program.',
@@ -873,13 +874,13 @@ export const screenTexts = {
     tryCopy: 'Copy the command',
     newLicense: 'Create a license to try it',
     waiting: 'Waiting for your program’s first validation',
-    waitingLead: 'This line turns green as soon as your program has asked.',
+    waitingLead: 'This line turns green as soon as your program has sent its request.',
     arrived: 'Your program’s validation arrived',
-    refused: 'Your program asked, and was refused',
+    refused: 'Your program’s request was refused',
     version: (version: string) => `version ${version}`,
     showHistory: 'Show it in the history',
     mayNotWatch:
-      'This token may not read the history, so this page cannot show whether your program asks.',
+      'This token may not read the history, so this page cannot show the requests of your program.',
     signed: 'Only signed responses',
     unsignedLead: 'Without signed responses, the program trusts any server at this address.',
     signedLead:
@@ -889,7 +890,7 @@ export const screenTexts = {
     signedMore: 'Signed responses',
     spareKey: 'Your spare public key',
     spareKeyHint: (alg: string) =>
-      `Optional. It takes over if the first key is lost. npm run -s licet -- keys create ${alg} spare-key.json creates one and prints its public key.`,
+      `Optional: replaces the first key if that is lost. npm run -s licet -- keys create ${alg} spare-key.json creates one and prints its public key.`,
   },
 
   transfer: {
@@ -906,9 +907,9 @@ export const screenTexts = {
     dropHint:
       '.jsonl of npm run export, .json, or .csv with the names of the fields in the first row',
     importLead:
-      'Existing items stay as they are, so you can repeat an import. The file is checked first, which changes nothing. Import products before licenses: a license of a missing product is rejected.',
+      'The file is checked first, which changes nothing. Existing items stay as they are, so you can repeat an import. Import products before licenses: a license without its product is rejected.',
     commandLine:
-      'The command line (npm run import) also reads another service directly, files that are cut off, and JSON files of any size.',
+      'The command line (npm run import) also imports from another service, from incomplete files, and from JSON files of any size.',
     kind: 'Kind of the items in a .csv file or a JSON list',
     check: 'Check the file',
     checking: (name: string) => `Checking ${name}`,
@@ -947,7 +948,7 @@ export const screenTexts = {
     reportName: 'import-report',
     exportTitle: 'Export',
     exportLead:
-      'JSON is exact, and can be imported again. CSV is for spreadsheets: cells that look like formulas begin with an apostrophe. Both contain personal data and license keys.',
+      'JSON is exact, and can be imported again. CSV is for spreadsheets: an apostrophe guards cells that look like formulas. Both files contain personal data and license keys.',
     csv: 'CSV',
     json: 'JSON',
     csvOf: (kind: string) => `CSV of ${kind}`,

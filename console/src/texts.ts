@@ -84,19 +84,19 @@ export const texts = {
 
   session: {
     title: 'Log in',
-    lead: 'Paste a token of this service. It starts a session of up to 12 hours and is not stored.',
+    lead: 'Paste a token of this service. The session lasts up to 12 hours. The token is not stored.',
     token: 'Token',
     tokenNeeded: 'Paste a token first.',
     submit: 'Log in',
-    wrong: 'This token is not valid. Check that it was copied as a whole and has not been revoked.',
+    wrong: 'This token is not valid. Copy the whole token, and check that it has not been revoked.',
     codeUsed: 'This link was already used, or is older than five minutes. Log in with a token.',
     wrongHost:
-      'Nobody can log in at this address, because other servers could receive the session. Open the link that npm run licet -- console prints. Behind a proxy, name the address in CONSOLE_HOSTS.',
+      'You cannot log in at this address, because other servers could receive the session. Open the link that npm run licet -- console prints. Behind a proxy, add the host to CONSOLE_HOSTS.',
     insecure:
-      'This page came over plain http, and a browser keeps a session over https only. Open the service at its https address. On the machine of the service, the link of npm run licet -- console works too, except in Safari.',
+      'This page was opened over http, but browsers keep a session over https only. Open the https address of the service. On the machine of the service, the link that npm run licet -- console prints works too, except in Safari.',
     whereTitle: 'Where is my token?',
     where:
-      'On your own machine it is the ROOT_TOKEN in the file .dev.vars. In a team, ask for a token of your own: an administrator creates it under Tokens.',
+      'On your own machine it is ROOT_TOKEN in the file .dev.vars. In a team, ask an administrator for a token of your own.',
     logOut: 'Log out',
     menu: (name: string) => `Session of ${name}`,
     root: 'Root token',
@@ -125,12 +125,12 @@ export const texts = {
     changedMeanwhile: 'Somebody changed it in the meantime. Reload it, then try again.',
     tooMany: (seconds: number | undefined) =>
       `Too many requests. Try again ${seconds === undefined ? 'later' : `in ${plural(seconds, 'second')}`}.`,
-    failed: 'The service failed. Try again; if it fails again, look into its log.',
+    failed: 'The service failed. Try again. If it fails again, look into its log.',
     faults: {
       missing: 'Fill this in.',
       choice: 'Choose one.',
       number: 'Must be a number.',
-      date: 'Must be a whole date.',
+      date: 'Must be a complete date.',
       whole: 'Must be a whole number.',
       atLeast: (min: string) => `Must be at least ${min}.`,
       atMost: (max: string) => `Must be at most ${max}.`,
@@ -183,7 +183,7 @@ export const texts = {
     open: 'Search or paste anything',
     label: 'Search',
     placeholder: 'Key, address, hardware ID, e-mail, account, text',
-    hint: 'Paste a license key, an address, a hardware ID, an e-mail or an account. Text is searched from three characters on.',
+    hint: 'Paste a license key, an address, a hardware ID, an e-mail or an account. Text needs at least three characters.',
     nothing: 'Nothing found. Check the spelling, or paste the whole key.',
     searching: 'Searching',
     screens: 'Screens',
@@ -223,7 +223,7 @@ export const texts = {
     gap: (count: number) =>
       `${plural(count, 'validation')} ${count === 1 ? 'is' : 'are'} missing in the history, the latest in the hour from`,
     gapReason:
-      'They got a response, but the database did not store their records. The log has the details.',
+      'Programs got their responses, but the database did not store the records. The log has the details.',
     outcomes: 'Validations by outcome',
     range: 'Time shown',
     ranges: { day: '24 h', week: '7 d', month: '30 d' },
@@ -244,12 +244,12 @@ export const texts = {
     product: 'Product',
     activeShort: 'Active',
     validationsShort: 'Validations',
-    noProducts: 'No license is in the count yet, which is up to a minute old.',
+    noProducts: 'No licenses are counted yet. The count is up to a minute old.',
     noValidations: 'No validation yet',
     noValidationsLead: {
-      day: 'No program has asked in the last 24 hours.',
-      week: 'No program has asked in the last 7 days.',
-      month: 'No program has asked in the last 30 days.',
+      day: 'No program has sent a request in the last 24 hours.',
+      week: 'No program has sent a request in the last 7 days.',
+      month: 'No program has sent a request in the last 30 days.',
     },
     versions: 'Versions in use',
     mostUsed: 'most used first',

@@ -202,7 +202,7 @@ describeInBrowser('large changes in the console', () => {
     await page.goto(`/console/events?open=${event?.id}`);
     await page.getByRole('button', { name: 'Restore' }).click();
     const question = page.getByRole('alertdialog', { name: 'Restore over newer values?' });
-    await question.getByText('Default address limit: 9 now.').waitFor();
+    await question.getByText('Default address limit, stored now: 9.').waitFor();
     expect(await limit()).toBe(9);
     await question.getByRole('button', { name: 'Restore' }).click();
     await expect.poll(limit).toBe(5);

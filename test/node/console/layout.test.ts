@@ -228,7 +228,7 @@ describeInBrowser('the layout of the console', () => {
     await page.getByText('Nothing matches').waitFor();
     expect(await page.getByRole('button', { name: /^Expires/ }).count()).toBe(0);
     await page.goto('/console/history?period=never&from=2026-02-31T00:00:00Z&valid=maybe&open=-1');
-    const emptied = page.getByText('No program has asked yet');
+    const emptied = page.getByText('No requests yet');
     await page.getByRole('table', { name: 'History' }).or(emptied).waitFor();
     await page.goto('/console/events?type=sold&resourceType=moon&from=tomorrow&open=new');
     await page.getByRole('table', { name: 'Events' }).waitFor();
