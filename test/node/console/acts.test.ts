@@ -126,7 +126,7 @@ describeInBrowser('large changes in the console', () => {
     await form.getByLabel('For').selectOption(product.name);
     await submit.click();
     const question = page.getByRole('alertdialog', { name: 'Block 203.0.0.0/15?' });
-    await question.getByText('Programs with 1 license asked from this range').waitFor();
+    await question.getByText('Programs with 1 license sent requests from this range').waitFor();
     expect(await accessibilityFindings(page)).toEqual([]);
     await question.getByRole('button', { name: 'Cancel' }).click();
     expect(await licet.blacklists.list({ q: '203.0.0.0/15' })).toEqual([]);

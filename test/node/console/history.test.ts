@@ -117,7 +117,7 @@ describeInBrowser('the history in a browser', () => {
     await page.keyboard.press('Escape');
     await request.waitFor({ state: 'hidden' });
     await verdict.getByRole('button', { name: 'Allow one more' }).click();
-    await verdict.getByText('The cause is gone.').waitFor();
+    await verdict.getByText('The cause is fixed.').waitFor();
     expect((await licet.licenses.get(id)).maxIPs).toBe(2);
     await page.getByRole('button', { name: 'Free 192.0.2.1' }).click();
     await page.getByText('Nothing is bound now. The next valid request').waitFor();

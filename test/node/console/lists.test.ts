@@ -128,7 +128,7 @@ describeInBrowser('the lists of the console', () => {
     expect(await accessibilityFindings(page)).toEqual([]);
     const [customer] = await licet.customers.list({ q: `zoe-${part}` });
     await page.getByRole('button', { name: 'Forget this person' }).click();
-    await page.getByRole('alertdialog').getByText('in the history of the licenses').waitFor();
+    await page.getByRole('alertdialog').getByText('In the history of these licenses').waitFor();
     await response(page, 'Erase for good');
     await page.getByText('Zoe forgotten').waitFor();
     expect(await licet.customers.get(customer?.id ?? 0)).toMatchObject({
@@ -298,7 +298,7 @@ describeInBrowser('the lists of the console', () => {
     await page.getByText('Must be an IP address or a CIDR range.').waitFor();
     await page.getByLabel('Value', { exact: true }).fill('203.0.113.0/25');
     await block.click();
-    await page.getByText('This entry exists already').waitFor();
+    await page.getByText('The blacklist has this entry already').waitFor();
   });
 
   it('a new token explains its intents, shows the secret once, is renamed and revoked', async () => {
