@@ -49,7 +49,7 @@ describe('the workflow of GitHub Actions', () => {
   it('the workflow of GitHub Actions runs them on the Node from which the project and its README say it works', () => {
     const node = Object.values(jobs).flatMap(({ strategy }) => strategy?.matrix.node ?? []);
     expect(engines.node).toBe(`>=${Math.min(...node)}`);
-    expect(read('README.md')).toContain(`Any Node from ${Math.min(...node)} up`);
+    expect(read('README.md')).toContain(`You need Node ${Math.min(...node)} or newer`);
     expect(node).toEqual([20, 22, 24]);
   });
 

@@ -117,7 +117,7 @@ describeInBrowser('the console in a browser', () => {
     // The service of the tests is on this machine, which browsers trust.
     await page.addInitScript("Object.defineProperty(window, 'isSecureContext', { value: false })");
     await page.goto('/console');
-    await page.getByText('keeps a session over https only').waitFor();
+    await page.getByText('browsers keep a session over https only').waitFor();
     expect(await accessibilityFindings(page)).toEqual([]);
   });
 
