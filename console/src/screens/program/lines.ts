@@ -35,7 +35,7 @@ export const LINES: Readonly<Record<ExampleFile, (values: Filling) => string>> =
     java(
       `    Licet licet = new Licet("${url}", ${productId}, "1.4.0", getConfig().getString("license"), mark);${
         publicKeys
-          ? `\n    licet.publicKeys = "${publicKeys}"; // without this line every server is believed`
+          ? `\n    licet.publicKeys = "${publicKeys}"; // without this line, the plugin trusts every server`
           : ''
       }`,
       'message',
