@@ -11,6 +11,10 @@ import type {
 import { MAX_BATCH_LICENSES } from '@licet/contract/limits';
 import { plural, texts } from './texts.ts';
 
+/** The algorithms of public keys. A key of the other one does not fit a language. */
+const OTHER_ALGORITHM = { ES256: 'RS256', RS256: 'ES256' } as const;
+export type Algorithm = keyof typeof OTHER_ALGORITHM;
+
 /** The fields of a resource that may be null. */
 type NullableField<Resource> = {
   [Name in keyof Resource]: null extends Resource[Name] ? Name : never;
@@ -870,6 +874,7 @@ export const screenTexts = {
     tryTitle: 'Try it',
     tryLead: (needs: string | undefined) =>
       `Run this in the folder of the file, with one of your license keys${needs ? `. ${needs} is required` : ''}:`,
+    tryResult: 'It prints License is valid.',
     tryKey: 'YOUR-LICENSE-KEY',
     tryCopy: 'Copy the command',
     newLicense: 'Create a license to try it',
@@ -888,9 +893,22 @@ export const screenTexts = {
     noKeys:
       'This service has no signing key that this language can verify. The guide to signed responses shows how to create one.',
     signedMore: 'Signed responses',
+    noLease: 'Without the network the program will not start.',
+    setLease: 'Set the days without the service',
     spareKey: 'Your spare public key',
     spareKeyHint: (alg: string) =>
       `Optional: replaces the first key if that is lost. npm run -s licet -- keys create ${alg} spare-key.json creates one and prints its public key.`,
+    spareFaults: {
+      private: () =>
+        'This is the private half. Never paste it anywhere. The command that creates the key prints its public half.',
+      several: () => 'Paste one key. That of this service is in the lines already.',
+      otherKind: (alg: Algorithm) =>
+        `This is an ${OTHER_ALGORITHM[alg]} key. This language needs the ${alg} one.`,
+      form: (alg: Algorithm) =>
+        `This is no public key for this language: it has the form KID:KEY, with a KEY of ${alg === 'RS256' ? 342 : 87} characters.`,
+      first: () => 'This is the first key already.',
+    },
+    twoKeys: 'Two keys are in the lines.',
   },
 
   transfer: {

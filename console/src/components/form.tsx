@@ -109,6 +109,8 @@ interface FieldProps {
   label: string;
   name: string;
   hint?: string | undefined;
+  /** The fault of a value that is judged while it is typed. */
+  error?: string | undefined;
 }
 
 /** A control with its label, hint and error, and the attributes that connect them. */
@@ -116,6 +118,7 @@ function Field({
   label,
   name,
   hint,
+  error: typedError,
   control,
 }: FieldProps & {
   control: (tied: {
@@ -126,7 +129,7 @@ function Field({
   }) => ReactNode;
 }) {
   const id = useId();
-  const error = useContext(Errors)[name];
+  const error = useContext(Errors)[name] ?? typedError;
   const described = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ');
   return (
     <div className="flex min-w-0 flex-col gap-1.5">
@@ -157,6 +160,7 @@ function Field({
 export const TextField = ({
   label,
   hint,
+  error,
   name,
   children,
   ...props
@@ -165,6 +169,7 @@ export const TextField = ({
     label={label}
     name={name}
     hint={hint}
+    error={error}
     control={(tied) => (
       <>
         <input autoComplete="off" {...props} {...tied} className={`${CONTROL} border-edge`} />

@@ -46,8 +46,9 @@ describeInBrowser('the examples in the console', () => {
     expect(await lines.textContent()).not.toContain(es256);
     await page.getByRole('switch', { name: 'Only signed responses' }).check();
     await lines.getByText(es256).waitFor();
-    await page.getByLabel('Your spare public key').fill(`spare:${es256}`);
-    await lines.getByText(`${es256} spare:${es256}`).waitFor();
+    const spare = `spare:${'k'.repeat(43)}.${'k'.repeat(43)}`;
+    await page.getByLabel('Your spare public key').fill(spare);
+    await lines.getByText(`${es256} ${spare}`).waitFor();
     const [download] = await Promise.all([
       page.waitForEvent('download'),
       page.getByRole('button', { name: 'Download' }).click(),
@@ -56,7 +57,7 @@ describeInBrowser('the examples in the console', () => {
     const folder = ownFolder();
     const file = join(folder, 'licet.ts');
     await download.saveAs(file);
-    expect(readFileSync(file, 'utf8')).toContain(`${es256} spare:${es256}`);
+    expect(readFileSync(file, 'utf8')).toContain(`${es256} ${spare}`);
     const { stdout } = await promisify(execFile)(process.execPath, [file], {
       cwd: folder,
       env: { LICET_KEY: licenseKey },
@@ -64,6 +65,51 @@ describeInBrowser('the examples in the console', () => {
     expect(stdout).toBe('License is valid\n');
     await page.getByText('Your program’s validation arrived').waitFor({ timeout: 20_000 });
     expect(await accessibilityFindings(page)).toEqual([]);
+  });
+
+  it('a wrong spare key is refused with its reason, and stays when the language changes', async () => {
+    const { keys } = await licet.signingKeys();
+    const [own = ''] = keys.flatMap((key) => (key.kty === 'RSA' ? `${key.kid}:${key.n}` : []));
+    const spare = `spare:${'k'.repeat(342)}`;
+    const page = await openConsole(`/program?productId=${product.id}&file=licet.py&signed=true`);
+    const field = page.getByLabel('Your spare public key');
+    for (const [text, fault] of [
+      ['foo', 'it has the form KID:KEY, with a KEY of 342 characters'],
+      [`es:${'k'.repeat(43)}.${'k'.repeat(43)}`, 'This is an ES256 key. This language needs'],
+      ['{"kty":"RSA","d":"k"}', 'This is the private half. Never paste it anywhere.'],
+      [`${own} ${spare}`, 'Paste one key.'],
+      [own, 'This is the first key already.'],
+    ] as const) {
+      await field.fill(text);
+      await page.getByRole('alert').filter({ hasText: fault }).waitFor();
+      expect(await field.getAttribute('aria-invalid')).toBe('true');
+    }
+    await field.fill(spare);
+    await page.getByText('Two keys are in the lines.').waitFor();
+    expect(await field.getAttribute('aria-invalid')).toBe(null);
+    await page.getByRole('link', { name: 'Go', exact: true }).click();
+    await page.getByText('This is an RS256 key. This language needs the ES256 one.').waitFor();
+    await page.getByRole('link', { name: 'Lua' }).click();
+    await page.getByText('Two keys are in the lines.').waitFor();
+    await page.getByText('Without the network the program will not start.').waitFor();
+    expect(await accessibilityFindings(page)).toEqual([]);
+    await page.getByRole('link', { name: 'Set the days without the service' }).click();
+    await page.getByLabel('Days without the service').fill('3');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.goto(`/console/program?productId=${product.id}&file=licet.py&signed=true`);
+    await field.waitFor();
+    expect(await page.getByText('Without the network the program will not start.').count()).toBe(0);
+  });
+
+  it('a license that is created to try the example leads back to it, with its key filled in', async () => {
+    const page = await openConsole(`/program?productId=${product.id}&file=licet.py&signed=true`);
+    await page.getByText('LICET_KEY=YOUR-LICENSE-KEY python3 licet.py').waitFor();
+    await page.getByText('It prints License is valid.').waitFor();
+    await page.getByRole('link', { name: 'Create a license to try it' }).click();
+    await page.getByRole('button', { name: 'Create license' }).click();
+    const [newest] = await licet.licenses.list({ productId: product.id, sort: '-id', limit: 1 });
+    await page.getByText(`LICET_KEY=${newest?.licenseKey} python3 licet.py`).waitFor();
+    await page.getByRole('switch', { name: 'Only signed responses', checked: true }).waitFor();
   });
 
   it('the copied file has the address of the service and the id of the chosen product', async () => {

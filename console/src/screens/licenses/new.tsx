@@ -16,7 +16,7 @@ const words = screenTexts.licenseForm;
 
 /** New licenses: one, or many with the same terms. */
 export function Screen() {
-  const { productId, email } = licenseNewRoute.useSearch();
+  const { productId, email, ...example } = licenseNewRoute.useSearch();
   const navigate = licenseNewRoute.useNavigate();
   const [count, setCount] = useState(1);
   const submit = async (data: FormData): Promise<void> => {
@@ -32,6 +32,10 @@ export function Screen() {
     const [first, last] = [Math.min(...ids), Math.max(...ids)];
     if (licenses.length > 1) return navigate({ to: '/licenses/created', search: { first, last } });
     toasts.done(words.created(1));
+    if (example.file) {
+      const search = { ...example, productId: licenses[0]?.productId, licenseId: first };
+      return navigate({ to: '/program', search });
+    }
     await navigate({ to: '/licenses/$licenseId', params: { licenseId: first } });
   };
   return (
@@ -44,7 +48,12 @@ export function Screen() {
             <Button type="submit" look="primary" disabled={isBusy}>
               {words.create(count)}
             </Button>
-            <ButtonLink to="/licenses" look="quiet">
+            <ButtonLink
+              {...(example.file
+                ? { to: '/program', search: { ...example, productId } }
+                : { to: '/licenses' })}
+              look="quiet"
+            >
               {texts.actions.cancel}
             </ButtonLink>
           </>

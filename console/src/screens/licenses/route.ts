@@ -3,6 +3,7 @@ import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import * as z from 'zod/mini';
 import { rootRoute } from '../../layout/root.tsx';
 import { day, id, oneOf, text } from '../../search.ts';
+import { exampleSearch } from '../program/search.ts';
 
 export const QUESTIONS = ['expiring', 'expired', 'unused', 'dormant', 'full'] as const;
 export const SORTS = ['id', '-id', 'expiryDate', '-expiryDate'] as const;
@@ -37,7 +38,7 @@ export const licensesRoute = createRoute({
 export const licenseNewRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: 'licenses/new',
-  validateSearch: z.object({ productId: id, email: text }),
+  validateSearch: z.object({ productId: id, email: text, ...exampleSearch }),
   component: lazyRouteComponent(() => import('./new.tsx'), 'Screen'),
 });
 

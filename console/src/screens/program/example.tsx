@@ -1,9 +1,9 @@
-import { LicetError } from '@licet/client';
+import { LicetError, type Product } from '@licet/client';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import { serviceAddress } from '../../api.ts';
-import { Button, ButtonLink } from '../../components/button.tsx';
+import { Button, ButtonLink, TextLink } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { TextField } from '../../components/form.tsx';
 import { ChevronRight, Download, Plus } from '../../components/icons.tsx';
@@ -11,18 +11,21 @@ import { LoadFailure, Section, Skeleton } from '../../components/page.tsx';
 import { saveFile } from '../../csv.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import { useMay } from '../../session.ts';
+import { licenseQuery } from '../license/queries.ts';
 import { Code } from './code.tsx';
 import { EXAMPLES } from './examples.ts';
 import { type ExampleFile, FILES } from './files.ts';
 import { fillIn } from './fill.ts';
-import { isPublicKey, usePublicKeys } from './keys.ts';
+import { faultOfSpareKey, usePublicKeys } from './keys.ts';
 import { LINES } from './lines.ts';
 
 const words = screenTexts.program;
 
 interface Chosen {
   file: ExampleFile;
-  productId: number;
+  product: Product;
+  /** The license to try the example with. */
+  licenseId: number | undefined;
   /** Whether the program shall believe signed responses only. */
   isSigned: boolean;
 }
@@ -41,7 +44,9 @@ export default function Example({
   onSign,
   ...chosen
 }: Chosen & { onSign: (isSigned: boolean) => void }) {
-  const { file, productId, isSigned } = chosen;
+  const { file, product, licenseId, isSigned } = chosen;
+  // Held here to survive a change of the language, which may show a skeleton first.
+  const [spareKey, setSpareKey] = useState('');
   const source = useQuery({
     queryKey: ['example', file],
     queryFn: ({ signal }) => readExample(file, signal),
@@ -57,7 +62,12 @@ export default function Example({
           <Link
             key={each}
             to="/program"
-            search={{ productId, file: each, ...(isSigned && { signed: true }) }}
+            search={{
+              productId: product.id,
+              file: each,
+              licenseId,
+              ...(isSigned && { signed: true }),
+            }}
             replace
             resetScroll={false}
             aria-current={each === file ? 'page' : undefined}
@@ -72,7 +82,13 @@ export default function Example({
       ) : source.data === undefined ? (
         <Skeleton lines={12} />
       ) : (
-        <Filled {...chosen} source={source.data} onSign={onSign} />
+        <Filled
+          {...chosen}
+          source={source.data}
+          onSign={onSign}
+          spareKey={spareKey}
+          onSpareKey={setSpareKey}
+        />
       )}
     </>
   );
@@ -81,7 +97,7 @@ export default function Example({
 /** Code that is scrolled by itself. */
 const Box = ({ label, children }: { label: string; children: ReactNode }) => (
   // biome-ignore lint/a11y/noNoninteractiveTabindex: who has no mouse scrolls it by keyboard
-  <section aria-label={label} tabIndex={0} className="max-h-112 overflow-auto">
+  <section aria-label={label} tabIndex={0} className="scroll-hint-right max-h-112 overflow-auto">
     {children}
   </section>
 );
@@ -90,19 +106,28 @@ const Box = ({ label, children }: { label: string; children: ReactNode }) => (
 function Filled({
   file,
   source,
-  productId,
+  product: { id: productId, offlineDays },
+  licenseId,
   isSigned,
   onSign,
-}: Chosen & { source: string; onSign: (isSigned: boolean) => void }) {
+  spareKey,
+  onSpareKey,
+}: Chosen & {
+  source: string;
+  onSign: (isSigned: boolean) => void;
+  spareKey: string;
+  onSpareKey: (text: string) => void;
+}) {
   const mayCreate = useMay('writeLicenses');
   const [isOpen, setOpen] = useState(false);
-  const [spareKey, setSpareKey] = useState('');
+  const license = useQuery({ ...licenseQuery(licenseId ?? 0), enabled: licenseId !== undefined });
+  const tryKey = license.data?.item.licenseKey ?? words.tryKey;
   const { alg, compile, run, needs } = EXAMPLES[file];
   const serviceKeys = usePublicKeys(alg);
-  const publicKeys = [
-    ...(serviceKeys ?? []),
-    ...(isPublicKey(spareKey, alg) ? [spareKey.trim()] : []),
-  ];
+  const [serviceKey] = serviceKeys ?? [];
+  const spare = spareKey.trim();
+  const fault = spare && serviceKey ? faultOfSpareKey(spare, alg, serviceKey) : undefined;
+  const publicKeys = [...(serviceKeys ?? []), ...(spare && !fault ? [spare] : [])];
   const values = {
     url: serviceAddress,
     productId,
@@ -124,16 +149,28 @@ function Filled({
           {serviceKeys && (
             <Signing isSigned={isSigned} isPossible={serviceKeys.length > 0} onSign={onSign} />
           )}
+          {values.publicKeys && offlineDays === 0 && (
+            <p>
+              {words.noLease}{' '}
+              <TextLink to="/products/$id/edit" params={{ id: productId }} className="underline">
+                {words.setLease}
+              </TextLink>
+            </p>
+          )}
           {isSigned && serviceKeys?.length === 1 && (
             <div className="max-w-2xl">
               <TextField
                 label={words.spareKey}
                 name="spareKey"
                 value={spareKey}
-                onChange={({ currentTarget }) => setSpareKey(currentTarget.value)}
-                aria-invalid={(spareKey !== '' && !isPublicKey(spareKey, alg)) || undefined}
+                onChange={({ currentTarget }) => onSpareKey(currentTarget.value)}
+                error={fault && words.spareFaults[fault](alg)}
                 hint={words.spareKeyHint(alg)}
-              />
+              >
+                <p role="status" className="text-good">
+                  {spare && !fault && words.twoKeys}
+                </p>
+              </TextField>
             </div>
           )}
         </div>
@@ -173,11 +210,15 @@ function Filled({
           <p className="text-muted">{words.tryLead(needs)}</p>
           <Line
             label={words.tryCopy}
-            text={`${compile ? `${compile} && ` : ''}LICET_KEY=${words.tryKey} ${run}`}
+            text={`${compile ? `${compile} && ` : ''}LICET_KEY=${tryKey} ${run}`}
           />
+          <p className="text-muted">{words.tryResult}</p>
           {mayCreate && (
             <p>
-              <ButtonLink to="/licenses/new" search={{ productId }}>
+              <ButtonLink
+                to="/licenses/new"
+                search={{ productId, file, ...(isSigned && { signed: true }) }}
+              >
                 <Plus size={16} aria-hidden />
                 {words.newLicense}
               </ButtonLink>

@@ -1,10 +1,10 @@
+import type { Algorithm } from '../../screen-texts.ts';
 import type { ExampleFile } from './files.ts';
-import type { Algorithm } from './keys.ts';
 
 /** An example as the screen needs it. */
 interface Example {
   language: string;
-  /** The algorithm of its public keys. */
+  /** The algorithm of its public keys, which its language verifies without a library. */
   alg: Algorithm;
   /** The commands that compile and run it. `LICET_KEY=… ` goes before `run`. */
   compile?: string;

@@ -1,14 +1,14 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import * as z from 'zod/mini';
 import { rootRoute } from '../../layout/root.tsx';
-import { id, oneOf } from '../../search.ts';
-import { FILES } from './files.ts';
+import { id } from '../../search.ts';
+import { exampleSearch } from './search.ts';
 
-/** The parameters of the address. */
+/** The parameters of the address: `licenseId` is that of a license to try the example with. */
 const search = z.object({
   productId: id,
-  file: oneOf(FILES),
-  signed: z.catch(z.optional(z.literal(true)), undefined),
+  ...exampleSearch,
+  licenseId: id,
 });
 
 export const programRoute = createRoute({

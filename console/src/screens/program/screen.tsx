@@ -51,7 +51,8 @@ export function Screen() {
         <Suspense fallback={<Skeleton lines={12} />}>
           <Example
             file={file}
-            productId={product.id}
+            product={product}
+            licenseId={search.licenseId}
             isSigned={search.signed === true}
             onSign={(isSigned) =>
               void navigate({
@@ -75,7 +76,9 @@ export function Screen() {
             label={words.product}
             value={product.id}
             options={(products.data ?? []).map(({ id, name }) => [id, name] as const)}
-            onChange={(productId) => void navigate({ search: (old) => ({ ...old, productId }) })}
+            onChange={(productId) =>
+              void navigate({ search: ({ licenseId: _, ...old }) => ({ ...old, productId }) })
+            }
           />
         )
       }
