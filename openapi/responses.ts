@@ -263,13 +263,28 @@ const refused = (description: string, message: string): ZodOpenApiResponseObject
 /** The responses of a validation under v1 and v2 [4.7]. */
 const VALIDATION: Responses = {
   200: { description: 'The license is valid.', content: json(validResponse) },
-  400: refused('The license is not valid, or the request is not.', 'License has expired'),
-  413: refused('The body is over 16 KiB.', 'Body must be at most 16384 bytes'),
+  400: {
+    ...refused('The license is not valid, or the request is not.', 'License has expired'),
+    headers: {
+      'Error-Code': {
+        description:
+          'The request is not valid, so nothing was decided. A refusal has no such header.',
+        schema: { type: 'string', const: 'INVALID_REQUEST' },
+      },
+    },
+  },
+  413: {
+    ...refused('The body is over 16 KiB.', 'Body must be at most 16384 bytes'),
+    headers: headers('Error-Code'),
+  },
   429: {
     ...refused('Over a rate limit.', 'Too many requests'),
-    headers: headers('Retry-After'),
+    headers: headers('Error-Code', 'Retry-After'),
   },
-  503: refused('The service failed.', 'Service temporarily unavailable'),
+  503: {
+    ...refused('The service failed.', 'Service temporarily unavailable'),
+    headers: headers('Error-Code'),
+  },
 };
 
 /** Those of a validation with a token. */
@@ -278,7 +293,7 @@ const guardedValidation = (source: Source): Responses => ({
   ...errors(source, [401, 403]),
   429: {
     description: 'Over a rate limit, or a flood without a live token.',
-    headers: headers('Retry-After'),
+    headers: headers('Error-Code', 'Retry-After'),
     content: json(z.union([invalidResponse, errorResponse]), {
       valid: false,
       message: 'Too many requests',

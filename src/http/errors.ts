@@ -50,7 +50,8 @@ export class ApiError extends Error {
 }
 
 /** For a request that was not admitted (1.6). */
-export const BUSY_HEADERS = { 'Retry-After': '2' };
-export const BUSY = new ApiError(503, 'Service is busy, try again', { headers: BUSY_HEADERS });
+export const BUSY = new ApiError(503, 'Service is busy, try again', {
+  headers: { 'Retry-After': '2' },
+});
 
 export const notFound = (name: string): ApiError => new ApiError(404, `${name} not found`);

@@ -12,7 +12,7 @@ import {
   TOO_LATE,
   tooLarge,
 } from '../http/connection.ts';
-import { BUSY, BUSY_HEADERS } from '../http/errors.ts';
+import { ApiError, BUSY } from '../http/errors.ts';
 import type { Operation } from '../http/operation.ts';
 import { type AppEnv, isolateOf } from '../isolate.ts';
 import { WINDOW_SECONDS } from '../lib/rate-limiter.ts';
@@ -33,17 +33,19 @@ interface Reply {
 }
 
 /** A rejection. Programs expect exactly these two fields; many check only for status 200. */
-const reject = (
-  status: 429 | 503,
-  message: string,
-  headers?: Readonly<Record<string, string>>,
-): Reply => ({ status, body: { valid: false, message }, ...(headers && { headers }) });
-
-const UNAVAILABLE = reject(503, OUTCOMES.ERROR.message);
-const NO_ROOM = reject(503, BUSY.message, BUSY_HEADERS);
-const LIMITED = reject(429, OUTCOMES.RATE_LIMITED.message, {
-  'Retry-After': String(WINDOW_SECONDS),
+const reject = ({ status, message, headers }: ApiError): Reply => ({
+  status,
+  body: { valid: false, message },
+  headers,
 });
+
+const UNAVAILABLE = reject(new ApiError(503, OUTCOMES.ERROR.message));
+const NO_ROOM = reject(BUSY);
+const LIMITED = reject(
+  new ApiError(429, OUTCOMES.RATE_LIMITED.message, {
+    headers: { 'Retry-After': String(WINDOW_SECONDS) },
+  }),
+);
 
 /** Any page in a browser may call v1. */
 const V1_HEADERS = { 'Access-Control-Allow-Origin': '*' };
@@ -133,10 +135,15 @@ function replyTo(result: ValidationResult): Reply {
     case 'valid':
       return { status: 200, body: result.body };
     case 'refused':
-    case 'unreadable':
-      return { status: 400, body: result.body };
+    case 'unreadable': {
+      // The other refusals are decisions, not errors (3.1).
+      const isError = result.responseType === 'INVALID_REQUEST';
+      return isError
+        ? reject(new ApiError(400, result.body.message, { code: 'INVALID_REQUEST' }))
+        : { status: 400, body: result.body };
+    }
     case 'too large':
-      return { status: 413, body: result.body };
+      return reject(new ApiError(413, result.body.message));
     case 'limited':
       return LIMITED;
     case 'unavailable':

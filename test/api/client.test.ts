@@ -31,6 +31,12 @@ it('the client creates, iterates, changes and validates, and reports each reject
     message: 'Max IPs reached',
   });
 
+  const invalid = { ...ask, licenseKey: '' };
+  for (const validated of [licet.validate(invalid), licet.validateWithToken(invalid)]) {
+    await expect(validated).rejects.toBeInstanceOf(LicetError);
+    await expect(validated).rejects.toMatchObject({ status: 400, code: 'INVALID_REQUEST' });
+  }
+
   const refused = licet.products.delete(product.id);
   await expect(refused).rejects.toBeInstanceOf(LicetError);
   await expect(refused).rejects.toMatchObject({ status: 409 });

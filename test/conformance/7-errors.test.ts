@@ -109,6 +109,22 @@ it('a token without the intent, a conflict and an old If-Match have their codes'
   expect(codes).toEqual(['FORBIDDEN', 'CONFLICT', 'PRECONDITION_FAILED']);
 });
 
+it('a validation that decides nothing has a code, and a refusal has none', async () => {
+  for (const path of ['/api/v1/validate', '/api/v2/validate']) {
+    for (const [code, body] of [
+      ['INVALID_REQUEST', { productId: 1 }],
+      ['BODY_TOO_LARGE', ' '.repeat(16_385)],
+      [null, { productId: 1, licenseKey: 'UNKNOWN' }],
+    ] as const) {
+      const { headers, json } = await call('POST', path, { body });
+      expect([headers.get('Error-Code'), json]).toEqual([
+        code,
+        { valid: false, message: expect.any(String) },
+      ]);
+    }
+  }
+});
+
 it('JSON of v2 ends with a line feed, and that of a validation does not', async () => {
   const { id, licenseKey, productId } = await create.license();
   const path = `${licenses.path}/${id}`;

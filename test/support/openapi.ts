@@ -19,8 +19,10 @@ const named = z.object({
 });
 const reference = z.object({ $ref: z.string() });
 
+const header = z.object({ required: z.boolean().default(false) });
+
 const response = z.object({
-  headers: z.record(z.string(), z.unknown()).default({}),
+  headers: z.record(z.string(), z.union([reference, header])).default({}),
   content: media.optional(),
 });
 const operation = z.object({
@@ -41,7 +43,7 @@ export const document = z
       schemas: z.record(z.string(), jsonSchema),
       responses: z.record(z.string(), response),
       parameters: z.record(z.string(), named),
-      headers: z.record(z.string(), z.object({ required: z.boolean().default(false) })),
+      headers: z.record(z.string(), header),
     }),
   })
   .parse(JSON.parse(text));
@@ -122,9 +124,12 @@ export function checkResponse(request: Sent, response: Received): void {
   const declared = responsesTo(request)[response.status];
   const what = `${request.method} ${request.url} returned ${response.status}`;
   if (!declared) throw new Error(`${what}, which docs/openapi.json does not declare`);
-  const missing = Object.keys(declared.headers).filter(
-    (name) => components.headers[name]?.required && !response.headers.has(name),
-  );
+  const missing = Object.entries(declared.headers)
+    .filter(([name, found]) => {
+      const header = '$ref' in found ? components.headers[name] : found;
+      return header?.required && !response.headers.has(name);
+    })
+    .map(([name]) => name);
   const wrong = request.method === 'HEAD' ? [] : misfitsOfBody(response, declared);
   const problems = [...missing.map((name) => `has no header ${name}`), ...wrong];
   if (problems.length === 0) return;

@@ -343,7 +343,11 @@ export class Licet {
     call: Call,
     signingKeys: readonly SigningKey[] | undefined,
   ): Promise<ValidResponse | InvalidResponse> {
-    if (!signingKeys) return (await this.#ask(path, { ...call, body: request })).body;
+    if (!signingKeys) {
+      const { response, body } = await this.#ask(path, { ...call, body: request });
+      // The request was invalid: that is no decision on the license.
+      return response.headers.has('Error-Code') ? this.#connection.fail(response) : body;
+    }
     if (crypto.subtle === undefined) throw new TypeError('signingKeys needs a page of https');
     const keys = signingKeys.map(pinKey);
     for (const [index, key] of keys.entries()) {
@@ -366,7 +370,7 @@ export class Licet {
 
   async #ask(path: string, call: Call) {
     const response = await this.#connection.exchange('POST', path, call);
-    if (![200, 400, 413].includes(response.status)) this.#connection.fail(response);
+    if (![200, 400].includes(response.status)) this.#connection.fail(response);
     const isValid = response.status === 200;
     // A response from another server must not make a license valid.
     const isDue: Check = (body) => isObject(body) && 'valid' in body && body.valid === isValid;

@@ -4,7 +4,7 @@ import { apiIntent } from './fields.ts';
 import { keysOf } from './objects.ts';
 
 /**
- * The values of the header `Error-Code` of all errors of v2 (3.1), and their meanings. Programs compare them: a code
+ * The values of the header `Error-Code` of all errors of v2 and of validations (3.1), and their meanings. Programs compare them: a code
  * never changes.
  */
 export const ERROR_CODES = {
@@ -12,6 +12,7 @@ export const ERROR_CODES = {
   MISSING_FIELD: 'A field or parameter is required.',
   UNKNOWN_FIELD: 'There is no field or parameter of this name.',
   INVALID_VALUE: 'A field or parameter has an invalid value.',
+  INVALID_REQUEST: 'The request of a program is invalid, so nothing was decided.',
   UNAUTHORIZED: 'The token is missing, unknown, expired or revoked.',
   FORBIDDEN:
     'The token lacks a required intent, or a log-in, a log-out or a change with a session may come from another page.',
