@@ -1,6 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import {
   cpSync,
+  existsSync,
   globSync,
   mkdirSync,
   readdirSync,
@@ -127,6 +128,13 @@ describe('npm run pack', () => {
       const text = readFileSync(join(folder, file), 'utf8');
       for (const path of [project, resolve('.')]) expect(text, file).not.toContain(path);
       if (file.endsWith('.js')) expect(text, file).not.toMatch(/(from|import\() ?'\..*\.ts'/);
+    }
+  });
+
+  it.each(PACKAGES)('the README of @licet/%s links only to files that are installed', (name) => {
+    const readme = join(ours, name, 'README.md');
+    for (const [, link = ''] of readFileSync(readme, 'utf8').matchAll(/\]\((?!https?:)([^)#]+)/g)) {
+      expect(existsSync(resolve(readme, '..', link)), link).toBe(true);
     }
   });
 
