@@ -45,6 +45,9 @@ export const idempotencyKey = input('header', z.object(repetitionHeader));
 
 const MAX_BODY_BYTES = 1024 * 1024;
 const EMPTY_BODY = 'Body is empty, JSON is required';
+const FORM_BODY = 'Body is a form: send JSON';
+/** The start of a form, `a=b` or multipart. JSON never begins with it. */
+const FORM = /^\s*(--|[\w.%[\]-]+=)/;
 
 /** Declares the body; 413 over 1 MiB, 408 if it is late. It is read after the token was checked. */
 export function body<Output>(schema: z.ZodType<Output>) {
@@ -52,6 +55,7 @@ export function body<Output>(schema: z.ZodType<Output>) {
   const readAndValidate = async (...[c, next]: Parameters<typeof validate>) => {
     const text = await readBody(c.req.raw, MAX_BODY_BYTES);
     if (text.trim() === '') throw new ApiError(400, EMPTY_BODY, { code: 'INVALID_JSON' });
+    if (FORM.test(text)) throw new ApiError(400, FORM_BODY, { code: 'INVALID_JSON' });
     // The body is JSON with any content type, but the validator would take it for `{}`.
     const headers = { ...c.req.header(), 'content-type': 'application/json' };
     c.req.raw = new Request(c.req.raw, { headers, body: text });

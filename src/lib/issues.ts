@@ -50,13 +50,19 @@ const namesOf = (schema: unknown): string[] =>
       )
     : [];
 
+/** The search of a list, for a filter by a text that it finds. */
+const searchOf = (unknown: string, names: readonly string[]): string | undefined =>
+  /^(email|name|search|query|text)$/i.test(unknown)
+    ? names.find((name) => name === 'q')
+    : undefined;
+
 function describeUnknown(
   unknown: readonly string[],
   names: readonly string[],
   kind: string,
 ): string {
   const messages = unknown.slice(0, MAX_MESSAGES).map((name) => {
-    const meant = nearestName(name, names);
+    const meant = nearestName(name, names) ?? searchOf(name, names);
     const question = meant === undefined ? '' : ` (did you mean ${meant}?)`;
     return `${name.slice(0, MAX_NAME_LENGTH)} is not a known ${kind}${question}`;
   });

@@ -127,6 +127,9 @@ describe('licet keys', () => {
     const jwk = JSON.parse(readFileSync(file, 'utf8'));
     expect(stdout).toBe(`${jwk.kid}:${jwk.n}\n`);
     expect(stderr).not.toContain(jwk.d);
+    expect(stderr).toMatch(
+      /Keep it offline\. If the first key is lost, .* SIGNING_KEY_3 < .* signing-keys\.env/,
+    );
     expect(statSync(file).mode & 0o077).toBe(0);
     expect(jwk).toMatchObject({ kty: 'RSA', e: 'AQAB' });
     const again = await runWith({}, 'keys', 'create', 'ES256', file);

@@ -23,6 +23,8 @@ it('accepted_intents are those of the endpoint whatever the error', async () => 
 it.each([
   ['that is no object', '[]', 'Body must be an object'],
   ['that is malformed JSON', '{"name":', 'Malformed JSON in request body'],
+  ['that is a form', 'name=N&productType=OTHER', 'Body is a form: send JSON'],
+  ['of parts', '--abc\r\nContent-Disposition: form-data', 'Body is a form: send JSON'],
   ['that is empty', ' \r\n', 'Body is empty, JSON is required'],
 ])('a body %s returns 400 with a message about the body', async (_, body, message) => {
   expectError(await call('POST', products.path, { body }), 400, message);
@@ -48,8 +50,22 @@ it.each([
 );
 
 it('an unknown parameter names the one that is meant', async () => {
-  const message = 'limits is not a known query parameter (did you mean limit?)';
-  expectError(await call('GET', `${products.path}?limits=1`), 400, message);
+  for (const [path, sent, meant] of [
+    [products.path, 'limits', 'limit'],
+    [licenses.path, 'email', 'q'],
+  ]) {
+    const message = `${sent} is not a known query parameter (did you mean ${meant}?)`;
+    expectError(await call('GET', `${path}?${sent}=1`), 400, message);
+  }
+});
+
+it.each([
+  ['licenseKey', 'A-1', ': the service makes it. Keys of your own come by the import'],
+  ['customer', { email: 'ada@shop.example' }, ': name the owner by customerEmail or customerId'],
+])('%s must not be sent, and the message says how to set it', async (field, value, instead) => {
+  const body = { ...(await licenses.fullBody()), [field]: value };
+  const response = await call('POST', licenses.path, { body });
+  expectError(response, 400, `${field} must not be sent${instead}`);
 });
 
 it('of thousands of unknown fields the first 50 are named', async () => {

@@ -5,9 +5,17 @@ import { wireTimestamp } from './time.ts';
 
 /** The fields of resources, and the bodies that are made of them. */
 
+/** The ways to set the fields that only the service sets. */
+const INSTEAD: Readonly<Record<string, string>> = {
+  customer: ': name the owner by customerEmail or customerId',
+  licenseKey: ': the service makes it. Keys of your own come by the import',
+};
+
 /** A field that only the service sets. Null counts as absent. */
 export const mustNotBeSent = z
-  .exactOptional(z.null({ error: 'must not be sent' }))
+  .exactOptional(
+    z.null({ error: ({ path }) => `must not be sent${INSTEAD[String(path?.at(-1))] ?? ''}` }),
+  )
   .describe('Set by the service: must not be sent.');
 
 /** A field that is accepted and not changed, because PUT accepts the body of a GET. */

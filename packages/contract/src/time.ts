@@ -10,7 +10,8 @@ export const toTimestamp = (milliseconds: number): string =>
 export const toOptionalTimestamp = (milliseconds: number | null): string | null =>
   milliseconds === null ? null : toTimestamp(milliseconds);
 
-const MESSAGE = 'must be an ISO 8601 timestamp, for example 2025-12-31 or 2025-12-31T23:59:59Z';
+const MESSAGE = 'must be an ISO 8601 timestamp, for example 2035-12-31 or 2035-12-31T23:59:59Z';
+const NO_SUCH_DAY = 'must be a day that exists, for example 2035-12-31';
 const isoDate = z.iso.date();
 const isoDateTime = z.iso.datetime({ offset: true, local: true });
 const YEAR_0 = Date.parse('0000-01-01T00:00:00Z');
@@ -34,7 +35,10 @@ function parseTimestamp(text: string): number {
 export const timestamp = z.string({ error: MESSAGE }).transform((text, context) => {
   const milliseconds = parseTimestamp(text);
   if (milliseconds >= YEAR_0 && milliseconds < YEAR_10000) return milliseconds;
-  context.addIssue({ code: 'custom', message: MESSAGE });
+  // A day of an existing month that lacks it, such as 2035-02-30.
+  const [day] = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])(?=T|$)/.exec(text) ?? [];
+  const message = day && !isoDate.safeParse(day).success ? NO_SUCH_DAY : MESSAGE;
+  context.addIssue({ code: 'custom', message });
   return z.NEVER;
 });
 

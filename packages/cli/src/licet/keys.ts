@@ -137,8 +137,10 @@ export function addKeys(parent: CommandUnknownOpts, open: OpenSession): void {
       // The service cannot show a key that it does not have.
       const constant = constantOf(JSON.parse(jwk));
       output.done(
-        `Key ${kid} is in ${name}. Back it up. To sign with it, give it to the service under a free number: ` +
-          `npx wrangler secret put SIGNING_KEY_3 < ${name}. Its public half, for programs:`,
+        `Key ${kid} is in ${name}. Keep it offline. If the first key is lost, give this one to the service under a free number. ` +
+          `At Cloudflare: npx wrangler secret put SIGNING_KEY_3 < ${name}. ` +
+          `With npm start: add SIGNING_KEY_3='…', with the line of ${name}, to signing-keys.env and start again. ` +
+          'Its public half, for programs:',
         { kid, alg: algorithm, constant },
         constant,
       );
