@@ -74,6 +74,18 @@ describeInBrowser('the overview in a browser', () => {
     await page.getByRole('table', { name: 'Licenses' }).getByRole('row').nth(1).waitFor();
   });
 
+  it('the figures of the first day are compared with no yesterday', async () => {
+    const statistics = await licet.statistics();
+    const series = [{ time: new Date().toISOString(), VALID: 29 }];
+    const json = { ...statistics, series };
+    const page = await openConsole('/licenses');
+    await page.route('**/api/v2/statistics?*', (route) => route.fulfill({ json }));
+    await page.goto('/console/');
+    const validations = page.getByRole('definition').nth(1);
+    await validations.getByText('No count from yesterday').waitFor();
+    expect(await validations.textContent()).not.toContain('more than');
+  });
+
   it('a token without the history gets an explanation in place of the figures', async () => {
     const page = await openConsole('/', { token: await tokenWith('LICENSES_READ') });
     await page.getByText('Figures need the history').waitFor();

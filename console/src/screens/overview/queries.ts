@@ -31,11 +31,14 @@ export const statisticsQuery = (range: Range) =>
     placeholderData: keepPreviousData,
   });
 
-/** Validations of today and of the same hours of yesterday, in the viewer's time zone. */
+/**
+ * Validations of today and of the same hours of yesterday, in the viewer's time zone. `before` is null for a yesterday
+ * without validations: the service may not have run.
+ */
 export interface Today {
   licenses: Statistics['licenses'];
-  total: readonly [now: number, before: number];
-  refused: readonly [now: number, before: number];
+  total: readonly [now: number, before: number | null];
+  refused: readonly [now: number, before: number | null];
   /** The most frequent reason of the refusals of today. */
   topReason: string | undefined;
 }
@@ -80,8 +83,9 @@ export const todayQuery = queryOptions({
       );
     const nextHour = now.getTime() + HOUR_MS;
     const untilNow = yesterday + (now.getTime() - today);
+    const ranYesterday = sum(yesterday, today, 'total') > 0;
     const both = (kind: 'total' | 'refused') =>
-      [sum(today, nextHour, kind), sum(yesterday, untilNow, kind)] as const;
+      [sum(today, nextHour, kind), ranYesterday ? sum(yesterday, untilNow, kind) : null] as const;
     return {
       licenses,
       total: both('total'),
