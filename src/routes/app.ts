@@ -105,6 +105,17 @@ async function fileResponse(c: Context<AppEnv>): Promise<Response | undefined> {
   return file.status === 404 ? undefined : ownResponse(c, file);
 }
 
+/** The page for a browser that follows a link to a document that is not there. */
+const NO_DOCUMENT = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Not found</title>
+<h1>There is no such document</h1>
+<p><a href="/docs/guides">All guides</a></p>
+</html>
+`;
+
 /** Responds with 405 if the path has other methods, else with 404. */
 function notFoundOrWrongMethod(c: Context): Response {
   const declared = METHODS.flatMap((method) =>
@@ -114,7 +125,11 @@ function notFoundOrWrongMethod(c: Context): Response {
     ),
   );
   const allowed = METHODS.filter((method) => declared.some((route) => route.method === method));
-  if (allowed.length === 0) return errorResponse(c, new ApiError(404, 'Path not found'), []);
+  if (allowed.length === 0) {
+    const isFollowed = c.req.method === 'GET' && c.req.header('Accept')?.includes('text/html');
+    if (isFollowed && c.req.path.startsWith('/docs/')) return c.html(NO_DOCUMENT, 404);
+    return errorResponse(c, new ApiError(404, 'Path not found'), []);
+  }
 
   const intents = new Set(declared.flatMap(({ handler }) => declaredIntents(handler) ?? []));
   return errorResponse(

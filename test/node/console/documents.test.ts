@@ -26,6 +26,14 @@ it('every document of docs/ is served', () => {
   expect(missing).toEqual([]);
 });
 
+it('a browser at a document that is not there gets a page that leads to the guides', async () => {
+  const ask = (accept: string) => fetch(`${address}/docs/nope`, { headers: { Accept: accept } });
+  const page = await ask('text/html,application/xhtml+xml');
+  expect(page.status).toBe(404);
+  expect(linksOf(await page.text())).toEqual(['/docs/guides']);
+  expect(await (await ask('*/*')).json()).toMatchObject({ message: 'Path not found' });
+});
+
 it('every link of the documents leads to a page, a file or a heading of the service', async () => {
   const pages = new Map<string, string>();
   const files = new Set<string>();
