@@ -612,6 +612,7 @@ export const screenTexts = {
     forgetLead:
       'This erases the names, e-mail, phone and accounts of the person, also in their licenses. In the history of these licenses, it erases the keys, addresses and hardware IDs. The licenses stay valid, with their slots, counts and notes. This cannot be undone.',
     forgetAction: 'Erase for good',
+    forgetAgain: 'Erase new history',
     forgetting: 'Erasing the history',
     forgotten: (name: string) => `${name} forgotten`,
   },

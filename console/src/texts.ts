@@ -267,6 +267,7 @@ export const texts = {
     allRefusals: 'All refusals',
     noRefusals: 'Nothing was refused.',
     noKey: 'Without a key',
+    erased: 'Erased',
     events: 'Latest events',
     allEvents: 'All events',
     noEvents: 'No changes on record.',

@@ -166,6 +166,16 @@ describeInBrowser('the lists of the console', () => {
     await page.getByRole('heading', { name: licenseKey }).waitFor();
     await page.getByRole('link', { name: 'Zoe', exact: true }).click();
     await page.getByRole('heading', { name: 'Zoe' }).waitFor();
+    await request.getByText('192.0.2.9').waitFor();
+    await page.getByRole('button', { name: 'Forget this person' }).click();
+    await response(page, 'Erase for good');
+    await request.waitFor({ state: 'detached' });
+    await page.getByText('192.0.2.9').waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Erase new history' }).waitFor();
+    expect(await page.getByRole('link', { name: 'Edit' }).count()).toBe(0);
+    // The page shows what it had read until it has read again.
+    await page.goBack();
+    await page.getByText('No program has asked with this key yet.').first().waitFor();
   });
 
   it('a forgotten customer is marked in the list, and the license says so', async () => {

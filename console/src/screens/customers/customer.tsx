@@ -1,7 +1,7 @@
 import type { Customer, License, LicenseRequest } from '@licet/client';
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
-import { hasStatus, licet } from '../../api.ts';
+import { hasStatus, licet, queries } from '../../api.ts';
 import { StatusBadge } from '../../components/badge.tsx';
 import { Button, ButtonLink, TextLink } from '../../components/button.tsx';
 import { confirm } from '../../components/confirm.tsx';
@@ -65,7 +65,8 @@ function CustomerScreen({ customer }: { customer: Customer }) {
   });
   useShortcuts({
     e: () => {
-      if (refusal === undefined) void navigate({ to: '/customers/$id/edit', params: { id } });
+      if (refusal === undefined && !isForgotten(customer))
+        void navigate({ to: '/customers/$id/edit', params: { id } });
     },
   });
   return (
@@ -127,6 +128,8 @@ async function forget(id: number): Promise<void> {
 function Actions({ customer, refusal }: { customer: Customer; refusal: string | undefined }) {
   const { id } = customer;
   const [isForgetting, setForgetting] = useState(false);
+  // Programs of a forgotten person may still ask, and their history can be erased again.
+  const isEmpty = isForgotten(customer);
   const forgetPerson = async (): Promise<void> => {
     const name = nameOf(customer);
     const isSure = await confirm({
@@ -139,7 +142,9 @@ function Actions({ customer, refusal }: { customer: Customer; refusal: string | 
     try {
       await forget(id);
       toasts.done(words.forgotten(name));
-      await refreshCustomers();
+      // Lists of the history keep what they have read, and so do the screens that are not shown.
+      queries.removeQueries({ type: 'inactive' });
+      await Promise.all([queries.resetQueries({ queryKey: ['history'] }), refreshCustomers()]);
     } catch (error) {
       toasts.fail(error);
     } finally {
@@ -148,14 +153,19 @@ function Actions({ customer, refusal }: { customer: Customer; refusal: string | 
   };
   return (
     <>
-      {refusal === undefined && (
+      {refusal === undefined && !isEmpty && (
         <ButtonLink to="/customers/$id/edit" params={{ id }}>
           <Pencil size={16} aria-hidden />
           {texts.actions.edit}
         </ButtonLink>
       )}
-      <Button look="danger" refusal={refusal} disabled={isForgetting} onClick={forgetPerson}>
-        {isForgetting ? words.forgetting : words.forget}
+      <Button
+        look={isEmpty ? 'plain' : 'danger'}
+        refusal={refusal}
+        disabled={isForgetting}
+        onClick={forgetPerson}
+      >
+        {isForgetting ? words.forgetting : isEmpty ? words.forgetAgain : words.forget}
       </Button>
     </>
   );

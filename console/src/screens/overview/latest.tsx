@@ -1,3 +1,4 @@
+import type { LicenseRequest } from '@licet/client';
 import { useQuery } from '@tanstack/react-query';
 import { OutcomeBadge } from '../../components/badge.tsx';
 import { TextLink } from '../../components/button.tsx';
@@ -26,6 +27,10 @@ export default function Latest() {
     </div>
   );
 }
+
+/** Whether the key of a record was erased: the outcome shows that the program has sent one. */
+const isErased = ({ licenseId, responseType }: LicenseRequest): boolean =>
+  licenseId !== null || responseType === 'LICENSE_NOT_FOUND';
 
 /** The latest refusals, with the buttons that fix them. */
 function Refusals() {
@@ -62,7 +67,9 @@ function Refusals() {
                     search={{ valid: false, open: record.id }}
                     className="block truncate font-mono text-[0.8125rem]"
                   >
-                    {record.licenseKey ?? record.ip ?? words.noKey}
+                    {record.licenseKey ??
+                      record.ip ??
+                      (isErased(record) ? words.erased : words.noKey)}
                   </TextLink>
                 </div>
                 <Fix record={record} unknownKeys={unknownKeys.get(record.ip ?? '') ?? 0} />
