@@ -587,6 +587,8 @@ export const screenTexts = {
       id: 'Id',
     },
     one: 'Customer',
+    severalMatch: 'fits several customers: choose one of them in the list',
+    noneMatches: 'fits no customer: enter an e-mail, or choose from the list',
     count: (customers: number) => plural(customers, 'customer'),
     nameless: (id: number) => `Customer ${id}`,
     licenses: 'Licenses',

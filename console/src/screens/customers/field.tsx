@@ -1,7 +1,7 @@
-import type { Customer } from '@licet/client';
+import { type Customer, LicetError } from '@licet/client';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { useId, useState } from 'react';
-import { licet } from '../../api.ts';
+import { type KeyboardEvent, useId, useState } from 'react';
+import { hasStatus, licet } from '../../api.ts';
 import { TextField } from '../../components/form.tsx';
 import { MIN_TEXT, useRested } from '../../rested.ts';
 import { screenTexts } from '../../screen-texts.ts';
@@ -23,10 +23,32 @@ export function ownerOfText(text: string) {
   return id === undefined ? { customerEmail: text || null } : { customerId: Number(id) };
 }
 
-/** A field for an e-mail, which suggests customers by a part of their name, e-mail or account. */
+const isEmail = (text: string): boolean => /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(text);
+
+/**
+ * The customer that a text names, also by a part that one customer alone has.
+ *
+ * @throws LicetError for the field, unless the text names one customer
+ */
+export async function findOwner(text: string): Promise<ReturnType<typeof ownerOfText>> {
+  const owner = ownerOfText(text);
+  if ('customerId' in owner || isEmail(text)) return owner;
+  const found =
+    text.length < MIN_TEXT
+      ? []
+      : await licet.customers.list({ q: text, limit: 2 }).catch((error: unknown) => {
+          if (hasStatus(error, 403)) return [];
+          throw error;
+        });
+  const [only, other] = found;
+  if (only && !other) return { customerId: only.id };
+  throw new LicetError(400, `customerEmail ${other ? words.severalMatch : words.noneMatches}`);
+}
+
+/** A field for an e-mail, with a list of the customers that have the text in their name, e-mail or account. */
 export function CustomerField({
   hint,
-  defaultValue,
+  defaultValue = '',
   required = false,
 }: {
   hint: string;
@@ -34,17 +56,36 @@ export function CustomerField({
   required?: boolean;
 }) {
   const listId = useId();
-  const [typed, setTyped] = useState('');
-  const rested = useRested(typed.trim());
-  const mayRead = useMay('readCustomers');
-  const { data = [] } = useQuery({
+  const [text, setText] = useState(defaultValue);
+  const [isTyping, setTyping] = useState(false);
+  const [active, setActive] = useState(-1);
+  const rested = useRested(text.trim());
+  const isSearched = useMay('readCustomers') && isTyping && rested.length >= MIN_TEXT;
+  const { data } = useQuery({
     queryKey: ['customers', 'choices', rested],
     queryFn: ({ signal }) => licet.customers.list({ q: rested, limit: CHOICES }, { signal }),
-    enabled: mayRead && rested.length >= MIN_TEXT,
+    enabled: isSearched,
     placeholderData: keepPreviousData,
   });
+  const choices = isSearched ? (data ?? []) : [];
+  const current = choices[active];
+  const close = (): void => {
+    setTyping(false);
+    setActive(-1);
+  };
+  const choose = (customer: Customer): void => {
+    setText(customerText(customer));
+    close();
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.key === 'ArrowDown') setActive(Math.min(active + 1, choices.length - 1));
+    else if (event.key === 'ArrowUp') setActive(Math.max(active - 1, -1));
+    else if (event.key === 'Enter' && current) choose(current);
+    else return;
+    event.preventDefault();
+  };
   return (
-    <div>
+    <div className="relative">
       <TextField
         label={words.one}
         hint={hint}
@@ -53,18 +94,48 @@ export function CustomerField({
         inputMode="email"
         autoCapitalize="none"
         spellCheck="false"
-        list={listId}
+        role="combobox"
+        aria-autocomplete="list"
+        aria-expanded={choices.length > 0}
+        aria-controls={listId}
+        aria-activedescendant={current && `${listId}-${current.id}`}
         required={required}
-        defaultValue={defaultValue}
-        onInput={({ currentTarget }) => setTyped(currentTarget.value)}
-      />
-      <datalist id={listId}>
-        {data.map((customer) => (
-          <option key={customer.id} value={customerText(customer)}>
-            {nameOf(customer)}
-          </option>
-        ))}
-      </datalist>
+        value={text}
+        onChange={({ target }) => {
+          setText(target.value);
+          setTyping(true);
+          setActive(-1);
+        }}
+        onKeyDown={onKeyDown}
+        // In a dialog the list takes room: without it, the clicked button would move away.
+        onBlur={({ currentTarget }) => currentTarget.closest('[data-dialog]') || close()}
+      >
+        <div
+          id={listId}
+          role="listbox"
+          aria-label={screenTexts.customers.title}
+          hidden={choices.length === 0}
+          className="inset-x-0 z-10 max-h-64 overflow-y-auto rounded-lg border border-line bg-raised p-1 not-in-data-dialog:absolute not-in-data-dialog:top-full not-in-data-dialog:shadow-raised"
+        >
+          {choices.map((customer) => (
+            // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are those of the field
+            <div
+              key={customer.id}
+              id={`${listId}-${customer.id}`}
+              role="option"
+              aria-selected={customer === current}
+              tabIndex={-1}
+              // The field keeps the focus.
+              onPointerDown={(event) => event.preventDefault()}
+              onClick={() => choose(customer)}
+              className="cursor-pointer rounded-md px-2 py-1.5 hover:bg-hover aria-selected:bg-accent-soft pointer-coarse:py-2.5"
+            >
+              <p className="truncate">{nameOf(customer)}</p>
+              <p className="truncate text-xs text-muted empty:hidden">{customer.email}</p>
+            </div>
+          ))}
+        </div>
+      </TextField>
     </div>
   );
 }

@@ -12,7 +12,7 @@ import { toasts } from '../../components/toasts.tsx';
 import { downloadItems } from '../../csv.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import { texts } from '../../texts.ts';
-import { CustomerField, ownerOfText } from '../customers/field.tsx';
+import { CustomerField, findOwner } from '../customers/field.tsx';
 import { assign, inBulk, moveExpiry, nameOf, setStatus, type Work } from './bulk.ts';
 import { ExtendDialog } from './extend-dialog.tsx';
 
@@ -175,7 +175,7 @@ export function SelectionBar({
         count={selected.size}
         isOpen={isAssigning}
         onClose={() => setAssigning(false)}
-        onAssign={(customer) => start('assign', assign(ownerOfText(customer)))}
+        onAssign={(owner) => start('assign', assign(owner))}
       />
     </section>
   );
@@ -191,7 +191,7 @@ const AssignDialog = ({
   count: number;
   isOpen: boolean;
   onClose: () => void;
-  onAssign: (customer: string) => unknown;
+  onAssign: (owner: Parameters<typeof assign>[0]) => unknown;
 }) => (
   <Dialog
     title={words.assignTitle(count)}
@@ -203,8 +203,10 @@ const AssignDialog = ({
       onSubmit={async (data) => {
         // A second click may come while the dialog fades out.
         if (!isOpen) return;
+        // Each license would be refused for itself.
+        const owner = await findOwner(String(data.get('customerEmail')).trim());
         onClose();
-        onAssign(String(data.get('customerEmail')).trim());
+        onAssign(owner);
       }}
       buttons={() => (
         <Button type="submit" look="primary">
