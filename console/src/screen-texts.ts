@@ -655,10 +655,10 @@ export const screenTexts = {
         `must be a range of /${bits} or narrower: a wider one would block nearly everybody`,
       hits: (licenses: number) =>
         licenses === 0
-          ? 'The history has no request from this range.'
-          : `Programs with ${plural(licenses, 'license')} sent requests from this range. They will be refused there, usually within 30 seconds.`,
+          ? 'No program with a license sent requests from there.'
+          : `Programs with ${plural(licenses, 'license')} sent requests from there. They will be refused, usually within 30 seconds.`,
       manyHits:
-        'More than 10,000 installations sent requests from this range or near it. Those in the range will be refused, usually within 30 seconds.',
+        'More than 10,000 installations sent requests from there or near it. Those in the range will be refused, usually within 30 seconds.',
     },
     blocked: (data: string) => `${data} blocked`,
     exists: 'The blacklist has this entry already.',

@@ -122,17 +122,27 @@ describeInBrowser('large changes in the console', () => {
     const submit = form.getByRole('button', { name: 'Block', exact: true });
     await submit.click();
     await form.getByRole('alert').getByText('Must be a range of /8 or narrower').waitFor();
+    expect(await form.getByText('/8 or narrower').count()).toBe(1);
     await value.fill('203.0.0.0/15');
     await form.getByLabel('For').selectOption(product.name);
     await submit.click();
     const question = page.getByRole('alertdialog', { name: 'Block 203.0.0.0/15?' });
-    await question.getByText('Programs with 1 license sent requests from this range').waitFor();
+    await question.getByText('Programs with 1 license sent requests from there').waitFor();
     expect(await accessibilityFindings(page)).toEqual([]);
     await question.getByRole('button', { name: 'Cancel' }).click();
     expect(await licet.blacklists.list({ q: '203.0.0.0/15' })).toEqual([]);
     await submit.click();
     await question.getByRole('button', { name: 'Block' }).click();
     await page.getByText('203.0.0.0/15 blocked').waitFor();
+
+    await page.goto('/console/blacklist?open=new');
+    await page.route(/\/licenses\?.*ip=/, (route) =>
+      route.fulfill({ json: [], headers: { 'X-Total-Count': '11' } }),
+    );
+    await value.fill('203.1.7.7');
+    await form.getByText('Programs with 11 licenses sent requests from there').waitFor();
+    await submit.click();
+    await page.getByRole('alertdialog', { name: 'Block 203.1.7.7?' }).waitFor();
   });
 
   it('a change of many licenses is one of your last changes, and its undo leaves what was changed since', async () => {

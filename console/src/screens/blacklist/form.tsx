@@ -2,6 +2,7 @@ import type { BlacklistEntry, LicenseDataType, Tagged } from '@licet/client';
 import { LicetError } from '@licet/client';
 import { LICENSE_DATA_TYPES } from '@licet/contract/enums';
 import { MAX_BLOCKED_LENGTH, MAX_REASON_LENGTH } from '@licet/contract/limits';
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { hasStatus, licet, queries } from '../../api.ts';
 import { type EditedField, EditForm } from '../../components/edit-form.tsx';
@@ -9,9 +10,10 @@ import { FieldGroup, SelectField, TextField } from '../../components/form.tsx';
 import { toasts } from '../../components/toasts.tsx';
 import { productName } from '../../format.ts';
 import { useProductNames } from '../../products.ts';
+import { useRested } from '../../rested.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import { useMay, useRefusal } from '../../session.ts';
-import { confirmRange, rangeIn } from './range.ts';
+import { confirmBlock, describeHits, hitsQuery, networkIn, rangeIn } from './range.ts';
 
 const words = screenTexts.blacklist;
 
@@ -59,6 +61,7 @@ export function EntryForm({
   const id = stored?.id ?? 0;
   const entry = stored?.item ?? start;
   const [typed, setTyped] = useState(entry.data ?? '');
+  const [productId, setProductId] = useState(entry.productId ?? null);
   const [isAddress, setAddress] = useState(entry.licenseDataType !== 'HWID');
   // If the token may not read products, the entry can still keep its product.
   const products = new Map(names);
@@ -69,10 +72,13 @@ export function EntryForm({
   // An earlier version may have stored a range that is too wide now.
   const isStored = (type: LicenseDataType, data: string): boolean =>
     stored?.item.licenseDataType === type && stored.item.data === data;
-  const hintOf = (data: string): string | undefined => {
-    const range = rangeIn(data);
-    return isStored('IP', data) ? range?.bounds : range?.hint;
-  };
+  const ip = networkIn(useRested(typed));
+  const { data: hits } = useQuery({
+    ...hitsQuery(ip, productId),
+    enabled: mayReadLicenses && isAddress && ip !== undefined,
+  });
+  const effect = hits === undefined || isStored('IP', typed) ? '' : describeHits(hits);
+  const addressHint = isAddress && [rangeIn(typed)?.bounds, effect].filter(Boolean).join(' ');
 
   const fields: readonly EditedField<Values>[] = [
     {
@@ -122,14 +128,14 @@ export function EntryForm({
       confirmFirst={({ licenseDataType, data, productId }) =>
         licenseDataType === 'HWID' || isStored(licenseDataType, data)
           ? Promise.resolve(true)
-          : confirmRange(data, productId, mayReadLicenses)
+          : confirmBlock(data, productId, mayReadLicenses)
       }
       createLabel={words.new}
       refusal={refusal}
     >
       <TextField
         label={words.data}
-        hint={(isAddress && hintOf(typed)) || words.dataHint}
+        hint={addressHint || words.dataHint}
         name="data"
         defaultValue={entry.data}
         onChange={({ target }) => setTyped(target.value)}
@@ -152,6 +158,7 @@ export function EntryForm({
           label={words.scope}
           name="productId"
           defaultValue={String(entry.productId ?? '')}
+          onChange={({ currentTarget: { value } }) => setProductId(Number(value) || null)}
           options={[
             ['', words.allProducts],
             ...[...products].map(([productId, name]) => [String(productId), name] as const),

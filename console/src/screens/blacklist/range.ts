@@ -1,16 +1,19 @@
 import { LicetError } from '@licet/client';
 import { MIN_PREFIX_BITS } from '@licet/contract/limits';
-import { hasStatus, licet } from '../../api.ts';
+import { queryOptions } from '@tanstack/react-query';
+import { hasStatus, licet, queries } from '../../api.ts';
 import { confirm } from '../../components/confirm.tsx';
 import { screenTexts } from '../../screen-texts.ts';
-import { texts } from '../../texts.ts';
 
-/** Ranges of addresses to block: their bounds, and the question before a wide one. */
+/** Addresses and ranges to block: their bounds, their effect, and the question before a large one. */
 
 const words = screenTexts.blacklist.range;
 
 /** A wider range is asked for first. */
 const ASKED_PREFIX_BITS = { ipv4: 16, ipv6: 48 } as const;
+
+/** So many licenses may be refused without a question. */
+const MAX_UNASKED_HITS = 10;
 
 const IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/;
 const IPV4_MAPPED = 0xffffn;
@@ -89,42 +92,59 @@ export function rangeIn(text: string) {
     network,
     bounds,
     tooWide,
-    hint: tooWide === undefined ? bounds : texts.errors.field(tooWide),
     isWide: bits < ASKED_PREFIX_BITS[family],
   };
 }
 
-/** The number of licenses whose programs asked from a range, in words; empty if it is not known. */
-async function hitsOf(ip: string, productId: number | null): Promise<string> {
-  try {
-    const { total } = await licet.licenses.page({
-      ip,
-      limit: 1,
-      ...(productId !== null && { productId }),
-    });
-    return total === undefined ? '' : words.hits(total);
-  } catch (error) {
-    return hasStatus(error, 400) ? words.manyHits : '';
-  }
+/** The address or the range in a text, as a filter takes it; undefined for other text, and for a range too wide. */
+export function networkIn(text: string): string | undefined {
+  const range = rangeIn(text);
+  if (range) return range.tooWide === undefined ? range.network : undefined;
+  return parse(text.trim()) && text.trim();
 }
 
+/** The licenses whose programs asked from an address or a range, to which an entry would apply. */
+export const hitsQuery = (ip: string | undefined, productId: number | null) =>
+  queryOptions({
+    queryKey: ['licenses', 'hits', ip, productId],
+    queryFn: async ({ signal }): Promise<number> => {
+      const product = productId === null ? {} : { productId };
+      try {
+        const page = await licet.licenses.page({ ip, limit: 1, ...product }, { signal });
+        return page.total ?? 0;
+      } catch (error) {
+        // Too many installations for a count.
+        if (hasStatus(error, 400)) return Number.POSITIVE_INFINITY;
+        throw error;
+      }
+    },
+  });
+
+/** The effect of an entry in words. */
+export const describeHits = (hits: number): string =>
+  Number.isFinite(hits) ? words.hits(hits) : words.manyHits;
+
 /**
- * Asks before a wide range is blocked, with the number of licenses that it hits.
+ * Asks before an address or a range is blocked that is wide, or from which programs with many licenses asked.
  *
  * @throws LicetError for a range that the service would reject
  */
-export async function confirmRange(
+export async function confirmBlock(
   text: string,
   productId: number | null,
   mayCount: boolean,
 ): Promise<boolean> {
   const range = rangeIn(text);
   if (range?.tooWide !== undefined) throw new LicetError(400, `data ${range.tooWide}`);
-  if (!range?.isWide) return true;
-  const hits = mayCount ? await hitsOf(range.network, productId) : '';
+  const network = networkIn(text);
+  if (network === undefined) return true;
+  // An unknown effect keeps nobody from blocking.
+  const counted = mayCount ? queries.fetchQuery(hitsQuery(network, productId)) : undefined;
+  const hits = await counted?.catch(() => undefined);
+  if (!range?.isWide && (hits ?? 0) <= MAX_UNASKED_HITS) return true;
   return confirm({
-    title: words.title(range.network),
-    lead: [range.bounds, hits].filter(Boolean).join(' '),
+    title: words.title(network),
+    lead: [range?.bounds, hits !== undefined && describeHits(hits)].filter(Boolean).join(' '),
     action: screenTexts.blacklist.new,
   });
 }
