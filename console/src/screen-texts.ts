@@ -475,6 +475,7 @@ export const screenTexts = {
       hwids: (key: string, limit: number) =>
         `${key.slice(0, 4)}…: ${plural(limit, 'hardware ID')} now. ${NOTICED}`,
     },
+    notBlocked: 'The blacklist has no such entry any more.',
     slotFree: 'The license has a free slot already.',
     moved: (product: string) => `License moved to ${product}. ${NOTICED}`,
     alreadyMoved: (product: string) => `The license belongs to ${product} now.`,
@@ -662,6 +663,7 @@ export const screenTexts = {
     },
     blocked: (data: string) => `${data} blocked`,
     exists: 'The blacklist has this entry already.',
+    unblock: 'Unblock',
     remove: (data: string) => `Remove the entry of ${data}`,
     removed: (data: string) => `${data} is no longer blocked`,
   },

@@ -155,6 +155,27 @@ describeInBrowser('the console in a browser', () => {
     await page.getByRole('heading', { name: product.name }).waitFor();
   });
 
+  it('an address is unblocked from the refusal of a license, and no other address is', async () => {
+    const ip = '198.51.100.20';
+    const block = (data: string) =>
+      licet.blacklists.create({ licenseDataType: 'IP', data, isForAllProducts: true });
+    const { id, licenseKey } = await newLicense();
+    await block(ip);
+    await vi.waitFor(async () => {
+      await licet.validate({ licenseKey, productId: product.id, ip });
+      const [latest] = await licet.requests.list({ licenseKey });
+      expect(latest?.responseType).toBe('IP_BLACKLISTED');
+    }, 20_000);
+    const page = await openConsole(`/licenses/${id}`);
+    await page.getByRole('button', { name: 'Unblock' }).click();
+    await page.getByText(`${ip} is no longer blocked`).waitFor();
+    expect(await licet.blacklists.list({ q: ip })).toEqual([]);
+    const other = await block(`${ip}1`);
+    await page.getByRole('button', { name: 'Unblock' }).click();
+    await page.getByRole('dialog', { name: `Edit the entry of ${ip}1` }).waitFor();
+    await licet.blacklists.delete(other.id);
+  });
+
   it('an address of a license is blocked from its slot, for its product', async () => {
     const { id } = await newLicense({ ips: ['192.0.2.77'] });
     const page = await openConsole(`/licenses/${id}`);

@@ -245,6 +245,10 @@ describeInBrowser('the lists of the console', () => {
     expect(await licet.blacklists.list({ q: data })).toMatchObject([
       { licenseDataType: 'IP', data, productId: id, isForAllProducts: false, reason: 'Leaked' },
     ]);
+    await page.getByRole('link', { name: data, exact: true }).click();
+    await form.getByRole('button', { name: 'Unblock' }).click();
+    await form.waitFor({ state: 'detached' });
+    expect(await licet.blacklists.list({ q: data })).toEqual([]);
   });
 
   it('a wide range of a blacklist entry is asked for and rejected only when it changes', async () => {

@@ -4,7 +4,8 @@ import { LICENSE_DATA_TYPES } from '@licet/contract/enums';
 import { MAX_BLOCKED_LENGTH, MAX_REASON_LENGTH } from '@licet/contract/limits';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { hasStatus, licet, queries } from '../../api.ts';
+import { hasStatus, licet } from '../../api.ts';
+import { Button } from '../../components/button.tsx';
 import { type EditedField, EditForm } from '../../components/edit-form.tsx';
 import { FieldGroup, SelectField, TextField } from '../../components/form.tsx';
 import { toasts } from '../../components/toasts.tsx';
@@ -13,6 +14,7 @@ import { useProductNames } from '../../products.ts';
 import { useRested } from '../../rested.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import { useMay, useRefusal } from '../../session.ts';
+import { changed, removeEntry } from './entries.ts';
 import { confirmBlock, describeHits, hitsQuery, networkIn, rangeIn } from './range.ts';
 
 const words = screenTexts.blacklist;
@@ -27,22 +29,9 @@ export interface EntryStart {
 
 type Values = Omit<BlacklistEntry, 'id' | 'isForAllProducts' | 'createdAt' | 'updatedAt'>;
 
-const changed = () => queries.invalidateQueries({ queryKey: ['blacklist'] });
-
 /** Replaces the error for an existing entry by one with the next step. */
 function explain(error: unknown): never {
   throw hasStatus(error, 409) ? new LicetError(409, words.exists) : error;
-}
-
-/** Removes an entry. Undo creates the same entry again, with another id. */
-export async function removeEntry({ id, ...entry }: BlacklistEntry): Promise<void> {
-  const { licenseDataType, data, isForAllProducts, productId, reason } = entry;
-  await licet.blacklists.delete(id);
-  await changed();
-  toasts.done(words.removed(data), async () => {
-    await licet.blacklists.create({ licenseDataType, data, isForAllProducts, productId, reason });
-    await changed();
-  });
 }
 
 /** The form of an entry; without `stored` that of a new one. */
@@ -132,6 +121,17 @@ export function EntryForm({
       }
       createLabel={words.new}
       refusal={refusal}
+      buttons={
+        stored && (
+          <Button
+            look="danger"
+            refusal={refusal}
+            onClick={() => removeEntry({ ...stored.item, id }).then(onDone, toasts.fail)}
+          >
+            {words.unblock}
+          </Button>
+        )
+      }
     >
       <TextField
         label={words.data}

@@ -20,7 +20,8 @@ import { screenTexts } from '../../screen-texts.ts';
 import { countGiven } from '../../search.ts';
 import { useMay } from '../../session.ts';
 import { texts } from '../../texts.ts';
-import { EntryForm, removeEntry } from './form.tsx';
+import { removeEntry } from './entries.ts';
+import { EntryForm } from './form.tsx';
 import { type BlacklistSearch, blacklistRoute } from './route.ts';
 
 const words = screenTexts.blacklist;

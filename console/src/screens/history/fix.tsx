@@ -6,7 +6,7 @@ import { Button, ButtonLink, type Look } from '../../components/button.tsx';
 import { toasts } from '../../components/toasts.tsx';
 import { screenTexts } from '../../screen-texts.ts';
 import { useMay, useRefusal } from '../../session.ts';
-import { activate, extendExpired, findEntry, raiseLimit } from './fixes.ts';
+import { activate, extendExpired, findEntry, raiseLimit, unblock } from './fixes.ts';
 import { GUESSED_KEYS } from './queries.ts';
 
 const words = screenTexts.history;
@@ -28,6 +28,7 @@ export function Fix({
   const navigate = useNavigate();
   const refusal = useRefusal('writeLicenses');
   const mayReadLicenses = useMay('readLicenses');
+  const mayUnblock = useMay('writeBlacklists');
   const mayReadBlacklist = useMay('readBlacklists');
   const look: Look = isFull ? 'plain' : 'link';
 
@@ -40,10 +41,25 @@ export function Fix({
         toasts.fail(error);
       }
     };
+    const remove = async (): Promise<void> => {
+      try {
+        const isUnclear = await unblock(record);
+        if (isUnclear) await show();
+      } catch (error) {
+        toasts.fail(error);
+      }
+    };
     return (
-      <Button look={look} onClick={show}>
-        {words.fixes.entry}
-      </Button>
+      <>
+        {isFull && mayUnblock && (
+          <Button look={look} onClick={remove}>
+            {screenTexts.blacklist.unblock}
+          </Button>
+        )}
+        <Button look={look} onClick={show}>
+          {words.fixes.entry}
+        </Button>
+      </>
     );
   }
   if (responseType === 'LICENSE_NOT_FOUND') {

@@ -2,6 +2,7 @@ import type { LicenseRequest } from '@licet/client';
 import { licet } from '../../api.ts';
 import { toasts } from '../../components/toasts.tsx';
 import { screenTexts } from '../../screen-texts.ts';
+import { removeEntry } from '../blacklist/entries.ts';
 import { change, refresh } from '../license/queries.ts';
 import { extend, setStatus, type Work } from '../licenses/bulk.ts';
 
@@ -79,22 +80,40 @@ export const moveToProduct = (id: number, productId: number, name: string): Prom
     words.alreadyMoved(name),
   );
 
-/** The search in the blacklist that finds the entry of a refusal. */
-export async function findEntry({
-  responseType,
-  ip,
-  hwid,
-  blockReason,
-}: LicenseRequest): Promise<{ q?: string; open?: number }> {
+/** The entries of the blacklist that may be those of a refusal, and the search that finds them. */
+async function findEntries({ responseType, ip, hwid, blockReason }: LicenseRequest) {
   const isAddress = responseType === 'IP_BLACKLISTED';
   const licenseDataType = isAddress ? ('IP' as const) : ('HWID' as const);
+  const value = isAddress ? ip : hwid;
   // The entry can be a range, whose text does not contain the address: then the reason finds it.
-  for (const text of [isAddress ? ip : hwid, blockReason]) {
+  for (const text of [value, blockReason]) {
     const q = text?.slice(0, 40);
     if (!q || q.length < 3) continue;
     const found = await licet.blacklists.list({ licenseDataType, q, limit: 2 });
-    const [entry] = found;
-    if (entry) return found.length === 1 ? { q, open: entry.id } : { q };
+    if (found.length > 0) return { q, value, found };
   }
-  return {};
+  return { q: undefined, value, found: [] };
+}
+
+/** The search in the blacklist that finds the entry of a refusal. */
+export async function findEntry(
+  record: LicenseRequest,
+): Promise<{ q?: string | undefined; open?: number | undefined }> {
+  const { q, found } = await findEntries(record);
+  const [entry, other] = found;
+  return { q, open: other ? undefined : entry?.id };
+}
+
+/**
+ * Removes the entry of a refusal if it is certainly the one: that of the value itself, and no range.
+ *
+ * @returns whether the blacklist has other entries that the viewer must choose from
+ */
+export async function unblock(record: LicenseRequest): Promise<boolean> {
+  const { value, found } = await findEntries(record);
+  const [entry, other] = found;
+  if (!entry) toasts.done(words.notBlocked);
+  else if (other || entry.data !== value) return true;
+  else await removeEntry(entry);
+  return false;
 }
