@@ -383,6 +383,7 @@ export const screenTexts = {
     created: (count: number) => `${plural(count, 'license')} created`,
     createdLead: 'Copy or download the keys now, or find them later in the list.',
     csv: 'Download CSV',
+    csvName: (product: string) => `keys-of-${product}`,
     copyAll: 'Copy all keys',
     more: 'Create more',
   },
@@ -796,7 +797,9 @@ export const screenTexts = {
       overtaken: 'Restore over newer values?',
       now: (field: string, value: string) => `${field}, stored now: ${value}.`,
       anyway: 'Somebody changed this after the event. Restore replaces the newer values, too.',
-      done: 'The earlier values are restored',
+      kept: (field: string) =>
+        `${field} have changed since. Restore keeps those that were bound since.`,
+      done: (values: string) => `Restored. ${values}`,
       running: 'Undoing the change',
       failed: (count: number, first: string) =>
         `${plural(count, 'change')} could not be undone. ${first}`,

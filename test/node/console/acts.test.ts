@@ -6,6 +6,7 @@ import { recordsOf } from '../shop.ts';
 import {
   accessibilityFindings,
   describeInBrowser,
+  expectFailure,
   licet,
   newLicense,
   openConsole,
@@ -133,7 +134,13 @@ describeInBrowser('large changes in the console', () => {
     expect(await licet.blacklists.list({ q: '203.0.0.0/15' })).toEqual([]);
     await submit.click();
     await question.getByRole('button', { name: 'Block' }).click();
-    await page.getByText('203.0.0.0/15 blocked').waitFor();
+    const blocked = page.getByRole('dialog', { name: '203.0.0.0/15 blocked' });
+    await blocked.waitFor();
+    const [entry] = await licet.blacklists.list({ q: '203.0.0.0/15' });
+    await licet.blacklists.update(entry?.id ?? 0, { reason: 'Changed by another person' });
+    expectFailure(/^412 DELETE \/api\/v2\/blacklists/);
+    await blocked.getByRole('button', { name: 'Undo' }).click();
+    await page.getByText('Somebody changed it in the meantime').first().waitFor();
 
     await page.goto('/console/blacklist?open=new');
     await page.route(/\/licenses\?.*ip=/, (route) =>
@@ -177,6 +184,27 @@ describeInBrowser('large changes in the console', () => {
     await lines.filter({ hasText: 'Shortened 11 licenses by 30 days' }).waitFor();
   });
 
+  it('a change of more licenses than the last changes read at first is one line with all of them', async () => {
+    const count = 2_100;
+    const page = await openConsole('/');
+    await page.route(/\/api\/v2\/events\?/, (route) =>
+      route.fulfill({
+        json: Array.from({ length: count }, (_, index) => ({
+          id: count - index,
+          type: 'license.updated',
+          time: new Date().toISOString(),
+          actor: { tokenId: null, tokenName: '', isConsole: true },
+          ip: null,
+          resourceType: 'license',
+          resourceId: index + 1,
+          changes: { expiryDate: { before: EXPIRY, after: '2099-01-02T00:00:00.000+00:00' } },
+        })),
+      }),
+    );
+    await page.goto('/console/changes');
+    await page.getByText('Extended 2,100 licenses by 1 day').waitFor();
+  });
+
   it('a token that may not read events undoes its own change from the message of the change before', async () => {
     const { id } = await newLicense();
     const { token } = await licet.tokens.create({ name: 'Acts', intents: ['LICENSES_READ_WRITE'] });
@@ -206,8 +234,11 @@ describeInBrowser('large changes in the console', () => {
     const limit = async () => (await licet.products.get(id)).defaultMaxIPs;
     const page = await openConsole(`/events?open=${event?.id}`);
     await page.getByRole('button', { name: 'Restore' }).click();
-    await page.getByText('The earlier values are restored').waitFor();
+    const message = page.getByRole('dialog', { name: /^Restored.*limit: 5/ });
+    await message.waitFor();
     expect(await limit()).toBe(5);
+    await message.getByRole('button', { name: 'Undo' }).click();
+    await expect.poll(limit).toBe(7);
     await licet.products.update(id, { defaultMaxIPs: 9 });
     await page.goto(`/console/events?open=${event?.id}`);
     await page.getByRole('button', { name: 'Restore' }).click();
@@ -226,8 +257,11 @@ describeInBrowser('large changes in the console', () => {
     const [event] = await licet.events.list({ resourceType: 'license', resourceId: id });
     const page = await openConsole(`/events?open=${event?.id}`);
     await page.getByRole('button', { name: 'Restore' }).click();
-    await page.getByRole('alertdialog').getByRole('button', { name: 'Restore' }).click();
-    await page.getByText('The earlier values are restored').waitFor();
+    const question = page.getByRole('alertdialog');
+    await question.getByText('Restore keeps those that were bound since.').waitFor();
+    expect(await question.getByText('Restore replaces the newer values').count()).toBe(0);
+    await question.getByRole('button', { name: 'Restore' }).click();
+    await page.getByText('Restored. Addresses: 198.51.100.0').waitFor();
     expect((await licet.licenses.get(id)).ips.toSorted()).toEqual(ips.toSorted());
   });
 

@@ -4,7 +4,7 @@ import { LICENSE_DATA_TYPES } from '@licet/contract/enums';
 import { MAX_BLOCKED_LENGTH, MAX_REASON_LENGTH } from '@licet/contract/limits';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { hasStatus, licet } from '../../api.ts';
+import { connection, hasStatus, licet } from '../../api.ts';
 import { Button } from '../../components/button.tsx';
 import { type EditedField, EditForm } from '../../components/edit-form.tsx';
 import { FieldGroup, SelectField, TextField } from '../../components/form.tsx';
@@ -100,9 +100,10 @@ export function EntryForm({
         const created = await licet.blacklists
           .create({ ...values, isForAllProducts })
           .catch(explain);
+        const { etag: ifMatch } = await licet.blacklists.read(created.id);
         await changed();
         toasts.done(words.blocked(created.data), async () => {
-          await licet.blacklists.delete(created.id);
+          await connection.send('DELETE', `/api/v2/blacklists/${created.id}`, { ifMatch });
           await changed();
         });
       }}

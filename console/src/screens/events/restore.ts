@@ -86,50 +86,76 @@ const isSame = (stored: unknown, known: unknown): boolean =>
 /** The bound values of a license. Others can have been bound since, and the event of a long list does not have them. */
 const SLOTS = ['ips', 'hwids'];
 
+/** Whether the values of a field that were added since an event stay. */
+export const isKept = (field: string): boolean => SLOTS.includes(field);
+
 /** The values to restore: those before the event, and of slots also those that were bound since. */
 function restored(field: string, { before, after }: Change, now: unknown): unknown {
-  if (!SLOTS.includes(field) || !Array.isArray(before) || !Array.isArray(now)) return before;
+  if (!isKept(field) || !Array.isArray(before) || !Array.isArray(now)) return before;
   const known = [...before, ...(Array.isArray(after) ? after : [])];
   return [...before, ...now.filter((value) => !known.includes(value))];
 }
 
-/**
- * Puts the values before an event back, unless somebody has changed its fields since.
- *
- * @returns the fields that were changed since: then nothing was put back
- */
+const tagOf = ({ headers }: { headers: Headers }): string | undefined =>
+  headers.get('ETag') ?? undefined;
+
+/** The outcome of a restoration. */
+interface Restoration {
+  /** The fields that somebody has changed since the event: then nothing was put back. */
+  overtaken: readonly Overtaken[];
+  /** The fields that have other values now. */
+  values: Readonly<Record<string, unknown>>;
+  /** Undoes it, unless somebody has changed the object since. */
+  undo: () => Promise<unknown>;
+}
+
+/** Puts the values before an event back, unless somebody has changed its fields since. */
 export async function putBack(
   { type, resourceType, resourceId, changes }: Event,
   { isForced = false } = {},
-): Promise<readonly Overtaken[]> {
+): Promise<Restoration> {
   const collection = `/api/v2/${PATHS[resourceType]}`;
   const path = `${collection}/${resourceId}`;
   const fields = Object.entries(changes ?? {});
-  const before = Object.fromEntries(fields.map(([field, change]) => [field, change.before]));
-  if (type === 'blacklist.created') {
-    await connection.send('DELETE', path);
-    return [];
-  }
-  if (type === 'blacklist.deleted') {
-    const isForAllProducts = before.isForAllProducts ?? before.productId == null;
-    await connection.create(collection, { body: { ...before, isForAllProducts } });
-    return [];
-  }
+  const valuesOf = (side: 'before' | 'after') =>
+    Object.fromEntries(fields.map(([field, change]) => [field, change[side]]));
+  /** Creates an entry of the blacklist; its undo deletes it. */
+  const create = async (values: Record<string, unknown>): Promise<Restoration> => {
+    const isForAllProducts = values.isForAllProducts ?? values.productId == null;
+    const body = { ...values, isForAllProducts };
+    const { id } = await connection.create<{ id: number }>(collection, { body });
+    const made = `${collection}/${id}`;
+    const ifMatch = tagOf(await connection.send('GET', made));
+    const undo = () => connection.send('DELETE', made, { ifMatch });
+    return { overtaken: [], values: { data: values.data }, undo };
+  };
+  if (type === 'blacklist.deleted') return create(valuesOf('before'));
   for (let attempt = 1; ; attempt++) {
     const response = await connection.send('GET', path);
     const item = connection.parse<object>(response, isObject);
+    const ifMatch = tagOf(response);
     const overtaken = fields.flatMap(([field, { after }]) => {
       const value = storedValue(item, field);
       return isSame(value, after ?? null) ? [] : [{ field, value }];
     });
-    if (overtaken.length > 0 && !isForced) return overtaken;
+    if (overtaken.length > 0 && !isForced) return { overtaken, values: {}, undo: async () => {} };
     try {
-      const ifMatch = response.headers.get('ETag') ?? undefined;
-      const body = Object.fromEntries(
+      if (type === 'blacklist.created') {
+        await connection.send('DELETE', path, { ifMatch });
+        const values = { data: storedValue(item, 'data') };
+        return { overtaken: [], values, undo: () => create(valuesOf('after')) };
+      }
+      const values = Object.fromEntries(
         fields.map(([field, change]) => [field, restored(field, change, storedValue(item, field))]),
       );
-      await connection.send('PUT', path, { body, ifMatch });
-      return [];
+      const old = fields.map(([field]) => {
+        const value = storedValue(item, field);
+        return [field, value === 'EXPIRED' ? 'ACTIVE' : value];
+      });
+      const written = tagOf(await connection.send('PUT', path, { body: values, ifMatch }));
+      const body = Object.fromEntries(old);
+      const undo = () => connection.send('PUT', path, { body, ifMatch: written });
+      return { overtaken: [], values, undo };
     } catch (error) {
       if (!hasStatus(error, 412) || attempt === MAX_ATTEMPTS) throw error;
     }
@@ -146,7 +172,7 @@ export async function undoEvents(events: readonly Event[]): Promise<void> {
         [...events.keys()],
         async (index) => {
           const event = events[index];
-          if (event && (await putBack(event)).length > 0) overtaken++;
+          if (event && (await putBack(event)).overtaken.length > 0) overtaken++;
           return undefined;
         },
         progress,

@@ -30,7 +30,7 @@ import { screenTexts } from '../../screen-texts.ts';
 import { countGiven } from '../../search.ts';
 import { useMay, useRefusal } from '../../session.ts';
 import { texts } from '../../texts.ts';
-import { isRestorable, putBack, rightTo } from './restore.ts';
+import { isKept, isRestorable, putBack, rightTo } from './restore.ts';
 import { type EventsSearch, eventsRoute } from './route.ts';
 
 const words = screenTexts.events;
@@ -231,6 +231,17 @@ function EventFilters({ filters }: { filters: FilterValues }) {
   );
 }
 
+/** A message has room for this much of a value. */
+const MAX_SHOWN = 60;
+
+/** The values of a list that an event has removed, and that its restoration adds. */
+const freed = ({ changes }: Event, field: string): unknown => {
+  const { before, after } = changes?.[field] ?? {};
+  return Array.isArray(before) && Array.isArray(after)
+    ? before.filter((value) => !after.includes(value))
+    : before;
+};
+
 /** An event with all of its fields. */
 function Detail({
   event,
@@ -244,22 +255,32 @@ function Detail({
   const refusal = useRefusal(rightTo(event));
   const restore = async (): Promise<void> => {
     try {
-      const overtaken = await putBack(event);
+      let { overtaken, values, undo } = await putBack(event);
       if (overtaken.length > 0) {
         const now = overtaken.map(({ field, value }) =>
-          words.restore.now(fieldName(field), formatValue(field, value, names) || words.none),
+          isKept(field)
+            ? words.restore.kept(fieldName(field))
+            : words.restore.now(fieldName(field), formatValue(field, value, names) || words.none),
         );
+        const isReplaced = overtaken.some(({ field }) => !isKept(field));
         const question = {
           title: words.restore.overtaken,
-          lead: [...now, words.restore.anyway].join(' '),
+          lead: [...now, isReplaced && words.restore.anyway].filter(Boolean).join(' '),
           action: words.restore.action,
         };
         if (!(await confirm(question))) return;
-        await putBack(event, { isForced: true });
+        ({ values, undo } = await putBack(event, { isForced: true }));
       }
       onRestored();
       await queries.invalidateQueries();
-      toasts.done(words.restore.done);
+      const named = Object.entries(values).map(([field, value]) => {
+        const shown = isKept(field) ? freed(event, field) : value;
+        return `${fieldName(field)}: ${formatValue(field, shown, names).slice(0, MAX_SHOWN) || words.none}`;
+      });
+      toasts.done(words.restore.done(named.slice(0, 3).join('; ')), async () => {
+        await undo();
+        await queries.invalidateQueries();
+      });
     } catch (error) {
       toasts.fail(error);
     }
