@@ -14,9 +14,12 @@ export interface Act {
 interface Started extends Act {
   events: [Event, ...Event[]];
   current: Event[];
+  objects: Set<string>;
 }
 
 const MAX_EVENTS = 2_000;
+/** An act that the limit would cut is read to its end, within this limit. */
+const MAX_EVENTS_WITH_ACT = 20_000;
 /** A change of many objects is one event for each; a slow database takes seconds for some. */
 const MAX_PAUSE_MS = 3_000;
 
@@ -32,8 +35,9 @@ const kindOf = (event: Event): string =>
     event.changes?.licenseStatus?.after,
   ]);
 
-const isSameObject = (one: Event, other: Event): boolean =>
-  one.resourceType === other.resourceType && one.resourceId === other.resourceId;
+/** Whether an event came so soon after another one that both can belong to one act. */
+const isSoonAfter = (event: Event, other: Event): boolean =>
+  Date.parse(event.time) - Date.parse(other.time) <= MAX_PAUSE_MS;
 
 /** The acts of a token, the newest first, from its events or those of all tokens, the newest first. */
 export function actsOf(events: readonly Event[], tokenId: number | null): Act[] {
@@ -52,13 +56,18 @@ export function actsOf(events: readonly Event[], tokenId: number | null): Act[] 
     const belongs =
       event.resourceId !== null &&
       last !== undefined &&
-      Date.parse(last.time) - Date.parse(event.time) <= MAX_PAUSE_MS &&
-      !act?.events.some((other) => isSameObject(other, event));
+      isSoonAfter(last, event) &&
+      !act?.objects.has(object);
     if (act && belongs) {
       act.events.push(event);
+      act.objects.add(object);
       if (isCurrent) act.current.push(event);
     } else {
-      const started: Started = { events: [event], current: isCurrent ? [event] : [] };
+      const started: Started = {
+        events: [event],
+        current: isCurrent ? [event] : [],
+        objects: new Set([object]),
+      };
       acts.push(started);
       latest.set(kind, started);
     }
@@ -67,7 +76,8 @@ export function actsOf(events: readonly Event[], tokenId: number | null): Act[] 
 }
 
 /**
- * Reads the acts of a token in the last day, the newest first; among the newest 2,000 events.
+ * Reads the acts of a token in the last day, the newest first; among the newest 2,000 events and the rest
+ * of the act in which they end.
  *
  * @param mayReadAll whether the token may read the changes of others, which can overtake its own
  */
@@ -80,8 +90,10 @@ export async function readActs(
   const from = new Date(Date.now() - DAY_MS).toISOString();
   const query = mayReadAll || tokenId === null ? { from } : { from, tokenId };
   for await (const event of licet.events.iterate(query, { signal })) {
+    const last = events.at(-1);
+    if (last && events.length >= MAX_EVENTS && !isSoonAfter(last, event)) break;
     events.push(event);
-    if (events.length === MAX_EVENTS) break;
+    if (events.length === MAX_EVENTS_WITH_ACT) break;
   }
   return actsOf(events, tokenId);
 }
