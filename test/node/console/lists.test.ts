@@ -331,6 +331,11 @@ describeInBrowser('the lists of the console', () => {
     expect(await box('Read: Licenses').isChecked()).toBe(true);
     expect(await box('Read: Licenses').isDisabled()).toBe(true);
     expect(await box('Read: History').isChecked()).toBe(false);
+    await box('Change: Licenses').uncheck();
+    await box('Read: Licenses').check();
+    await form.getByText('Permissions of your own choice.').waitFor();
+    await box('Change: Licenses').check();
+    await form.getByRole('button', { name: 'Shop', pressed: true }).waitFor();
     await box('Read: Products').uncheck();
     await form.getByText('Permissions of your own choice.').waitFor();
     await form.getByLabel('Expires on').fill('2020-12-31');

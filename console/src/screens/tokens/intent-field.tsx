@@ -34,6 +34,17 @@ const ROWS: readonly Row[] = [
   { label: words.all, hint: words.allHint, read: 'ALL_READ', write: 'ALL_READ_WRITE' },
 ];
 
+/** The intents that another one includes. */
+const coveredBy = (intent: ApiIntent): readonly ApiIntent[] =>
+  ROWS.flatMap(({ read, write }) => {
+    const covered = {
+      ALL_READ: [read],
+      ALL_READ_WRITE: [read, write],
+      other: write === intent ? [read] : [],
+    }[intent === 'ALL_READ' || intent === 'ALL_READ_WRITE' ? intent : 'other'];
+    return covered.flatMap((other) => (other === undefined || other === intent ? [] : [other]));
+  });
+
 const isSame = (value: ReadonlySet<ApiIntent>, preset: readonly ApiIntent[]): boolean =>
   value.size === preset.length && preset.every((intent) => value.has(intent));
 
@@ -71,8 +82,11 @@ export function IntentField({
           disabled={isCovered}
           onChange={({ currentTarget }) => {
             const next = new Set(value);
-            if (currentTarget.checked) next.add(intent);
-            else next.delete(intent);
+            if (currentTarget.checked) {
+              next.add(intent);
+              // A box that another one covers now is no choice of its own, and would hide a usual set.
+              for (const other of coveredBy(intent)) next.delete(other);
+            } else next.delete(intent);
             onChange(next);
           }}
         />
