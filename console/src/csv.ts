@@ -12,7 +12,7 @@ export const toCsv = (rows: readonly (readonly (string | number)[])[]): string =
 export const headingsOf = (kind: Kind): readonly string[] => FIELDS[kind];
 
 /** The value of a heading of the import, such as `customer.email`. */
-function cellOf(item: object, heading: string): string | number {
+export function cellOf(item: object, heading: string): string | number {
   const [name = '', inner] = heading.split('.');
   const outer = fieldsOf(item)[name];
   const value = inner === undefined ? outer : fieldsOf(outer)[inner];

@@ -319,7 +319,7 @@ function HeaderCell<Row>({
   sort: DataTableProps<Item>['sort'];
   className: string;
 }) {
-  const className = `${place} ${PADDING_CLASS} py-2 font-medium whitespace-nowrap ${isWide ? 'max-xl:hidden' : ''} ${isNumber ? 'text-right' : ''}`;
+  const className = `${place} ${PADDING_CLASS} py-2 font-medium ${isNumber ? '' : 'whitespace-nowrap'} ${isWide ? 'max-xl:hidden' : ''} ${isNumber ? 'text-right' : ''}`;
   if (!by || !sort) {
     return (
       <th scope="col" className={className}>
@@ -339,14 +339,18 @@ function HeaderCell<Row>({
       <button
         type="button"
         title={texts.table.sortBy(header)}
-        className="-mx-1 -my-1 inline-flex min-h-6 items-center gap-1 rounded px-1 hover:text-ink pointer-coarse:-my-3 pointer-coarse:min-h-11"
+        className="group -mx-1 -my-1 inline-flex min-h-6 items-center gap-1 rounded px-1 hover:text-ink pointer-coarse:-my-3 pointer-coarse:min-h-11"
         onClick={() => sort.onChange(isAscending ? by.descending : by.ascending)}
       >
         {header}
         <Arrow
           size={14}
           aria-hidden
-          className={isAscending || isDescending ? 'text-accent' : 'opacity-40'}
+          className={
+            isAscending || isDescending
+              ? 'text-accent'
+              : 'opacity-0 group-hover:opacity-40 group-focus-visible:opacity-40'
+          }
         />
       </button>
     </th>

@@ -215,6 +215,8 @@ describeInBrowser('the console in a browser', () => {
       .trim()
       .split('\r\n');
     expect(lines).toHaveLength(4);
+    expect(lines[0]).toBe('licenseKey,productId,expiryDate,maxIPs,maxHWIDs,notes');
+    expect(download.suggestedFilename()).toMatch(/^keys-of-.+-\d{4}-\d\d-\d\d\.csv$/);
     expect(lines[1]).toContain(`"'=HYPERLINK(""http://evil.example"")"`);
   });
 

@@ -53,8 +53,6 @@ export const columnsOf = (products: ReadonlyMap<number, string>): readonly Colum
     id: 'product',
     header: words.product,
     cell: ({ productId }) => <Cut>{productName(products, productId)}</Cut>,
-    // The owner has the rest of a narrow table: an e-mail is longer.
-    width: 'w-31 2xl:w-auto',
     phone: 'last',
   },
   {
@@ -90,7 +88,7 @@ export const columnsOf = (products: ReadonlyMap<number, string>): readonly Colum
     header: words.ips,
     isNumber: true,
     cell: ({ ips, maxIPs }) => formatSlots(ips.length, maxIPs),
-    width: 'w-21',
+    width: 'w-20',
     isWide: true,
   },
   {
@@ -98,7 +96,7 @@ export const columnsOf = (products: ReadonlyMap<number, string>): readonly Colum
     header: words.hwids,
     isNumber: true,
     cell: ({ hwids, maxHWIDs }) => formatSlots(hwids.length, maxHWIDs),
-    width: 'w-26',
+    width: 'w-20',
     isWide: true,
   },
   {
@@ -106,7 +104,7 @@ export const columnsOf = (products: ReadonlyMap<number, string>): readonly Colum
     header: words.requests,
     isNumber: true,
     cell: ({ totalRequests }) => formatNumber(totalRequests),
-    width: 'w-22',
+    width: 'w-20',
     isWide: true,
   },
   {

@@ -1,3 +1,4 @@
+import type { License } from '@licet/client';
 import { MAX_BATCH_LICENSES } from '@licet/contract/limits';
 import { useQuery } from '@tanstack/react-query';
 import { licet } from '../../api.ts';
@@ -6,12 +7,19 @@ import { CopyButton } from '../../components/copy-button.tsx';
 import { Download } from '../../components/icons.tsx';
 import { Page, Section } from '../../components/page.tsx';
 import { SectionRows } from '../../components/section-rows.tsx';
-import { downloadItems } from '../../csv.ts';
+import { cellOf, downloadCsv } from '../../csv.ts';
+import { productName } from '../../format.ts';
+import { useProductNames } from '../../products.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import { texts } from '../../texts.ts';
 import { licensesCreatedRoute } from './route.ts';
 
 const words = screenTexts.licenseForm;
+
+/** The headings of the file with the new keys: those that a buyer's mail needs, as the import names them. */
+const SHORT = ['licenseKey', 'productId', 'expiryDate', 'maxIPs', 'maxHWIDs', 'notes'] as const;
+
+const shortRow = (license: License) => SHORT.map((heading) => cellOf(license, heading));
 
 /** The keys of licenses that were created at once: their ids follow each other. */
 export function Screen() {
@@ -28,6 +36,9 @@ export function Screen() {
     },
   });
   const licenses = query.data ?? [];
+  const names = useProductNames();
+  const product = productName(names, licenses[0]?.productId ?? 0);
+  const fileName = words.csvName(product.toLowerCase().replaceAll(/[^\p{L}\p{N}]+/gu, '-'));
   return (
     <Page
       title={words.created(query.data?.length ?? last - first + 1)}
@@ -37,7 +48,7 @@ export function Screen() {
           <Button
             look="primary"
             disabled={!query.data}
-            onClick={() => downloadItems(screenTexts.licenses.csvName, 'licenses', licenses)}
+            onClick={() => downloadCsv(fileName, [SHORT, ...licenses.map(shortRow)])}
           >
             <Download size={16} aria-hidden />
             {words.csv}
