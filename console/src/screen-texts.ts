@@ -162,7 +162,8 @@ export const screenTexts = {
     count: (licenses: number) => plural(licenses, 'license'),
     ofRow: (licenses: number | undefined, name: string) =>
       `${licenses === undefined ? 'Licenses' : plural(licenses, 'license')} of ${name}`,
-    csvAll: 'CSV of all',
+    csvAll: (isDeletedLeftOut: boolean) =>
+      isDeletedLeftOut ? 'CSV of all but deleted' : 'CSV of all',
     csvSelected: 'CSV',
     csvReading: 'Reading licenses for the CSV file',
     csvName: 'licenses',
@@ -182,7 +183,7 @@ export const screenTexts = {
     },
     filters: {
       status: 'Status',
-      anyStatus: 'Any status',
+      anyStatus: 'All but deleted',
       type: 'Expiry',
       anyType: 'Any expiry',
       product: 'Product',

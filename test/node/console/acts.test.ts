@@ -41,7 +41,7 @@ describeInBrowser('large changes in the console', () => {
       ['Restore', 'Restore 11 licenses?', 'Nothing is deactivated or deleted'],
       ['Delete', 'Delete 11 licenses?', '11 licenses will be refused'],
     ] as const) {
-      await page.getByRole('button', { name: action }).click();
+      await page.getByRole('button', { name: action, exact: true }).click();
       const question = page.getByRole('alertdialog', { name: title });
       await question.getByText(effect).waitFor();
       if (action === 'Deactivate') expect(await accessibilityFindings(page)).toEqual([]);
@@ -181,6 +181,10 @@ describeInBrowser('large changes in the console', () => {
     expect((await licet.licenses.get(second ?? 0)).expiryDate).toBe(EXPIRY);
     expect((await licet.licenses.get(first ?? 0)).expiryDate).toBe(theirs);
     await line.getByText('changed since').waitFor();
+    const imported = await own.licenses.create({ productId: product.id, licenseType: 'PERMANENT' });
+    await licet.licenses.update(imported.id, { notes: 'Changed by another person' });
+    await page.reload();
+    await lines.filter({ hasText: 'License created' }).getByText('cannot be undone').waitFor();
     await lines.filter({ hasText: 'Shortened 11 licenses by 30 days' }).waitFor();
   });
 

@@ -227,10 +227,12 @@ describeInBrowser('the console in a browser', () => {
       ...{ productId: product.id, licenseType: 'TEMPORARY', expiryDate: '2040-01-01' },
       ...{ ...bound, notes: '=1+1; -2', customerEmail: email, licensePlatform: 'MARKET_A' },
     });
-    const page = await openConsole(`/licenses?productId=${product.id}`);
+    const page = await openConsole('/licenses?open=new');
+    await page.getByRole('heading', { name: 'New licenses' }).waitFor();
+    await page.goto(`/console/licenses?productId=${product.id}`);
     const [download] = await Promise.all([
       page.waitForEvent('download'),
-      page.getByRole('button', { name: 'CSV of all' }).click(),
+      page.getByRole('button', { name: 'CSV of all but deleted' }).click(),
     ]);
     const file = join(folder, 'licenses.csv');
     await download.saveAs(file);

@@ -251,9 +251,9 @@ function LicenseSection({
             </TextLink>
           )}
           {mayWrite && email !== null && (
-            <TextLink to="/licenses/new" search={{ email }} className="mr-2">
+            <ButtonLink to="/licenses/new" search={{ email }}>
               {words.newLicense}
-            </TextLink>
+            </ButtonLink>
           )}
         </>
       }

@@ -131,7 +131,9 @@ export function CustomerField({
               className="cursor-pointer rounded-md px-2 py-1.5 hover:bg-hover aria-selected:bg-accent-soft pointer-coarse:py-2.5"
             >
               <p className="truncate">{nameOf(customer)}</p>
-              <p className="truncate text-xs text-muted empty:hidden">{customer.email}</p>
+              {customer.email !== nameOf(customer) && (
+                <p className="truncate text-xs text-muted empty:hidden">{customer.email}</p>
+              )}
             </div>
           ))}
         </div>

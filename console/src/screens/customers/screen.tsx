@@ -41,7 +41,8 @@ const columnsOf = (
   {
     id: 'email',
     header: words.columns.email,
-    cell: ({ email }) => email && <Cut>{email}</Cut>,
+    // An e-mail that is the best name stands beside it.
+    cell: (customer) => customer.email !== nameOf(customer) && <Cut>{customer.email ?? ''}</Cut>,
     phone: 'line',
   },
   {

@@ -107,6 +107,7 @@ function Line({ act, names }: { act: Act; names: ReadonlyMap<number, string> }) 
 
 /** The reason why an act, or a part of it, cannot be undone. */
 function Note({ act, undoable }: { act: Act; undoable: readonly Event[] }) {
+  if (!act.events.some(isRestorable)) return words.notUndoable;
   const overtaken = act.events.length - act.current.length;
   if (overtaken > 0) return words.overtaken(overtaken, act.events.length);
   return undoable.length === 0 ? words.notUndoable : null;

@@ -36,20 +36,18 @@ import { type EventsSearch, eventsRoute } from './route.ts';
 const words = screenTexts.events;
 const PAGE_ROWS = 50;
 
+/** The first ending that fits counts. */
 const TONES: readonly (readonly [ending: string, tone: Tone])[] = [
+  ['session.created', 'neutral'],
+  ['blacklist.created', 'bad'],
+  ['blacklist.deleted', 'neutral'],
   ['.created', 'good'],
   ['.deleted', 'bad'],
   ['.slots_freed', 'accent'],
 ];
 
 const TypeBadge = ({ type }: { type: Event['type'] }) => (
-  <Badge
-    tone={
-      type === 'session.created'
-        ? 'neutral'
-        : (TONES.find(([ending]) => type.endsWith(ending))?.[1] ?? 'neutral')
-    }
-  >
+  <Badge tone={TONES.find(([ending]) => type.endsWith(ending))?.[1] ?? 'neutral'}>
     {screenTexts.eventTypes[type]}
   </Badge>
 );

@@ -1,8 +1,8 @@
 import { LICENSE_STATUSES, LICENSE_TYPES } from '@licet/contract/enums';
-import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router';
 import * as z from 'zod/mini';
 import { rootRoute } from '../../layout/root.tsx';
-import { day, id, oneOf, text } from '../../search.ts';
+import { day, id, isNew, oneOf, text } from '../../search.ts';
 import { exampleSearch } from '../program/search.ts';
 
 export const QUESTIONS = ['expiring', 'expired', 'unused', 'dormant', 'full'] as const;
@@ -25,6 +25,7 @@ const search = z.object({
   customerId: id,
   email: text,
   chatId: text,
+  open: isNew,
 });
 export type LicensesSearch = z.output<typeof search>;
 
@@ -32,6 +33,10 @@ export const licensesRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: 'licenses',
   validateSearch: search,
+  // The other lists open their form so.
+  beforeLoad: ({ search: { open } }) => {
+    if (open === 'new') throw redirect({ to: '/licenses/new', replace: true });
+  },
   component: lazyRouteComponent(() => import('./screen.tsx'), 'Screen'),
 });
 

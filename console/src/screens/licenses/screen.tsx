@@ -87,7 +87,9 @@ export function Screen() {
             <Button onClick={saveAll} disabled={page.data?.items.length === 0}>
               <Download size={16} aria-hidden />
               <span className="sm:hidden">{words.csvSelected}</span>
-              <span className="max-sm:hidden">{words.csvAll}</span>
+              <span className="max-sm:hidden">
+                {words.csvAll(search.licenseStatus === undefined)}
+              </span>
             </Button>
             {refusal === undefined && (
               <ButtonLink to="/licenses/new" look="primary" aria-label={words.new}>
