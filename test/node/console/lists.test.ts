@@ -175,7 +175,7 @@ describeInBrowser('the lists of the console', () => {
     expect(await page.getByRole('link', { name: 'Edit' }).count()).toBe(0);
     // The page shows what it had read until it has read again.
     await page.goBack();
-    await page.getByText('No program has asked with this key yet.').first().waitFor();
+    await page.getByText('No program has sent this key yet.').first().waitFor();
   });
 
   it('a forgotten customer is marked in the list, and the license says so', async () => {
