@@ -6,7 +6,8 @@ import { addLine, ensureRootToken, readRootToken, readSecrets } from '@licet/cli
 import { ensureSigningKeys, isSigningKey } from '@licet/cli/signing-keys';
 import { CliError, done, type Ended } from '@licet/cli/terminal';
 import * as z from 'zod';
-import { list, NAME, readSettings, SETTINGS_FILE, TEXT, table } from './settings.ts';
+import { list, NAME, readSettings, SETTINGS_FILE, TEXT, table, VARIABLES } from './settings.ts';
+import { checkVariables } from './variables.ts';
 
 /** The steps of `npm run deploy`. Each does only the missing work, and prints it. */
 
@@ -17,6 +18,7 @@ const SETTINGS_WITH_IDS = 'wrangler.deploy.json';
 const settingsRead = table({
   name: NAME,
   account_id: TEXT.optional(),
+  vars: VARIABLES,
   d1_databases: list({
     binding: NAME,
     // wrangler finds the database by it, also that of an unfinished deployment.
@@ -402,6 +404,7 @@ async function runSteps(
   isDryRun: boolean,
 ): Promise<Deployed | undefined> {
   const settings = readSettings(settingsRead, folder);
+  checkVariables(settings.vars ?? {});
   const { name: worker, d1_databases = [] } = settings;
   const database = d1_databases.find(({ binding }) => binding === 'DB');
   if (database === undefined)

@@ -15,6 +15,18 @@ export const NUMBER = z.number('a number');
 /** A section of the settings. */
 export const table = <Entry extends z.ZodRawShape>(entry: Entry) => z.looseObject(entry, 'a table');
 
+/** The variables of the service. */
+export const VARIABLES = z
+  .record(
+    z.string(),
+    z.union(
+      [TEXT, NUMBER, z.boolean(), z.array(z.json()), z.record(z.string(), z.json())],
+      'a text, a number, true, false, a list or a table',
+    ),
+    'a table',
+  )
+  .optional();
+
 /** A section that may occur several times. */
 export const list = <Entry extends z.ZodRawShape>(entry: Entry) =>
   z.array(table(entry), 'a list: [[…]]').optional();

@@ -8,15 +8,10 @@ import { ensureConsole } from './console/ensure.ts';
 import { buildWorker } from './local/build.ts';
 import { migrate } from './local/database.ts';
 import { openLog } from './local/log.ts';
-import {
-  checkProxies,
-  DEFAULT_PORT,
-  dataFolder,
-  OPTIONS_HELP,
-  readOptions,
-} from './local/options.ts';
+import { DEFAULT_PORT, dataFolder, OPTIONS_HELP, readOptions } from './local/options.ts';
 import { prepare, runLocally } from './local/prepare.ts';
 import type { LocalService } from './local/service.ts';
+import { checkDefaultKid, checkVariables } from './variables.ts';
 
 /** `npm start`: creates missing files and runs the service on this machine. */
 
@@ -99,7 +94,8 @@ async function start(): Promise<void> {
     ...options.variables,
     ...(ROOT_TOKEN && { ROOT_TOKEN }),
   };
-  checkProxies(String(variables.TRUSTED_PROXIES ?? built.variables.TRUSTED_PROXIES ?? ''));
+  checkVariables(variables);
+  checkDefaultKid({ ...built.variables, ...variables });
   note(`✓ The database is ready, in ${folder}`);
   let service: LocalService | undefined;
   let isStopping = false;

@@ -38,7 +38,7 @@ const LIMITS: Readonly<Record<Limiters, number>> = {
  * - `CONSOLE_HOSTS`: see {@link Isolate.consoleHosts}.
  */
 export type Bindings = Omit<Env, 'SNAPSHOTS' | Limiters> &
-  Partial<Record<Limiters, RateLimit | number>> & {
+  Partial<Record<Limiters, RateLimit | number | string>> & {
     RECORDS?: RecordQueue;
     SNAPSHOTS?: KVNamespace | undefined;
     TRUSTED_PROXIES?: string;
@@ -114,7 +114,9 @@ export class Isolate {
     this.counts = new HeldCounts(this.db);
     const limiter = (name: Limiters) => {
       const bound = env[name] ?? LIMITS[name];
-      return typeof bound === 'number' ? new LocalLimiter(bound) : new PlatformLimiter(bound);
+      return typeof bound === 'object'
+        ? new PlatformLimiter(bound)
+        : new LocalLimiter(Number(bound));
     };
     this.limits = {
       validations: limiter('VALIDATION_LIMITER'),

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { takenByNpm } from '@licet/cli/npm-options';
 import { CliError, usageError } from '@licet/cli/terminal';
-import { canonicalNetwork } from '@licet/contract/addresses';
+import { checkVariables } from '../variables.ts';
 
 /** The options of `npm start` and `npm run dev`. Another program would reject an unknown one with its whole help. */
 
@@ -99,7 +99,7 @@ export function readOptions(command: LocalCommand, help: string): LocalOptions {
   const port = portOf('port') ?? Number(DEFAULT_PORT);
   const folder = textOf('persist-to');
   const variables = Object.fromEntries((values.var ?? []).map(readVariable));
-  checkProxies(variables.TRUSTED_PROXIES);
+  checkVariables(variables);
   const isEverywhere = ip === undefined || ['0.0.0.0', '::', '*', 'localhost'].includes(ip);
   const shown = isEverywhere ? 'localhost' : ip.includes(':') ? `[${ip}]` : ip;
   return {
@@ -124,17 +124,6 @@ function readVariable(text: string | boolean): [string, string] {
   const [, name, value] = /^([A-Za-z_]\w*):(.*)$/s.exec(String(text)) ?? [];
   if (name !== undefined && value !== undefined) return [name, value];
   throw usageError(`--var takes NAME:VALUE, not "${text}".`);
-}
-
-/** @throws CliError for a network in TRUSTED_PROXIES that the service would leave out in silence */
-export function checkProxies(list = ''): void {
-  for (const network of list.split(/[\s,]+/).filter(Boolean)) {
-    if (canonicalNetwork(network) !== null) continue;
-    throw usageError(
-      `TRUSTED_PROXIES holds "${network}", which is no IP address and no range such as 10.0.0.0/8. ` +
-        'Addresses have no zone (%).',
-    );
-  }
 }
 
 /** @throws CliError if a port is taken */

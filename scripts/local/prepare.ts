@@ -1,17 +1,22 @@
 import { ensureRootToken, SECRETS_FILE } from '@licet/cli/root-token';
 import { CliError, fail, guardOutput, note } from '@licet/cli/terminal';
 import { lockState } from '../state-lock.ts';
+import { checkVariables } from '../variables.ts';
+import { readWorkerOptions } from './build.ts';
 import { endLeftover } from './leftover.ts';
 import { checkPorts, type LocalOptions } from './options.ts';
 
 /**
- * Prepares a start: locks the data folder for this process, ends the runtime that a killed service left behind, checks
+ * Prepares a start: checks the variables, locks the data folder for this process, ends the runtime that a killed service left behind, checks
  * the ports, and makes a root token unless one is given.
  *
- * @throws CliError if the folder or a port is in use
+ * @throws CliError if a variable is wrong, or the folder or a port is in use
  */
 export async function prepare(options: LocalOptions, isTokenGiven: boolean): Promise<void> {
   const { command, folder } = options;
+  // ensureRootToken() makes the token, or checks it.
+  const { ROOT_TOKEN: _, ...variables } = readWorkerOptions().variables;
+  checkVariables(variables);
   if (!lockState(folder)) {
     throw new CliError(
       `The data in ${folder} is in use by another Licet. ` +

@@ -1,12 +1,7 @@
 import * as z from 'zod';
-import { list, NAME, NUMBER, readSettings, TEXT, table } from '../settings.ts';
+import { list, NAME, NUMBER, readSettings, TEXT, table, VARIABLES } from '../settings.ts';
 
 const texts = z.array(TEXT, 'a list of texts').optional();
-
-const variable = z.union(
-  [TEXT, NUMBER, z.boolean(), z.array(z.json()), z.record(z.string(), z.json())],
-  'a text, a number, true, false, a list or a table',
-);
 
 const HTML_HANDLINGS = [
   'auto-trailing-slash',
@@ -29,7 +24,7 @@ const settings = table({
   compatibility_date: NAME,
   compatibility_flags: texts,
   define: z.record(z.string(), TEXT, 'a table').optional(),
-  vars: z.record(z.string(), variable, 'a table').optional(),
+  vars: VARIABLES,
   secrets: table({ required: texts }).optional(),
   triggers: table({ crons: texts }).optional(),
   assets: table({

@@ -63,6 +63,10 @@ async function newSigner(jwk: PrivateKey): Promise<Signer> {
   };
 }
 
+/** The key of a secret; undefined for a secret that holds no usable key. */
+export const parseKey = (secret: unknown): PrivateKey | undefined =>
+  privateKey.safeParse(parseJson(String(secret))).data;
+
 interface Held {
   secret: string;
   jwk: PrivateKey;
@@ -102,7 +106,7 @@ export class SigningKeys {
     let firstKid: string | undefined;
     let isComplete = true;
     for (const [index, secret] of secrets.entries()) {
-      const { data: jwk } = privateKey.safeParse(parseJson(String(variables.get(secret))));
+      const jwk = parseKey(variables.get(secret));
       if (jwk && !held.has(jwk.kid)) {
         held.set(jwk.kid, { secret, jwk });
         if (index === 0) firstKid = jwk.kid;
@@ -154,7 +158,7 @@ export class SigningKeys {
   }
 }
 
-const NO_KEY =
+export const NO_KEY =
   'must be a private JWK with a kid: of P-256, or of RSA with 2048 bits and the exponent 65537';
 
 /** Never with the value, which is a secret. */

@@ -2,6 +2,7 @@ import type { Context, MiddlewareHandler } from 'hono';
 import { routePath } from 'hono/route';
 import { connectingAddressOf, drainBody } from '../http/connection.ts';
 import { type AppEnv, isolateOf } from '../isolate.ts';
+import { parseBoolean } from '../lib/boolean-setting.ts';
 import { clientOf } from '../lib/networks.ts';
 import { RequestTimings } from '../lib/request-timings.ts';
 
@@ -25,7 +26,7 @@ export const commonHeaders = (c: Context<AppEnv>): Record<string, string> => ({
 
 /** Logs the request in one event, by the pattern of its route: a path can hold license keys. */
 export function endRequest(c: Context<AppEnv>, status: number): void {
-  if (c.env.LOG_REQUESTS === 'true' && isLogged(c, status)) logRequest(c, status);
+  if (parseBoolean(c.env.LOG_REQUESTS) && isLogged(c, status)) logRequest(c, status);
 }
 
 /** The same as middleware. Validations call the functions above themselves. */

@@ -15,6 +15,7 @@ import {
 import { ApiError, BUSY } from '../http/errors.ts';
 import type { Operation } from '../http/operation.ts';
 import { type AppEnv, isolateOf } from '../isolate.ts';
+import { parseBoolean } from '../lib/boolean-setting.ts';
 import { WINDOW_SECONDS } from '../lib/rate-limiter.ts';
 import { type SentBody, type ValidationResult, validate } from '../validation/validate.ts';
 import { clientError } from './error-response.ts';
@@ -102,8 +103,8 @@ async function reply(
     const result = await validate(isolate, sent, {
       requestType,
       connectingAddress: connectingAddressOf(c.req.raw, isolate.trustedProxies),
-      trustsBodyIp: c.env.TRUST_BODY_IP !== 'false',
-      requireHwid: c.env.REQUIRE_HWID === 'true',
+      trustsBodyIp: parseBoolean(c.env.TRUST_BODY_IP) ?? true,
+      requireHwid: parseBoolean(c.env.REQUIRE_HWID) ?? false,
       authorized,
       requestedAt,
       timings,

@@ -135,6 +135,11 @@ it('a request is not logged where LOG_REQUESTS is not true', async () => {
   expect(newEvents()).toEqual([]);
 });
 
+it('a request is logged where LOG_REQUESTS is True', async () => {
+  await newIsolate({ LOG_REQUESTS: 'True' }).call('GET', '/api/v2/healthy');
+  expect(newEvents()).toHaveLength(1);
+});
+
 it('the event of a request tells a failure of our own from a rejection', async () => {
   const isolate = newIsolate({
     DB: Object.assign(Object.create(null), {

@@ -225,7 +225,7 @@ const flooder = { 'CF-Connecting-IP': '203.0.113.66' };
 /** A cold isolate with limits of its own, what it sends to D1, and what it responds to a flood. */
 function newFloodedIsolate(bindings: Partial<Bindings> = {}) {
   const { spy: DB, roundTrips } = spyOnDatabase(env.DB);
-  const limits = { VALIDATION_LIMITER: 120, REFUSED_LIMITER: 100, FAILED_TOKEN_LIMITER: 60 };
+  const limits = { VALIDATION_LIMITER: '120', REFUSED_LIMITER: 100, FAILED_TOKEN_LIMITER: 60 };
   // From the beginning of a minute, of which the test takes a moment only.
   const clock = takeClock();
   clock.elapse(WINDOW_MS - (Date.now() % WINDOW_MS));

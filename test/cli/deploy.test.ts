@@ -360,6 +360,7 @@ describe('wrangler.toml of a deployment', () => {
     ['d1_databases.0.database_name', '_name = "licet"', '_name = ""'],
     ['kv_namespaces', '[[kv_namespaces]]', '[kv_namespaces]'],
     ['kv_namespaces.0.binding', 'binding = "SNAPSHOTS"', ''],
+    ['vars', '[vars]', '[[vars]]'],
     ['queues', '[vars]', '[[queues]]\n[vars]'],
     ['queues.producers', '[vars]', '[queues]\nproducers = "x"\n[vars]'],
     ['queues.consumers.0.queue', '[vars]', '[[queues.consumers]]\n[vars]'],
@@ -367,6 +368,24 @@ describe('wrangler.toml of a deployment', () => {
     configure(TOML.replace(right, wrong));
     expect(await failureOf(run())).toContain(`wrangler.toml: ${setting} must be`);
     expect(account.calls).toEqual([]);
+  });
+
+  it.each([true, false])(
+    'wrangler.toml with a wrong variable is rejected: dry run %j',
+    async (isDryRun) => {
+      configure(TOML.replace('HWID = "false"', 'HWID = "yes"'));
+      const message = 'REQUIRE_HWID must be true or false, not "yes".';
+      await expect(run({ isDryRun })).rejects.toMatchObject({ message, status: 2 });
+      configure(TOML.replace('REQUIRE_HWID = "false"', 'REQUIRE_HWD = "true"'));
+      expect(await failureOf(run({ isDryRun }))).toContain('Did you mean REQUIRE_HWID?');
+      expect(account.calls).toEqual([]);
+    },
+  );
+
+  it('wrangler.toml may have booleans and numbers of TOML as variables', async () => {
+    configure(TOML.replace('HWID = "false"', 'HWID = true').replace('"90"', '90'));
+    await run();
+    expect(account.worker?.settings.vars).toMatchObject({ REQUIRE_HWID: true });
   });
 });
 

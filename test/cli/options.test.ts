@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { serviceUrl } from '@licet/cli/command-line';
 import { CliError } from '@licet/cli/terminal';
 import { afterEach, expect, it } from 'vitest';
@@ -40,6 +41,19 @@ it.each<[command: LocalCommand, args: string[], message: string]>([
   ['npm start', ['--var', 'TRUSTED_PROXIES:10.0.0.0/33'], 'TRUSTED_PROXIES holds "10.0.0.0/33"'],
   ['npm start', ['--var', 'TRUSTED_PROXIES:a.example'], 'TRUSTED_PROXIES holds "a.example"'],
   ['npm start', ['--var', 'TRUSTED_PROXIES:fe80::1%eth0'], 'TRUSTED_PROXIES holds "fe80::1%eth0"'],
+  ['npm start', ['--var', 'REQUIRE_HWID:yes'], 'REQUIRE_HWID must be true or false, not "yes".'],
+  ['npm start', ['--var', 'REQUIRE_HWD:true'], 'no setting of Licet. Did you mean REQUIRE_HWID?'],
+  ['npm start', ['--var', 'COLOUR:red'], 'COLOUR is no setting of Licet. docs/configuration.md'],
+  ['npm start', ['--var', 'TRUST_BODY_IP:'], 'TRUST_BODY_IP must be true or false, not "".'],
+  ['npm start', ['--var', 'LOG_REQUESTS:no'], 'LOG_REQUESTS must be true or false, not "no".'],
+  ['npm start', ['--var', 'REQUEST_RETENTION_DAYS:ninety'], 'must be a number of days, or 0 to'],
+  ['npm start', ['--var', 'EVENT_RETENTION_DAYS:-5'], 'EVENT_RETENTION_DAYS must be a number of'],
+  ['npm start', ['--var', 'PLATFORM_LABELS:Spigot'], 'PLATFORM_LABELS must be labels such as "PL'],
+  ['npm start', ['--var', 'PLATFORM_LABELS:MARKET_A=A,CHAT=B'], 'PLATFORM_LABELS must be labels'],
+  ['npm start', ['--var', 'CONSOLE_HOSTS:https://a.example/'], 'CONSOLE_HOSTS must be hosts such'],
+  ['npm start', ['--var', 'REFUSED_LIMITER:many'], 'must be a number of requests a minute, not'],
+  ['npm start', ['--var', 'ROOT_TOKEN:short'], 'ROOT_TOKEN has fewer than 32 characters, so the'],
+  ['npm start', ['--var', 'SIGNING_KEY_1:abc'], 'SIGNING_KEY_1 must be a private JWK with a kid'],
   ['npm run dev', ['--foo=1'], '--foo is no option of npm run dev. Add --help to see what it'],
   ['npm run dev', ['--inspector-port', 'x'], 'must be a number from 1 to 65535, not "x".'],
 ])('%s rejects the options %j', (command, args, message) => {
@@ -50,6 +64,28 @@ it.each<[command: LocalCommand, args: string[], message: string]>([
   });
   expect(() => readOptions(command, '')).toThrow(CliError);
   expect(() => readOptions(command, '')).toThrow(usageError);
+});
+
+it('each setting is taken in the forms of the document', () => {
+  const document = readFileSync('docs/configuration.md', 'utf8');
+  const names = [...document.matchAll(/^\| ([A-Z_]+) /gm)].map(([, name]) => name);
+  const variables = {
+    ROOT_TOKEN: 'a'.repeat(32),
+    REQUIRE_HWID: 'TRUE',
+    TRUST_BODY_IP: 'False',
+    REQUEST_RETENTION_DAYS: '0',
+    EVENT_RETENTION_DAYS: '0.5',
+    SIGNING_ISSUER: 'Shop',
+    SIGNING_DEFAULT_KID: 'rs-1',
+    LOG_REQUESTS: 'true',
+    PLATFORM_LABELS: 'PLATFORM_A=SpigotMC, MARKET_A=Polymart,',
+    TRUSTED_PROXIES: '10.0.0.0/8, ::1',
+    CONSOLE_HOSTS: 'License.example.com, localhost:8443 [::1]:80',
+  };
+  expect(Object.keys(variables)).toEqual(names);
+  const args = Object.entries(variables).flatMap(([name, value]) => ['--var', `${name}:${value}`]);
+  process.argv = ['node', 'script', ...args];
+  expect(readOptions('npm start', '').variables).toEqual(variables);
 });
 
 it.each([

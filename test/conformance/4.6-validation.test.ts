@@ -262,18 +262,18 @@ it('a validation without a hardware ID has no hardware limit checked', async () 
   expect((await validate(askFor(license))).status).toBe(200);
 });
 
-it.each([
-  { maxHWIDs: 1, hwid: undefined, status: 400 },
-  { maxHWIDs: 0, hwid: '', status: 400 },
-  { maxHWIDs: 1, hwid: 'some', status: 200 },
-  { maxHWIDs: -1, hwid: undefined, status: 200 },
+// A text in any case, or a boolean of TOML.
+it.each<{ setting: object; maxHWIDs: number; hwid: string | undefined; status: number }>([
+  { setting: { REQUIRE_HWID: 'True' }, maxHWIDs: 1, hwid: undefined, status: 400 },
+  { setting: { REQUIRE_HWID: true }, maxHWIDs: 0, hwid: '', status: 400 },
+  { setting: { REQUIRE_HWID: 'true' }, maxHWIDs: 1, hwid: 'some', status: 200 },
+  { setting: { REQUIRE_HWID: 'true' }, maxHWIDs: -1, hwid: undefined, status: 200 },
 ])(
   'a validation with REQUIRE_HWID and maxHWIDs $maxHWIDs returns $status for hwid $hwid',
-  async ({ maxHWIDs, hwid, status }) => {
+  async ({ setting, maxHWIDs, hwid, status }) => {
     const license = await create.license({ productId: product.id, maxHWIDs });
-    const response = await newIsolate({ REQUIRE_HWID: 'true' }).validate(
-      askFor(license, { ...(hwid !== undefined && { hwid }) }),
-    );
+    const body = askFor(license, { ...(hwid !== undefined && { hwid }) });
+    const response = await newIsolate({ ...setting }).validate(body);
     expect(response.status).toBe(status);
     if (status === 200) return;
     expect(response.json).toEqual({ valid: false, message: 'hwid is required' });

@@ -326,7 +326,7 @@ it('ip is ignored with TRUST_BODY_IP=false', async () => {
   const { licenseKey, productId, id } = await create.license({ productId: product.id });
   const body = { licenseKey, productId, ip: '198.51.100.7' };
   const headers = { 'CF-Connecting-IP': CONNECTING };
-  const { status } = await newIsolate({ TRUST_BODY_IP: 'false' }).validate(body, { headers });
+  const { status } = await newIsolate({ TRUST_BODY_IP: 'False' }).validate(body, { headers });
   expect(status).toBe(200);
   expect((await get.license(id)).ips).toEqual([CONNECTING]);
 });

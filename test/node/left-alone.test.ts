@@ -135,7 +135,6 @@ const UNLIMITED = [
   ...['--var', 'VALIDATION_LIMITER:1000000'],
   ...['--var', 'TRUSTED_PROXIES:127.0.0.0/8'],
 ];
-const SCHEDULE_FAILS = ['--var', 'REQUEST_RETENTION_DAYS:often'];
 const folder = join(root, 'data');
 
 const LIES = {
@@ -256,7 +255,7 @@ describe('the processes', () => {
     // The runtime goes on, and holds the port and the database.
     expect(() => process.kill(runtime, 0)).not.toThrow();
 
-    const { output } = await start(folder, ...SCHEDULE_FAILS);
+    const { output } = await start(folder);
     await load;
     expect(() => process.kill(runtime, 0)).toThrow();
     expect(existsSync(dirname(socket))).toBe(false);
@@ -266,7 +265,7 @@ describe('the processes', () => {
   });
 
   it('a runtime that dies is started again', async () => {
-    const { log } = await ensureStarted(folder, ...SCHEDULE_FAILS);
+    const { log } = await ensureStarted(folder);
     const license = await createLicense();
     const runtime = runtimeOf(folder);
     process.kill(runtime, 'SIGKILL');
@@ -281,16 +280,18 @@ describe('the processes', () => {
   });
 
   it('the scheduled tasks run, and their failures are in the log', async () => {
-    const { log } = await ensureStarted(folder, ...SCHEDULE_FAILS);
-    await expect
-      .poll(log, PATIENT)
-      .toMatch(
-        /"level":"error","message":"REQUEST_RETENTION_DAYS must be a number of days, not \\"often\\"/,
-      );
+    await stop();
+    const database = new DatabaseSync(databaseFile(folder), { timeout: 5_000 });
+    database.exec('alter table idempotency_keys rename to away');
+    const { log } = await start(folder);
+    await expect.poll(log, PATIENT).toContain('"message":"Idempotency keys were not removed"');
+    expect(log()).toMatch(/"level":"error","message":"Idempotency keys were not removed"/);
+    database.exec('alter table away rename to idempotency_keys');
+    database.close();
   });
 
   it('a stop that cannot store every record logs an error, and ends with status 1', async () => {
-    const { log, ended } = await ensureStarted(folder, ...SCHEDULE_FAILS);
+    const { log, ended } = await ensureStarted(folder);
     const license = await createLicense();
     expect(await validate(license)).toBe(200);
     const database = new DatabaseSync(databaseFile(folder), { timeout: 5_000 });
@@ -355,7 +356,7 @@ it('a bound slot has its record although its client disconnects', async () => {
 });
 
 it('the connecting address is that of the connection, whatever a client sends', async () => {
-  await ensureStarted(folder, ...SCHEDULE_FAILS);
+  await ensureStarted(folder);
   const license = await createLicense();
   expect(await validate(license, undefined, LIES)).toBe(200);
   expect(await addressesOf(license)).toEqual(['127.0.0.1']);

@@ -493,6 +493,15 @@ describe('one service after the other, on the same data', () => {
   });
 });
 
+it('npm start rejects a SIGNING_DEFAULT_KID that no signing key has, with status 2', async () => {
+  const options = ['--persist-to', ownFolder(), '--port', String(await freePort())];
+  const { code, output } = await start(...options, '--var', 'SIGNING_DEFAULT_KID:es-old');
+  expect(output).toMatch(
+    /✗ SIGNING_DEFAULT_KID must be the kid of a signing key \(es-\w+, rs-\w+\), not "es-old"\.\n$/,
+  );
+  expect(code).toBe(2);
+});
+
 describe('the root token', () => {
   const file = join(folder, SECRETS_FILE);
 

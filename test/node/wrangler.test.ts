@@ -1,4 +1,5 @@
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { CliError } from '@licet/cli/terminal';
 import type { V4WorkerOptionsShape } from 'miniflare';
@@ -13,10 +14,13 @@ import { readWorkerOptions } from '../../scripts/local/build.ts';
 import { databaseId } from '../../scripts/local/database.ts';
 import { readSettings } from '../../scripts/settings.ts';
 import { ownFolder } from './own.ts';
+import { argsOfScript } from './service.ts';
 
 /** The settings of wrangler.toml, as npm start and npm run deploy read them, and as wrangler does. */
 
 const project = resolve('.');
+const START = argsOfScript('start');
+const DEV = argsOfScript('dev');
 const document = readFileSync('docs/deploy.md', 'utf8');
 const settings = readFileSync('wrangler.toml', 'utf8').replaceAll(
   /"(src\/index.ts|public)"/g,
@@ -131,3 +135,20 @@ it.each([
   expect(readWorkerOptions).toThrow(CliError);
   expect(readWorkerOptions).toThrow(message);
 });
+
+it.each([
+  ['wrangler.toml', 'start', START, settings.replace('HWID = "false"', 'HWID = "yes"'), ''],
+  ['wrangler.toml', 'dev', DEV, settings.replace('HWID = "false"', 'HWID = "yes"'), ''],
+  ['.dev.vars', 'start', START, settings, 'REQUIRE_HWID=yes\n'],
+])(
+  'a wrong variable in %s is one line and status 2, before any file is made: npm run %s',
+  (_, __, script, toml, secrets) => {
+    writeFileSync('wrangler.toml', toml);
+    if (secrets !== '') writeFileSync('.dev.vars', secrets);
+    const files = readdirSync('.');
+    const { stderr, status } = spawnSync(process.execPath, script, { encoding: 'utf8' });
+    expect(stderr).toBe('✗ REQUIRE_HWID must be true or false, not "yes".\n');
+    expect(status).toBe(2);
+    expect(readdirSync('.')).toEqual(files);
+  },
+);
