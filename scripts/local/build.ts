@@ -1,11 +1,13 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseEnv } from 'node:util';
-import { readSecrets, SECRETS_FILE } from '@licet/cli/root-token';
+import { readSecrets, SECRETS_FILE, unreadableLines } from '@licet/cli/root-token';
+import { isSigningKey } from '@licet/cli/signing-keys';
 import { CliError, systemReason } from '@licet/cli/terminal';
 import { build, stop } from 'esbuild';
 import type { V4WorkerOptionsShape } from 'miniflare';
 import { copyAssets } from '../assets.ts';
+import { VARIABLE_NAMES } from '../variables.ts';
 import { databaseId } from './database.ts';
 import { readLocalSettings } from './settings.ts';
 
@@ -38,17 +40,52 @@ const FILES_MAIN = 'scripts/local/files.ts';
 
 type Settings = ReturnType<typeof readLocalSettings>;
 
+/** The names of the variables and secrets that are read from the secrets file, or without one from the environment. */
+const isNamed = ({ vars = {}, secrets }: Settings, name: string): boolean =>
+  secrets === undefined || name in vars || (secrets.required?.includes(name) ?? false);
+
+/**
+ * The lines of the secrets file and the variables of the environment that would have no effect, each as a message.
+ *
+ * @param given the variables of the command line
+ */
+export function findIgnored(given: Readonly<Record<string, string>>): string[] {
+  const settings = readLocalSettings();
+  const text = readSecrets(SECRETS_FILE);
+  const isRead = (name: string): boolean => isNamed(settings, name);
+  const inFile = Object.keys(parseEnv(text)).filter((name) => !isRead(name));
+  const inEnvironment = VARIABLE_NAMES.filter(
+    (name) =>
+      // npm start takes the root token from there in any case.
+      name !== 'ROOT_TOKEN' &&
+      process.env[name] &&
+      !(name in given) &&
+      (existsSync(SECRETS_FILE) || settings.secrets === undefined || !isRead(name)),
+  );
+  const elsewhere = 'set it in wrangler.toml or with --var NAME:VALUE';
+  return [
+    ...unreadableLines(text).map((line) => `Line ${line} of ${SECRETS_FILE} is not NAME=VALUE`),
+    ...inFile.map((name) =>
+      isSigningKey(name)
+        ? `${name} in ${SECRETS_FILE} is ignored: put it into signing-keys.env in the data folder`
+        : `${name} in ${SECRETS_FILE} is ignored: ${elsewhere}`,
+    ),
+    ...(inEnvironment.length > 0
+      ? [`${inEnvironment.join(', ')} in the environment: ignored; ${elsewhere}`]
+      : []),
+  ];
+}
+
 /**
  * The variables and secrets. As in wrangler, they come from the secrets file, or without one from the environment,
  * and only those that the settings name.
  */
-function variablesOf({ vars = {}, secrets }: Settings): WorkerOptions['variables'] {
-  const variables: WorkerOptions['variables'] = { ...vars };
-  const environment = secrets === undefined ? {} : process.env;
+function variablesOf(settings: Settings): WorkerOptions['variables'] {
+  const variables: WorkerOptions['variables'] = { ...settings.vars };
+  const environment = settings.secrets === undefined ? {} : process.env;
   const given = existsSync(SECRETS_FILE) ? parseEnv(readSecrets(SECRETS_FILE)) : environment;
   for (const [name, value] of Object.entries(given)) {
-    const isNamed = secrets === undefined || name in vars || secrets.required?.includes(name);
-    if (isNamed && value !== undefined) variables[name] = value;
+    if (isNamed(settings, name) && value !== undefined) variables[name] = value;
   }
   return variables;
 }

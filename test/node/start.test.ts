@@ -520,6 +520,12 @@ describe('the root token', () => {
     expect(readFileSync(file, 'utf8')).toMatch(/^OTHER=1\nROOT_TOKEN=[0-9a-f]{64}\n$/);
   });
 
+  it('the root token fills a line without one', () => {
+    writeFileSync(file, 'ROOT_TOKEN=\nOTHER=1\n');
+    ensureRootToken(file);
+    expect(readFileSync(file, 'utf8')).toMatch(/^ROOT_TOKEN=[0-9a-f]{64}\nOTHER=1\n$/);
+  });
+
   it('the root token is rejected where the service would not take it', () => {
     writeFileSync(file, 'ROOT_TOKEN="short"\n');
     expect(() => ensureRootToken(file)).toThrow('fewer than 32 characters');

@@ -10,7 +10,7 @@ import {
   unstable_readConfig,
 } from 'wrangler';
 import * as z from 'zod';
-import { readWorkerOptions } from '../../scripts/local/build.ts';
+import { findIgnored, readWorkerOptions } from '../../scripts/local/build.ts';
 import { databaseId } from '../../scripts/local/database.ts';
 import { readSettings } from '../../scripts/settings.ts';
 import { ownFolder } from './own.ts';
@@ -139,7 +139,7 @@ it.each([
 it.each([
   ['wrangler.toml', 'start', START, settings.replace('HWID = "false"', 'HWID = "yes"'), ''],
   ['wrangler.toml', 'dev', DEV, settings.replace('HWID = "false"', 'HWID = "yes"'), ''],
-  ['.dev.vars', 'start', START, settings, 'REQUIRE_HWID=yes\n'],
+  ['.dev.vars', 'start', START, settings, 'REQUIRE_HWID=yes\nnonsense\n'],
 ])(
   'a wrong variable in %s is one line and status 2, before any file is made: npm run %s',
   (_, __, script, toml, secrets) => {
@@ -147,8 +147,49 @@ it.each([
     if (secrets !== '') writeFileSync('.dev.vars', secrets);
     const files = readdirSync('.');
     const { stderr, status } = spawnSync(process.execPath, script, { encoding: 'utf8' });
-    expect(stderr).toBe('✗ REQUIRE_HWID must be true or false, not "yes".\n');
+    const ignored = secrets === '' ? '' : '• Line 2 of .dev.vars is not NAME=VALUE.\n';
+    expect(stderr).toBe(`${ignored}✗ REQUIRE_HWID must be true or false, not "yes".\n`);
     expect(status).toBe(2);
     expect(readdirSync('.')).toEqual(files);
   },
 );
+
+it('a line of .dev.vars without effect is named, without its value', () => {
+  writeFileSync('wrangler.toml', settings);
+  const quoted = `LOG_REQUESTS='\ntrue\n'`;
+  const lines = [
+    '# A comment',
+    '',
+    'nonsense',
+    'export ROOT_TOKEN=x',
+    quoted,
+    'REQUIRE_HWID false',
+  ];
+  writeFileSync('.dev.vars', [...lines, 'SIGNING_KEY_1=abc', 'TRUSTED_PROXIES=::1'].join('\r\n'));
+  expect(findIgnored({})).toEqual([
+    'Line 3 of .dev.vars is not NAME=VALUE',
+    'Line 8 of .dev.vars is not NAME=VALUE',
+    'SIGNING_KEY_1 in .dev.vars is ignored: put it into signing-keys.env in the data folder',
+    'TRUSTED_PROXIES in .dev.vars is ignored: set it in wrangler.toml or with --var NAME:VALUE',
+  ]);
+});
+
+it.each([
+  ['beside .dev.vars', 'ROOT_TOKEN=\n', {}, ['REQUIRE_HWID, TRUSTED_PROXIES']],
+  ['that --var replaces', 'ROOT_TOKEN=\n', { REQUIRE_HWID: 'true' }, ['TRUSTED_PROXIES']],
+  ['that wrangler.toml does not name', undefined, {}, ['TRUSTED_PROXIES']],
+])('a setting in the environment without effect is named: %s', (_, secrets, given, names) => {
+  writeFileSync('wrangler.toml', settings);
+  if (secrets !== undefined) writeFileSync('.dev.vars', secrets);
+  for (const name of ['REQUIRE_HWID', 'ROOT_TOKEN', 'TRUSTED_PROXIES', 'NOT_OURS']) {
+    vi.stubEnv(name, 'false');
+  }
+  const ignored = findIgnored(given);
+  vi.unstubAllEnvs();
+  expect(ignored).toEqual(
+    names.map(
+      (name) =>
+        `${name} in the environment: ignored; set it in wrangler.toml or with --var NAME:VALUE`,
+    ),
+  );
+});

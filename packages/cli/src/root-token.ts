@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { appendFileSync, existsSync, readFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { isInstalled } from './invocation.ts';
 import { CliError, systemReason } from './terminal.ts';
@@ -30,6 +30,16 @@ export function readSecrets(file: string): string {
   } catch (error) {
     throw new CliError(`${file} cannot be read: ${systemReason(error)}.`);
   }
+}
+
+/** The numbers of the lines of a secrets file that set nothing, beside empty lines and comments. */
+export function unreadableLines(text: string): number[] {
+  // A value in quotation marks can have several lines.
+  const values = /^[ \t]*(?:export[ \t]+)?[\w.-]+[ \t]*=[ \t]*(["'`])[\s\S]*?\1/gm;
+  const lines = text.replace(values, (value) => `#${value.replaceAll(/[^\n]+/g, '#')}`).split('\n');
+  return lines.flatMap((line, index) =>
+    /^\s*($|#|(export\s+)?[\w.-]+\s*=)/.test(line) ? [] : index + 1,
+  );
 }
 
 /**
@@ -75,6 +85,13 @@ export function ensureRootToken(file = SECRETS_FILE): boolean {
       `ROOT_TOKEN in ${file} ${fault} Remove the line and start again; a new token is then created.`,
     );
   }
-  addLine(file, `ROOT_TOKEN=${randomBytes(32).toString('hex')}`);
+  const line = `ROOT_TOKEN=${randomBytes(32).toString('hex')}`;
+  const text = readSecrets(file);
+  const filled = text.replace(
+    /^[ \t]*(export[ \t]+)?ROOT_TOKEN[ \t]*=[ \t]*(''|"")?[ \t]*$/m,
+    line,
+  );
+  if (filled === text) addLine(file, line);
+  else writeFileSync(file, filled);
   return true;
 }
