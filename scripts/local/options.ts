@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { takenByNpm } from '@licet/cli/npm-options';
 import { CliError, usageError } from '@licet/cli/terminal';
+import { nearestName } from '../../src/lib/nearest-name.ts';
 import { checkVariables } from '../variables.ts';
 
 /** The options of `npm start` and `npm run dev`. Another program would reject an unknown one with its whole help. */
@@ -76,10 +77,17 @@ export function readOptions(command: LocalCommand, help: string): LocalOptions {
   if (taken !== undefined) throw usageError(taken);
   const unknown = tokens.find((token) => token.kind === 'option' && !(token.name in options));
   if (unknown?.kind === 'option') {
+    const meant = nearestName(unknown.name, Object.keys(options));
     throw usageError(
-      `${unknown.rawName} is no option of ${command}. Add --help to see what it takes.`,
+      `${unknown.rawName} is no option of ${command}. ` +
+        (meant ? `Did you mean --${meant}?` : 'Add --help to see what it takes.'),
     );
   }
+  // The next option was taken as the value.
+  const empty = tokens.find(
+    (token) => token.kind === 'option' && !token.inlineValue && token.value?.startsWith('--'),
+  );
+  if (empty?.kind === 'option') throw usageError(`${empty.rawName} needs a value.`);
   const [stray] = positionals;
   if (stray !== undefined) {
     throw usageError(
@@ -126,28 +134,36 @@ function readVariable(text: string | boolean): [string, string] {
   throw usageError(`--var takes NAME:VALUE, not "${text}".`);
 }
 
-/** @throws CliError if a port is taken */
+/** @throws CliError if a port is taken, or the address is not of this machine */
 export async function checkPorts(options: LocalOptions): Promise<void> {
-  const { command, port, host, inspectorPort } = options;
-  if (!(await isFree(port, host))) {
+  const { command, port, host, folder, inspectorPort } = options;
+  const data = folder === dataFolder(undefined) ? '' : ` --persist-to ${folder}`;
+  const code = await tryToListen(port, host);
+  if (code === 'EADDRINUSE') {
     throw new CliError(
       `Port ${port} is taken: is Licet running already? ` +
-        `Stop what listens there, or choose another: ${command} -- --port ${port + 1}`,
+        `Stop what listens there, or choose another: ${command} -- --port ${port + 1}${data}`,
     );
   }
+  if (code === 'EACCES') throw new CliError(`You may not listen on port ${port}. Choose another.`);
+  if (code !== undefined) throw usageError(`--ip ${host} is no address of this machine (${code}).`);
   if (inspectorPort === undefined) return;
-  if (inspectorPort === port || !(await isFree(inspectorPort, INSPECTOR_HOST))) {
+  const inspectorCode = await tryToListen(inspectorPort, INSPECTOR_HOST);
+  if (inspectorPort === port || inspectorCode === 'EADDRINUSE') {
     throw new CliError(
       `Port ${inspectorPort} is taken, so the inspector cannot listen there. ` +
-        `Choose another: ${command} -- --inspector-port ${inspectorPort + 1}`,
+        `Choose another: ${command} -- --inspector-port ${inspectorPort + 1}${data}`,
     );
   }
 }
 
-function isFree(port: number, host: string): Promise<boolean> {
+/** @returns the code of the error, if there is one */
+function tryToListen(port: number, host: string): Promise<string | undefined> {
   return new Promise((settle) => {
     const server = createServer();
-    server.on('error', (error: NodeJS.ErrnoException) => settle(error.code !== 'EADDRINUSE'));
-    server.listen(port, host, () => server.close(() => settle(true)));
+    server.on('error', ({ code }: NodeJS.ErrnoException) => settle(code));
+    // The runtime takes * for all addresses.
+    const address = host === '*' ? undefined : host;
+    server.listen(port, address, () => server.close(() => settle(undefined)));
   });
 }

@@ -20,6 +20,10 @@ function editsBetween(one: string, other: string): number {
   return previous.at(-1) ?? 0;
 }
 
+/** One edit for the same letters in another order, which is how fingers slip. */
+const isReordered = (one: string, other: string): boolean =>
+  [...one].toSorted().join('') === [...other].toSorted().join('');
+
 /**
  * The name that an unknown one means: the one with the fewest edits, in any case, or the only one that begins or ends
  * with it, such as `customerEmail` for `email`. Undefined if none is near.
@@ -31,7 +35,10 @@ export function nearestName(unknown: string, names: readonly string[]): string |
   const maxEdits = Math.min(MAX_EDITS, Math.floor(text.length / LETTERS_PER_EDIT));
   const [nearest] = names
     .filter((name) => Math.abs(name.length - text.length) <= MAX_EDITS)
-    .map((name) => ({ name, edits: editsBetween(text, folded(name)) }))
+    .map((name) => ({
+      name,
+      edits: isReordered(text, folded(name)) ? 1 : editsBetween(text, folded(name)),
+    }))
     .filter(({ edits }) => edits <= maxEdits)
     .toSorted((one, other) => one.edits - other.edits);
   if (nearest) return nearest.name;

@@ -37,6 +37,8 @@ it.each<[command: LocalCommand, args: string[], message: string]>([
   ['npm start', ['--port', '70000'], '--port must be a number from 1 to 65535'],
   ['npm start', ['--persist-to'], '--persist-to needs a value'],
   ['npm start', ['9000'], '"9000" is no option'],
+  ['npm start', ['--port', '--ip', '1'], '--port needs a value.'],
+  ['npm start', ['--prot', '9000'], '--prot is no option of npm start. Did you mean --port?'],
   ['npm start', ['--var', 'A=true'], '--var takes NAME:VALUE, not "A=true"'],
   ['npm start', ['--var', 'TRUSTED_PROXIES:10.0.0.0/33'], 'TRUSTED_PROXIES holds "10.0.0.0/33"'],
   ['npm start', ['--var', 'TRUSTED_PROXIES:a.example'], 'TRUSTED_PROXIES holds "a.example"'],
@@ -102,11 +104,30 @@ it('a taken inspector port of npm run dev is one line with another port', async 
   expect(runScript('dev', ['--persist-to', folder, ...ports])).toEqual({
     stderr:
       `✗ Port ${taken} is taken, so the inspector cannot listen there. ` +
-      `Choose another: npm run dev -- --inspector-port ${taken + 1}\n`,
+      `Choose another: npm run dev -- --inspector-port ${taken + 1} --persist-to ${folder}\n`,
     stdout: '',
     status: 1,
   });
 });
+
+it('a taken port is one line with another port and the same data folder', async () => {
+  const port = Number(new URL(await listen(() => undefined)).port);
+  const { stderr, status } = runScript('start', ['--persist-to', folder, '--port', String(port)]);
+  expect(stderr).toContain(`: npm start -- --port ${port + 1} --persist-to ${folder}\n`);
+  expect(status).toBe(1);
+});
+
+it.each(['300.1.1.1', '192.0.2.1', '::2'])(
+  'an address that is not of this machine is one line and status 2: --ip %s',
+  async (ip) => {
+    const options = ['--persist-to', folder, '--port', String(await freePort()), '--ip', ip];
+    expect(runScript('start', options)).toEqual({
+      stderr: expect.stringMatching(/^✗ --ip \S+ is no address of this machine \(\w+\)\.\n$/),
+      stdout: '',
+      status: 2,
+    });
+  },
+);
 
 it.each([
   ['localhost:8787/docs', 'http://localhost:8787/'],
