@@ -50,11 +50,12 @@ async function run(): Promise<void> {
       `There is no database in ${folder}. Name the data folder of the service: --persist-to DIR`,
     );
   }
+  const data = persistTo === undefined ? '' : ` --persist-to ${folder}`;
   await copyDatabase(source, path, (copy) => renameSync(copy, path));
   done(`The data of ${folder} is in ${path}, and was checked.`);
   console.log(
     `  The root token is not in it: keep ${SECRETS_FILE} as well, and the signing keys (signing-keys.env).\n` +
-      `  To restore it: npm run restore -- ${path}`,
+      `  To restore it: npm run restore -- ${path}${data}`,
   );
 }
 

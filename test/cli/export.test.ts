@@ -69,8 +69,7 @@ describe('an export over a faulty network', () => {
     expect(readFileSync(at('cut.jsonl'), 'utf8')).toBe(lines([...exported, { end }]));
   });
 
-  it('an export keeps the existing file where it cannot continue', async () => {
-    writeFileSync(at('kept.jsonl'), 'yesterday');
+  it('an export leaves no file where it cannot continue', async () => {
     const from = await listen(({ url = '' }, response) => {
       if (url.endsWith('/ping')) response.end('pong');
       else if (url.includes('limit=1')) response.end('[]');
@@ -80,11 +79,10 @@ describe('an export over a faulty network', () => {
         response.write('[{"id":1},', () => response.destroy());
       }
     });
-    const { code, output } = await run('kept.jsonl', from, ENV);
+    const { code, output } = await run('broken.jsonl', from, ENV);
     expect(output).toContain('cannot continue after an id');
     expect(code).toBe(1);
-    expect(readFileSync(at('kept.jsonl'), 'utf8')).toBe('yesterday');
-    expect(readdirSync(folder).filter((name) => name.endsWith('.part'))).toEqual([]);
+    expect(readdirSync(folder).filter((name) => name.startsWith('broken'))).toEqual([]);
   });
 });
 
@@ -158,16 +156,26 @@ describe('the file of an export', () => {
     return writer;
   }
 
-  it.each(['there.jsonl', 'not-there-yet.jsonl'])(
-    'the file of an export may be a link, which stays: %s',
-    async (target) => {
+  it('the file of an export may be a link to a new file, which stays', async () => {
+    symlinkSync('new.jsonl', at('link.jsonl'));
+    const { code, output } = await run('link.jsonl', service);
+    expect(code, output).toBe(0);
+    expect(readlinkSync(at('link.jsonl'))).toBe('new.jsonl');
+    expect(readFileSync(at('new.jsonl'), 'utf8')).toMatch(/\{"end":.*\}\n$/);
+    expect(statSync(at('new.jsonl')).mode & 0o777).toBe(0o600);
+  });
+
+  it.each(['there.jsonl', 'link-to-there.jsonl'])(
+    'a file that exists is not overwritten by an export: %s',
+    async (name) => {
       writeFileSync(at('there.jsonl'), 'yesterday');
-      symlinkSync(target, at(`link-to-${target}`));
-      const { code, output } = await run(`link-to-${target}`, service);
-      expect(code, output).toBe(0);
-      expect(readlinkSync(at(`link-to-${target}`))).toBe(target);
-      expect(readFileSync(at(target), 'utf8')).toMatch(/\{"end":.*\}\n$/);
-      expect(statSync(at(target)).mode & 0o777).toBe(0o600);
+      if (name.startsWith('link')) symlinkSync('there.jsonl', at(name));
+      const { code, output } = await run(name, service);
+      expect(output).toContain(
+        'there.jsonl exists, and no export is overwritten. Give the name of',
+      );
+      expect(code).toBe(1);
+      expect(readFileSync(at('there.jsonl'), 'utf8')).toBe('yesterday');
     },
   );
 

@@ -729,15 +729,14 @@ describe('the report of an import', () => {
 
 it('the service of an import or an export is LICET_URL, unless an option names another one', async () => {
   const file = writeProduct(9_600);
-  const out = at('out.jsonl');
   const nobody = 'http://127.0.0.1:1';
   const { address } = service;
   const small = await sharedService();
   const cases: ['import' | 'export', string[], url: string, meant: string][] = [
     ['import', [file, '--dry-run'], address, address],
     ['import', [file, '--url', address], nobody, address],
-    ['export', [out], small, small],
-    ['export', [out, '--url', small], nobody, small],
+    ['export', [at('one.jsonl')], small, small],
+    ['export', [at('two.jsonl'), '--url', small], nobody, small],
   ];
   for (const [tool, args, url, meant] of cases) {
     const { code, output } = await runHere(tool, args, { LICET_URL: url });

@@ -421,6 +421,13 @@ describe('npm run backup', () => {
     rmSync(copy);
   });
 
+  it('npm run backup prints how to restore the same folder', async () => {
+    const copy = at('target/hint.sqlite');
+    const { output } = await watch(launch('backup', copy, '--persist-to', folder)).ended;
+    expect(output).toContain(`To restore it: npm run restore -- ${copy} --persist-to ${folder}\n`);
+    rmSync(copy);
+  });
+
   it('npm run backup leaves a file that exists as it is', async () => {
     const existing = at('target/existing.sqlite');
     writeFileSync(existing, 'precious');

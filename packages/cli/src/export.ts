@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { Command } from '@commander-js/extra-typings';
 import {
   type CliCommand,
@@ -12,7 +13,7 @@ import { findOutputFile } from './import/output-file.ts';
 import { ownToken, Service, serviceSource } from './import/service.ts';
 import { callOf, fileAt, nameOf } from './invocation.ts';
 import { ROOT_TOKEN_HELP } from './root-token.ts';
-import { usageError } from './terminal.ts';
+import { CliError, usageError } from './terminal.ts';
 
 /** `npm run export`: writes the data of a service into a file for `npm run import`. */
 
@@ -23,7 +24,7 @@ const newProgram = () =>
       'Writes all products, customers, licenses (DELETED ones too) and blacklist entries of a service ' +
         `into a file for ${nameOf('import')}.`,
     )
-    .argument('[file...]', 'such as shop.jsonl; - for the standard output')
+    .argument('[file...]', 'a new file, such as shop.jsonl; - for the standard output')
     .addOption(
       serviceOption(`the service. Its token, with ALL_READ, is LICET_TOKEN.${ROOT_TOKEN_HELP}`),
     )
@@ -41,6 +42,11 @@ async function run(args: readonly string[]): Promise<number> {
   const service = new Service(url, ownToken(url));
   const name = file === '-' ? undefined : fileAt(file);
   const output = name === undefined ? undefined : findOutputFile(name);
+  if (output?.isReplaceable && existsSync(output.path)) {
+    throw new CliError(
+      `${output.path} exists, and no export is overwritten. Give the name of a new file.`,
+    );
+  }
   const fromTo = `from ${service.address} to ${name ?? 'the standard output'}`;
   // To stderr: stdout may be the export.
   console.error(`Exporting ${fromTo}`);
