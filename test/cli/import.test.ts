@@ -3,6 +3,7 @@ import {
   closeSync,
   constants,
   existsSync,
+  mkdirSync,
   openSync,
   readFileSync,
   statSync,
@@ -760,17 +761,20 @@ it('the commands of docs/import.md work', async () => {
     if (!isKnown) response.writeHead(401).end();
     else response.end(request.url?.endsWith('/ping') ? 'pong' : '[]');
   });
-  write('licenses.csv', blocks('csv')[0] ?? '');
+  // An export of another test has the same name.
+  const own = at('documented');
+  mkdirSync(own);
+  writeFileSync(join(own, 'licenses.csv'), blocks('csv')[0] ?? '');
   const commands = blocks('sh').join('\n');
   expect(commands.match(/npm run/g)).toHaveLength(5);
   const script = commands
     .replaceAll('https://old.example', old)
     .replaceAll('npm run import --', `npm run import -- --url ${service.address}`)
     .replaceAll('npm run', `npm --prefix ${process.cwd()} run`);
-  const child = spawn('bash', ['-e', '-c', script], { cwd: folder, stdio: 'pipe' });
+  const child = spawn('bash', ['-e', '-c', script], { cwd: own, stdio: 'pipe' });
   const { code, output } = await endingOf(child);
   expect(code, output).toBe(0);
-  expect(existsSync(at('import-report.jsonl'))).toBe(true);
+  expect(existsSync(join(own, 'import-report.jsonl'))).toBe(true);
   expect(await licenseWith('aaaa-1111')).toMatchObject({
     ips: ['192.0.2.1', '192.0.2.2'],
     hwids: ['disk 7', 'disk 8'],
