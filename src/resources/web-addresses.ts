@@ -1,4 +1,5 @@
 import { isWebAddress, WEB_ADDRESS_MESSAGE } from '@licet/contract/fields';
+import type { Fields } from '@licet/contract/resource';
 import { DomainError } from '../lib/errors.ts';
 
 /**
@@ -6,14 +7,15 @@ import { DomainError } from '../lib/errors.ts';
  *
  * @throws DomainError for one that is neither stored nor an http or https address
  */
-export function checkWebAddresses<Name extends string>(
-  names: readonly Name[],
-  changes: { readonly [N in Name]?: string | null | undefined },
-  stored: { readonly [N in Name]: string | null },
+export function checkWebAddresses(
+  fields: Fields,
+  changes: Readonly<Record<string, unknown>>,
+  stored: Readonly<Record<string, unknown>>,
 ): void {
-  const wrong = names.filter((name) => {
+  const wrong = Object.keys(fields).filter((name) => {
     const value = changes[name] ?? '';
-    return value !== stored[name] && !isWebAddress(value);
+    const isTaken = value === stored[name] || isWebAddress(String(value));
+    return fields[name]?.isWebAddress && !isTaken;
   });
   if (wrong.length === 0) return;
   throw new DomainError(

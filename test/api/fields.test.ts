@@ -2,9 +2,10 @@ import { entryFields } from '@licet/contract/blacklists';
 import { customerFields } from '@licet/contract/customers';
 import { licenseFields } from '@licet/contract/licenses';
 import { productFields } from '@licet/contract/products';
-import { type Fields, settable } from '@licet/contract/resource';
+import { type Fields, settable, webAddressOrNull } from '@licet/contract/resource';
 import { tokenFields } from '@licet/contract/tokens';
 import { expect, it } from 'vitest';
+import { checkWebAddresses } from '../../src/resources/web-addresses.ts';
 import { blacklists, customers, licenses, products, tokens } from '../support/resources.ts';
 
 /** The tests create and change objects by examples: a field that an example lacks would not be tested. */
@@ -38,3 +39,10 @@ it.each([
     expect(names).toEqual(settableNames(fields));
   },
 );
+
+it('a PUT checks each field that is made as a web address, whatever its name', () => {
+  const fields = { home: webAddressOrNull('The page.'), name: productFields.name };
+  const changes = { home: 'javascript:alert(1)', name: 'javascript:alert(1)' };
+  expect(() => checkWebAddresses(fields, changes, { home: null })).toThrow(/^home must be an/);
+  expect(() => checkWebAddresses(fields, { home: 'https://a.example' }, {})).not.toThrow();
+});

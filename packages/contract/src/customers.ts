@@ -75,8 +75,6 @@ export const customerFields = {
   marketBUsername: platformUsername,
 };
 
-export const CUSTOMER_ADDRESSES = ['profilePictureUrl', 'chatAvatarUrl'] as const;
-
 /** Logins and their secrets are not stored. */
 const UNSTORED = {
   passwordHash: null,

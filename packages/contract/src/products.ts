@@ -59,8 +59,6 @@ export const productFields = {
   ),
 };
 
-export const PRODUCT_ADDRESSES = ['url', 'imageUrl'] as const;
-
 const example = {
   name: 'Chunk Guard',
   description: 'Protects regions of a world',

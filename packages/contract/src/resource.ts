@@ -33,6 +33,8 @@ export interface Field {
   wire: z.ZodType;
   /** For the OpenAPI document. */
   description: string;
+  /** Whether a changed value must be an http or https address (3). */
+  isWebAddress?: true;
 }
 export type Fields = Readonly<Record<string, Field>>;
 
@@ -80,12 +82,9 @@ export function webAddressOrNull(description: string) {
     .refine(isWebAddress, WEB_ADDRESS_MESSAGE)
     .nullable()
     .default(null);
-  return optional(
-    address,
-    stored,
-    z.string().nullable(),
-    `${description} An http or https address.`,
-  );
+  const wire = z.string().nullable();
+  const field = optional(address, stored, wire, `${description} An http or https address.`);
+  return { ...field, isWebAddress: true as const };
 }
 
 /** The id of an account elsewhere, empty by default. */

@@ -1,7 +1,7 @@
 import {
-  CUSTOMER_ADDRESSES,
   customer,
   customerCreate,
+  customerFields,
   customerQuery,
   customerUpdate,
   listedCustomer,
@@ -82,7 +82,7 @@ export const customerRoutes = new Hono<AuthEnv>()
       bodyId,
       find: findCustomer,
       write: (sender, current) => {
-        checkWebAddresses(CUSTOMER_ADDRESSES, changes, current);
+        checkWebAddresses(customerFields, changes, current);
         return updateCustomer(sender, current, changes);
       },
     });

@@ -1,8 +1,8 @@
 import { INTENTS } from '@licet/contract/intents';
 import {
-  PRODUCT_ADDRESSES,
   product,
   productCreate,
+  productFields,
   productQuery,
   productUpdate,
 } from '@licet/contract/products';
@@ -69,7 +69,7 @@ export const productRoutes = new Hono<AuthEnv>()
       bodyId,
       find: findProduct,
       write: (sender, current) => {
-        checkWebAddresses(PRODUCT_ADDRESSES, changes, current);
+        checkWebAddresses(productFields, changes, current);
         return updateProduct(sender, current, changes);
       },
     });
