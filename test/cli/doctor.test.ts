@@ -227,7 +227,7 @@ describe('npm run doctor', () => {
       ).toContain(`• A program without a key built in believes any server that has its address
     sees    {"licenseKey":"LICET-DOCTOR","productId":0}
     says    200 {"valid":true,"message":"License is valid"}
-    change  Build ${kid} into new versions: npm run -s licet -- keys show ${kid}`);
+    change  Build ${kid} into programs in TypeScript, JavaScript and Go; ${second} into programs in Java, C#, Python, PHP, Lua and the shell: npm run -s licet -- keys show KID`);
     });
 
     it('the doctor shows that signing is off, without failing', async () => {
@@ -311,6 +311,16 @@ describe('npm run doctor', () => {
     expect(code).toBe(1);
   });
 
+  it.each(['/docs', '/console/licenses/7'])(
+    'the doctor takes the address of a page: %s',
+    async (path) => {
+      const { code, output } = await examineSound({ path });
+      expect(output).not.toContain(path);
+      expect(output).toContain('✓ The health check');
+      expect(code).toBe(0);
+    },
+  );
+
   it('the doctor prints no control characters of a server', async () => {
     const command = '\u001b]0;owned\u0007\u009b2J\u202e';
     const { output } = await examine(
@@ -356,10 +366,16 @@ describe('npm run doctor', () => {
     expect(code).toBe(2);
   });
 
+  it('the doctor names the protocols that it takes', async () => {
+    const { stderr } = await runHere('doctor', ['ftp://a']);
+    expect(stderr).toContain('"ftp://a" must begin with http:// or https://.');
+  });
+
   it.each([
     [[]],
     [['a', 'b']],
     [['ftp://a']],
+    [['http://']],
     [['https://a/?b']],
     [['https://user@a']],
     [['a', '--timeout', 'soon']],

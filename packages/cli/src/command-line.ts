@@ -38,9 +38,13 @@ export function serviceUrl(text: string, option: string, isInsecure = false): UR
       `${option} is "${text}". Over http everybody on the way can read the token. Use https, or add --insecure.`,
     );
   }
-  // A person copies the address of a page.
-  url.pathname = url.pathname.replace(/\/(docs|console|api\/v[12])(\/.*)?$/, '');
+  cutPage(url);
   return url;
+}
+
+/** Cuts the path of a page of the service off its address: a person copies the address of a page. */
+export function cutPage(url: URL): void {
+  url.pathname = url.pathname.replace(/\/(docs|console|api\/v[12])(\/.*)?$/, '');
 }
 
 /** A command and all its subcommands. */

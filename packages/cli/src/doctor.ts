@@ -4,9 +4,10 @@ import { styleText } from 'node:util';
 import { Command } from '@commander-js/extra-typings';
 import { Licet, LicetError, type SigningKey } from '@licet/client';
 import { parseJson } from '@licet/contract/json';
-import { argumentError, type CliCommand, parseArguments } from './command-line.ts';
+import { argumentError, type CliCommand, cutPage, parseArguments } from './command-line.ts';
 import { type Fields, fieldsOf } from './import/kinds.ts';
 import { callOf, documentOf, QUIET_CALL } from './invocation.ts';
+import { LANGUAGES } from './signing-keys.ts';
 import { CliError, done } from './terminal.ts';
 
 /** `npm run doctor`: sends the requests of shipped programs, and reports those that fail. */
@@ -363,6 +364,7 @@ const FAKE_BODY = { valid: true, message: 'License is valid' };
 
 interface UsableKey {
   kid: string;
+  alg: unknown;
   key: SigningKey;
   /** A signature of the service for another request. */
   signed: string | undefined;
@@ -397,8 +399,14 @@ const UNUSABLE_KEY = [
 ] as const;
 const SIGNING_IS_OFF = `Signing is off. Make keys by npm run deploy or npm start, then: ${SIGNING_DOCUMENT}.`;
 const REPAIR_KEYS = 'Repair the signing keys first, as shown above.';
-const buildIn = (kid: string): string =>
-  `Build ${kid} into new versions: ${QUIET_CALL} keys show ${kid}, then: ${SIGNING_DOCUMENT}.`;
+/** The step for the first key of each algorithm: each language checks one of them. */
+function buildIn(keys: readonly UsableKey[]): string {
+  const parts = (['ES256', 'RS256'] as const).flatMap((algorithm) => {
+    const { kid } = keys.find(({ alg }) => alg === algorithm) ?? {};
+    return kid === undefined ? [] : `${kid} into programs in ${LANGUAGES[algorithm]}`;
+  });
+  return `Build ${parts.join('; ')}: ${QUIET_CALL} keys show KID, then: ${SIGNING_DOCUMENT}.`;
+}
 
 /** Verifies a signature of each key, and shows which programs believe a fake server. */
 async function checkSignatures(address: URL, keySet: string, timeoutMs: number): Promise<Check[]> {
@@ -409,7 +417,7 @@ async function checkSignatures(address: URL, keySet: string, timeoutMs: number):
   const checks: Check[] = [];
   const good: UsableKey[] = [];
   for (const [index, key] of keys.entries()) {
-    const { kid: named } = parse(JSON.stringify(key));
+    const { kid: named, alg } = parse(JSON.stringify(key));
     const kid = startOf(String(named));
     const name = index === 0 ? `${kid} (the default)` : kid;
     try {
@@ -418,7 +426,7 @@ async function checkSignatures(address: URL, keySet: string, timeoutMs: number):
         what: `A response signed with key ${name} verifies`,
         mark: 'good',
       });
-      good.push({ kid, key, signed });
+      good.push({ kid, alg, key, signed });
     } catch (error) {
       const came = startOf(error instanceof Error ? error.message : String(error), 300);
       // The client throws a TypeError for a key that it does not accept.
@@ -446,7 +454,7 @@ async function checkSignatures(address: URL, keySet: string, timeoutMs: number):
     details: [
       ['sees', (await askFake(url)).seen],
       ['says', `200 ${JSON.stringify(FAKE_BODY)}`],
-      ['change', first ? buildIn(first.kid) : steps],
+      ['change', first ? buildIn(good) : steps],
     ],
   });
   return checks;
@@ -457,11 +465,14 @@ function addressesOf(text: string): URL[] {
   const protocol = /^(localhost|127\.)/.test(text) ? 'http' : 'https';
   const withProtocol = text.includes('://') ? text : `${protocol}://${text}`;
   const address = URL.canParse(withProtocol) ? new URL(withProtocol) : undefined;
-  if (!address || !/^https?:$/.test(address.protocol))
-    throw argumentError(`"${text}" is not a URL.`);
+  if (!address) throw argumentError(`"${text}" is not a URL.`);
+  if (!/^https?:$/.test(address.protocol)) {
+    throw argumentError(`"${text}" must begin with http:// or https://.`);
+  }
   if (address.username + address.password + address.search + address.hash !== '') {
     throw argumentError(`"${text}" has more than a host, a port and a path.`);
   }
+  cutPage(address);
   if (address.port !== '' || address.hostname === 'localhost') return [address];
   return ['https', 'http'].map(
     (protocol) => new URL(`${protocol}://${address.host}${address.pathname}`),

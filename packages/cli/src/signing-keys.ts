@@ -7,6 +7,12 @@ import { addLine, readSecrets } from './root-token.ts';
 /** Whether a secret is a signing key, by its name. */
 export const isSigningKey = (name: string): boolean => /^SIGNING_KEY_\d+$/.test(name);
 
+/** The examples that check signatures of each algorithm. */
+export const LANGUAGES = {
+  ES256: 'TypeScript, JavaScript and Go',
+  RS256: 'Java, C#, Python, PHP, Lua and the shell',
+};
+
 const KINDS = {
   ES256: { prefix: 'es', pair: () => generateKeyPairSync('ec', { namedCurve: 'P-256' }) },
   RS256: { prefix: 'rs', pair: () => generateKeyPairSync('rsa', { modulusLength: 2048 }) },

@@ -6,7 +6,7 @@ import { DAY_MS } from '@licet/contract/durations';
 import { argumentError } from '../command-line.ts';
 import { fileAt } from '../invocation.ts';
 import { addLine } from '../root-token.ts';
-import { newSigningKey } from '../signing-keys.ts';
+import { LANGUAGES, newSigningKey } from '../signing-keys.ts';
 import { CliError } from '../terminal.ts';
 import { type Column, examples, timeText } from './output.ts';
 import { integerFrom, type OpenSession } from './session.ts';
@@ -110,9 +110,7 @@ export function addKeys(parent: CommandUnknownOpts, open: OpenSession): void {
         const known = all.map((each) => each.kid).join(', ') || 'none';
         throw new CliError(`The service has no key with the kid ${kid}. It has ${known}.`);
       }
-      const programs =
-        key.alg === 'ES256' ? 'TypeScript and Go' : 'Java, C#, Python, Lua and the shell';
-      const message = `Public key of ${key.alg}, for programs in ${programs}:`;
+      const message = `Public key of ${key.alg}, for programs in ${LANGUAGES[key.alg]}:`;
       if (output.isJson) return output.done(message, key);
       const lines = FORMATS[as](key).split('\n');
       output.doneAll(
