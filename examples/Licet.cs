@@ -40,7 +40,7 @@ public sealed class Licet
         foreach (var key in PublicKeys == "" ? new string[0] : PublicKeys.Split(' '))
         {
             if (Regex.IsMatch(key, "^[A-Za-z0-9_.-]{1,64}:[A-Za-z0-9_-]{342}\\z")) continue;
-            const string Form = "it has the form KID:KEY, where KEY is 342 characters (RS256)";
+            const string Form = "it has the form KID:KEY, where KEY is 342 characters (RS256, the rs- key)";
             throw new ArgumentException("'" + key + "' is no public key; " + Form);
         }
         return Decide();

@@ -63,7 +63,7 @@ public final class Licet {
     public CompletableFuture<Answer> check() {
         for (String key : publicKeys.split(" ", -1)) {
             if (publicKeys.isEmpty() || key.matches("[\\w.-]{1,64}:[\\w-]{342}")) continue;
-            String form = "it has the form KID:KEY, where KEY is 342 characters (RS256)";
+            String form = "it has the form KID:KEY, where KEY is 342 characters (RS256, the rs- key)";
             throw new IllegalArgumentException("'" + key + "' is no public key; " + form);
         }
         return inBackground(this::decide);

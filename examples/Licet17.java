@@ -25,7 +25,7 @@ public record Licet17(String url, int productId, String productVersion, String l
     public Licet17 {
         for (var key : publicKeys.split(" ", -1)) {
             if (publicKeys.isEmpty() || key.matches("[\\w.-]{1,64}:[\\w-]{342}")) continue;
-            var form = "it has the form KID:KEY, where KEY is 342 characters (RS256)";
+            var form = "it has the form KID:KEY, where KEY is 342 characters (RS256, the rs- key)";
             throw new IllegalArgumentException("'" + key + "' is no public key; " + form);
         }
     }

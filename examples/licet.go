@@ -70,7 +70,7 @@ var keyForm = regexp.MustCompile(`^[\w.-]{1,64}:[\w-]{43}\.[\w-]{43}$`)
 func CheckForm(publicKeys string) error {
 	for _, key := range strings.Split(publicKeys, " ") {
 		if publicKeys != "" && !keyForm.MatchString(key) {
-			const form = "it has the form KID:KEY, where KEY is 43 characters, a dot and 43 characters (ES256)"
+			const form = "it has the form KID:KEY, where KEY is 43 characters, a dot and 43 characters (ES256, the es- key)"
 			return fmt.Errorf("'%s' is no public key; %s", key, form)
 		}
 	}

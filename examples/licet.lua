@@ -170,7 +170,7 @@ local function misformed(public_keys)
   for key in (public_keys .. " "):gmatch("(.-) ") do
     local kid, modulus = key:match("^([%w_.-]+):([%w_-]+)$")
     if public_keys ~= "" and not (kid and #kid <= 64 and #modulus == 342) then
-      return ("'%s' is no public key; it has the form KID:KEY, where KEY is 342 characters (RS256)"):format(key)
+      return ("'%s' is no public key; it has the form KID:KEY, where KEY is 342 characters (RS256, the rs- key)"):format(key)
     end
   end
 end

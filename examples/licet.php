@@ -42,7 +42,7 @@ final class Licet
     ) {
         foreach ($publicKeys === '' ? [] : explode(' ', $publicKeys) as $key) {
             if (preg_match('/^[\w.-]{1,64}:[\w-]{342}$/D', $key)) continue;
-            $form = 'it has the form KID:KEY, where KEY is 342 characters (RS256)';
+            $form = 'it has the form KID:KEY, where KEY is 342 characters (RS256, the rs- key)';
             throw new InvalidArgumentException("'$key' is no public key; $form");
         }
     }

@@ -105,7 +105,7 @@ def _verified(jws: object, typ: str, public_keys: str, expected: dict) -> Option
 def _check_form(public_keys: str) -> None:
     for key in public_keys.split(" ") if public_keys else []:
         if not re.fullmatch(r"[A-Za-z0-9_.-]{1,64}:[A-Za-z0-9_-]{342}", key):
-            form = "it has the form KID:KEY, where KEY is 342 characters (RS256)"
+            form = "it has the form KID:KEY, where KEY is 342 characters (RS256, the rs- key)"
             raise ValueError(f"'{key}' is no public key; {form}")
 
 

@@ -109,7 +109,7 @@ licet_misformed() (
       .* | *[!A-Za-z0-9_.-]*) ;; # no kid, or a character that is in no key
       *) [ ${#kid} -gt 64 ] || [ ${#modulus} -ne 342 ] || continue ;;
     esac
-    echo "'$key' is no public key; it has the form KID:KEY, where KEY is 342 characters (RS256)"
+    echo "'$key' is no public key; it has the form KID:KEY, where KEY is 342 characters (RS256, the rs- key)"
     return 0
   done
   return 1

@@ -96,7 +96,7 @@ function checkForm(publicKeys: string): void {
     .find((key) => !/^[\w.-]{1,64}:[\w-]{43}\.[\w-]{43}$/.test(key));
   if (publicKeys === '' || wrong === undefined) return;
   const form =
-    'it has the form KID:KEY, where KEY is 43 characters, a dot and 43 characters (ES256)';
+    'it has the form KID:KEY, where KEY is 43 characters, a dot and 43 characters (ES256, the es- key)';
   throw new TypeError(`'${wrong}' is no public key; ${form}`);
 }
 

@@ -290,8 +290,8 @@ for (const program of programs.filter(({ file }) => file !== 'licet.mjs')) {
         expect(problem).toBe(`'${named}' is no public key`);
         expect(form).toMatch(
           driver.alg === 'ES256'
-            ? /^it has the form KID:KEY, where KEY is 43 characters, a dot and 43 .* \(ES256\)$/
-            : /^it has the form KID:KEY, where KEY is 342 characters \(RS256\)$/,
+            ? /^it has the form KID:KEY, where KEY is 43 characters, a dot and 43 .* \(ES256, the es- key\)$/
+            : /^it has the form KID:KEY, where KEY is 342 characters \(RS256, the rs- key\)$/,
         );
       },
     );
