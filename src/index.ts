@@ -10,6 +10,11 @@ import { removeRecordsBefore } from './requests/retention.ts';
 import { removeEventsBefore } from './resources/events/queries.ts';
 import { app } from './routes/app.ts';
 
+/**
+ * The entrance of the Worker. In comments here and in the folders beside it, (1.7) is a section of docs/decisions.md, and
+ * [4.7] one of docs/interface.md.
+ */
+
 /** The cron by which `npm start` announces its end. */
 const STOP = 'stop';
 

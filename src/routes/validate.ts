@@ -99,6 +99,7 @@ async function reply(
     const requestedAt = Date.now();
     // After the body, which may take long: the token could be revoked meanwhile. It is looked up beside the snapshots.
     const authorized = intents && authorizeValidation(c, intents);
+    // The validation awaits it later. A rejection before that would be an unhandled one.
     authorized?.catch(() => undefined);
     const result = await validate(isolate, sent, {
       requestType,

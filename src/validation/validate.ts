@@ -122,7 +122,7 @@ class Validation {
     const client = this.#client;
     this.#token = await this.#context.authorized;
     if (client !== null && (await limits.refused.count(client))) {
-      return this.#limit(request, true, client);
+      return this.#limit(request, { spam: true }, client);
     }
     const isRecorded = client === null || !ceilings.unreadableRecords.count(client);
     if (isRecorded) this.#record(request, 'INVALID_REQUEST', { remarks: message });
@@ -166,12 +166,12 @@ class Validation {
     );
     const outcome = snapshots && decideOn(snapshots, request, this.#context);
     if (outcome?.responseType !== 'VALID' || outcome.needsSlot) {
-      return this.#limit(request, true, this.#countedWith(snapshots?.license.value));
+      return this.#limit(request, { spam: true }, this.#countedWith(snapshots?.license.value));
     }
     this.#snapshots = snapshots;
     const { license } = outcome;
     if (await this.#isOverValidations(license)) {
-      return this.#limit(request, false, this.#countedWith(license));
+      return this.#limit(request, { spam: false }, this.#countedWith(license));
     }
     return this.#accept(request, license);
   }
@@ -181,7 +181,7 @@ class Validation {
     const known = found.license.value;
     this.#snapshots = found;
     if (known && (await this.#isOverValidations(known))) {
-      return this.#limit(request, false, this.#countedWith(known));
+      return this.#limit(request, { spam: false }, this.#countedWith(known));
     }
     let decided = { outcome: decideOn(found, request, this.#context), snapshots: found };
     if (known && mustBind(isolate, decided.outcome, known, this.#context.requestedAt)) {
@@ -192,7 +192,7 @@ class Validation {
     if (outcome.responseType === 'VALID') return this.#accept(request, outcome.license);
     const license = snapshots.license.value;
     if (this.#client !== null && (await isolate.limits.refused.count(this.#client))) {
-      return this.#limit(request, true, this.#countedWith(license));
+      return this.#limit(request, { spam: true }, this.#countedWith(license));
     }
     return this.#refuse(request, outcome, license);
   }
@@ -225,9 +225,9 @@ class Validation {
   }
 
   /** @param counted the name whose first limited request a minute is recorded */
-  #limit(request: PartialRequest, spam: boolean, counted: string): ValidationResult {
+  #limit(request: PartialRequest, details: { spam: boolean }, counted: string): ValidationResult {
     if (!this.#isolate.ceilings.limitedRecords.count(counted)) {
-      this.#record(request, 'RATE_LIMITED', { spam });
+      this.#record(request, 'RATE_LIMITED', details);
     }
     return { kind: 'limited', responseType: 'RATE_LIMITED' };
   }

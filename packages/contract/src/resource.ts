@@ -3,7 +3,10 @@ import { accountId, id, isWebAddress, text, WEB_ADDRESS_MESSAGE } from './fields
 import { MAX_WEB_ADDRESS_LENGTH } from './limits.ts';
 import { wireTimestamp } from './time.ts';
 
-/** The fields of resources, and the bodies that are made of them. */
+/**
+ * The fields of resources, and the bodies that are made of them. In comments of this package, (3) is a section of
+ * docs/decisions.md, and [4.8] one of docs/interface.md.
+ */
 
 /** The ways to set the fields that only the service sets. */
 const INSTEAD: Readonly<Record<string, string>> = {
