@@ -487,6 +487,9 @@ it.each(['', 'often', '-1'])('a retention of %j days removes no event', async (d
   const before = await eventsOf();
   const logged = vi.spyOn(console, 'error').mockImplementation(() => undefined);
   await runScheduled(Date.now() + 1_000 * DAY_MS, { EVENT_RETENTION_DAYS: days });
+  const lines = logged.mock.calls.map(([line]) => String(line));
+  const named = `EVENT_RETENTION_DAYS must be a number of days, not \\"${days}\\"`;
+  expect(lines.filter((line) => line.includes(named))).toHaveLength(days === '' ? 0 : 1);
   logged.mockRestore();
   expect(await eventsOf()).toEqual(before);
 });
