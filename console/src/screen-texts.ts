@@ -15,9 +15,9 @@ import { plural, texts } from './texts.ts';
 const OTHER_ALGORITHM = { ES256: 'RS256', RS256: 'ES256' } as const;
 export type Algorithm = keyof typeof OTHER_ALGORITHM;
 
-/** The fields of a resource that may be null. */
-type NullableField<Resource> = {
-  [Name in keyof Resource]: null extends Resource[Name] ? Name : never;
+/** The texts of a resource that may be null. */
+type NullableText<Resource> = {
+  [Name in keyof Resource]: string | null extends Resource[Name] ? Name : never;
 }[keyof Resource];
 
 const platforms: Record<LicensePlatform, string> = {
@@ -97,6 +97,9 @@ const fields: Readonly<Record<string, string>> = {
   maxHWIDs: 'Hardware ID limit',
   maxIPs: 'Address limit',
   offlineDays: 'Days without the service',
+  ipIdleDays: 'Free an address after',
+  hwidIdleDays: 'Free a hardware ID after',
+  defaultExpiresAfterDays: 'Days from first use',
   productId: 'Product',
   productType: 'Type',
 };
@@ -543,6 +546,22 @@ export const screenTexts = {
     maxIPs: 'Address limit',
     maxHWIDs: 'Hardware ID limit',
     limitHint: '-1: no limit. A license can have its own.',
+    slots: 'Slots that nobody uses',
+    idleDays: {
+      ipIdleDays: 'Free an address after',
+      hwidIdleDays: 'Free a hardware ID after',
+    },
+    idleDaysHints: {
+      ipIdleDays:
+        'Days without a request. A new address then takes the slot. Suggested: 7, because home connections change their address in about a week. Empty: never. With few days, friends can take turns with one license.',
+      hwidIdleDays:
+        'Days without a request. A new hardware ID then takes the slot. Suggested: 30. Empty: never. With few days, one license can serve several people in turn.',
+    },
+    idleDaysSuggestion: (count: number) => `Never; suggested: ${count}`,
+    expiry: 'Expiry of new licenses',
+    expiresAfterDays: 'Days from first use',
+    expiresAfterDaysHint:
+      'For temporary licenses that are created without a date: they start to run with their first valid request. Empty: none.',
     leases: 'Without the network',
     offlineDays: 'Days without the service',
     offlineDaysHint:
@@ -553,7 +572,7 @@ export const screenTexts = {
       imageUrl: 'Image',
       roleId: 'Chat role',
       purchaseRoleId: 'Chat role of buyers',
-    } satisfies Record<NullableField<Product>, string>,
+    } satisfies Record<NullableText<Product>, string>,
     deleteTitle: (name: string) => `Delete ${name}?`,
     deleteLead:
       'Its deleted licenses are deleted for good. The history stays. Programs with its id are then refused.',

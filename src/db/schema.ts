@@ -70,6 +70,11 @@ export const products = sqliteTable(
     revision: revision(),
     /** How long a lease lets a program run without the network (1.8); 0 for no leases. */
     offlineDays: integer('offline_days').notNull().default(0),
+    /** Days after which a bound address, or hardware ID, that nobody uses gives way (7); null for never. */
+    ipIdleDays: integer('ip_idle_days'),
+    hwidIdleDays: integer('hwid_idle_days'),
+    /** `expiresAfterDays` of TEMPORARY licenses without an expiry of their own (7). */
+    defaultExpiresAfterDays: integer('default_expires_after_days'),
   },
   (t) => [
     // Covers the products with leases, which each load of the policy reads.
@@ -159,6 +164,11 @@ export const licenses = sqliteTable(
     createdAt: createdAt(),
     updatedAt: updatedAt(),
     revision: integer('revision').notNull(),
+    /**
+     * The days from the first VALID validation to the expiry (7); null for a license that has its expiry or needs none.
+     * Until then `expiresAt` is the last time there is (EXPIRES_LATER), because TEMPORARY has one.
+     */
+    expiresAfterDays: integer('expires_after_days'),
   },
   (t) => [
     uniqueIndex('licenses_key').on(t.licenseKeyNormalized),
@@ -188,11 +198,29 @@ export const bindings = sqliteTable(
     type: text('type', { enum: LICENSE_DATA_TYPES }).notNull(),
     value: text('value').notNull(),
     position: integer('position').notNull(),
+    /**
+     * When the value was bound, or last used by an installation that was removed or erased. Null for one that was bound
+     * before this column.
+     */
+    usedAt: integer('used_at'),
   },
   (t) => [
     primaryKey({ columns: [t.licenseId, t.type, t.value] }),
     check('bindings_type', oneOf(t.type, LICENSE_DATA_TYPES)),
   ],
+);
+
+/** The former keys of licenses that got a new one (7). Without a rowid. */
+export const replacedKeys = sqliteTable(
+  'replaced_keys',
+  {
+    licenseKeyNormalized: text('license_key_normalized').primaryKey(),
+    licenseId: integer('license_id')
+      .notNull()
+      .references(() => licenses.id),
+    replacedAt: integer('replaced_at').notNull(),
+  },
+  (t) => [index('replaced_keys_license').on(t.licenseId)],
 );
 
 /** [2.3] An entry without a product is for all products. An IP is a canonical address or CIDR range. */

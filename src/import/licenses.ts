@@ -110,6 +110,7 @@ function toRow(item: LicenseItem, defaults: Limits, now: number): NewLicense {
     ownerChatId: item.ownerChatId,
     ownerChatUsername: item.ownerChatUsername,
     expiresAt,
+    expiresAfterDays: null,
     maxIPs: item.maxIPs ?? defaults.defaultMaxIPs,
     maxHWIDs: item.maxHWIDs ?? defaults.defaultMaxHWIDs,
     pastRequests: item.totalRequests,
@@ -167,7 +168,7 @@ const bindAll = (
   bound: readonly (readonly [key: string, values: readonly string[]])[],
 ) =>
   db.insert(bindings).select(
-    sql`select ${licenses.id}, ${type}, v.value, v.key + 1
+    sql`select ${licenses.id}, ${type}, v.value, v.key + 1, ${licenses.revision}
         from json_each(${JSON.stringify(bound)}) l, json_each(l.value -> 1) v
         join ${licenses} on ${licenses.licenseKeyNormalized} = l.value ->> 0`,
   );

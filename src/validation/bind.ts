@@ -40,7 +40,7 @@ export async function bind(
     .select(
       sql`
         select l.id, wanted.key, wanted.value, 1 + (
-          select ifnull(max(position), 0) from bindings b where b.license_id = l.id)
+          select ifnull(max(position), 0) from bindings b where b.license_id = l.id), ${now}
         from licenses l, json_each(${wanted}) wanted
         where l.id = ${license.id} and l.product_id = ${request.productId} and l.state = 'ACTIVE'
           and not ${isExpiredSql(sql`l.expires_at`, now)}

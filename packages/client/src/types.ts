@@ -17,6 +17,9 @@ export const IMPORT_FIELDS = {
     'url',
     'imageUrl',
     'offlineDays',
+    'ipIdleDays',
+    'hwidIdleDays',
+    'defaultExpiresAfterDays',
   ],
   customers: [
     'id',
@@ -144,6 +147,12 @@ export interface ProductCreate {
   imageUrl?: string | null | undefined;
   /** Days that a lease lets a program run without the network. 0, the default, allows none. */
   offlineDays?: number | null | undefined;
+  /** Days without a request after which a new address may take the slot of a bound one. Null, the default, is never. */
+  ipIdleDays?: number | null | undefined;
+  /** Days without a request after which a new hardware ID may take the slot of a bound one. Null, the default, is never. */
+  hwidIdleDays?: number | null | undefined;
+  /** `expiresAfterDays` of `TEMPORARY` licenses that are created without it and without an `expiryDate`. */
+  defaultExpiresAfterDays?: number | null | undefined;
 }
 
 /** Changes of a product: an omitted field keeps its value [4.8]. */
@@ -176,6 +185,12 @@ export interface ProductUpdate {
   imageUrl?: string | null | undefined;
   /** Days that a lease lets a program run without the network. 0, the default, allows none. */
   offlineDays?: number | undefined;
+  /** Days without a request after which a new address may take the slot of a bound one. Null, the default, is never. */
+  ipIdleDays?: number | null | undefined;
+  /** Days without a request after which a new hardware ID may take the slot of a bound one. Null, the default, is never. */
+  hwidIdleDays?: number | null | undefined;
+  /** `expiresAfterDays` of `TEMPORARY` licenses that are created without it and without an `expiryDate`. */
+  defaultExpiresAfterDays?: number | null | undefined;
 }
 
 /** The status of a license. */
@@ -693,6 +708,12 @@ export interface Product {
   imageUrl: string | null;
   /** Days that a lease lets a program run without the network. 0, the default, allows none. */
   offlineDays: number;
+  /** Days without a request after which a new address may take the slot of a bound one. Null, the default, is never. */
+  ipIdleDays: number | null;
+  /** Days without a request after which a new hardware ID may take the slot of a bound one. Null, the default, is never. */
+  hwidIdleDays: number | null;
+  /** `expiresAfterDays` of `TEMPORARY` licenses that are created without it and without an `expiryDate`. */
+  defaultExpiresAfterDays: number | null;
 }
 
 /** A license [2.2]. */

@@ -17,6 +17,9 @@ export const MAX_HWID_BYTES = 512;
 
 export const MAX_OFFLINE_DAYS = 90;
 export const MAX_DORMANT_DAYS = 3_650;
+/** The longest time until an unused slot is idle, and from the first use to the expiry (7). */
+export const MAX_IDLE_DAYS = 365;
+export const MAX_EXPIRES_AFTER_DAYS = 3_650;
 
 export const MAX_TEXT_LENGTH = 255;
 export const MAX_LONG_TEXT_LENGTH = 10_000;

@@ -3,6 +3,8 @@ import { CREATED, named, UPDATED } from './bodies.ts';
 import { limit, nameText, productType } from './fields.ts';
 import {
   DEFAULT_LIMIT,
+  MAX_EXPIRES_AFTER_DAYS,
+  MAX_IDLE_DAYS,
   MAX_LONG_TEXT_LENGTH,
   MAX_OFFLINE_DAYS,
   MAX_TEXT_LENGTH,
@@ -29,6 +31,13 @@ const defaultLimit = (description: string) =>
     z.int(),
     description,
   );
+
+/** A number of days from 1 on; null, the default, for none. */
+function daysOrNull(max: number, description: string) {
+  const message = `must be an integer from 1 to ${max}`;
+  const days = z.int(message).min(1, message).max(max, message).nullable();
+  return optional(days.default(null), days, z.int().nullable(), description);
+}
 
 const offlineDays = z.int().min(0).max(MAX_OFFLINE_DAYS);
 
@@ -57,6 +66,18 @@ export const productFields = {
     z.int(),
     'Days that a lease lets a program run without the network. 0, the default, allows none.',
   ),
+  ipIdleDays: daysOrNull(
+    MAX_IDLE_DAYS,
+    'Days without a request after which a new address may take the slot of a bound one. Null, the default, is never.',
+  ),
+  hwidIdleDays: daysOrNull(
+    MAX_IDLE_DAYS,
+    'Days without a request after which a new hardware ID may take the slot of a bound one. Null, the default, is never.',
+  ),
+  defaultExpiresAfterDays: daysOrNull(
+    MAX_EXPIRES_AFTER_DAYS,
+    '`expiresAfterDays` of `TEMPORARY` licenses that are created without it and without an `expiryDate`.',
+  ),
 };
 
 const example = {
@@ -79,7 +100,16 @@ export const product = named(
   'Product',
   'A product [2.1].',
   wireBody(productFields),
-  pickProduct({ ...example, id: 1, offlineDays: 0, createdDate: CREATED, updatedDate: UPDATED }),
+  pickProduct({
+    ...example,
+    id: 1,
+    offlineDays: 0,
+    ipIdleDays: 7,
+    hwidIdleDays: null,
+    defaultExpiresAfterDays: null,
+    createdDate: CREATED,
+    updatedDate: UPDATED,
+  }),
 );
 export const productCreate = named(
   'ProductCreate',

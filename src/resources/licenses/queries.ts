@@ -108,8 +108,8 @@ export async function insertLicenses(
       licenses: db
         .insert(licenses)
         .select(sql`select ${row} from json_each(${keys}) k order by k.key`),
-      ips: bindNew(db, keys, 'IP', ips),
-      hwids: bindNew(db, keys, 'HWID', hwids),
+      ips: bindNew(db, keys, 'IP', ips, now),
+      hwids: bindNew(db, keys, 'HWID', hwids, now),
       ...readWritten(db, isOneOf(licenses.licenseKeyNormalized, licenseKeys)),
     },
     creates: { json: createdLicenses(keys), customerId: customerOfFirst },
@@ -155,8 +155,8 @@ export async function updateLicense(
     when: [isUnchanged(licenses, row), ...when],
     statements: {
       owner: statements,
-      ips: rebind(db, id, 'IP', row.ips, ips),
-      hwids: rebind(db, id, 'HWID', row.hwids, hwids),
+      ips: rebind(db, id, 'IP', row.ips, ips, now),
+      hwids: rebind(db, id, 'HWID', row.hwids, hwids, now),
       license: db
         .update(licenses)
         .set({ ...values, customerId, updatedAt: now, revision })
@@ -227,21 +227,28 @@ export function licensesOf(json: string): LicenseRow[] {
 }
 
 /** Binds values to new licenses, in their order. `keys` is a JSON array of the normalized keys. */
-const bindNew = (db: Database, keys: string, type: LicenseDataType, values: readonly string[]) =>
+const bindNew = (
+  db: Database,
+  keys: string,
+  type: LicenseDataType,
+  values: readonly string[],
+  now: number,
+) =>
   db.insert(bindings).select(
-    sql`select ${licenses.id}, ${type}, v.value, v.key + 1
+    sql`select ${licenses.id}, ${type}, v.value, v.key + 1, ${now}
         from json_each(${keys}) k
         join ${licenses} on ${licenses.licenseKeyNormalized} = k.value
         join json_each(${JSON.stringify(values)}) v`,
   );
 
-/** Replaces the bound values. Those that stay keep their position. No statements if they are the same. */
+/** Replaces the bound values. Those that stay keep their position and their time. No statements if they are the same. */
 function rebind(
   db: Database,
   licenseId: number,
   type: LicenseDataType,
   bound: readonly string[],
   values: readonly string[],
+  now: number,
 ) {
   if (JSON.stringify(bound) === JSON.stringify(values)) return [];
   const unbindOthers = db
@@ -257,7 +264,7 @@ function rebind(
     .insert(bindings)
     .select(
       sql`select ${licenseId}, ${type}, value, key + 1 + (
-            select ifnull(max(position), 0) from bindings where license_id = ${licenseId})
+            select ifnull(max(position), 0) from bindings where license_id = ${licenseId}), ${now}
           from json_each(${JSON.stringify(values)}) where true`,
     )
     .onConflictDoNothing();

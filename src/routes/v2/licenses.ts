@@ -101,6 +101,7 @@ async function createLicenses(
   const values = {
     ...rest,
     expiresAt: expiryOf(rest.licenseType, expiryDate),
+    expiresAfterDays: null,
     state: stateOf(licenseStatus),
     maxIPs: maxIPs ?? product.defaultMaxIPs,
     maxHWIDs: maxHWIDs ?? product.defaultMaxHWIDs,

@@ -2,6 +2,8 @@ import type { Product, Tagged } from '@licet/client';
 import { PRODUCT_TYPES } from '@licet/contract/enums';
 import {
   DEFAULT_LIMIT,
+  MAX_EXPIRES_AFTER_DAYS,
+  MAX_IDLE_DAYS,
   MAX_LIMIT,
   MAX_LONG_TEXT_LENGTH,
   MAX_OFFLINE_DAYS,
@@ -34,6 +36,11 @@ type Values = Omit<Product, 'id' | 'createdDate' | 'updatedDate'>;
 /** Text that may be null. */
 const MORE = keysOf(words.moreFields);
 
+/** The idle days with the values that the form suggests. */
+const IDLE_DAYS = { ipIdleDays: 7, hwidIdleDays: 30 } as const;
+
+const daysOf = (text: string): number | null => (text === '' ? null : Number(text));
+
 const FIELDS: readonly EditedField<Values>[] = [
   { name: 'name', label: words.name },
   { name: 'description', label: words.description },
@@ -46,6 +53,9 @@ const FIELDS: readonly EditedField<Values>[] = [
   { name: 'defaultMaxIPs', label: words.maxIPs },
   { name: 'defaultMaxHWIDs', label: words.maxHWIDs },
   { name: 'offlineDays', label: words.offlineDays },
+  { name: 'ipIdleDays', label: words.idleDays.ipIdleDays },
+  { name: 'hwidIdleDays', label: words.idleDays.hwidIdleDays },
+  { name: 'defaultExpiresAfterDays', label: words.expiresAfterDays },
   ...MORE.map((name) => ({ name, label: words.moreFields[name] })),
 ];
 
@@ -62,6 +72,9 @@ function valuesOf(data: FormData, stored: Product | undefined): Values {
     defaultMaxIPs: Number(data.get('defaultMaxIPs')),
     defaultMaxHWIDs: Number(data.get('defaultMaxHWIDs')),
     offlineDays: Number(data.get('offlineDays')),
+    ipIdleDays: daysOf(text('ipIdleDays')),
+    hwidIdleDays: daysOf(text('hwidIdleDays')),
+    defaultExpiresAfterDays: daysOf(text('defaultExpiresAfterDays')),
     ...objectOf(MORE, (name) => text(name) || null),
   };
 }
@@ -160,6 +173,32 @@ export function ProductForm({
             defaultValue={product?.[name] ?? DEFAULT_LIMIT}
           />
         ))}
+      </FieldGroup>
+      <FieldGroup title={words.slots}>
+        {keysOf(IDLE_DAYS).map((name) => (
+          <TextField
+            key={name}
+            label={words.idleDays[name]}
+            hint={words.idleDaysHints[name]}
+            placeholder={words.idleDaysSuggestion(IDLE_DAYS[name])}
+            name={name}
+            type="number"
+            min={1}
+            max={MAX_IDLE_DAYS}
+            defaultValue={product?.[name] ?? ''}
+          />
+        ))}
+      </FieldGroup>
+      <FieldGroup title={words.expiry}>
+        <TextField
+          label={words.expiresAfterDays}
+          hint={words.expiresAfterDaysHint}
+          name="defaultExpiresAfterDays"
+          type="number"
+          min={1}
+          max={MAX_EXPIRES_AFTER_DAYS}
+          defaultValue={product?.defaultExpiresAfterDays ?? ''}
+        />
       </FieldGroup>
       <FieldGroup title={words.leases}>
         <TextField

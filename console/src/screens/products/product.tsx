@@ -131,6 +131,14 @@ function Details({ product }: { product: Product }) {
     [words.maxIPs, limitOf(product.defaultMaxIPs)],
     [words.maxHWIDs, limitOf(product.defaultMaxHWIDs)],
     [words.offlineDays, words.days(product.offlineDays)],
+    ...keysOf(words.idleDays).map((name): readonly [string, ReactNode] => [
+      words.idleDays[name],
+      words.days(product[name] ?? 0),
+    ]),
+    [
+      words.expiresAfterDays,
+      product.defaultExpiresAfterDays && words.days(product.defaultExpiresAfterDays),
+    ],
     ...keysOf(words.moreFields).map((name): readonly [string, ReactNode] => [
       words.moreFields[name],
       product[name],
