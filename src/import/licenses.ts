@@ -14,7 +14,13 @@ import { parseFields } from '../lib/issues.ts';
 import { ownerOf } from '../resources/customers/owner.ts';
 import type { CustomerRow } from '../resources/customers/row.ts';
 import { type LicenseRow, toLicense } from '../resources/licenses/row.ts';
-import { expiryOf, normalizeLicenseKey, stateOf } from '../resources/licenses/rules.ts';
+import {
+  NEVER,
+  normalizeLicenseKey,
+  sentExpiryOf,
+  stateOf,
+  storedExpiryOf,
+} from '../resources/licenses/rules.ts';
 import { boundValues } from '../resources/licenses/snapshot.ts';
 import type { ProductRow } from '../resources/products/queries.ts';
 import { unknownProduct } from '../resources/products/rules.ts';
@@ -55,10 +61,14 @@ const toWire = (row: NewLicense, now: number) =>
 
 const SAME_KEY = 'the same licenseKey, apart from case, and other values';
 
-/** The limits of licenses that have none of their own. */
-type Limits = Pick<ProductRow, 'defaultMaxIPs' | 'defaultMaxHWIDs'>;
+/** The values of licenses that have none of their own. */
+type Defaults = Pick<ProductRow, 'defaultMaxIPs' | 'defaultMaxHWIDs' | 'defaultExpiresAfterDays'>;
 
-const UNLIMITED: Limits = { defaultMaxIPs: -1, defaultMaxHWIDs: -1 };
+const UNLIMITED: Defaults = {
+  defaultMaxIPs: -1,
+  defaultMaxHWIDs: -1,
+  defaultExpiresAfterDays: null,
+};
 
 const distinct = (values: readonly string[]): string[] => [...new Set(values)];
 
@@ -75,13 +85,17 @@ const allBindable = z.object({
   hwids: z.array(hardwareId).max(MAX_LIMIT),
 });
 
+const EXPIRY_FIELDS = ['expiryDate', 'expiresAfterDays'] as const;
+
 /** The values that are not stored. */
 function leftOut(item: LicenseItem, sent: JsonObject): Change[] {
-  const isUseless = item.licenseType === 'PERMANENT' && item.expiryDate !== null;
+  const useless = EXPIRY_FIELDS.filter(
+    (name) => item.licenseType === 'PERMANENT' && item[name] !== null,
+  );
   const { error } = parseFields(allBindable, item);
   return [
     ...limitsTakenAsUnlimited(sent, ['maxIPs', 'maxHWIDs']),
-    ...(isUseless ? [changeOf(sent, ['expiryDate'], 'does not apply to a PERMANENT license')] : []),
+    ...useless.map((name) => changeOf(sent, [name], 'does not apply to a PERMANENT license')),
     ...(error ? changesOf(error, sent) : []),
   ];
 }
@@ -91,11 +105,20 @@ function leftOut(item: LicenseItem, sent: JsonObject): Change[] {
  *
  * @throws DomainError if fields contradict each other
  */
-function toRow(item: LicenseItem, defaults: Limits, now: number): NewLicense {
+function toRow(item: LicenseItem, defaults: Defaults, now: number): NewLicense {
   const { licenseType, expiryDate, licenseStatus, createdDate, updatedDate } = item;
-  const expiresAt = licenseType === 'PERMANENT' ? null : expiryOf(licenseType, expiryDate);
-  if (licenseStatus === 'EXPIRED' && (expiresAt === null || expiresAt > now)) {
-    const given = expiresAt === null ? '' : `, not ${toTimestamp(expiresAt)}`;
+  const defaultDays = expiryDate === null ? defaults.defaultExpiresAfterDays : null;
+  const stored =
+    licenseType === 'PERMANENT'
+      ? NEVER
+      : storedExpiryOf(licenseType, {
+          expiryDate,
+          expiresAfterDays: item.expiresAfterDays ?? defaultDays,
+        });
+  const isExpired = stored.expiresAt !== null && stored.expiresAt <= now;
+  if (licenseStatus === 'EXPIRED' && !isExpired) {
+    const { expiryDate: end } = sentExpiryOf(stored);
+    const given = end === null ? '' : `, not ${toTimestamp(end)}`;
     throw refusal(`licenseStatus EXPIRED needs an expiryDate in the past${given}`);
   }
   return {
@@ -109,8 +132,7 @@ function toRow(item: LicenseItem, defaults: Limits, now: number): NewLicense {
     ownerPlatformId: item.ownerPlatformId,
     ownerChatId: item.ownerChatId,
     ownerChatUsername: item.ownerChatUsername,
-    expiresAt,
-    expiresAfterDays: null,
+    ...stored,
     maxIPs: item.maxIPs ?? defaults.defaultMaxIPs,
     maxHWIDs: item.maxHWIDs ?? defaults.defaultMaxHWIDs,
     pastRequests: item.totalRequests,
@@ -208,7 +230,7 @@ export const planLicenses: Planner<LicenseItem> = async ({ db, now, assumedProdu
     named: selectCustomers(db, owners),
   });
   const customers = new Customers(named, now);
-  const limits = new Map<number, Limits>(assumedProductIds.map((id) => [id, UNLIMITED]));
+  const limits = new Map<number, Defaults>(assumedProductIds.map((id) => [id, UNLIMITED]));
   for (const product of referenced) limits.set(product.id, product);
   const firstOfKey = new Map<string, NewLicense>();
   const { news, take } = planRows<LicenseItem, NewLicense>({

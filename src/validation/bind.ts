@@ -1,4 +1,5 @@
-import { and, eq, sql } from 'drizzle-orm';
+import { DAY_MS } from '@licet/contract/durations';
+import { and, eq, isNotNull, sql } from 'drizzle-orm';
 import { batch, type Database } from '../db/client.ts';
 import { nextRevisionSql } from '../db/outbox.ts';
 import { bindings, licenses } from '../db/schema.ts';
@@ -16,22 +17,26 @@ const RETRY_DELAYS_MS = [50, 200];
  * no concurrency anywhere can exceed a limit, and a rejected request binds nothing. A repetition changes
  * nothing.
  *
+ * A license that waits for its first use gets its expiry then, in the same transaction (7).
+ *
  * A binding is not in the outbox. A snapshot that lacks it causes no rejection, because values that it
  * lacks come here.
  *
  * @param now milliseconds since 1970
- * @returns the license after the binding, null if it was removed; and whether a value was bound
+ * @returns the license after the binding, null if it was removed; and whether this changed it
  */
 export async function bind(
   db: Database,
   license: Pick<LicenseSnapshot, 'id'>,
   request: Pick<ValidationRequest, 'productId' | 'ip' | 'hwid'>,
   now: number,
-): Promise<{ license: LicenseSnapshot | null; hasBound: boolean }> {
+): Promise<{ license: LicenseSnapshot | null; isChanged: boolean }> {
   const wanted = JSON.stringify({
     ...(request.ip !== null && { IP: request.ip }),
     ...(request.hwid !== null && { HWID: request.hwid }),
   });
+  const isValidNow = sql`l.id = ${license.id} and l.product_id = ${request.productId}
+    and l.state = 'ACTIVE' and not ${isExpiredSql(sql`l.expires_at`, now)}`;
   // Unlimited, -1, becomes null: nothing is bound then, and no count reaches it.
   const limitOf = (type: string) =>
     sql.raw(`nullif(case ${type} when 'IP' then l.max_ips else l.max_hwids end, -1)`);
@@ -42,8 +47,7 @@ export async function bind(
         select l.id, wanted.key, wanted.value, 1 + (
           select ifnull(max(position), 0) from bindings b where b.license_id = l.id), ${now}
         from licenses l, json_each(${wanted}) wanted
-        where l.id = ${license.id} and l.product_id = ${request.productId} and l.state = 'ACTIVE'
-          and not ${isExpiredSql(sql`l.expires_at`, now)}
+        where ${isValidNow}
           and ${limitOf('wanted.key')} is not null
           and not exists (
             select 1 from json_each(${wanted}) w
@@ -58,11 +62,35 @@ export async function bind(
     .update(licenses)
     .set({ revision: nextRevisionSql(licenses.revision, now) })
     .where(and(eq(licenses.id, license.id), sql`changes() > 0`));
+  const start = db
+    .update(licenses)
+    .set({
+      expiresAt: sql`${now} + ${licenses.expiresAfterDays} * ${DAY_MS}`,
+      expiresAfterDays: null,
+      revision: nextRevisionSql(licenses.revision, now),
+    })
+    .where(
+      and(
+        eq(licenses.id, license.id),
+        isNotNull(licenses.expiresAfterDays),
+        sql`exists (
+          select 1 from licenses l where ${isValidNow} and not exists (
+            select 1 from json_each(${wanted}) w
+            where ${limitOf('w.key')} is not null and not exists (
+              select 1 from bindings b
+              where b.license_id = l.id and b.type = w.key and b.value = w.value)))`,
+      ),
+    );
   const select = db.select(snapshotColumns).from(licenses).where(eq(licenses.id, license.id));
   const bound = retry(RETRY_DELAYS_MS, async () => {
-    const { moved, rows } = await batch(db, { inserted, moved: moveRevision, rows: select });
+    const { moved, started, rows } = await batch(db, {
+      inserted,
+      moved: moveRevision,
+      started: start,
+      rows: select,
+    });
     const [current = null] = rows;
-    return { license: current, hasBound: moved.meta.changes > 0 };
+    return { license: current, isChanged: moved.meta.changes + started.meta.changes > 0 };
   });
   // It may still bind after the timeout, which the next request would do anyway.
   return withTimeout(bound, DATABASE_TIMEOUT_MS);

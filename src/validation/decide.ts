@@ -22,8 +22,8 @@ export interface Facts {
 }
 
 export type Outcome =
-  /** `needsSlot` if the address or the hardware ID is new, and must be bound first. */
-  | { responseType: 'VALID'; license: LicenseSnapshot; needsSlot: boolean }
+  /** `mustBeStored` if a new value must be bound first, or the expiry starts with this validation. */
+  | { responseType: 'VALID'; license: LicenseSnapshot; mustBeStored: boolean }
   /** `blockReason` is for administrators only. */
   | { responseType: BlockedType; blockReason: string }
   | { responseType: 'INVALID_REQUEST'; message: string }
@@ -38,7 +38,7 @@ type Rejection = Exclude<
  * Decides a validation: the first row that applies of the table in decisions 1.3, from row 3 on. The hardware
  * ID that REQUIRE_HWID requires counts before the limits. A pure function.
  *
- * VALID that needs a slot is provisional: in D1 all slots may be taken.
+ * VALID that must be stored is provisional: in D1 all slots may be taken.
  *
  * @param now milliseconds since 1970
  */
@@ -70,8 +70,8 @@ export function decide(facts: Facts, request: ValidationRequest, now: number): O
   const hwid = slotFor(request.hwid, license.hwids, license.maxHWIDs);
   if (hwid === 'none free') return { responseType: 'MAX_HWIDS_REACHED' };
 
-  const needsSlot = ip === 'free' || hwid === 'free';
-  return { responseType: 'VALID', license, needsSlot };
+  const mustBeStored = ip === 'free' || hwid === 'free' || license.expiresAfterDays !== null;
+  return { responseType: 'VALID', license, mustBeStored };
 }
 
 function slotFor(
@@ -160,7 +160,7 @@ export async function findSnapshotsCachedOnly(
 const isFull = ({ responseType }: Outcome): boolean => OUTCOMES[responseType].group === 'full';
 
 /**
- * Whether a decision on snapshots must be made again in D1, by {@link bindAndDecide}: it depends on slots, and this
+ * Whether a decision on snapshots must be made again in D1, by {@link bindAndDecide}: it depends on slots or on the first use, and this
  * isolate has not seen the license full just now.
  */
 export const mustBind = (
@@ -170,11 +170,11 @@ export const mustBind = (
   now: number,
 ): boolean =>
   outcome.responseType === 'VALID'
-    ? outcome.needsSlot
+    ? outcome.mustBeStored
     : isFull(outcome) && !isolate.wasFull(license, now);
 
 /**
- * Binds the values of a request, and decides on the license as the primary has it then [4.7].
+ * Binds the values of a request, starts the expiry if it waits for the first use, and decides on the license as the primary has it then [4.7].
  *
  * @throws when the database cannot be reached
  */
@@ -191,14 +191,14 @@ export async function bindAndDecide(
   // A client that disconnects must not leave a binding without its record.
   timings.keepAlive();
   const startedAt = performance.now();
-  const { license, hasBound } = await bind(db, known, request, requestedAt);
+  const { license, isChanged } = await bind(db, known, request, requestedAt);
   timings.noteRead('d1');
   const { key } = found;
   if (license) {
     caches.licenses.put(key, license, startedAt);
-    // KV may lack this binding, or an earlier one that was never put.
+    // KV may lack this change, or an earlier one that was never put.
     const isNewer = license.revision > known.revision;
-    const isWorthPublishing = hasBound || (isNewer && found.needsComparison);
+    const isWorthPublishing = isChanged || (isNewer && found.needsComparison);
     if (isWorthPublishing && caches.licenses.canPublish()) {
       timings.waitUntil(caches.licenses.publish(key, { row: license }));
     }

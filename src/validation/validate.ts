@@ -165,7 +165,7 @@ class Validation {
       async () => !ceilings.publishedReads.count(String(client)),
     );
     const outcome = snapshots && decideOn(snapshots, request, this.#context);
-    if (outcome?.responseType !== 'VALID' || outcome.needsSlot) {
+    if (outcome?.responseType !== 'VALID' || outcome.mustBeStored) {
       return this.#limit(request, { spam: true }, this.#countedWith(snapshots?.license.value));
     }
     this.#snapshots = snapshots;

@@ -26,7 +26,7 @@ it.each([
 // Fields of which a change depends on another field have tests of their own.
 it.each([
   [products, productFields, []],
-  [licenses, licenseFields, ['licenseType', 'productId']],
+  [licenses, licenseFields, ['expiresAfterDays', 'licenseType', 'productId']],
   [blacklists, entryFields, ['isForAllProducts', 'productId']],
   [tokens, tokenFields, []],
   [customers, customerFields, []],

@@ -294,7 +294,10 @@ const CASES: Record<ImportKind, [Fields, string][]> = {
     [{ licenseKey: ' ' }, 'licenseKey must not be empty'],
     [{ licenseKey: 'a\0b' }, 'licenseKey must not contain NUL'],
     [{ licenseKey: 'new', productId: 999 }, 'productId 999 does not exist'],
-    [{ licenseKey: 'new', expiryDate: null }, 'expiryDate is required for a TEMPORARY'],
+    [
+      { licenseKey: 'new', expiryDate: null },
+      'expiryDate or expiresAfterDays is required for a TEMPORARY',
+    ],
     [
       { licenseKey: 'new', licenseStatus: 'EXPIRED' },
       'licenseStatus EXPIRED needs an expiryDate in the past, not 2099-',

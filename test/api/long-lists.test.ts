@@ -30,7 +30,7 @@ beforeAll(async () => {
     addLicenses.bind(wideProductId, WIDE),
     env.DB.prepare(
       `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${VALUES})
-       insert into bindings select id, 'HWID', printf('%0${VALUE_LENGTH}d', ${VALUES} - i), i
+       insert into bindings (license_id, type, value, position) select id, 'HWID', printf('%0${VALUE_LENGTH}d', ${VALUES} - i), i
        from licenses, n where product_id = ?`,
     ).bind(wideProductId),
   ]);

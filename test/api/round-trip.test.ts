@@ -61,7 +61,15 @@ function anyValueOf(wire: z.core.$ZodType): fc.Arbitrary<unknown> {
 }
 
 /** Fields whose values depend on one another. */
-const DEPENDENT = ['productId', 'licenseType', 'expiryDate', 'licenseStatus', 'ips', 'hwids'];
+const DEPENDENT = [
+  'productId',
+  'licenseType',
+  'expiryDate',
+  'expiresAfterDays',
+  'licenseStatus',
+  'ips',
+  'hwids',
+];
 const independent = Object.entries(settable(licenseFields)).flatMap(([name, { wire }]) => {
   if (DEPENDENT.includes(name)) return [];
   return [[name, /^owner.*Id$/.test(name) ? accountId : anyValueOf(wire)] as const];
@@ -83,6 +91,9 @@ const license = fc.record({
   fields: fc.record(Object.fromEntries(independent), { requiredKeys: [] }),
   expiry: fc.oneof(
     fc.constant({ licenseType: 'PERMANENT' }),
+    fc
+      .integer({ min: 1, max: 3_650 })
+      .map((expiresAfterDays) => ({ licenseType: 'TEMPORARY', expiresAfterDays })),
     fc
       .oneof(time, fc.constant('2001-02-03T04:05:06.789+00:00'))
       .map((expiryDate) => ({ licenseType: 'TEMPORARY', expiryDate })),

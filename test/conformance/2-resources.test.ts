@@ -102,6 +102,7 @@ it('a license without optional fields reads empty, null or as its product has it
     createdDate: TIMESTAMP,
     updatedDate: TIMESTAMP,
     expiryDate: null,
+    expiresAfterDays: null,
     maxIPs: 7,
     maxHWIDs: -1,
     totalRequests: 0,

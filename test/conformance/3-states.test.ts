@@ -122,7 +122,11 @@ it('TEMPORARY needs an expiryDate', async () => {
     const response = await withoutChange(licenses.path, () =>
       call('POST', licenses.path, { body }),
     );
-    expectError(response, 400, 'expiryDate is required for a TEMPORARY license');
+    expectError(
+      response,
+      400,
+      'expiryDate or expiresAfterDays is required for a TEMPORARY license',
+    );
   }
 });
 
@@ -131,7 +135,7 @@ it('PERMANENT cannot become TEMPORARY without an expiryDate', async () => {
   const response = await withoutChange(pathOf(license), () =>
     put(license, { licenseType: 'TEMPORARY' }),
   );
-  expectError(response, 400, 'expiryDate is required for a TEMPORARY license');
+  expectError(response, 400, 'expiryDate or expiresAfterDays is required for a TEMPORARY license');
   const dated = await updateLicense(license.id, { licenseType: 'TEMPORARY', expiryDate: EXPIRY });
   expect(dated.expiryDate).toBe(EXPIRY);
 });

@@ -147,6 +147,7 @@ export const licenses: CreatableResource = {
     licensePlatformOther: 'none',
     ownerPlatformId: nextAccountId(),
     expiryDate: '2099-12-31T23:59:59.999+00:00',
+    expiresAfterDays: null,
     maxIPs: 2,
     maxHWIDs: 3,
     ownerChatId: nextAccountId(),

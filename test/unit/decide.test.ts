@@ -25,6 +25,7 @@ const license: fc.Arbitrary<LicenseSnapshot> = fc.record({
   productId,
   state: fc.constantFrom('ACTIVE', 'ACTIVE', 'ACTIVE', 'DEACTIVATED', 'DELETED'),
   expiresAt: fc.option(moment),
+  expiresAfterDays: fc.option(fc.integer({ min: 1, max: 3_650 })),
   maxIPs: limit,
   maxHWIDs: limit,
   ips: fc.uniqueArray(address, { maxLength: 4 }),

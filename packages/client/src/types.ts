@@ -57,6 +57,7 @@ export const IMPORT_FIELDS = {
     'createdDate',
     'updatedDate',
     'expiryDate',
+    'expiresAfterDays',
     'maxIPs',
     'maxHWIDs',
     'totalRequests',
@@ -209,7 +210,7 @@ export interface LicenseCreate {
   productId: number;
   /** Set by the service: accepted and ignored. */
   productIdString?: unknown | undefined;
-  /** `TEMPORARY` needs an `expiryDate`, `PERMANENT` has none. */
+  /** `TEMPORARY` needs an `expiryDate` or `expiresAfterDays`, `PERMANENT` has neither. */
   licenseType: LicenseType;
   /** The platform or market where it was bought. */
   licensePlatform?: LicensePlatform | null | undefined;
@@ -223,6 +224,8 @@ export interface LicenseCreate {
   updatedDate?: null | undefined;
   /** From this millisecond on the license is `EXPIRED`; with a date in the past it is so at once. ISO 8601, or a date alone. */
   expiryDate?: string | null | undefined;
+  /** In the place of `expiryDate`, for `TEMPORARY`: the first valid validation sets `expiryDate` to this many days later, and this to null. */
+  expiresAfterDays?: number | null | undefined;
   /** Maximum number of addresses: -1 is unlimited, 0 none. */
   maxIPs?: number | null | undefined;
   /** Maximum number of hardware IDs: -1 is unlimited, 0 none. */
@@ -262,7 +265,7 @@ export interface LicenseUpdate {
   productId?: number | undefined;
   /** Set by the service: accepted and ignored. */
   productIdString?: unknown | undefined;
-  /** `TEMPORARY` needs an `expiryDate`, `PERMANENT` has none. */
+  /** `TEMPORARY` needs an `expiryDate` or `expiresAfterDays`, `PERMANENT` has neither. */
   licenseType?: LicenseType | undefined;
   /** The platform or market where it was bought. */
   licensePlatform?: LicensePlatform | null | undefined;
@@ -276,6 +279,8 @@ export interface LicenseUpdate {
   updatedDate?: unknown | undefined;
   /** From this millisecond on the license is `EXPIRED`; with a date in the past it is so at once. ISO 8601, or a date alone. */
   expiryDate?: string | null | undefined;
+  /** In the place of `expiryDate`, for `TEMPORARY`: the first valid validation sets `expiryDate` to this many days later, and this to null. */
+  expiresAfterDays?: number | null | undefined;
   /** Maximum number of addresses: -1 is unlimited, 0 none. */
   maxIPs?: number | undefined;
   /** Maximum number of hardware IDs: -1 is unlimited, 0 none. */
@@ -312,7 +317,7 @@ export interface LicenseBatch {
   productId: number;
   /** Set by the service: accepted and ignored. */
   productIdString?: unknown | undefined;
-  /** `TEMPORARY` needs an `expiryDate`, `PERMANENT` has none. */
+  /** `TEMPORARY` needs an `expiryDate` or `expiresAfterDays`, `PERMANENT` has neither. */
   licenseType: LicenseType;
   /** The platform or market where it was bought. */
   licensePlatform?: LicensePlatform | null | undefined;
@@ -326,6 +331,8 @@ export interface LicenseBatch {
   updatedDate?: null | undefined;
   /** From this millisecond on the license is `EXPIRED`; with a date in the past it is so at once. ISO 8601, or a date alone. */
   expiryDate?: string | null | undefined;
+  /** In the place of `expiryDate`, for `TEMPORARY`: the first valid validation sets `expiryDate` to this many days later, and this to null. */
+  expiresAfterDays?: number | null | undefined;
   /** Maximum number of addresses: -1 is unlimited, 0 none. */
   maxIPs?: number | null | undefined;
   /** Maximum number of hardware IDs: -1 is unlimited, 0 none. */
@@ -726,7 +733,7 @@ export interface License {
   productId: number;
   /** `productId` as text. */
   productIdString: string;
-  /** `TEMPORARY` needs an `expiryDate`, `PERMANENT` has none. */
+  /** `TEMPORARY` needs an `expiryDate` or `expiresAfterDays`, `PERMANENT` has neither. */
   licenseType: LicenseType;
   /** The platform or market where it was bought. */
   licensePlatform: LicensePlatform | null;
@@ -740,6 +747,8 @@ export interface License {
   updatedDate: string;
   /** From this millisecond on the license is `EXPIRED`; with a date in the past it is so at once. ISO 8601, or a date alone. */
   expiryDate: string | null;
+  /** In the place of `expiryDate`, for `TEMPORARY`: the first valid validation sets `expiryDate` to this many days later, and this to null. */
+  expiresAfterDays: number | null;
   /** Maximum number of addresses: -1 is unlimited, 0 none. */
   maxIPs: number;
   /** Maximum number of hardware IDs: -1 is unlimited, 0 none. */

@@ -15,11 +15,18 @@ import {
   network,
   text,
 } from './fields.ts';
-import { MAX_BATCH_LICENSES, MAX_LIMIT, MAX_LONG_TEXT_LENGTH, MAX_TEXT_LENGTH } from './limits.ts';
+import {
+  MAX_BATCH_LICENSES,
+  MAX_EXPIRES_AFTER_DAYS,
+  MAX_LIMIT,
+  MAX_LONG_TEXT_LENGTH,
+  MAX_TEXT_LENGTH,
+} from './limits.ts';
 import { pageQuery, productId, searchText } from './parameters.ts';
 import {
   accountOrEmpty,
   createBody,
+  daysOrNull,
   ignored,
   mustNotBeSent,
   objectId,
@@ -63,7 +70,7 @@ export const licenseFields = {
   licenseType: required(
     licenseType,
     licenseType,
-    '`TEMPORARY` needs an `expiryDate`, `PERMANENT` has none.',
+    '`TEMPORARY` needs an `expiryDate` or `expiresAfterDays`, `PERMANENT` has neither.',
   ),
   licensePlatform: optional(
     licensePlatform.nullable().default(null),
@@ -80,6 +87,10 @@ export const licenseFields = {
     timestamp.nullable(),
     wireTimestamp.nullable(),
     'From this millisecond on the license is `EXPIRED`; with a date in the past it is so at once. ISO 8601, or a date alone.',
+  ),
+  expiresAfterDays: daysOrNull(
+    MAX_EXPIRES_AFTER_DAYS,
+    'In the place of `expiryDate`, for `TEMPORARY`: the first valid validation sets `expiryDate` to this many days later, and this to null.',
   ),
   maxIPs: limitOfProduct('Maximum number of addresses: -1 is unlimited, 0 none.'),
   maxHWIDs: limitOfProduct('Maximum number of hardware IDs: -1 is unlimited, 0 none.'),
@@ -166,6 +177,7 @@ export const license = named('License', 'A license [2.2].', wireBody(licenseFiel
   createdDate: CREATED,
   updatedDate: UPDATED,
   expiryDate: '2035-12-31T23:59:59.000+00:00',
+  expiresAfterDays: null,
   totalRequests: 128,
   licenseStatus: 'ACTIVE',
   hwids: [],

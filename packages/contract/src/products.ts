@@ -13,6 +13,7 @@ import { pageQuery, searchText } from './parameters.ts';
 import {
   accountOrNull,
   createBody,
+  daysOrNull,
   objectId,
   optional,
   required,
@@ -31,13 +32,6 @@ const defaultLimit = (description: string) =>
     z.int(),
     description,
   );
-
-/** A number of days from 1 on; null, the default, for none. */
-function daysOrNull(max: number, description: string) {
-  const message = `must be an integer from 1 to ${max}`;
-  const days = z.int(message).min(1, message).max(max, message).nullable();
-  return optional(days.default(null), days, z.int().nullable(), description);
-}
 
 const offlineDays = z.int().min(0).max(MAX_OFFLINE_DAYS);
 

@@ -78,6 +78,13 @@ export const textOrEmpty = (maxLength: number, description: string) =>
 export const textOrNull = (maxLength: number, description: string) =>
   orNull(text(maxLength), description);
 
+/** A number of days from 1 on; null, the default, for none. */
+export function daysOrNull(max: number, description: string) {
+  const message = `must be an integer from 1 to ${max}`;
+  const days = z.int(message).min(1, message).max(max, message).nullable();
+  return optional(days.default(null), days, z.int().nullable(), description);
+}
+
 /** An http or https address that is null by default. PUT also takes a stored value unchanged (3). */
 export function webAddressOrNull(description: string) {
   const stored = text(MAX_WEB_ADDRESS_LENGTH).nullable();

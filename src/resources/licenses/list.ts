@@ -1,7 +1,7 @@
 import { DAY_MS } from '@licet/contract/durations';
 import type { LicensePlatform, LicenseStatus } from '@licet/contract/enums';
 import type { LicenseQuery } from '@licet/contract/licenses';
-import { and, desc, eq, gte, isNotNull, lte, ne, not, or, type SQL, sql } from 'drizzle-orm';
+import { and, desc, eq, gte, lte, ne, not, or, type SQL, sql } from 'drizzle-orm';
 import type { Database } from '../../db/client.ts';
 import {
   containsText,
@@ -17,7 +17,7 @@ import { matchingCustomers } from '../customers/queries.ts';
 import { normalizeEmail } from '../customers/row.ts';
 import { licenseColumns, selectLicenses } from './queries.ts';
 import type { LicenseRow } from './row.ts';
-import { isExpiredSql } from './rules.ts';
+import { EXPIRES_LATER, isExpiredSql } from './rules.ts';
 import { listedValues } from './snapshot.ts';
 
 /** The lists of licenses: their filters and their orders. */
@@ -99,14 +99,17 @@ const isFull = sql`(
 const equalsIfGiven = (wanted: boolean | undefined, condition: SQL): SQL | undefined =>
   wanted === undefined ? undefined : wanted ? condition : not(condition);
 
-/** The expiry dates of the filter. A list by expiry has only licenses that expire. */
+/**
+ * The expiry dates of the filter. A list by expiry has only licenses with a date: none that never expires, and none that
+ * waits for its first use.
+ */
 function hasExpiry(filter: LicenseFilter): SQL | undefined {
-  const { expiresFrom, expiresTo } = filter;
+  const { expiresFrom, expiresTo = Infinity } = filter;
   const expiry = expiryOf(filter);
+  if (!isByExpiry(filter) && !hasExpiryBound(filter)) return undefined;
   return and(
-    isByExpiry(filter) ? isNotNull(expiry) : undefined,
     expiresFrom === undefined ? undefined : gte(expiry, expiresFrom),
-    expiresTo === undefined ? undefined : lte(expiry, expiresTo),
+    lte(expiry, Math.min(expiresTo, EXPIRES_LATER - 1)),
   );
 }
 

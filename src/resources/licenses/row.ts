@@ -2,7 +2,7 @@ import { pickLicense } from '@licet/contract/licenses';
 import { toOptionalTimestamp, toTimestamp } from '@licet/contract/time';
 import type { licenses } from '../../db/schema.ts';
 import { type CustomerRow, toCustomer } from '../customers/row.ts';
-import { statusAt } from './rules.ts';
+import { sentExpiryOf, statusAt } from './rules.ts';
 
 /** A license with its rows of other tables. */
 export type LicenseRow = typeof licenses.$inferSelect & {
@@ -30,7 +30,7 @@ export type LicenseValues = ReturnType<typeof valuesOf>;
 
 /** The values that responses show in another form than they are stored. */
 export const wireValues = (values: LicenseValues, now: number) => ({
-  expiryDate: toOptionalTimestamp(values.expiresAt),
+  expiryDate: toOptionalTimestamp(sentExpiryOf(values).expiryDate),
   licenseStatus: statusAt(values, now),
   hwids: [...values.hwids],
   ips: [...values.ips],

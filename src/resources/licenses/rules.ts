@@ -61,35 +61,81 @@ interface Bound {
 export const stateOf = (status: LicenseStatus): LicenseState =>
   status === 'EXPIRED' ? 'ACTIVE' : status;
 
-/**
- * The expiry to store, in milliseconds since 1970 (2).
- *
- * @throws DomainError for a TEMPORARY license without one, and a PERMANENT one with one
- */
-export function expiryOf(licenseType: LicenseType, expiresAt: number | null): number | null {
-  if (licenseType === 'TEMPORARY' && expiresAt === null) {
-    throw new DomainError(
-      'missing',
-      'expiryDate is required for a TEMPORARY license',
-      'expiryDate',
-    );
-  }
-  // A license that was meant for a year must not become PERMANENT by mistake.
-  if (licenseType === 'PERMANENT' && expiresAt !== null) {
-    throw new DomainError('invalid', 'expiryDate needs licenseType TEMPORARY', 'expiryDate');
-  }
-  return expiresAt;
+/** The `expiresAt` of a license that waits for its first use (7): the last time there is, so it is not EXPIRED. */
+export const EXPIRES_LATER = 8_640_000_000_000_000;
+
+/** The end of a license as it is stored: a time, or the days from its first use. PERMANENT has neither. */
+export interface StoredExpiry {
+  expiresAt: number | null;
+  expiresAfterDays: number | null;
 }
 
-/** The expiry to store after a PUT. A license that becomes PERMANENT may carry its old date, which goes (2). */
-export function updatedExpiryOf(
-  current: { licenseType: LicenseType; expiresAt: number | null },
+/** The end of a license as it is sent: at most one of both. */
+export interface SentExpiry {
+  /** In milliseconds since 1970. */
+  expiryDate: number | null;
+  expiresAfterDays: number | null;
+}
+
+export const NEVER: StoredExpiry = { expiresAt: null, expiresAfterDays: null };
+
+/** The end of a license as it is sent and shown. */
+export const sentExpiryOf = ({ expiresAt, expiresAfterDays }: StoredExpiry): SentExpiry => ({
+  expiryDate: expiresAfterDays === null ? expiresAt : null,
+  expiresAfterDays,
+});
+
+/**
+ * The end of a license to store (2, 7).
+ *
+ * @throws DomainError for a TEMPORARY license without one, a PERMANENT one with one, and two
+ */
+export function storedExpiryOf(
   licenseType: LicenseType,
-  expiresAt: number | null | undefined,
-): number | null {
-  const sent = expiresAt === undefined ? current.expiresAt : expiresAt;
+  { expiryDate, expiresAfterDays }: SentExpiry,
+): StoredExpiry {
+  if (expiryDate !== null && expiresAfterDays !== null) {
+    throw new DomainError(
+      'invalid',
+      'expiryDate and expiresAfterDays exclude each other: send one of them',
+      'expiresAfterDays',
+    );
+  }
+  if (licenseType === 'PERMANENT') {
+    if (expiryDate === null && expiresAfterDays === null) return NEVER;
+    // A license that was meant for a year must not become PERMANENT by mistake.
+    const field = expiryDate === null ? 'expiresAfterDays' : 'expiryDate';
+    throw new DomainError('invalid', `${field} needs licenseType TEMPORARY`, field);
+  }
+  if (expiresAfterDays !== null) return { expiresAt: EXPIRES_LATER, expiresAfterDays };
+  if (expiryDate !== null) return { expiresAt: expiryDate, expiresAfterDays: null };
+  throw new DomainError(
+    'missing',
+    'expiryDate or expiresAfterDays is required for a TEMPORARY license',
+    'expiryDate',
+  );
+}
+
+/**
+ * The end to store after a PUT: a date ends the waiting, and days begin it. A license that becomes PERMANENT may carry
+ * its old end, which goes (2).
+ *
+ * @throws DomainError like {@link storedExpiryOf}
+ */
+export function updatedExpiryOf(
+  current: StoredExpiry & { licenseType: LicenseType },
+  licenseType: LicenseType,
+  sent: { [Field in keyof SentExpiry]: SentExpiry[Field] | undefined },
+): StoredExpiry {
+  const shown = sentExpiryOf(current);
+  const {
+    expiryDate = sent.expiresAfterDays == null ? shown.expiryDate : null,
+    expiresAfterDays = sent.expiryDate == null ? shown.expiresAfterDays : null,
+  } = sent;
+  const isAsBefore = expiryDate === shown.expiryDate && expiresAfterDays === shown.expiresAfterDays;
   const becomesPermanent = licenseType === 'PERMANENT' && current.licenseType === 'TEMPORARY';
-  return becomesPermanent && sent === current.expiresAt ? null : expiryOf(licenseType, sent);
+  if (becomesPermanent && isAsBefore) return NEVER;
+  return storedExpiryOf(licenseType, { expiryDate, expiresAfterDays });
 }
 
 /** Rejects new values over a limit. Values that are bound already may exceed a lowered limit (1.4). */

@@ -12,6 +12,8 @@ export const snapshotSchema = z.object({
   state: z.enum(LICENSE_STATES),
   /** Null for a license that never expires. */
   expiresAt: z.int().nullable(),
+  /** The days from the first VALID validation to the expiry (7). A snapshot from before this field lacks it. */
+  expiresAfterDays: z.int().nullable().default(null),
   /** -1 is unlimited, 0 is none. */
   maxIPs: z.int(),
   maxHWIDs: z.int(),
@@ -58,6 +60,7 @@ export const snapshotColumns = {
   productId: licenses.productId,
   state: licenses.state,
   expiresAt: licenses.expiresAt,
+  expiresAfterDays: licenses.expiresAfterDays,
   maxIPs: licenses.maxIPs,
   maxHWIDs: licenses.maxHWIDs,
   totalRequests: totalRequestsAtLeast,

@@ -46,9 +46,9 @@ import {
 import { type LicenseRow, toLicense, valuesOf } from '../../resources/licenses/row.ts';
 import {
   checkLimits,
-  expiryOf,
   normalizeLicenseKey,
   stateOf,
+  storedExpiryOf,
   updatedExpiryOf,
 } from '../../resources/licenses/rules.ts';
 import { findProduct } from '../../resources/products/queries.ts';
@@ -94,14 +94,18 @@ async function createLicenses(
   count: number,
 ): Promise<LicenseRow[]> {
   const { customerId, customerEmail, ...named } = body;
-  const { expiryDate, licenseStatus, maxIPs, maxHWIDs, ...rest } = named;
+  const { expiryDate, expiresAfterDays, licenseStatus, maxIPs, maxHWIDs, ...rest } = named;
   const product = await findProduct(sender.db, rest.productId);
   if (!product) throw unknownProduct(rest.productId);
   const owner = namedOwnerIn(c, customerId ?? undefined, customerEmail ?? undefined);
+  const needsDefault = rest.licenseType === 'TEMPORARY' && expiryDate === null;
+  const defaultDays = needsDefault ? product.defaultExpiresAfterDays : null;
   const values = {
     ...rest,
-    expiresAt: expiryOf(rest.licenseType, expiryDate),
-    expiresAfterDays: null,
+    ...storedExpiryOf(rest.licenseType, {
+      expiryDate,
+      expiresAfterDays: expiresAfterDays ?? defaultDays,
+    }),
     state: stateOf(licenseStatus),
     maxIPs: maxIPs ?? product.defaultMaxIPs,
     maxHWIDs: maxHWIDs ?? product.defaultMaxHWIDs,
@@ -264,7 +268,7 @@ export const licenseRoutes = new Hono<AuthEnv>()
   )
   .put('/:id', canWrite(update), pathId, ifMatch, body(licenseUpdate), async (c) => {
     const { id: bodyId, customerId, customerEmail, ...fields } = c.req.valid('json');
-    const { licenseKey, expiryDate, licenseStatus, ...changes } = fields;
+    const { licenseKey, expiryDate, expiresAfterDays, licenseStatus, ...changes } = fields;
     const owner = namedOwnerIn(c, customerId, customerEmail);
     const row = await optimisticUpdate(c, {
       name: 'License',
@@ -281,7 +285,7 @@ export const licenseRoutes = new Hono<AuthEnv>()
         const values = {
           ...valuesOf(current),
           ...changes,
-          expiresAt: updatedExpiryOf(current, licenseType, expiryDate),
+          ...updatedExpiryOf(current, licenseType, { expiryDate, expiresAfterDays }),
           state: licenseStatus === undefined ? current.state : stateOf(licenseStatus),
         };
         checkLimits(values, current);
