@@ -140,13 +140,17 @@ describe('licet keys', () => {
 describe('licet products edit and delete', () => {
   it('licet products edit and delete change and delete a product, found by its id or its name in any case', async () => {
     const { id } = await licet.products.create({ name: 'Brief', productType: 'OTHER' });
-    const options = '--name Short --description Text --max-ips 3 --offline-days 7';
+    const options =
+      '--name Short --description Text --max-ips 3 --offline-days 7 --expires-after-days 30';
     const edited = await run('products', 'edit', 'brief', ...options.split(' '));
     expect(edited.stderr).toContain(`Product ${id} "Short" is changed.`);
     expect(await licet.products.get(id)).toMatchObject({
       ...{ name: 'Short', description: 'Text', defaultMaxIPs: 3, defaultMaxHWIDs: 5 },
       offlineDays: 7,
+      defaultExpiresAfterDays: 30,
     });
+    await run('products', 'edit', 'Short', '--expires-after-days', 'never');
+    expect(await licet.products.get(id)).toMatchObject({ defaultExpiresAfterDays: null });
     expect(await fail('products', 'delete', 'Brief')).toContain('name or the id Brief');
     await createLicense();
     expect(await fail('products', 'delete', 'Guard')).toContain('Product has licenses');
@@ -219,6 +223,10 @@ describe('licet licenses', () => {
     const expected = [
       { args: ['--notes', '', '--max-ips', '-1'], fields: { notes: '', maxIPs: -1 } },
       { args: ['--expires', '2099-01-31'], fields: { licenseType: 'TEMPORARY' } },
+      {
+        args: ['--expires-after-days', '30'],
+        fields: { licenseType: 'TEMPORARY', expiryDate: null, expiresAfterDays: 30 },
+      },
       { args: ['--expires', 'never'], fields: { licenseType: 'PERMANENT', expiryDate: null } },
       { args: ['--chat-id', '77', '--product', 'Other'], fields: { productId: product.id } },
     ];
@@ -241,13 +249,15 @@ describe('licet licenses', () => {
     expect(two.stdout).toMatch(/^([0-9A-Z-]{24}\n){2}$/);
     const csv = await run(...create, '2', '--csv');
     const [titles, first, second] = csv.stdout.split('\n');
-    expect(titles).toBe('licenseKey,id,productId,licenseType,expiryDate,maxIPs,maxHWIDs,notes');
+    expect(titles).toBe(
+      'licenseKey,id,productId,licenseType,expiryDate,expiresAfterDays,maxIPs,maxHWIDs,notes',
+    );
     for (const line of [first, second]) {
-      expect(line).toMatch(/^[0-9A-Z-]{24},\d+,\d+,PERMANENT,,5,5,"Shop ""A"", 1"$/);
+      expect(line).toMatch(/^[0-9A-Z-]{24},\d+,\d+,PERMANENT,,,5,5,"Shop ""A"", 1"$/);
     }
     const formula = ['--notes', '=1;=2', '--max-ips', '-1', '--csv'];
     const guarded = await run('licenses', 'create', '--product', 'guard', ...formula);
-    expect(guarded.stdout).toMatch(/,PERMANENT,,-1,5,"'=1;'=2"\n$/);
+    expect(guarded.stdout).toMatch(/,PERMANENT,,,-1,5,"'=1;'=2"\n$/);
   });
 
   it('licet licenses create prints only the key to stdout', async () => {

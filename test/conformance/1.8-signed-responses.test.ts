@@ -315,6 +315,17 @@ it('a lease lasts the offline days of the product', async () => {
   });
 });
 
+it('the response and the lease of a first use carry the expiry that it starts', async () => {
+  const license = await newLicense({ licenseType: 'TEMPORARY', expiresAfterDays: 2 });
+  const { json } = await ask(signedBody(license, lease));
+  const { expiryDate } = await get.license(license.id);
+  const licenseExpires = Math.floor(Date.parse(String(expiryDate)) / 1000);
+  const signed = await claimsOf(json.signed, es);
+  expect(signed.claims).toMatchObject({ licenseExpires });
+  const { claims } = await claimsOf(json.lease, es, 'licet-lease+jwt');
+  expect(claims).toMatchObject({ exp: licenseExpires, licenseExpires });
+});
+
 it('a lease ends with the license', async () => {
   const expiresAt = Math.floor(Date.now() / 1000) + 2 * DAY_SECONDS;
   const expiryDate = new Date(expiresAt * 1000).toISOString();

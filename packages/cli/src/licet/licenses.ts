@@ -14,7 +14,11 @@ import {
 } from '@licet/client';
 import { DAY_MS } from '@licet/contract/durations';
 import { LICENSE_PLATFORMS, LICENSE_STATUSES } from '@licet/contract/enums';
-import { MAX_BATCH_LICENSES, MAX_DORMANT_DAYS } from '@licet/contract/limits';
+import {
+  MAX_BATCH_LICENSES,
+  MAX_DORMANT_DAYS,
+  MAX_EXPIRES_AFTER_DAYS,
+} from '@licet/contract/limits';
 import { toTimestamp } from '@licet/contract/time';
 import { argumentError } from '../command-line.ts';
 import { csvLine } from '../csv.ts';
@@ -49,8 +53,17 @@ import {
 
 const DEFAULT_FOUND = 50;
 
-const expiryOf = ({ expiryDate }: License): string =>
-  expiryDate ? `${timeText(expiryDate)} (UTC)` : 'never';
+/** When a license expires, with a date in a given form. */
+function expiryOf(
+  { expiryDate, expiresAfterDays }: License,
+  show: (date: string) => string,
+): string {
+  if (expiryDate) return show(expiryDate);
+  return expiresAfterDays ? `${expiresAfterDays} d from first use` : 'never';
+}
+
+const expiryWithTime = (license: License): string =>
+  expiryOf(license, (date) => `${timeText(date)} (UTC)`);
 
 const ownerOf = ({ customer, ownerChatUsername, ownerChatId, ownerPlatformId }: License): string =>
   customer?.email || ownerChatUsername || ownerChatId || ownerPlatformId;
@@ -66,7 +79,7 @@ export const licenseColumns = (nameProduct: NameProduct): Column<License>[] => [
     text: ({ licenseStatus }) => licenseStatus,
     style: ({ licenseStatus }) => statusStyle(licenseStatus),
   },
-  { title: 'EXPIRES', text: ({ expiryDate }) => (expiryDate ? dayText(expiryDate) : 'never') },
+  { title: 'EXPIRES', text: (license) => expiryOf(license, dayText) },
   { title: 'IPS', text: ({ ips, maxIPs }) => `${ips.length}/${limitText(maxIPs)}` },
   { title: 'HWIDS', text: ({ hwids, maxHWIDs }) => `${hwids.length}/${limitText(maxHWIDs)}` },
   { title: 'OWNER', text: ownerOf, isFlexible: true },
@@ -83,6 +96,7 @@ const CSV_FIELDS = [
   'productId',
   'licenseType',
   'expiryDate',
+  'expiresAfterDays',
   'maxIPs',
   'maxHWIDs',
   'notes',
@@ -97,7 +111,7 @@ const fieldsOf = (
   Key: license.licenseKey,
   Product: nameProduct(license.productId),
   Status: license.licenseStatus,
-  Expires: expiryOf(license),
+  Expires: expiryWithTime(license),
   Addresses: boundText(license.ips, license.maxIPs),
   'Hardware IDs': boundText(license.hwids, license.maxHWIDs),
   Validations: String(license.totalRequests),
@@ -180,6 +194,11 @@ const withFields = <Args extends unknown[], Opts extends OptionValues, Global ex
 ) =>
   command
     .option(...EXPIRES_OPTION)
+    .option(
+      '--expires-after-days <n>',
+      'instead of a date: days from its first valid validation',
+      integerFrom(1, MAX_EXPIRES_AFTER_DAYS),
+    )
     .option('--max-ips <n>', 'number of addresses, -1 is unlimited', integerFrom(-1))
     .option('--max-hwids <n>', 'number of hardware IDs, likewise', integerFrom(-1))
     .option('--email <email>', 'the e-mail of its customer; a new e-mail creates a customer')
@@ -216,6 +235,24 @@ const fieldsOfOptions = async (licet: Licet, options: FieldOptions) => ({
   ownerPlatformId: options.platformId,
   notes: options.notes,
 });
+
+interface ExpiryOptions {
+  expires?: string | undefined;
+  expiresAfterDays?: number | undefined;
+}
+
+/** The fields of the expiry that the options give; undefined if they give none. */
+function expiryFields({ expires, expiresAfterDays }: ExpiryOptions) {
+  if (expires !== undefined && expiresAfterDays !== undefined) {
+    throw argumentError('Give --expires or --expires-after-days, not both.');
+  }
+  if (expiresAfterDays !== undefined)
+    return { licenseType: 'TEMPORARY', expiresAfterDays } as const;
+  if (expires === undefined) return undefined;
+  const expiryDate = expiryField(expires);
+  const licenseType = expiryDate ? 'TEMPORARY' : 'PERMANENT';
+  return { licenseType, expiryDate, expiresAfterDays: null } as const;
+}
 
 /** The query for licenses that expire within a number of days. */
 function expiringWithin(days: number | undefined) {
@@ -285,16 +322,16 @@ export function addLicenses(parent: CommandUnknownOpts, open: OpenSession): void
         'licenses create --product 1 --email ada@shop.example --notes "Order 48213"',
         'licenses create --product 1 --expires 2030-01-31 --max-ips 2 --platform MARKET_A --platform-id 48213',
         'licenses create --product "Chunk Guard" --count 100 --csv',
+        'licenses create --product 1 --expires-after-days 30',
       ),
     )
-    .action(async ({ product, count, csv, expires, ...options }) => {
+    .action(async ({ product, count, csv, ...options }) => {
       const { licet, output } = open();
       if (csv && output.isJson) throw argumentError('Give --csv or --json, not both.');
       const created = await licet.licenses.createBatch({
         ...(await fieldsOfOptions(licet, options)),
         productId: await productIdOf(licet, product),
-        licenseType: expiryField(expires) ? 'TEMPORARY' : 'PERMANENT',
-        expiryDate: expiryField(expires),
+        ...(expiryFields(options) ?? { licenseType: 'PERMANENT' }),
         count,
       });
       const [first] = created;
@@ -360,15 +397,12 @@ ${examples('licenses find 7K2M-9QX4', 'licenses find ada@shop.example', 'license
     .action(async (text, options) => {
       if (Object.keys(options).length === 0) throw argumentError('Nothing to change.');
       const { licet, output } = open();
-      const { product, expires } = options;
+      const { product } = options;
       const { id } = await findLicense(licet, text);
       const license = await licet.licenses.update(id, {
         ...(await fieldsOfOptions(licet, options)),
         productId: await optionalProductId(licet, product),
-        ...(expires !== undefined && {
-          licenseType: expiryField(expires) ? 'TEMPORARY' : 'PERMANENT',
-          expiryDate: expiryField(expires),
-        }),
+        ...expiryFields(options),
       });
       output.done(`License ${id} is changed: ${license.licenseKey}`, license);
     });
@@ -461,7 +495,7 @@ ${examples('licenses find 7K2M-9QX4', 'licenses find ada@shop.example', 'license
       });
       const { licenseKey, licenseStatus } = license;
       const isExpired = licenseStatus === 'EXPIRED';
-      const expires = `${isExpired ? 'expired' : 'expires'} ${expiryOf(license)}`;
+      const expires = `${isExpired ? 'expired' : 'expires'} ${expiryWithTime(license)}`;
       output.done(`${licenseKey} is ${licenseStatus} and ${expires}.`, license);
       if (isExpired) output.note('The date is in the past: the license is EXPIRED at once.');
     });

@@ -6,10 +6,22 @@ import {
 } from '@commander-js/extra-typings';
 import type { Product } from '@licet/client';
 import { PRODUCT_TYPES } from '@licet/contract/enums';
-import { DEFAULT_LIMIT, MAX_LIMIT, MAX_OFFLINE_DAYS } from '@licet/contract/limits';
+import {
+  DEFAULT_LIMIT,
+  MAX_EXPIRES_AFTER_DAYS,
+  MAX_LIMIT,
+  MAX_OFFLINE_DAYS,
+} from '@licet/contract/limits';
 import { argumentError } from '../command-line.ts';
 import { type Column, collectUpTo, examples, limitText, timeText } from './output.ts';
-import { integerFrom, LIMIT_OPTION, type OpenSession, productIdOf } from './session.ts';
+import {
+  daysField,
+  daysOrNever,
+  integerFrom,
+  LIMIT_OPTION,
+  type OpenSession,
+  productIdOf,
+} from './session.ts';
 
 const COLUMNS: Column<Product>[] = [
   { title: 'ID', text: ({ id }) => String(id) },
@@ -40,7 +52,28 @@ const withFields = <Args extends unknown[], Opts extends OptionValues, Global ex
       '--offline-days <n>',
       `days that a lease lets a program run without the network, up to ${MAX_OFFLINE_DAYS}; 0 unless set`,
       integerFrom(0, MAX_OFFLINE_DAYS),
+    )
+    .option(
+      '--expires-after-days <n>',
+      'days from first use, of TEMPORARY licenses that are created without an expiry; "never" unless set',
+      daysOrNever(MAX_EXPIRES_AFTER_DAYS),
     );
+
+interface FieldOptions {
+  description?: string | undefined;
+  maxIps?: number | undefined;
+  maxHwids?: number | undefined;
+  offlineDays?: number | undefined;
+  expiresAfterDays?: number | 'never' | undefined;
+}
+
+const fieldsOf = (options: FieldOptions) => ({
+  description: options.description,
+  defaultMaxIPs: options.maxIps,
+  defaultMaxHWIDs: options.maxHwids,
+  offlineDays: options.offlineDays,
+  defaultExpiresAfterDays: daysField(options.expiresAfterDays),
+});
 
 /** `licet products`: manage products. */
 export function addProducts(parent: CommandUnknownOpts, open: OpenSession): void {
@@ -66,15 +99,12 @@ export function addProducts(parent: CommandUnknownOpts, open: OpenSession): void
       'after',
       examples('products create "Chunk Guard" --type GAME_JAVA_PLUGIN --max-ips 1'),
     )
-    .action(async (name, { type, description, maxIps, maxHwids, offlineDays }) => {
+    .action(async (name, { type, ...options }) => {
       const { licet, output } = open();
       const product = await licet.products.create({
         name,
         productType: type,
-        description,
-        defaultMaxIPs: maxIps,
-        defaultMaxHWIDs: maxHwids,
-        offlineDays,
+        ...fieldsOf(options),
       });
       output.done(`Product "${product.name}" created. Its id:`, product, String(product.id));
     });
@@ -88,14 +118,11 @@ export function addProducts(parent: CommandUnknownOpts, open: OpenSession): void
     .action(async (text, options) => {
       if (Object.keys(options).length === 0) throw argumentError('Nothing to change.');
       const { licet, output } = open();
-      const { name, type, description, maxIps, maxHwids, offlineDays } = options;
+      const { name, type } = options;
       const product = await licet.products.update(await productIdOf(licet, text), {
         name,
         productType: type,
-        description,
-        defaultMaxIPs: maxIps,
-        defaultMaxHWIDs: maxHwids,
-        offlineDays,
+        ...fieldsOf(options),
       });
       output.done(`Product ${product.id} "${product.name}" is changed.`, product);
     });

@@ -106,6 +106,18 @@ export const integerFrom =
     );
   };
 
+type Days = number | 'never';
+
+/** Parses a number of days, at most `maximum`, or "never". */
+export const daysOrNever =
+  (maximum: number) =>
+  (text: string): Days =>
+    text === 'never' ? text : integerFrom(1, maximum)(text);
+
+/** The field of days: null for "never". Commander takes no null from a parser. */
+export const daysField = (days: Days | undefined): number | null | undefined =>
+  days === 'never' ? null : days;
+
 export const idArgument = integerFrom(1);
 
 /** The arguments of `option()` for the length of a list. */
