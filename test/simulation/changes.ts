@@ -1,3 +1,4 @@
+import { EXPIRES_LATER } from '../../src/resources/licenses/rules.ts';
 import { blockedName } from './truth.ts';
 
 /** The changes that administrators make, as a table. */
@@ -106,13 +107,18 @@ export const CHANGES = {
   /** The license becomes active and permanent, for up to three addresses. */
   restore: put('license', () => ({
     body: { licenseStatus: 'ACTIVE', licenseType: 'PERMANENT', maxIPs: 3 },
-    wanted: { state: 'ACTIVE', expiresAt: null, maxIPs: 3 },
+    wanted: { state: 'ACTIVE', expiresAt: null, expiresAfterDays: null, maxIPs: 3 },
   })),
   expire: put('license', (value, now) => {
     const expiresAt = now + 1_000 * (at(LIVES_SECONDS, value) ?? 0);
     const expiryDate = new Date(expiresAt).toISOString();
-    return { body: { licenseType: 'TEMPORARY', expiryDate }, wanted: { expiresAt } };
+    const wanted = { expiresAt, expiresAfterDays: null };
+    return { body: { licenseType: 'TEMPORARY', expiryDate }, wanted };
   }),
+  'expire later': put('license', () => ({
+    body: { licenseType: 'TEMPORARY', expiresAfterDays: 1 },
+    wanted: { expiresAt: EXPIRES_LATER, expiresAfterDays: 1 },
+  })),
   'limit IPs': put('license', (value) => same({ maxIPs: at(LIMITS, value) })),
   'limit HWIDs': put('license', (value) => same({ maxHWIDs: at(LIMITS, value) })),
   'free IPs': put('license', () => same({ ips: [] })),

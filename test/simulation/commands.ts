@@ -85,6 +85,15 @@ const fault = (isolate: number, service: Service, what: LinkFault, seconds: numb
   isolate,
 });
 
+const change = (name: ChangeName, target: number, value: number): Command => ({
+  type: 'change',
+  change: name,
+  target,
+  value,
+  pauseMs: 2_000,
+  isolate: 0,
+});
+
 const times = <Item>(count: number, make: (index: number) => Item[]): Item[] =>
   Array.from({ length: count }, (_, index) => make(index)).flat();
 
@@ -157,6 +166,16 @@ export const SCENES = {
     revoke(what, 5_000, 1),
     { type: 'crash', pauseMs: 100, isolate: 1 },
   ],
+  /** A license with one address waits for its first use: another address is refused, then the bound one asks anywhere. */
+  'a first use': (what) => [
+    restore(what, 1_000, 0),
+    change('free IPs', what.license, 0),
+    validate(what, 2_000, 0),
+    change('limit IPs', what.license, 2),
+    change('expire later', what.license, 0),
+    validate({ ...what, address: what.address + 1 }, 2_000, 1),
+    ...times(4, (index) => [validate(what, 100, index)]),
+  ],
   'lost messages': (what) => [
     fault(0, 'D1', 'loses messages', 8),
     ...times(8, () => [validate(what, 1_000, 0)]),
@@ -201,11 +220,18 @@ const number = fc.nat(7);
 /** Few licenses, for commands to meet. */
 const license = fc.constantFrom(0, 0, 0, 0, 0, 0, 1, 1, 1, 5);
 
-const change = fc.oneof(
+const anyChange = fc.oneof(
   {
     weight: 1,
     arbitrary: fc.constantFrom<ChangeName>(
-      ...(['create a license', 'restore', 'expire', 'limit IPs', 'limit HWIDs'] as const),
+      ...([
+        'create a license',
+        'restore',
+        'expire',
+        'expire later',
+        'limit IPs',
+        'limit HWIDs',
+      ] as const),
       ...(['delete a license', 'create a token', 'revoke a token'] as const),
     ),
   },
@@ -238,7 +264,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
     weight: 18,
     arbitrary: fc.record({
       type: fc.constant('change' as const),
-      change,
+      change: anyChange,
       target: license,
       value: number,
       pauseMs,

@@ -1,3 +1,4 @@
+import { DAY_MS } from '@licet/contract/durations';
 import { OUTCOMES, RESPONSE_TYPES } from '@licet/contract/outcomes';
 import { RESPONSE_TYPE_CODES } from '../../src/db/codes.ts';
 import type { VirtualClock } from './clock.ts';
@@ -103,7 +104,10 @@ export class Invariants {
       const other = history.changedFields().find((field) => !allowed.includes(field));
       if (!isCreation && other) throw new Violation(`${other} of ${subject} was not requested`);
       const license = truth.licenses.get(subject);
-      if (license) checkBindings(license, task, startedAt);
+      if (license) {
+        checkBindings(license, task, startedAt);
+        checkExpiry(license, task, startedAt);
+      }
     }
     if (task?.kind === 'admin' && task.subject) {
       task.writtenIndex = truth.find(task.subject)?.index ?? 0;
@@ -306,7 +310,8 @@ function outcomeOf({ status, json }: JsonResponse): string {
 
 /** The fields of a subject that a task may change. */
 function fieldsOf(task: Task, subject: string): string[] {
-  if (task?.kind === 'validation' && task.license === subject) return ['ips', 'hwids'];
+  if (task?.kind === 'validation' && task.license === subject)
+    return ['ips', 'hwids', 'expiresAt', 'expiresAfterDays'];
   return task?.kind === 'admin' && task.subject === subject ? Object.keys(task.wanted) : [];
 }
 
@@ -345,4 +350,15 @@ function checkBindings(history: History<LicenseState>, task: Task, now: number):
   if (outcome !== validMessage(after.maxIPs, after.maxHWIDs)) {
     throw new Violation(`Bound, but refused: ${outcome}`);
   }
+}
+
+/** A validation starts an expiry that waits for it, once, with the days from the request (7). */
+function checkExpiry(history: History<LicenseState>, task: Task, now: number): void {
+  const { previous: before, current: after } = history;
+  if (task?.kind !== 'validation' || !before || before.expiresAt === after?.expiresAt) return;
+  const expected = {
+    expiresAfterDays: null,
+    expiresAt: now + (before.expiresAfterDays ?? NaN) * DAY_MS,
+  };
+  if (!after || !hasFields(after, expected)) throw new Violation('A validation moved an expiry');
 }

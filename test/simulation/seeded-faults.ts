@@ -40,6 +40,26 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     replacements: { 'src/validation/bind.ts': [["and l.state = 'ACTIVE'", '']] },
   },
 
+  // First use
+  {
+    name: 'an expiry that is started twice',
+    broken: /Bound, but refused|moved an expiry/,
+    scene: 'a first use',
+    replacements: {
+      'src/validation/bind.ts': [['      expiresAfterDays: null,\n', '']],
+    },
+  },
+  {
+    name: 'an expiry that a refused validation starts',
+    broken: /Bound, but refused/,
+    scene: 'a first use',
+    replacements: {
+      'src/validation/bind.ts': [
+        ['${isValidNow} and not exists', '${isValidNow} and true or exists'],
+      ],
+    },
+  },
+
   // Freshness
   {
     name: 'snapshots that are fresh for ten minutes',

@@ -12,6 +12,8 @@ export interface LicenseState {
   state: string;
   /** Milliseconds since 1970. */
   expiresAt: number | null;
+  /** Null if the expiry does not wait for the first use. */
+  expiresAfterDays: number | null;
   maxIPs: number;
   maxHWIDs: number;
   ips: string[];
@@ -105,6 +107,7 @@ export class History<State extends object = object> {
 const LICENSES = `
   select 'license ' || id as subject, license_key as secret, revision, json_object(
     'productId', product_id, 'state', state, 'expiresAt', expires_at,
+    'expiresAfterDays', expires_after_days,
     'maxIPs', max_ips, 'maxHWIDs', max_hwids,
     'ips', (select json_group_array(value order by position) from bindings b
             where b.license_id = l.id and b.type = 'IP'),
@@ -213,8 +216,8 @@ export const validMessage = (maxIPs: number, maxHWIDs: number): string =>
 const UNKNOWN = 'License not found or invalid';
 
 /**
- * The message of a response by a license. Null if a free slot has to be taken first, because the state after
- * that decides.
+ * The message of a response by a license. Null if a free slot has to be taken or the expiry started first, because
+ * the state after that decides.
  *
  * @param now the time of the request, in milliseconds since 1970
  */
@@ -238,7 +241,8 @@ export function licenseOutcome(
   ].filter(({ value, bound, limit }) => value !== null && limit !== -1 && !bound.includes(value));
   const full = slots.find(({ bound, limit }) => bound.length >= limit);
   if (full) return full.full;
-  return slots.length > 0 ? null : validMessage(license.maxIPs, license.maxHWIDs);
+  const mustBeStored = slots.length > 0 || license.expiresAfterDays !== null;
+  return mustBeStored ? null : validMessage(license.maxIPs, license.maxHWIDs);
 }
 
 /** The outcome by a token: null if it permits a validation, else the status of the response. */
