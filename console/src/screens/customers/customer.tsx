@@ -207,7 +207,7 @@ function LicenseSection({
 }) {
   const mayWrite = useMay('writeLicenses');
   const names = useProductNames();
-  const { columns: headers, never } = screenTexts.licenses;
+  const { columns: headers, noDate } = screenTexts.licenses;
   const columns: readonly SimpleColumn<License>[] = [
     [
       headers.licenseKey,
@@ -225,9 +225,9 @@ function LicenseSection({
     [headers.product, ({ productId }) => productName(names, productId)],
     [
       headers.expires,
-      ({ expiryDate }) =>
+      ({ expiryDate, expiresAfterDays }) =>
         expiryDate === null ? (
-          <span className="text-muted">{never}</span>
+          <span className="text-muted">{noDate(expiresAfterDays)}</span>
         ) : (
           <Time value={expiryDate} show="date" />
         ),

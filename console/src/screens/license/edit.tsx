@@ -36,6 +36,7 @@ export function Screen() {
 const bodyOfLicense = (license: License): LicenseBody => ({
   productId: license.productId,
   expiryDate: license.expiryDate,
+  expiresAfterDays: license.expiresAfterDays,
   maxIPs: license.maxIPs,
   maxHWIDs: license.maxHWIDs,
   ownerChatId: license.ownerChatId,
@@ -59,6 +60,7 @@ const fieldsOf = (names: ReadonlyMap<number, string>): readonly EditedField<Lice
     show: ({ expiryDate }) =>
       expiryDate === null ? screenTexts.licenses.never : formatTime(expiryDate),
   },
+  { name: 'expiresAfterDays', label: words.expiresAfterDays },
   { name: 'maxIPs', label: words.maxIPs },
   { name: 'maxHWIDs', label: words.maxHWIDs },
   { name: 'ownerChatId', label: words.ownerChatId },
@@ -97,8 +99,8 @@ function Editor({ read: { item: license, etag } }: { read: Tagged<License> }) {
           fields={fieldsOf(names)}
           valuesOf={(data) => bodyOf(data, stored.item.expiryDate)}
           update={async ({ customer, ...changes }, ifMatch) => {
-            const { expiryDate } = changes;
-            const terms = expiryDate === undefined ? {} : { licenseType: typeOf(expiryDate) };
+            const movesExpiry = 'expiryDate' in changes || 'expiresAfterDays' in changes;
+            const terms = movesExpiry ? { licenseType: typeOf(changes) } : {};
             const owner = customer === undefined ? {} : ownerOfText(customer);
             await licet.licenses.update(
               license.id,

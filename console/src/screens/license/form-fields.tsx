@@ -1,6 +1,6 @@
 import type { License, LicenseType } from '@licet/client';
 import { LABELLED_PLATFORMS, LICENSE_PLATFORMS } from '@licet/contract/enums';
-import { MAX_LIMIT } from '@licet/contract/limits';
+import { MAX_EXPIRES_AFTER_DAYS, MAX_LIMIT } from '@licet/contract/limits';
 import { type ReactNode, useState } from 'react';
 import { ExpiryField } from '../../components/expiry-field.tsx';
 import { FieldGroup, SelectField, TextArea, TextField } from '../../components/form.tsx';
@@ -27,6 +27,7 @@ export function bodyOf(data: FormData, stored: string | null = null) {
   return {
     productId: Number(text('productId')),
     expiryDate: endOfDay(text('expiryDate'), stored),
+    expiresAfterDays: limit('expiresAfterDays') ?? null,
     ...(maxIPs !== undefined && { maxIPs }),
     ...(maxHWIDs !== undefined && { maxHWIDs }),
     ownerChatId: text('ownerChatId'),
@@ -40,9 +41,12 @@ export function bodyOf(data: FormData, stored: string | null = null) {
 }
 export type LicenseBody = ReturnType<typeof bodyOf>;
 
-/** The type of a license that expires at a time, or never. */
-export const typeOf = (expiryDate: string | null): LicenseType =>
-  expiryDate === null ? 'PERMANENT' : 'TEMPORARY';
+/** The type of a license that expires at a time, some days after its first use, or never. */
+export const typeOf = ({
+  expiryDate,
+  expiresAfterDays,
+}: Partial<Pick<LicenseBody, 'expiryDate' | 'expiresAfterDays'>>): LicenseType =>
+  (expiryDate ?? expiresAfterDays ?? null) === null ? 'PERMANENT' : 'TEMPORARY';
 
 /** The fields, in groups. `license` has their values; it is undefined for a new license. */
 export function LicenseFields({
@@ -62,6 +66,13 @@ export function LicenseFields({
   const labelOf = usePlatformLabel();
   const [platform, setPlatform] = useState<string>(license?.licensePlatform ?? '');
   const chosen = license?.productId ?? productId;
+  const [typedDays, setTypedDays] = useState<string>();
+  const [product, setProduct] = useState(chosen);
+  // A new license has the days of its product, until the viewer enters others.
+  const suggestedDays = license
+    ? license.expiresAfterDays
+    : products.data?.find(({ id }) => id === product)?.defaultExpiresAfterDays;
+  const days = typedDays ?? String(suggestedDays ?? '');
   const options = products.data?.map(({ id, name }) => [String(id), name] as const);
   return (
     <>
@@ -75,6 +86,7 @@ export function LicenseFields({
             required
             defaultValue={String(chosen ?? (options.length === 1 ? options[0]?.[0] : ''))}
             options={[['', words.chooseProduct], ...options]}
+            onChange={({ target }) => setProduct(Number(target.value))}
           />
         ) : (
           <TextField
@@ -87,14 +99,26 @@ export function LicenseFields({
           />
         )}
         {children}
-        <div className="sm:col-span-2 sm:[&_input]:w-auto sm:[&_input]:self-start">
-          <ExpiryField
-            label={words.expiryDate}
-            name="expiryDate"
-            stored={license?.expiryDate ?? null}
-            inPast={words.inPast}
-          />
-        </div>
+        {days === '' && (
+          <div className="sm:col-span-2 sm:[&_input]:w-auto sm:[&_input]:self-start">
+            <ExpiryField
+              label={words.expiryDate}
+              name="expiryDate"
+              stored={license?.expiryDate ?? null}
+              inPast={words.inPast}
+            />
+          </div>
+        )}
+        <TextField
+          label={words.expiresAfterDays}
+          hint={words.expiresAfterDaysHint}
+          name="expiresAfterDays"
+          type="number"
+          min={1}
+          max={MAX_EXPIRES_AFTER_DAYS}
+          value={days}
+          onChange={({ target }) => setTypedDays(target.value)}
+        />
       </FieldGroup>
       <FieldGroup title={words.limits} isCard>
         {(['maxIPs', 'maxHWIDs'] as const).map((name) => (

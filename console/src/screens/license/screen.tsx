@@ -223,7 +223,7 @@ function Details({ license }: { license: License }) {
           [
             words.expires,
             license.expiryDate === null ? (
-              screenTexts.licenses.never
+              screenTexts.licenses.noDate(license.expiresAfterDays)
             ) : (
               <>
                 <Time value={license.expiryDate} />{' '}

@@ -69,11 +69,11 @@ export const columnsOf = (products: ReadonlyMap<number, string>): readonly Colum
   {
     id: 'expires',
     header: words.expires,
-    cell: ({ expiryDate }) => (
+    cell: ({ expiryDate, expiresAfterDays }) => (
       <span className="whitespace-nowrap">
         <span className="md:hidden">{words.expires}: </span>
         {expiryDate === null ? (
-          <span className="text-muted">{screenTexts.licenses.never}</span>
+          <span className="text-muted">{screenTexts.licenses.noDate(expiresAfterDays)}</span>
         ) : (
           <Time value={expiryDate} show="date" />
         )}

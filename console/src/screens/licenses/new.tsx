@@ -23,7 +23,7 @@ export function Screen() {
     const { customer, ...body } = bodyOf(data);
     const licenses = await licet.licenses.createBatch({
       ...body,
-      licenseType: typeOf(body.expiryDate),
+      licenseType: typeOf(body),
       ...ownerOfText(customer),
       count,
     });
