@@ -558,9 +558,9 @@ export const screenTexts = {
     },
     idleDaysHints: {
       ipIdleDays:
-        'Days without a request. A new address then takes the slot. Suggested: 7, because home connections change their address in about a week. Empty: never. With few days, friends can take turns with one license.',
+        'Days without a request, after which a new address takes the slot. With few days, friends can take turns with one license.',
       hwidIdleDays:
-        'Days without a request. A new hardware ID then takes the slot. Suggested: 30. Empty: never. With few days, one license can serve several people in turn.',
+        'Days without a request, after which a new hardware ID takes the slot. With few days, people can take turns.',
     },
     idleDaysSuggestion: (count: number) => `Never; suggested: ${count}`,
     expiry: 'Expiry of new licenses',

@@ -287,6 +287,24 @@ describeInBrowser('the console in a browser', () => {
     );
   });
 
+  it('a new license has the days of its product, and a date in their place ends the waiting', async () => {
+    const fields = { productType: 'OTHER', defaultExpiresAfterDays: 30 } as const;
+    const product = await licet.products.create({ name: 'Trial', ...fields });
+    const page = await openConsole(`/licenses/new?productId=${product.id}`);
+    const days = page.getByLabel('Or days from first use');
+    await expect.poll(() => days.inputValue()).toBe('30');
+    await page.getByRole('button', { name: 'Create license' }).click();
+    await page.getByText('30 d from first use').waitFor();
+    await page.getByRole('link', { name: 'Edit' }).click();
+    await days.fill('');
+    await page.getByLabel('Expires on').fill('2099-05-05');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Changes saved').waitFor();
+    const [license] = await licet.licenses.list({ productId: product.id });
+    expect(license).toMatchObject({ licenseType: 'TEMPORARY', expiresAfterDays: null });
+    expect(license?.expiryDate).toContain('2099-05-05');
+  });
+
   it('a rejected field shows the reason beside it', async () => {
     expectFailure(/^400 POST \/api\/v2\/licenses\/batch$/);
     const page = await openConsole(`/licenses/new?productId=${product.id}`);
