@@ -30,6 +30,8 @@ public sealed class Licet
     public string MarkFile;
     /// <summary>KID:N of one or two RS256 keys, with a space between. With them only signed answers count.</summary>
     public string PublicKeys = "";
+    /// <summary>In place of the id of the installation; README.md says when.</summary>
+    public string Hwid = "";
     public int TimeoutSeconds = 10, RetrySeconds = 2, GraceHours = 72;
 
     const string Text = "\"(?:[^\"\\\\]|\\\\.)*\"";
@@ -43,15 +45,55 @@ public sealed class Licet
             const string Form = "it has the form KID:KEY, where KEY is 342 characters (RS256, the rs- key)";
             throw new ArgumentException("'" + key + "' is no public key; " + Form);
         }
-        return Decide();
+        if (Hwid != "") return Decide(Hwid);
+        var file = Path.Combine(Path.GetDirectoryName(MarkFile) ?? "", "licet-id");
+        string problem;
+        try
+        {
+            var id = InstallationId(file);
+            if (Regex.IsMatch(id, "^[0-9a-f]{32}\\z")) return Decide(id);
+            problem = " does not hold the id of an installation. Restore the file, or delete it: then this counts as a new installation.";
+        }
+        catch (Exception)
+        {
+            problem = " cannot be read or written: it keeps the id of this installation. Check the permissions and the free space there.";
+        }
+        return Task.FromResult(new Answer { State = State.Unreachable, Message = file + problem });
     }
 
-    async Task<Answer> Decide()
+    /// <summary>Reads the id of this installation; draws it at the first start. It survives updates and new containers.</summary>
+    static string InstallationId(string file)
     {
-        var hwid = HardwareId();
+        if (!File.Exists(file))
+        {
+            var id = Hex(Draw());
+            var draft = file + "." + id + ".tmp";
+            try
+            {
+                File.WriteAllText(draft, id);
+                // Unlike a rename, a link never replaces the id of another process. Windows has no libc; its move replaces none either.
+                try { link(draft, file); } catch (Exception) { }
+                if (!File.Exists(file)) File.Move(draft, file);
+            }
+            catch (IOException) when (File.Exists(file)) { } // Another process was first.
+            finally { File.Delete(draft); }
+        }
+        return File.ReadAllText(file).Trim();
+    }
+
+    [DllImport("libc")]
+    static extern int link(string from, string to);
+
+    static byte[] Draw()
+    {
         var random = new byte[16];
         using (var source = RandomNumberGenerator.Create()) source.GetBytes(random);
-        var nonce = Base64url(random);
+        return random;
+    }
+
+    async Task<Answer> Decide(string hwid)
+    {
+        var nonce = Base64url(Draw());
         var keys = PublicKeys.Split(' ');
         var answer = await Ask(hwid, nonce, keys[0]).ConfigureAwait(false);
         if (answer.State == State.Unreachable && answer.PauseSeconds <= 10)
@@ -264,7 +306,12 @@ public sealed class Licet
     static string Sha256(string text)
     {
         using (var sha = SHA256.Create())
-            return BitConverter.ToString(sha.ComputeHash(Encoding.UTF8.GetBytes(text))).Replace("-", "").ToLowerInvariant();
+            return Hex(sha.ComputeHash(Encoding.UTF8.GetBytes(text)));
+    }
+
+    static string Hex(byte[] bytes)
+    {
+        return BitConverter.ToString(bytes).Replace("-", "").ToLowerInvariant();
     }
 }
 

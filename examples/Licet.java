@@ -42,6 +42,8 @@ public final class Licet {
     public int timeoutSeconds = 10, retrySeconds = 2, graceHours = 72;
     /** KID:N of one or two RS256 keys, with a space between. With them only signed answers count. */
     public String publicKeys = "";
+    /** In place of the id of the installation; README.md says when. */
+    public String hwid = "";
     private final String url, productVersion, licenseKey;
     private final int productId;
     private final Path markFile;
@@ -84,10 +86,49 @@ public final class Licet {
     }
 
     private Answer decide() throws Exception {
-        String hwid = hardwareId();
+        if (!hwid.isEmpty()) return decide(hwid);
+        Path file = markFile.toAbsolutePath().resolveSibling("licet-id");
+        String problem = " does not hold the id of an installation. "
+            + "Restore the file, or delete it: then this counts as a new installation.";
+        try {
+            String id = installationId(file);
+            if (id.matches("[0-9a-f]{32}")) return decide(id);
+        } catch (IOException failed) {
+            problem = " cannot be read or written: it keeps the id of this installation. "
+                + "Check the permissions and the free space there.";
+        }
+        return new Answer(State.UNREACHABLE, file + problem);
+    }
+
+    /** Reads the id of this installation; draws it at the first start. It survives updates and new containers. */
+    private static String installationId(Path file) throws IOException {
+        if (Files.notExists(file)) {
+            String id = String.format("%032x", new BigInteger(1, draw()));
+            Path draft = file.resolveSibling("licet-id." + id + ".tmp");
+            Files.createDirectories(file.getParent());
+            try {
+                Files.write(draft, id.getBytes(UTF_8));
+                // Unlike a rename, a link never replaces the id of another process.
+                Files.createLink(file, draft);
+            } catch (FileAlreadyExistsException another) {
+                // Another process was first.
+            } catch (FileSystemException | UnsupportedOperationException noLinks) {
+                Files.move(draft, file, StandardCopyOption.ATOMIC_MOVE);
+            } finally {
+                Files.deleteIfExists(draft);
+            }
+        }
+        return lineOf(file);
+    }
+
+    private static byte[] draw() {
         byte[] random = new byte[16];
         new SecureRandom().nextBytes(random);
-        String nonce = base64url(random);
+        return random;
+    }
+
+    private Answer decide(String hwid) throws Exception {
+        String nonce = base64url(draw());
         String[] keys = publicKeys.split(" ", -1);
         Answer answer = askInTime(hwid, nonce, keys[0]);
         if (answer.state == State.UNREACHABLE && answer.pauseSeconds <= 10) {

@@ -17,10 +17,11 @@ import java.util.regex.*;
  * Asks Licet whether a license key may run here. Java 17 or newer, or Kotlin; no dependencies; see
  * README.md. The mark file is where the time of the last good answer is kept; with public keys, the lease. Public
  * keys are KID:N of one or two RS256 keys, with a space between: with them only signed answers count. A public key
- * that is none throws an IllegalArgumentException.
+ * that is none throws an IllegalArgumentException. The hwid takes the place of the id of the installation, where
+ * README.md says so.
  */
 public record Licet17(String url, int productId, String productVersion, String licenseKey, Path markFile,
-    String publicKeys, int timeoutSeconds, int retrySeconds, int graceHours) {
+    String publicKeys, String hwid, int timeoutSeconds, int retrySeconds, int graceHours) {
 
     public Licet17 {
         for (var key : publicKeys.split(" ", -1)) {
@@ -36,7 +37,7 @@ public record Licet17(String url, int productId, String productVersion, String l
 
     public Licet17(String url, int productId, String productVersion, String licenseKey, Path markFile,
         String publicKeys) {
-        this(url, productId, productVersion, licenseKey, markFile, publicKeys, 10, 2, 72);
+        this(url, productId, productVersion, licenseKey, markFile, publicKeys, "", 10, 2, 72);
     }
 
     public enum State { VALID, GRACE, REFUSED, UNREACHABLE }
@@ -68,10 +69,49 @@ public record Licet17(String url, int productId, String productVersion, String l
     }
 
     private Answer decide() {
-        var hwid = hardwareId();
+        if (!hwid.isEmpty()) return decide(hwid);
+        var file = markFile.toAbsolutePath().resolveSibling("licet-id");
+        var problem = " does not hold the id of an installation. "
+            + "Restore the file, or delete it: then this counts as a new installation.";
+        try {
+            var id = installationId(file);
+            if (id.matches("[0-9a-f]{32}")) return decide(id);
+        } catch (IOException failed) {
+            problem = " cannot be read or written: it keeps the id of this installation. "
+                + "Check the permissions and the free space there.";
+        }
+        return new Answer(State.UNREACHABLE, file + problem);
+    }
+
+    /** Reads the id of this installation; draws it at the first start. It survives updates and new containers. */
+    private static String installationId(Path file) throws IOException {
+        if (Files.notExists(file)) {
+            var id = String.format("%032x", new BigInteger(1, draw()));
+            var draft = file.resolveSibling("licet-id." + id + ".tmp");
+            Files.createDirectories(file.getParent());
+            try {
+                Files.writeString(draft, id);
+                // Unlike a rename, a link never replaces the id of another process.
+                Files.createLink(file, draft);
+            } catch (FileAlreadyExistsException another) {
+                // Another process was first.
+            } catch (FileSystemException | UnsupportedOperationException noLinks) {
+                Files.move(draft, file, StandardCopyOption.ATOMIC_MOVE);
+            } finally {
+                Files.deleteIfExists(draft);
+            }
+        }
+        return new String(Files.readAllBytes(file), UTF_8).strip();
+    }
+
+    private static byte[] draw() {
         var random = new byte[16];
         new SecureRandom().nextBytes(random);
-        var nonce = base64url(random);
+        return random;
+    }
+
+    private Answer decide(String hwid) {
+        var nonce = base64url(draw());
         var keys = publicKeys.split(" ", -1);
         var first = ask(hwid, nonce, keys[0]);
         var reply = first;
@@ -307,7 +347,7 @@ class Demo17 {
         try {
             var answer = new Licet17(url, Integer.parseInt(product), "1.0.0", key,
                 Path.of(environment.getOrDefault("LICET_MARK", "licet.mark")),
-                environment.getOrDefault("LICET_PUBLIC_KEYS", ""),
+                environment.getOrDefault("LICET_PUBLIC_KEYS", ""), "",
                 Integer.parseInt(environment.getOrDefault("LICET_TIMEOUT_SECONDS", "10")),
                 Integer.parseInt(environment.getOrDefault("LICET_RETRY_SECONDS", "2")), 72).check().join();
             System.out.println(answer.message());

@@ -17,6 +17,7 @@ import (
 	"net/http"
 	"os"
 	"os/user"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"runtime"
@@ -35,6 +36,7 @@ type Program struct {
 	RetrySeconds   int
 	GraceHours     int
 	PublicKeys     string // KID:X.Y of one or two ES256 keys, with a space between: only signed answers count then
+	HWID           string // in place of the id of the installation; README.md says when
 }
 
 type State int
@@ -64,6 +66,8 @@ type reply struct {
 // claims are those of a JWS, or of the whole body where answers are not signed.
 type claims map[string]any
 
+var idForm = regexp.MustCompile(`^[0-9a-f]{32}$`)
+
 var keyForm = regexp.MustCompile(`^[\w.-]{1,64}:[\w-]{43}\.[\w-]{43}$`)
 
 // CheckForm returns an error if a public key is none.
@@ -83,9 +87,22 @@ func (program Program) Check() Answer {
 	if err := CheckForm(program.PublicKeys); err != nil {
 		panic(err)
 	}
-	hwid := HardwareID()
-	random := make([]byte, 16)
-	if _, err := rand.Read(random); err != nil {
+	hwid := program.HWID
+	if hwid == "" {
+		file := filepath.Join(filepath.Dir(program.MarkFile), "licet-id")
+		id, err := installationID(file)
+		if err != nil {
+			return Answer{Unreachable, file + " cannot be read or written: it keeps the id of this installation. " +
+				"Check the permissions and the free space there."}
+		}
+		if !idForm.MatchString(id) {
+			return Answer{Unreachable, file + " does not hold the id of an installation. " +
+				"Restore the file, or delete it: then this counts as a new installation."}
+		}
+		hwid = id
+	}
+	random, err := draw()
+	if err != nil {
 		return Answer{Unreachable, err.Error()}
 	}
 	nonce := base64url(random)
@@ -144,6 +161,36 @@ func (program Program) Check() Answer {
 		return Answer{Grace, fmt.Sprintf("%s The last good answer counts for %.0f h more.", problem, math.Ceil(left))}
 	}
 	return Answer{Unreachable, problem + " " + advice}
+}
+
+// installationID reads the id of this installation; it draws one at the first start. It survives updates and new
+// containers.
+func installationID(file string) (string, error) {
+	if _, err := os.Stat(file); os.IsNotExist(err) {
+		random, err := draw()
+		if err != nil {
+			return "", err
+		}
+		id := fmt.Sprintf("%x", random)
+		draft := file + "." + id + ".tmp"
+		defer os.Remove(draft)
+		if err := os.WriteFile(draft, []byte(id), 0o644); err != nil {
+			return "", err
+		}
+		// Unlike a rename, a link never replaces the id of another process. Some file systems have none.
+		if err := os.Link(draft, file); err != nil && !os.IsExist(err) {
+			_ = os.Rename(draft, file)
+		}
+	}
+	content, err := os.ReadFile(file)
+	return strings.TrimSpace(string(content)), err
+}
+
+// draw returns 128 bits that nobody can guess.
+func draw() ([]byte, error) {
+	random := make([]byte, 16)
+	_, err := rand.Read(random)
+	return random, err
 }
 
 // lease returns from when to when a lease counts, in seconds.
@@ -311,7 +358,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "LICET_PUBLIC_KEYS:", err)
 		os.Exit(3)
 	}
-	program := Program{url, product, "1.0.0", key, "licet.mark", 10, 2, 72, publicKeys}
+	program := Program{url, product, "1.0.0", key, "licet.mark", 10, 2, 72, publicKeys, ""}
 	if file := os.Getenv("LICET_MARK"); file != "" {
 		program.MarkFile = file
 	}

@@ -31,6 +31,17 @@ function licet.random(count)
   return bytes
 end
 
+-- Gives a draft its name, unless another process was first: unlike a rename, a link never replaces its file.
+-- Windows has no "ln", but its rename replaces no file either; some file systems have no links.
+function licet.place(draft, name)
+  local function quoted(text) return "'" .. text:gsub("'", "'\\''") .. "'" end
+  local is_linked = package.config:sub(1, 1) == "/"
+    and os.execute(("ln %s %s 2>/dev/null"):format(quoted(draft), quoted(name)))
+  local file = not is_linked and io.open(name)
+  if file then file:close() elseif not is_linked then os.rename(draft, name) end
+  os.remove(draft)
+end
+
 local function sha256(text)
   local function rotate(x, bits) return (x >> bits | x << 32 - bits) & 0xffffffff end
   local primes, k, hash = {}, {}, {}
@@ -193,6 +204,25 @@ function licet.hardware_id()
   return sha256(read("/etc/machine-id") .. "\n" .. host .. "\n" .. user)
 end
 
+-- Reads the id of this installation; draws it at the first start. It survives updates and new containers.
+-- Returns nil if the file cannot be read or written.
+local function installation_id(name)
+  local file = io.open(name)
+  if not file then
+    local id = licet.random(16):gsub(".", function(byte) return ("%02x"):format(byte:byte()) end)
+    local draft = name .. "." .. id .. ".tmp"
+    local new = io.open(draft, "w")
+    if not new then return nil end
+    local is_written = new:write(id) and new:close()
+    if is_written then licet.place(draft, name) else os.remove(draft) end
+    file = io.open(name)
+    if not file then return nil end
+  end
+  local text = file:read("a")
+  file:close()
+  return text and text:match("^%s*(.-)%s*$")
+end
+
 -- Returns a table: valid, which is nil where the service cannot be reached; text; lease; and, where the service
 -- cannot be reached, status, and retry_after where the service asks for that. With believe, the claims that it
 -- returns count, and not the body and the status.
@@ -224,13 +254,22 @@ end
 
 -- The program: url, product_id, product_version, license_key, and mark_file, where the time of the last
 -- good answer is kept; and public_keys, KID:N of one or two RS256 keys with a space between, if only signed
--- answers count: then the lease is in mark_file. Returns "valid", "grace" (both may run), "refused" or
+-- answers count: then the lease is in mark_file; and hwid, in place of the id of the installation, where README.md
+-- says so. Returns "valid", "grace" (both may run), "refused" or
 -- "unreachable", and a text for the user. Raises an error if a public key is none.
 function licet.check(program)
   local keys = program.public_keys or ""
   local misform = misformed(keys)
   if misform then error(misform, 2) end
-  local hwid = licet.hardware_id()
+  local id_file = (program.mark_file:match("^.*[/\\]") or "") .. "licet-id"
+  local hwid = program.hwid or installation_id(id_file)
+  if not hwid then
+    return "unreachable", id_file .. " cannot be read or written: it keeps the id of this installation. "
+      .. "Check the permissions and the free space there."
+  elseif not program.hwid and not (#hwid == 32 and hwid:match("^[0-9a-f]+$")) then
+    return "unreachable", id_file .. " does not hold the id of an installation. "
+      .. "Restore the file, or delete it: then this counts as a new installation."
+  end
   local body = ('{"licenseKey":%s,"productId":%d,"hwid":%s,"productVersion":%s'):format(
     json(program.license_key), program.product_id, json(hwid), json(program.product_version))
   local nonce = keys ~= "" and to_base64url(licet.random(16))

@@ -1,7 +1,8 @@
 /** Asks Licet whether a license key may run here. Node 18 or newer, no dependencies; see README.md. */
 import { createHash, createPublicKey, randomBytes, verify } from 'node:crypto';
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { arch, hostname, release, type, userInfo } from 'node:os';
+import { dirname, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 
@@ -14,6 +15,7 @@ import { isDeepStrictEqual } from 'node:util';
  * @property {string} markFile where the time of the last good answer is kept; with public keys, the lease
  * @property {string} [publicKeys] `KID:X.Y` of one or two ES256 keys, with a space between. With them only signed
  *   answers count.
+ * @property {string} [hwid] in place of the id of the installation; README.md says when
  * @property {number} [timeoutSeconds]
  * @property {number} [retrySeconds]
  * @property {number} [graceHours]
@@ -39,6 +41,23 @@ function attempt(work) {
 export function hardwareId() {
   const machine = attempt(() => readFileSync('/etc/machine-id', 'utf8').trim()) ?? '';
   return sha256(`${machine}\n${hostname()}\n${attempt(() => userInfo().username) ?? ''}`);
+}
+
+/** Reads the id of this installation; draws it at the first start. It survives updates and new containers. */
+function installationId(file) {
+  if (!existsSync(file)) {
+    const id = randomBytes(16).toString('hex');
+    const draft = `${file}.${id}.tmp`;
+    try {
+      writeFileSync(draft, id);
+      // Unlike a rename, a link never replaces the id of another process. Some file systems have none.
+      attempt(() => linkSync(draft, file));
+      if (!existsSync(file)) renameSync(draft, file);
+    } finally {
+      rmSync(draft, { force: true });
+    }
+  }
+  return readFileSync(file, 'utf8').trim();
 }
 
 /** Returns the claims of a JWS that a pinned key signed and that has the type and the claims expected. */
@@ -118,7 +137,15 @@ export async function checkLicense(program) {
   const { url, licenseKey, productId, productVersion, markFile, publicKeys = '' } = program;
   const { timeoutSeconds = 10, retrySeconds = 2, graceHours = 72 } = program;
   checkForm(publicKeys);
-  const hwid = hardwareId();
+  const idFile = join(dirname(markFile), 'licet-id');
+  const hwid = program.hwid || attempt(() => installationId(idFile));
+  if (hwid === undefined || !(program.hwid || /^[0-9a-f]{32}$/.test(hwid))) {
+    const problem =
+      hwid === undefined
+        ? 'cannot be read or written: it keeps the id of this installation. Check the permissions and the free space there.'
+        : 'does not hold the id of an installation. Restore the file, or delete it: then this counts as a new installation.';
+    return { state: 'unreachable', mayRun: false, message: `${idFile} ${problem}` };
+  }
   const system = { operatingSystem: type(), osVersion: release(), osArchitecture: arch() };
   const fields = { licenseKey, productId, hwid, productVersion, ...system };
   const nonce = randomBytes(16).toString('base64url');

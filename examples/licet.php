@@ -27,6 +27,7 @@ final class Licet
      * @param string $markFile where the time of the last good answer is kept; with public keys, the lease
      * @param string $publicKeys KID:N of one or two RS256 keys, with a space between. With them only signed answers
      *     count.
+     * @param string $hwid in place of the id of the installation; README.md says when
      * @throws InvalidArgumentException if a public key is none
      */
     public function __construct(
@@ -39,6 +40,7 @@ final class Licet
         private int $timeoutSeconds = 10,
         private int $retrySeconds = 2,
         private int $graceHours = 72,
+        private string $hwid = '',
     ) {
         foreach ($publicKeys === '' ? [] : explode(' ', $publicKeys) as $key) {
             if (preg_match('/^[\w.-]{1,64}:[\w-]{342}$/D', $key)) continue;
@@ -50,7 +52,17 @@ final class Licet
     /** Takes up to 30 seconds: never call it while a visitor waits for a page. */
     public function check(): LicetAnswer
     {
-        $hwid = self::hardwareId();
+        $idFile = dirname($this->markFile) . '/licet-id';
+        $hwid = $this->hwid !== '' ? $this->hwid : self::installationId($idFile);
+        if ($hwid === null) {
+            $problem = 'cannot be read or written: it keeps the id of this installation.';
+            $advice = 'Check the permissions and the free space there.';
+            return new LicetAnswer('unreachable', "$idFile $problem $advice");
+        }
+        if ($this->hwid === '' && !preg_match('/^[0-9a-f]{32}$/D', $hwid)) {
+            $advice = 'Restore the file, or delete it: then this counts as a new installation.';
+            return new LicetAnswer('unreachable', "$idFile does not hold the id of an installation. $advice");
+        }
         $nonce = self::base64url(random_bytes(16));
         $kids = array_map(fn ($key) => explode(':', $key)[0], explode(' ', $this->publicKeys));
         $reply = $this->ask($hwid, $nonce, $kids[0]);
@@ -228,6 +240,22 @@ final class Licet
         $user = function_exists('posix_getpwuid') ? posix_getpwuid(posix_geteuid()) : false;
         $name = $user ? $user['name'] : (getenv('USERNAME') ?: '');
         return hash('sha256', implode("\n", [self::read('/etc/machine-id'), gethostname(), $name]));
+    }
+
+    /** Reads the id of this installation; draws it at the first start. It survives updates and new containers. */
+    private static function installationId(string $file): ?string
+    {
+        if (!file_exists($file)) {
+            $id = bin2hex(random_bytes(16));
+            $draft = "$file.$id.tmp";
+            // Unlike a rename, a link never replaces the id of another process. Some file systems have none.
+            if (@file_put_contents($draft, $id) !== false && !@link($draft, $file) && !file_exists($file)) {
+                @rename($draft, $file);
+            }
+            @unlink($draft);
+        }
+        $text = is_file($file) ? @file_get_contents($file) : false;
+        return $text === false ? null : trim($text);
     }
 
     private static function read(string $file): string

@@ -60,6 +60,26 @@ def hardware_id() -> str:
     return _sha256(f"{_read('/etc/machine-id')}\n{socket.gethostname()}\n{user}")
 
 
+def _installation_id(path: str) -> str:
+    """Reads the id of this installation; draws it at the first start. It survives updates and new containers."""
+    if not os.path.exists(path):
+        new = secrets.token_hex(16)
+        draft = f"{path}.{new}.tmp"
+        try:
+            with open(draft, "x", encoding="utf-8") as file:
+                file.write(new)
+            try:
+                os.link(draft, path)  # unlike a rename, it never replaces the id of another process
+            except OSError:
+                if not os.path.exists(path):
+                    os.replace(draft, path)  # some file systems have no links
+        finally:
+            if os.path.exists(draft):
+                os.remove(draft)
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return file.read().strip()
+
+
 def _base64url(data: bytes) -> str:
     return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
 
@@ -168,11 +188,21 @@ def check_license(
     retry_seconds: float = 2,
     grace_hours: float = 72,
     public_keys: str = "",  # KID:N of one or two RS256 keys. With them only signed answers count.
+    hwid: str = "",  # in place of the id of the installation; README.md says when
 ) -> Answer:
     """Takes up to 30 seconds: call it from a thread where something else has to go on. Raises ValueError if a
     public key is none."""
     _check_form(public_keys)
-    hwid = hardware_id()
+    id_file = os.path.join(os.path.dirname(mark_file), "licet-id")
+    try:
+        own_id = hwid or _installation_id(id_file)
+    except OSError:
+        problem = "cannot be read or written: it keeps the id of this installation."
+        return Answer("unreachable", f"{id_file} {problem} Check the permissions and the free space there.")
+    if not (hwid or re.fullmatch("[0-9a-f]{32}", own_id)):
+        advice = "Restore the file, or delete it: then this counts as a new installation."
+        return Answer("unreachable", f"{id_file} does not hold the id of an installation. {advice}")
+    hwid = own_id
     fields = {
         "licenseKey": license_key,
         "productId": product_id,

@@ -19,6 +19,19 @@ licet_hardware_id() {
   printf '%s\n%s\n%s' "$machine" "$(uname -n)" "$(id -un)" | licet_sha256
 }
 
+# licet_installation_id FILE: prints the id of this installation; draws it at the first start. It survives updates
+# and new containers.
+licet_installation_id() (
+  if [ ! -e "$1" ]; then
+    id=$(od -A n -N 16 -t x1 /dev/urandom | tr -d ' \n')
+    draft=$1.$id.tmp
+    trap 'rm -f "$draft"' EXIT
+    # Unlike a rename, a link never replaces the id of another process. Some file systems have none.
+    printf '%s\n' "$id" >"$draft" && { ln "$draft" "$1" || [ -e "$1" ] || mv "$draft" "$1"; }
+  fi 2>/dev/null
+  cat "$1" 2>/dev/null
+)
+
 licet_base64url() {
   openssl base64 -A | tr '/+' '_-' | tr -d '='
 }
@@ -115,15 +128,33 @@ licet_misformed() (
   return 1
 )
 
-# licet_check URL PRODUCT_ID PRODUCT_VERSION LICENSE_KEY MARK_FILE [PUBLIC_KEYS]
+# licet_check URL PRODUCT_ID PRODUCT_VERSION LICENSE_KEY MARK_FILE [PUBLIC_KEYS [HWID]]
 # In the mark file is the time of the last good answer; with public keys (KID:N of one or two RS256 keys, with a
-# space between) the lease, and only signed answers count. Prints a line for the user. Its status is 0 where the
+# space between) the lease, and only signed answers count. The hwid takes the place of the id of the installation,
+# where README.md says so. Prints a line for the user. Its status is 0 where the
 # program may run, 1 for a license that is refused, 2 where the service cannot be reached, 3 for a public key that
 # is none.
 licet_check() (
-  url=$1 product=$2 key=$4 file=$5 public_keys=$6
+  url=$1 product=$2 key=$4 file=$5 public_keys=$6 hwid=$7
   licet_misformed "$public_keys" && return 3
-  hwid=$(licet_hardware_id)
+  if [ -z "$hwid" ]; then
+    id_file=$(dirname "$file")/licet-id
+    if ! hwid=$(licet_installation_id "$id_file"); then
+      printf '%s %s\n' "$id_file cannot be read or written: it keeps the id of this installation." \
+        'Check the permissions and the free space there.'
+      return 2
+    fi
+    case ${#hwid}$hwid in
+      32*[!0-9a-f]*) hwid= ;;
+      32*) ;;
+      *) hwid= ;;
+    esac
+    if [ -z "$hwid" ]; then
+      printf '%s %s\n' "$id_file does not hold the id of an installation." \
+        'Restore the file, or delete it: then this counts as a new installation.'
+      return 2
+    fi
+  fi
   mark_of() { printf '%s ' "$1"; printf '%s\n%s\n%s\n%s' "$1" "$key" "$product" "$hwid" | licet_sha256; }
   keep_lease() { (umask 077 && printf '%s %s' "$1" "$2" >"$file.tmp" && mv -f "$file.tmp" "$file") 2>/dev/null; }
   # Sets the times of a lease that fits.

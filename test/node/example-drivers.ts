@@ -4,8 +4,9 @@ import type { Algorithm } from './forged-responses.ts';
 
 /**
  * Programs around the examples that validate many times in one process. Each reads lines of
- * `url|markFile|publicKeys|licenseKey|productId|timeoutSeconds`, and prints a line with the state and the message
- * after each. The state of a public key that is none is `misuse`.
+ * `url|markFile|publicKeys|licenseKey|productId|timeoutSeconds|hwid`, and prints a line with the state and the
+ * message after each. The state of a public key that is none is `misuse`. The hwid `machine` stands for the machine's
+ * own id, as the example makes it.
  */
 export interface Driver {
   alg: Algorithm;
@@ -74,11 +75,12 @@ const nodeDriver = (file: 'licet.ts' | 'licet.mjs', driver: string): Driver => (
   files: () => ({
     [driver]: `
 import { createInterface } from 'node:readline';
-import { checkLicense } from './${file}';
+import { checkLicense, hardwareId } from './${file}';
 const misused = (error) => ({ state: 'misuse', message: error.message });
 for await (const line of createInterface(process.stdin)) {
-  const [url, markFile, publicKeys, licenseKey, productId, timeoutSeconds] = line.split('|');
-  const program = { url, markFile, publicKeys, licenseKey, productId: Number(productId), productVersion: '1' };
+  const [url, markFile, publicKeys, licenseKey, productId, timeoutSeconds, given] = line.split('|');
+  const hwid = given === 'machine' ? hardwareId() : given;
+  const program = { url, markFile, publicKeys, licenseKey, productId: Number(productId), productVersion: '1', hwid };
   const times = { timeoutSeconds: Number(timeoutSeconds), retrySeconds: 0 };
   const { state, message } = await checkLicense({ ...program, ...times }).catch(misused);
   console.log(state + ' ' + message);
@@ -106,9 +108,10 @@ export const drivers: Record<string, Driver> = {
       'driver.php': `<?php
 require 'licet.php';
 while (($line = fgets(STDIN)) !== false) {
-  [$url, $markFile, $publicKeys, $licenseKey, $productId, $timeout] = explode('|', rtrim($line));
+  [$url, $markFile, $publicKeys, $licenseKey, $productId, $timeout, $hwid] = explode('|', rtrim($line));
+  if ($hwid === 'machine') $hwid = Licet::hardwareId();
   try {
-    $licet = new Licet($url, (int) $productId, '1', $licenseKey, $markFile, $publicKeys, (int) $timeout, 0);
+    $licet = new Licet($url, (int) $productId, '1', $licenseKey, $markFile, $publicKeys, (int) $timeout, 0, 72, $hwid);
     $answer = $licet->check();
     echo "$answer->state $answer->message\\n";
   } catch (InvalidArgumentException $wrongKey) {
@@ -130,10 +133,11 @@ ${LINES['licet.php'](values)}`,
       'driver.py': `
 import sys, licet
 for line in sys.stdin:
-    url, mark_file, public_keys, license_key, product, timeout = line.rstrip("\\n").split("|")
+    url, mark_file, public_keys, license_key, product, timeout, hwid = line.rstrip("\\n").split("|")
     try:
         answer = licet.check_license(url, int(product), "1", license_key, mark_file, retry_seconds=0,
-                                     timeout_seconds=int(timeout), public_keys=public_keys)
+                                     timeout_seconds=int(timeout), public_keys=public_keys,
+                                     hwid=licet.hardware_id() if hwid == "machine" else hwid)
         print(answer.state, answer.message, flush=True)
     except ValueError as problem:
         print("misuse", problem, flush=True)`,
@@ -154,11 +158,13 @@ local licet = require("licet")
 licet.retry_seconds = 0
 function licet.wait() end
 for line in io.lines() do
-  local url, mark_file, public_keys, license_key, product, timeout =
-    line:match("(.*)|(.*)|(.*)|(.*)|(.*)|(.*)")
+  local url, mark_file, public_keys, license_key, product, timeout, hwid =
+    line:match("(.*)|(.*)|(.*)|(.*)|(.*)|(.*)|(.*)")
+  if hwid == "machine" then hwid = licet.hardware_id() end
+  if hwid == "" then hwid = nil end
   licet.timeout_seconds = tonumber(timeout)
   local ok, state, message = pcall(licet.check, { url = url, product_id = tonumber(product), product_version = "1",
-    license_key = license_key, mark_file = mark_file, public_keys = public_keys })
+    license_key = license_key, mark_file = mark_file, public_keys = public_keys, hwid = hwid })
   if ok then print(state, message) else print("misuse", (state:gsub("^driver.lua:%d+: ", ""))) end
   io.stdout:flush()
 end`,
@@ -177,10 +183,9 @@ ${LINES['licet.lua'](values)}`,
       'driver.sh': `. ./licet.sh
 licet_retry_seconds=0
 sleep() { :; }
-hardware_id=$(licet_hardware_id)
-licet_hardware_id() { printf '%s' "$hardware_id"; }
-while IFS='|' read -r url file keys key product licet_timeout_seconds; do
-  message=$(licet_check "$url" "$product" 1 "$key" "$file" "$keys")
+while IFS='|' read -r url file keys key product licet_timeout_seconds hwid; do
+  [ "$hwid" != machine ] || hwid=$(licet_hardware_id)
+  message=$(licet_check "$url" "$product" 1 "$key" "$file" "$keys" "$hwid")
   case "$? $message" in
     0*" h more.") state=grace ;;
     0*) state=valid ;;
@@ -205,13 +210,15 @@ ${LINES['licet.sh'](values)}`,
       licet.publicKeys = part[2];
       licet.timeoutSeconds = timeout;
       licet.retrySeconds = 0;
+      licet.hwid = part[6].equals("machine") ? Licet.hardwareId() : part[6];
       Licet.Answer answer = licet.check().get();
       System.out.println(answer.state.toString().toLowerCase() + " " + answer.message);`,
   ),
   'Licet17.java': javaDriver(
     'Licet17.java',
-    `Licet17.Answer answer =
-        new Licet17(part[0], product, "1", part[3], Paths.get(part[1]), part[2], timeout, 0, 72).check().get();
+    `String hwid = part[6].equals("machine") ? Licet17.hardwareId() : part[6];
+      Licet17.Answer answer =
+        new Licet17(part[0], product, "1", part[3], Paths.get(part[1]), part[2], hwid, timeout, 0, 72).check().get();
       System.out.println(answer.state().toString().toLowerCase() + " " + answer.message());`,
   ),
   'Licet.cs': {
@@ -229,7 +236,8 @@ static class Driver {
     for (string line; (line = Console.ReadLine()) != null; ) {
       var part = line.Split('|');
       var licet = new Licet { Url = part[0], MarkFile = part[1], PublicKeys = part[2], LicenseKey = part[3],
-        ProductId = int.Parse(part[4]), TimeoutSeconds = int.Parse(part[5]), ProductVersion = "1", RetrySeconds = 0 };
+        ProductId = int.Parse(part[4]), TimeoutSeconds = int.Parse(part[5]), ProductVersion = "1", RetrySeconds = 0,
+        Hwid = part[6] == "machine" ? Licet.HardwareId() : part[6] };
       try {
         var answer = licet.Check().Result;
         Console.WriteLine(answer.State.ToString().ToLower() + " " + answer.Message);
@@ -272,8 +280,12 @@ func answerLine(line string) {
     part := strings.Split(line, "|")
     product, _ := strconv.Atoi(part[4])
     timeout, _ := strconv.Atoi(part[5])
+    hwid := part[6]
+    if hwid == "machine" {
+      hwid = HardwareID()
+    }
     program := Program{URL: part[0], ProductID: product, ProductVersion: "1", MarkFile: part[1],
-      PublicKeys: part[2], LicenseKey: part[3], TimeoutSeconds: timeout, GraceHours: 72}
+      PublicKeys: part[2], LicenseKey: part[3], TimeoutSeconds: timeout, GraceHours: 72, HWID: hwid}
     answer := program.Check()
     fmt.Println([]string{"valid", "grace", "refused", "unreachable"}[answer.State], answer.Message)
 }

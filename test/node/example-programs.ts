@@ -154,6 +154,8 @@ export interface DriverCheck {
   productId: number;
   publicKeys?: string | undefined;
   timeoutSeconds?: number | undefined;
+  /** `machine` for the machine's own id. */
+  hwid?: string | undefined;
 }
 
 export interface DriverEnding {
@@ -171,8 +173,11 @@ export function startDriver(folder: string, { file, driver }: Program): Drive {
   child.stderr.on('data', (chunk) => (errors += chunk));
   const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
   let last: Promise<unknown> = Promise.resolve();
-  return ({ url, markFile, licenseKey, productId, publicKeys = '', timeoutSeconds = 10 }) => {
-    const line = [url, markFile, publicKeys, licenseKey, productId, timeoutSeconds].join('|');
+  return (check) => {
+    const { url, markFile, publicKeys = '', licenseKey, productId } = check;
+    const { timeoutSeconds = 10, hwid = '' } = check;
+    const parts = [url, markFile, publicKeys, licenseKey, productId, timeoutSeconds, hwid];
+    const line = parts.join('|');
     const ending = last.then(async () => {
       child.stdin.write(`${line}\n`);
       const { value, done } = await lines.next();

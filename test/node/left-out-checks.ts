@@ -45,7 +45,7 @@ export const leftOutChecks: Record<string, LeftOutChecks> = {
     'another license key': ['(productId), sub, hwid }', '(productId), hwid }'],
     'another machine': ['(productId), sub, hwid }', '(productId), sub }'],
     'another nonce': ['{ ...own, nonce }', 'own'],
-    'the same nonce': ['randomBytes(16)', 'Buffer.alloc(16)'],
+    'the same nonce': ["randomBytes(16).toString('base64url')", "'A'.repeat(22)"],
     'valid as a text': ['valid === true || valid === false', 'valid !== undefined'],
     'a body that says valid': [
       'const { valid, message } = believe(said, status) ?? {}',
@@ -125,7 +125,7 @@ export const leftOutChecks: Record<string, LeftOutChecks> = {
     'another license key': ["'sub' => $sub, 'hwid'", "'hwid'"],
     'another machine': ["'sub' => $sub, 'hwid' => $hwid]", "'sub' => $sub]"],
     'another nonce': [" + ['nonce' => $nonce];", ';'],
-    'the same nonce': ['random_bytes(16)', "str_repeat('A', 16)"],
+    'the same nonce': ['self::base64url(random_bytes(16))', "str_repeat('A', 22)"],
     'valid as a text': [
       'if ($valid !== true && $valid !== false)',
       'if ($valid === null)',
@@ -182,7 +182,7 @@ export const leftOutChecks: Record<string, LeftOutChecks> = {
       '(program.product_id), sub = sub, hwid = hwid }',
       '(program.product_id), sub = sub }',
     ],
-    'the same nonce': ['licet.random(16)', '("A"):rep(16)'],
+    'the same nonce': ['to_base64url(licet.random(16))', '("A"):rep(22)'],
     'valid as a text': ['%s*:%s*(%a+)', '%s*:%s*"?(%a+)'],
     'a body that says valid': ['local valid = believed:match', 'local valid = text:match'],
     'a lease that is kept unseen': [

@@ -1,0 +1,182 @@
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { beforeAll, describe, expect, it } from 'vitest';
+import {
+  built,
+  type Drive,
+  programs,
+  readIfThere,
+  runIn,
+  runnable,
+  startDriver,
+  warnOfSkipped,
+} from './example-programs.ts';
+import { listen, ownFolder } from './own.ts';
+
+/** The id of the installation, which the examples draw once and send as `hwid`. */
+
+const PRODUCT_ID = 602;
+const ID = /^[0-9a-f]{32}$/;
+
+/** The hardware IDs that were sent, by the name of the check. */
+const sent = new Map<string, unknown[]>();
+const folder = ownFolder();
+let address: string;
+let checks = 0;
+
+/** A folder for the data of one installation. */
+function newPlace(): string {
+  const place = join(folder, `place-${++checks}`);
+  mkdirSync(place);
+  return place;
+}
+
+const idIn = (place: string): string | undefined => readIfThere(join(place, 'licet-id'))?.trim();
+
+/** Validates with the data of a place. Returns the hardware IDs that were sent, too. */
+async function checkIn(place: string, drive: Drive, hwid?: string, licenseKey = 'KEY') {
+  const name = String(++checks);
+  const url = `${address}/${name}`;
+  const markFile = join(place, 'licet.mark');
+  const ending = await drive({ url, markFile, licenseKey, productId: PRODUCT_ID, hwid });
+  return { ...ending, sent: sent.get(name) ?? [] };
+}
+
+beforeAll(async () => {
+  address = await listen(async (request, response) => {
+    const [, name = ''] = (request.url ?? '').split('/');
+    const { hwid } = JSON.parse(await text(request));
+    sent.set(name, [...(sent.get(name) ?? []), hwid]);
+    response.writeHead(200, { 'Content-Type': 'application/json' });
+    response.end(JSON.stringify({ valid: true, message: 'License is valid' }));
+  });
+});
+
+warnOfSkipped();
+for (const program of programs) {
+  const { file } = program;
+  describe.skipIf(!runnable.includes(program))(`${file} and the id of the installation`, () => {
+    let drive: Drive;
+    let another: Drive;
+
+    beforeAll(async () => {
+      const builtIn = await built(program);
+      drive = startDriver(builtIn, program);
+      another = startDriver(builtIn, program);
+    });
+
+    it('an example draws the id at the first start, keeps it beside the mark file and sends it again', async () => {
+      const place = newPlace();
+      const first = await checkIn(place, drive);
+      const id = idIn(place);
+      expect(id).toMatch(ID);
+      expect(first).toEqual({ state: 'valid', message: 'License is valid', sent: [id] });
+      expect((await checkIn(place, another)).sent).toEqual([id]);
+      expect(idIn(place)).toBe(id);
+      expect(readdirSync(place).sort()).toEqual(['licet-id', 'licet.mark']);
+      const elsewhere = newPlace();
+      await checkIn(elsewhere, drive);
+      expect(idIn(elsewhere)).toMatch(ID);
+      expect(idIn(elsewhere)).not.toBe(id);
+    });
+
+    it('an example keeps the id in its working directory if the mark file has no folder', async () => {
+      const place = await built(program);
+      const name = `demo-${file}`;
+      const ending = await runIn(place, program.start, {
+        LICET_URL: `${address}/${name}`,
+        LICET_PRODUCT_ID: String(PRODUCT_ID),
+        LICET_KEY: 'KEY',
+        LICET_MARK: 'demo.mark',
+      });
+      expect(ending).toEqual({ code: 0, output: 'License is valid' });
+      expect(idIn(place)).toMatch(ID);
+      expect(sent.get(name)).toEqual([idIn(place)]);
+    });
+
+    it('two processes of an example that start at once send the same id', async () => {
+      // The faster a program is, the more rounds it takes until both start within the same moment.
+      const end = Date.now() + 1000;
+      for (let round = 0; round < 10 || Date.now() < end; round++) {
+        const place = newPlace();
+        const both = await Promise.all([checkIn(place, drive), checkIn(place, another)]);
+        const id = idIn(place);
+        expect(id).toMatch(ID);
+        expect(both.map((each) => each.sent)).toEqual([[id], [id]]);
+      }
+    });
+
+    it.each([
+      ['nothing', ''],
+      ['another text', 'nonsense'],
+      ['a short id', 'a'.repeat(31)],
+      ['a long id', 'a'.repeat(33)],
+      ['a character that is no digit', `${'a'.repeat(31)}g`],
+      ['two lines', `${'a'.repeat(32)}\n${'b'.repeat(32)}`],
+      ['bytes that are no text', Buffer.from('ff'.repeat(32), 'hex')],
+    ])(
+      'an example reports an id file with %s in it, keeps it and asks nothing',
+      async (_, text) => {
+        const place = newPlace();
+        const idFile = join(place, 'licet-id');
+        writeFileSync(idFile, text);
+        const ending = await checkIn(place, drive);
+        expect(ending).toEqual({
+          state: 'unreachable',
+          message: `${idFile} does not hold the id of an installation. Restore the file, or delete it: then this counts as a new installation.`,
+          sent: [],
+        });
+        expect(readFileSync(idFile)).toEqual(Buffer.from(text));
+        expect(readdirSync(place)).toEqual(['licet-id']);
+      },
+    );
+
+    it('an example takes an id that somebody has saved with a line end', async () => {
+      const place = newPlace();
+      writeFileSync(join(place, 'licet-id'), `${'0af'.repeat(10)}99\n`);
+      expect((await checkIn(place, drive)).sent).toEqual([`${'0af'.repeat(10)}99`]);
+    });
+
+    it.each([
+      ['read', 'licet-id'],
+      ['written', 'file'],
+    ])('an example reports an id that cannot be %s, and asks nothing', async (_, obstacle) => {
+      const place = newPlace();
+      // A folder cannot be read as a file, and a file can have no file in it.
+      if (obstacle === 'file') writeFileSync(join(place, 'file'), '');
+      else mkdirSync(join(place, 'licet-id'));
+      const data = obstacle === 'file' ? join(place, 'file') : place;
+      expect(await checkIn(data, drive)).toEqual({
+        state: 'unreachable',
+        message: `${join(data, 'licet-id')} cannot be read or written: it keeps the id of this installation. Check the permissions and the free space there.`,
+        sent: [],
+      });
+      expect(readdirSync(place)).toEqual([obstacle]);
+    });
+
+    it('an example sends the hwid that its caller gives, and then draws none', async () => {
+      const place = newPlace();
+      expect((await checkIn(place, drive, 'my-machine-7')).sent).toEqual(['my-machine-7']);
+      expect(idIn(place)).toBeUndefined();
+      writeFileSync(join(place, 'licet-id'), 'nonsense');
+      expect((await checkIn(place, drive, 'my-machine-7')).sent).toEqual(['my-machine-7']);
+    });
+  });
+}
+
+describe
+  .skipIf(!runnable.some(({ file }) => file === 'Licet.java'))
+  .each(programs.filter(({ file }) => file.endsWith('.java')))('$file in a plugin', (program) => {
+  let drive: Drive;
+  beforeAll(async () => {
+    drive = startDriver(await built(program), program);
+  });
+
+  it('an example makes the data folder of a plugin that has none yet', async () => {
+    const place = join(newPlace(), 'plugins', 'Mine');
+    const ending = await checkIn(place, drive);
+    expect(ending.sent).toEqual([idIn(place)]);
+    expect(readdirSync(place).sort()).toEqual(['licet-id', 'licet.mark']);
+  });
+});
