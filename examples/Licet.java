@@ -86,6 +86,11 @@ public final class Licet {
     }
 
     private Answer decide() throws Exception {
+        // A market writes the key into the file at each download. It did not replace this placeholder, or got no key.
+        if (licenseKey.trim().matches("(?s)%%.+%%|Unable to acquire a license key.*")) {
+            return new Answer(State.REFUSED, "This file has no license key: the shop has written none into it. "
+                + "Download the file again. If that does not help, ask the seller of the program.");
+        }
         if (!hwid.isEmpty()) return decide(hwid);
         Path file = markFile.toAbsolutePath().resolveSibling("licet-id");
         String problem = " does not hold the id of an installation. "

@@ -69,6 +69,11 @@ public record Licet17(String url, int productId, String productVersion, String l
     }
 
     private Answer decide() {
+        // A market writes the key into the file at each download. It did not replace this placeholder, or got no key.
+        if (licenseKey.strip().matches("(?s)%%.+%%|Unable to acquire a license key.*")) {
+            return new Answer(State.REFUSED, "This file has no license key: the shop has written none into it. "
+                + "Download the file again. If that does not help, ask the seller of the program.");
+        }
         if (!hwid.isEmpty()) return decide(hwid);
         var file = markFile.toAbsolutePath().resolveSibling("licet-id");
         var problem = " does not hold the id of an installation. "

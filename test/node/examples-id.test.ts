@@ -179,4 +179,27 @@ describe
     expect(ending.sent).toEqual([idIn(place)]);
     expect(readdirSync(place).sort()).toEqual(['licet-id', 'licet.mark']);
   });
+
+  it.each([
+    '%%__MyProduct_License__%%',
+    '%%MyProduct_License%%',
+    ' %%__BBB_LICENSE__%% ',
+    'Unable to acquire a license key automatically, please contact the creator directly.',
+  ])(
+    'an example asks nothing for "%s", and says that the file is to be downloaded again',
+    async (key) => {
+      const place = newPlace();
+      expect(await checkIn(place, drive, undefined, key)).toEqual({
+        state: 'refused',
+        message:
+          'This file has no license key: the shop has written none into it. Download the file again. If that does not help, ask the seller of the program.',
+        sent: [],
+      });
+      expect(readdirSync(place)).toEqual([]);
+    },
+  );
+
+  it.each(['%%', '50%%', 'KEY%%KEY', 'Unable'])('an example asks for the key "%s"', async (key) => {
+    expect((await checkIn(newPlace(), drive, undefined, key)).sent).toHaveLength(1);
+  });
 });
