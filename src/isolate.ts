@@ -1,3 +1,4 @@
+import type { LicenseDataType } from '@licet/contract/enums';
 import type { ResponseType } from '@licet/contract/outcomes';
 import { Caches } from './cache/caches.ts';
 import { type Database, openDatabase } from './db/client.ts';
@@ -64,6 +65,13 @@ interface LicenseRevision {
   revision: number;
 }
 
+/** A refusal for want of a slot, as D1 decided it. */
+export interface FullRefusal {
+  /** The type of the slot that is missing. */
+  type: LicenseDataType;
+  remarks: string | null;
+}
+
 /** State of an isolate between requests. */
 export class Isolate {
   readonly db: Database;
@@ -104,8 +112,11 @@ export class Isolate {
   readonly #totals = new BoundedMap<number, number>(MAX_COUNTED);
   /** When each token was last used, by id. */
   readonly #tokenUses = new BoundedMap<number, number>(MAX_COUNTED);
-  /** Licenses that D1 found full, by id. */
-  readonly #full = new BoundedMap<number, { revision: number; until: number }>(MAX_COUNTED);
+  /** Refusals by D1 for want of a slot, by license id and the types of which no slot was free. */
+  readonly #full = new BoundedMap<
+    string,
+    { revision: number; until: number; refusal: FullRefusal }
+  >(MAX_COUNTED);
 
   constructor(env: Bindings) {
     this.db = openDatabase(env.DB);
@@ -140,15 +151,29 @@ export class Isolate {
     this.signingKeys = SigningKeys.of(env);
   }
 
-  /** Notes that D1 has found a license full. @param now milliseconds since 1970 */
-  noteFull({ id, revision }: LicenseRevision, now: number): void {
-    this.#full.set(id, { revision, until: now + FULL_MS });
+  /**
+   * Notes a refusal by D1 for want of a slot.
+   *
+   * @param full the types of which no slot was free
+   * @param now milliseconds since 1970
+   */
+  noteFull(
+    { id, revision }: LicenseRevision,
+    full: readonly LicenseDataType[],
+    refusal: FullRefusal,
+    now: number,
+  ): void {
+    this.#full.set(`${id} ${full}`, { revision, until: now + FULL_MS, refusal });
   }
 
-  /** Whether D1 found this revision of a license full a moment ago. */
-  wasFull({ id, revision }: LicenseRevision, now: number): boolean {
-    const full = this.#full.get(id);
-    return full !== undefined && full.revision === revision && now < full.until;
+  /** The refusal of a moment ago, of this revision of a license for these types. */
+  findFull(
+    { id, revision }: LicenseRevision,
+    full: readonly LicenseDataType[],
+    now: number,
+  ): FullRefusal | undefined {
+    const known = this.#full.get(`${id} ${full}`);
+    return known?.revision === revision && now < known.until ? known.refusal : undefined;
   }
 
   /**

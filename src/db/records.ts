@@ -4,6 +4,12 @@ import { NO_PRODUCT } from './codes.ts';
 
 /** Parts of statements about the records of the history. */
 
+/** Begins the fingerprint of a row that many installations share, and no other (see `requests/insert.ts`). */
+export const SHARED_PREFIX = 'day:';
+
+/** Whether a row of a select from `installations` is such a row. */
+export const IS_SHARED = sql.raw(`fingerprint glob '${SHARED_PREFIX}*'`);
+
 /** The product under which the records of an installation are stored. */
 export const productOf = (installation: string): SQL =>
   sql.raw(`ifnull(${installation}.product_id, ${NO_PRODUCT})`);
@@ -12,6 +18,10 @@ export const timeOfIdSql = (id: SQL): SQL =>
   sql`(${id} / ${sql.raw(String(SLOTS))} + ${sql.raw(String(EPOCH))})`;
 
 export const bucketOfIdSql = (id: SQL): SQL => sql`(${id} / ${sql.raw(String(SLOTS * BUCKET_MS))})`;
+
+/** The bucket of a time in milliseconds since 1970. */
+export const bucketAtSql = (time: SQL): SQL =>
+  sql`((${time} - ${sql.raw(String(EPOCH))}) / ${sql.raw(String(BUCKET_MS))})`;
 
 /** Whether an installation `i` has this record already. */
 export const isStored = (id: SQL, nonce: SQL): SQL =>

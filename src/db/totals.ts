@@ -39,7 +39,7 @@ export const aggregatedBucketOfNew = (firstId: number): number => bucketOf(first
 const COUNTS = sql`r.outcome <> ${sql.raw(String(RESPONSE_TYPE_CODES.RATE_LIMITED))}`;
 
 /** The buckets `b` and the records `r` of an installation since its last aggregation, in a join. */
-const recentRecords = (installation: string, lastBucket?: number): SQL =>
+export const recentRecords = (installation: string, lastBucket?: number): SQL =>
   sql`buckets b cross join requests r on b.bucket > ${aggregatedBucketOf(installation)}
     ${lastBucket === undefined ? sql`` : sql`and b.bucket <= ${lastBucket}`}
     and r.bucket = b.bucket and r.product_id = ${productOf(installation)}

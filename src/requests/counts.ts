@@ -4,10 +4,10 @@ import { MAX_EXPIRY_WEEKS, MAX_STATISTICS_VERSIONS } from '@licet/contract/limit
 import { and, eq, lt, sql } from 'drizzle-orm';
 import { SingleFlight } from '../cache/batch-loader.ts';
 import { batch, type Database } from '../db/client.ts';
+import { IS_SHARED } from '../db/records.ts';
 import { dailyCounts, installations, licenses } from '../db/schema.ts';
 import type { WaitUntil } from '../lib/async.ts';
 import { statusSql } from '../resources/licenses/rules.ts';
-import { IS_SHARED } from './record.ts';
 
 /** The counts of licenses and of installations for the statistics (6). */
 

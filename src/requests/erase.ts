@@ -3,7 +3,9 @@ import { change, type Sender } from '../db/change.ts';
 import type { Database } from '../db/client.ts';
 import { NO_INSTALLATION, NO_PRODUCT } from '../db/codes.ts';
 import { isOneOf } from '../db/predicates.ts';
+import { bucketAtSql, productOf } from '../db/records.ts';
 import { installations, licenses, requests } from '../db/schema.ts';
+import { keepUses } from '../db/slots.ts';
 import { keepRequestsOf } from '../db/totals.ts';
 
 /**
@@ -44,6 +46,7 @@ function eraseInstallations(db: Database, ids: readonly number[]) {
   return {
     // Without its key, the total of a license no longer finds an installation.
     ...keepRequestsOf(db, ids),
+    uses: keepUses(db, isOneOf(installations.id, ids)),
     erased: db
       .update(installations)
       .set({
@@ -57,6 +60,19 @@ function eraseInstallations(db: Database, ids: readonly number[]) {
         requests: 0,
       })
       .where(isOneOf(installations.id, ids)),
+    // A remark can name an address or a hardware ID that gave way.
+    remarks: db
+      .update(requests)
+      .set({ details: sql`json_remove(${requests.details}, '$.remarks')` })
+      .where(
+        sql`(bucket, product_id, installation_id) in (
+            select b.bucket, ${productOf('i')}, i.id
+            from json_each(${JSON.stringify(ids)}) lost
+              cross join installations i on i.id = lost.value
+              cross join buckets b on b.bucket between
+                ${bucketAtSql(sql`i.first_seen_at`)} and ${bucketAtSql(sql`i.last_seen_at`)})
+          and details ->> 'remarks' glob 'Took the slot of *'`,
+      ),
   };
 }
 

@@ -2,11 +2,11 @@ import type { Installation } from '@licet/contract/requests';
 import { toTimestamp } from '@licet/contract/time';
 import { and, eq, gte, lte, sql } from 'drizzle-orm';
 import type { Database } from '../db/client.ts';
+import { IS_SHARED } from '../db/records.ts';
 import { installations, licenses } from '../db/schema.ts';
 import { exactInstallations } from '../db/totals.ts';
 import { DomainError } from '../lib/errors.ts';
 import { commonBeginning, isInNetworks } from '../lib/networks.ts';
-import { IS_SHARED } from './record.ts';
 
 /** The installations of a license: servers or machines, each with its program version. */
 

@@ -1,8 +1,8 @@
 import { REQUEST_TYPES } from '@licet/contract/enums';
 import { RESPONSE_TYPES, type ResponseType } from '@licet/contract/outcomes';
 import { installationFields } from '@licet/contract/requests';
-import { sql } from 'drizzle-orm';
 import * as z from 'zod';
+import { SHARED_PREFIX } from '../db/records.ts';
 import { toBase64url } from '../lib/base64url.ts';
 import { sha256 } from '../lib/sha256.ts';
 import { dayOf, firstIdAt, SLOTS } from '../lib/time-id.ts';
@@ -84,14 +84,8 @@ export function identityOf(licenseId: number, { installation, kid }: HistoryReco
 export const fingerprintOf = async (identity: string): Promise<string> =>
   toBase64url((await sha256(identity)).subarray(0, FINGERPRINT_BYTES));
 
-/** Begins the fingerprint of a shared row, and no other. */
-const SHARED_PREFIX = 'day:';
-
 export const isShared = ({ fingerprint }: { fingerprint: string }): boolean =>
   fingerprint.startsWith(SHARED_PREFIX);
-
-/** {@link isShared} in a select from `installations`. */
-export const IS_SHARED = sql.raw(`fingerprint glob '${SHARED_PREFIX}*'`);
 
 /** Outcomes of requests whose product need not be that of the license: the later ones follow from it (1.3). */
 const HAS_ANY_PRODUCT: ReadonlySet<ResponseType> = new Set([

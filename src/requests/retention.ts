@@ -1,6 +1,7 @@
 import { and, eq, lte, sql } from 'drizzle-orm';
 import { batch, type Database } from '../db/client.ts';
 import { buckets, installations, requests } from '../db/schema.ts';
+import { keepUses } from '../db/slots.ts';
 import { isAggregated, keepRequests } from '../db/totals.ts';
 import { bucketAt, timeOfBucket } from '../lib/time-id.ts';
 import { isCounted } from './aggregate.ts';
@@ -47,6 +48,7 @@ async function removeRecords(db: Database, bucket: number): Promise<void> {
     and ${isAggregated('installations')}`;
   await batch(db, {
     kept: keepRequests(db, isExpired),
+    uses: keepUses(db, isExpired),
     installations: db.delete(installations).where(isExpired),
     records: db.delete(requests).where(isRemoved),
     bucket: db

@@ -1,14 +1,15 @@
-import { type BlockedType, OUTCOMES, type ResponseType } from '@licet/contract/outcomes';
+import type { LicenseDataType } from '@licet/contract/enums';
+import type { BlockedType, ResponseType } from '@licet/contract/outcomes';
 import type { Found } from '../cache/snapshot-cache.ts';
 import { POLICY_KEY } from '../cache/snapshots.ts';
-import type { Isolate } from '../isolate.ts';
+import type { FullRefusal, Isolate } from '../isolate.ts';
 import type { RequestTimings } from '../lib/request-timings.ts';
 import type { RecordDetails } from '../requests/record.ts';
 import type { Blacklist } from '../resources/blacklists/blacklist.ts';
 import { statusAt } from '../resources/licenses/rules.ts';
 import type { LicenseSnapshot } from '../resources/licenses/snapshot.ts';
 import type { Policy } from '../resources/policy.ts';
-import { bind } from './bind.ts';
+import { bind, type IdleSlot } from './bind.ts';
 import type { ValidationRequest } from './request.ts';
 
 export interface Facts {
@@ -27,11 +28,16 @@ export type Outcome =
   /** `blockReason` is for administrators only. */
   | { responseType: BlockedType; blockReason: string }
   | { responseType: 'INVALID_REQUEST'; message: string }
+  /** `full` has the types of which no slot is free. */
+  | { responseType: FullType; full: FullTypes }
   | { responseType: Rejection };
+
+type FullTypes = readonly [LicenseDataType, ...LicenseDataType[]];
+type FullType = 'MAX_IPS_REACHED' | 'MAX_HWIDS_REACHED';
 
 type Rejection = Exclude<
   ResponseType,
-  'VALID' | 'INVALID_REQUEST' | 'RATE_LIMITED' | 'ERROR' | BlockedType
+  'VALID' | 'INVALID_REQUEST' | 'RATE_LIMITED' | 'ERROR' | BlockedType | FullType
 >;
 
 /**
@@ -66,9 +72,11 @@ export function decide(facts: Facts, request: ValidationRequest, now: number): O
     return { responseType: 'INVALID_REQUEST', message: 'hwid is required' };
   }
   const ip = slotFor(request.ip, license.ips, license.maxIPs);
-  if (ip === 'none free') return { responseType: 'MAX_IPS_REACHED' };
   const hwid = slotFor(request.hwid, license.hwids, license.maxHWIDs);
-  if (hwid === 'none free') return { responseType: 'MAX_HWIDS_REACHED' };
+  if (ip === 'none free') {
+    return { responseType: 'MAX_IPS_REACHED', full: hwid === ip ? ['IP', 'HWID'] : ['IP'] };
+  }
+  if (hwid === 'none free') return { responseType: 'MAX_HWIDS_REACHED', full: ['HWID'] };
 
   const mustBeStored = ip === 'free' || hwid === 'free' || license.expiresAfterDays !== null;
   return { responseType: 'VALID', license, mustBeStored };
@@ -157,41 +165,82 @@ export async function findSnapshotsCachedOnly(
   return { license, policy: await caches.policy.find(POLICY_KEY, timings) };
 }
 
-const isFull = ({ responseType }: Outcome): boolean => OUTCOMES[responseType].group === 'full';
+/** A decision, and the snapshots that it was made on. */
+export interface Decision {
+  outcome: Outcome;
+  snapshots: Snapshots;
+  /** About slots that are or will be idle (7), for administrators alone. */
+  remarks?: string | null;
+}
 
 /**
- * Whether a decision on snapshots must be made again in D1, by {@link bindAndDecide}: it depends on slots or on the first use, and this
- * isolate has not seen the license full just now.
+ * Decides in D1 if a decision on snapshots depends on slots or on the first use, unless this isolate has seen the license
+ * full of such values just now.
  */
-export const mustBind = (
+export function decideOnSlots(
   isolate: Isolate,
-  outcome: Outcome,
-  license: LicenseSnapshot,
-  now: number,
-): boolean =>
-  outcome.responseType === 'VALID'
-    ? outcome.mustBeStored
-    : isFull(outcome) && !isolate.wasFull(license, now);
+  decision: Decision,
+  request: ValidationRequest,
+  circumstances: Circumstances,
+): Decision | Promise<Decision> {
+  const { outcome, snapshots } = decision;
+  const license = snapshots.license.value;
+  if (!license) return decision;
+  if ('full' in outcome) {
+    const refusal = isolate.findFull(license, outcome.full, circumstances.requestedAt);
+    if (refusal) return refuseFull(snapshots, outcome.full, refusal);
+  } else if (outcome.responseType !== 'VALID' || !outcome.mustBeStored) return decision;
+  return bindAndDecide(isolate, license, snapshots, request, circumstances);
+}
+
+/** Such as `2026-10-01`: in UTC. */
+const dayOf = (time: number): string => new Date(time).toISOString().slice(0, 10);
+
+const refuseFull = (
+  snapshots: Snapshots,
+  full: FullTypes,
+  { type, remarks }: FullRefusal,
+): Decision => ({
+  outcome: { responseType: type === 'IP' ? 'MAX_IPS_REACHED' : 'MAX_HWIDS_REACHED', full },
+  snapshots,
+  remarks,
+});
+
+/** The refusal of values that D1 has not bound: for the first type of which no slot is free or idle. */
+function refusalOf(full: FullTypes, idle: readonly IdleSlot[]): FullRefusal {
+  const slotOf = (type: LicenseDataType) => idle.find((slot) => slot.type === type);
+  const type = full.find((one) => !slotOf(one)?.taken) ?? full[0];
+  const next = slotOf(type)?.idleAt ?? null;
+  return { type, remarks: next === null ? null : `The next slot is idle on ${dayOf(next)}` };
+}
+
+/** The sentences about values that gave way. */
+function remarksOn(idle: readonly IdleSlot[]): string | null {
+  const taken = idle.map(
+    ({ taken, usedAt }) => `Took the slot of ${taken}, idle since ${dayOf(usedAt ?? 0)}`,
+  );
+  return taken.length > 0 ? taken.join('. ') : null;
+}
 
 /**
  * Binds the values of a request, starts the expiry if it waits for the first use, and decides on the license as the primary has it then [4.7].
  *
  * @throws when the database cannot be reached
  */
-export async function bindAndDecide(
+async function bindAndDecide(
   isolate: Isolate,
   known: LicenseSnapshot,
   snapshots: Snapshots,
   request: ValidationRequest,
   circumstances: Circumstances,
-): Promise<{ outcome: Outcome; snapshots: Snapshots }> {
+): Promise<Decision> {
   const { db, caches } = isolate;
   const { license: found } = snapshots;
   const { requestedAt, timings } = circumstances;
   // A client that disconnects must not leave a binding without its record.
   timings.keepAlive();
   const startedAt = performance.now();
-  const { license, isChanged } = await bind(db, known, request, requestedAt);
+  const { license, isChanged, idle } = await bind(db, known, request, requestedAt);
   timings.noteRead('d1');
   const { key } = found;
   if (license) {
@@ -207,7 +256,11 @@ export async function bindAndDecide(
     caches.licenses.invalidate(key, known.revision + 1);
   }
   const bound = { ...snapshots, license: { ...found, value: license, needsComparison: false } };
-  const decided = decideOn(bound, request, circumstances);
-  if (license && isFull(decided)) isolate.noteFull(license, requestedAt);
-  return { outcome: decided, snapshots: bound };
+  const outcome = decideOn(bound, request, circumstances);
+  if (!license || !('full' in outcome)) {
+    return { outcome, snapshots: bound, remarks: remarksOn(idle) };
+  }
+  const refusal = refusalOf(outcome.full, idle);
+  isolate.noteFull(license, outcome.full, refusal, requestedAt);
+  return refuseFull(bound, outcome.full, refusal);
 }

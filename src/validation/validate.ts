@@ -10,13 +10,13 @@ import { newRecord, type RecordDetails } from '../requests/record.ts';
 import { normalizeLicenseKey } from '../resources/licenses/rules.ts';
 import type { LicenseSnapshot } from '../resources/licenses/snapshot.ts';
 import {
-  bindAndDecide,
   type Circumstances,
+  type Decision,
   decideOn,
+  decideOnSlots,
   detailsOf,
   findSnapshots,
   findSnapshotsCachedOnly,
-  mustBind,
   type Outcome,
   type Snapshots,
 } from './decide.ts';
@@ -183,24 +183,27 @@ class Validation {
     if (known && (await this.#isOverValidations(known))) {
       return this.#limit(request, { spam: false }, this.#countedWith(known));
     }
-    let decided = { outcome: decideOn(found, request, this.#context), snapshots: found };
-    if (known && mustBind(isolate, decided.outcome, known, this.#context.requestedAt)) {
-      decided = await bindAndDecide(isolate, known, found, request, this.#context);
-      this.#snapshots = decided.snapshots;
-    }
-    const { outcome, snapshots } = decided;
-    if (outcome.responseType === 'VALID') return this.#accept(request, outcome.license);
+    const provisional = { outcome: decideOn(found, request, this.#context), snapshots: found };
+    const deciding = decideOnSlots(isolate, provisional, request, this.#context);
+    const decided: Decision = deciding instanceof Promise ? await deciding : deciding;
+    const { outcome, snapshots, remarks } = decided;
+    this.#snapshots = snapshots;
+    if (outcome.responseType === 'VALID') return this.#accept(request, outcome.license, remarks);
     const license = snapshots.license.value;
     if (this.#client !== null && (await isolate.limits.refused.count(this.#client))) {
       return this.#limit(request, { spam: true }, this.#countedWith(license));
     }
-    return this.#refuse(request, outcome, license);
+    return this.#refuse(request, outcome, license, remarks);
   }
 
-  async #accept(request: ValidationRequest, license: LicenseSnapshot): Promise<ValidationResult> {
+  async #accept(
+    request: ValidationRequest,
+    license: LicenseSnapshot,
+    remarks?: string | null,
+  ): Promise<ValidationResult> {
     const body = validBody(license, this.#isolate.countRequest(license));
     const signed = this.#signer ? await this.#sign(this.#signer, request, body, license) : body;
-    this.#record(request, 'VALID');
+    this.#record(request, 'VALID', remarks ? { remarks } : undefined);
     return { kind: 'valid', responseType: 'VALID', body: signed };
   }
 
@@ -208,13 +211,16 @@ class Validation {
     request: ValidationRequest,
     outcome: Refusal,
     license: LicenseSnapshot | null,
+    remarks?: string | null,
   ): Promise<ValidationResult> {
     const { responseType } = outcome;
     if (license) this.#isolate.countRequest(license);
     const body: InvalidResponse = { valid: false, message: messageOf(outcome) };
     const signer = responseType === 'INVALID_REQUEST' ? undefined : this.#signer;
     const signed = signer ? await this.#sign(signer, request, body, null) : body;
-    const details = detailsOf(outcome, request.ip, this.#context.connectingAddress);
+    const details = remarks
+      ? { remarks }
+      : detailsOf(outcome, request.ip, this.#context.connectingAddress);
     // A client can make up any number of keys.
     const isBrief =
       responseType === 'LICENSE_NOT_FOUND' &&

@@ -449,7 +449,7 @@ describe('validating', () => {
       license: 208,
       isHot: true,
       body: { ip: '198.51.100.1', hwid: 'another' },
-      reads: 65,
+      reads: 85,
     },
     { what: 'a license that only D1 has', license: 408, isHot: false, body: {}, reads: 42 },
   ])('a validation reads few rows: $what', async ({ license, isHot, body, reads }) => {
