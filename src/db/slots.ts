@@ -59,6 +59,17 @@ export const idleDays = (type: string): SQL =>
 export const idleFrom = (usedAt: string, days: SQL): SQL =>
   sql`(${sql.raw(usedAt)} + ${days} * ${sql.raw(String(DAY_MS))})`;
 
+/** Whether the license of the row has an idle slot. Most have none by their bindings alone, which are read first. */
+export const hasIdleSlot = (now: number): SQL => sql`exists (
+  select 1 from products p
+  where p.id = licenses.product_id and coalesce(p.ip_idle_days, p.hwid_idle_days) is not null
+    and exists (
+      select 1 from bindings b where b.license_id = licenses.id
+        and ${idleFrom('ifnull(b.used_at, licenses.revision)', idleDays('b.type'))} < ${now})
+    and exists (
+      with ${slotsOf(sql`licenses.id`, now)}
+      select 1 from slots s where ${idleFrom('s.used_at', idleDays('s.type'))} < ${now}))`;
+
 /**
  * Keeps the last use of values by aggregated installations that their license loses. A shared row counts for each value.
  */

@@ -3,10 +3,11 @@ import { toTimestamp } from '@licet/contract/time';
 import { and, eq, gte, lte, sql } from 'drizzle-orm';
 import type { Database } from '../db/client.ts';
 import { IS_SHARED } from '../db/records.ts';
-import { installations, licenses } from '../db/schema.ts';
+import { installations, licenses, products } from '../db/schema.ts';
 import { exactInstallations } from '../db/totals.ts';
 import { DomainError } from '../lib/errors.ts';
 import { commonBeginning, isInNetworks } from '../lib/networks.ts';
+import { listSlots } from '../resources/licenses/slots.ts';
 
 /** The installations of a license: servers or machines, each with its program version. */
 
@@ -38,17 +39,29 @@ export async function listAddressesIn(db: Database, network: string): Promise<st
  * The installations of a license, the most recently seen first: at most {@link MAX_INSTALLATIONS}. The
  * times and counts include the records since the last aggregation (see `totals.ts`). A shared row is none of them.
  *
+ * @param now milliseconds since 1970
  * @returns undefined if there is no such license
  */
 export async function listInstallations(
   db: Database,
   licenseId: number,
+  now: number,
 ): Promise<Installation[] | undefined> {
   const [license] = await db
-    .select({ key: licenses.licenseKeyNormalized })
+    .select({
+      key: licenses.licenseKeyNormalized,
+      ipIdleDays: products.ipIdleDays,
+      hwidIdleDays: products.hwidIdleDays,
+    })
     .from(licenses)
+    .innerJoin(products, eq(products.id, licenses.productId))
     .where(eq(licenses.id, licenseId));
   if (!license) return undefined;
+  const hasIdleDays = (license.ipIdleDays ?? license.hwidIdleDays) !== null;
+  const slots = hasIdleDays ? await listSlots(db, licenseId, now) : [];
+  const idleDates = new Map(
+    slots?.map(({ type, value, idleDate }) => [`${type} ${value}`, idleDate]),
+  );
   const rows = await db
     .select({
       id: installations.id,
@@ -82,5 +95,7 @@ export async function listInstallations(
     firstSeen: toTimestamp(firstSeenAt),
     lastSeen: toTimestamp(lastSeenAt),
     requests,
+    ipIdleDate: idleDates.get(`IP ${values.ip}`) ?? null,
+    hwidIdleDate: idleDates.get(`HWID ${values.hwid}`) ?? null,
   }));
 }

@@ -358,3 +358,53 @@ it('forgetting a person erases the remarks with their values', async () => {
     expect(results).toEqual([{ details: '{}' }]);
   });
 });
+
+const stamp = (time: number): string => new Date(time).toISOString().replace('Z', '+00:00');
+
+it('the slots of a license are listed in the order bound, with their exact last use and when they are idle', async () => {
+  const fields = { maxIPs: -1, ips: [OLD], hwids: ['HW-1'] };
+  const license = await newLicense(fields);
+  await write(recordOf(license, 1, { ip: OLD }));
+  await runToTheEnd(at(3));
+  setNow(at(4));
+  await updateLicense(license.id, { ips: [OLD, NEW] });
+  await write(
+    recordOf(license, 5, { ip: OLD, hwid: 'HW-1' }),
+    recordOf(license, 6, { ip: '10.0.0.1' }),
+  );
+  const slots = await call('GET', `/api/v2/licenses/${license.id}/slots`);
+  expect(slots.json).toEqual([
+    { type: 'IP', value: OLD, lastUsed: stamp(at(5)), idleDate: stamp(at(12)) },
+    { type: 'HWID', value: 'HW-1', lastUsed: stamp(at(5)), idleDate: null },
+    { type: 'IP', value: NEW, lastUsed: stamp(at(4)), idleDate: stamp(at(11)) },
+  ]);
+  const installations = await call('GET', `/api/v2/licenses/${license.id}/installations`);
+  expect(installations.json).toMatchObject([
+    { ip: '10.0.0.1', ipIdleDate: null, hwidIdleDate: null },
+    { ip: OLD, hwid: 'HW-1', ipIdleDate: stamp(at(12)), hwidIdleDate: null },
+    { ip: OLD, hwid: null, ipIdleDate: stamp(at(12)), hwidIdleDate: null },
+  ]);
+});
+
+it('a license without bound values has no slots, and one that is not there returns 404', async () => {
+  const { id } = await newLicense({});
+  expect((await call('GET', `/api/v2/licenses/${id}/slots`)).json).toEqual([]);
+  expect((await call('GET', '/api/v2/licenses/999999999/slots')).status).toBe(404);
+});
+
+it('idleSlots leaves the licenses with an idle slot, or those without', async () => {
+  const { id: productId } = await create.product({ ipIdleDays: 7 });
+  const each = { productId, maxIPs: 2, maxHWIDs: -1 };
+  const idle = await create.license({ ...each, ips: [OLD, NEW] });
+  const used = await create.license({ ...each, ips: [OLD] });
+  const empty = await create.license({ ...each, hwids: ['HW-1'] });
+  const never = await newLicense({ ips: [OLD] }, {});
+  await write(recordOf(used, 5, { ip: OLD }), recordOf(idle, 5, { ip: NEW }));
+  setNow(at(8));
+  const idsOf = async (query: string) =>
+    JSON.stringify((await call('GET', `/api/v2/licenses?${query}`)).json).match(/(?<=\{"id":)\d+/g);
+  expect(await idsOf(`productId=${productId}&idleSlots=true`)).toEqual([String(idle.id)]);
+  const without = [used, empty].map(({ id }) => String(id));
+  expect(await idsOf(`productId=${productId}&idleSlots=false`)).toEqual(without);
+  expect(await idsOf(`productId=${never.productId}&idleSlots=true`)).toBeNull();
+});

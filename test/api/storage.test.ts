@@ -505,3 +505,24 @@ it('a customer is forgotten without a look at the installations of others', asyn
   expect(plans.flat()).toContainEqual(expect.stringMatching(/^SEARCH i USING INTEGER PRIMARY KEY/));
   expect(plans.flat().filter((detail) => /^SCAN (i|installations)\b/.test(detail))).toEqual([]);
 });
+
+it('slots and their filter read the license and its installations alone, also if all products have idle days', async () => {
+  setNow(NOW);
+  await env.DB.prepare('update products set ip_idle_days = 30, hwid_idle_days = 30').run();
+  for (const { path, reads } of [
+    { path: `/licenses/${active}/slots`, reads: 200 },
+    { path: `/licenses/${active}/installations`, reads: 300 },
+    // No license matches: the rest of the table is read, each with its bindings.
+    {
+      path: '/licenses?limit=100&total=false&after=50001&idleSlots=true',
+      reads: 6 * (licenses / 2),
+    },
+    { path: '/licenses?limit=100&total=false&after=50001&idleSlots=false', reads: 10_000 },
+    { path: '/licenses?limit=10&productId=9&idleSlots=true', reads: 6_000 },
+  ]) {
+    const { status, text, roundTrips } = await ask('GET', `/api/v2${path}`);
+    expect(status, text).toBe(200);
+    await expectNoScans(roundTrips);
+    expect(await totalRead(roundTrips), path).toBeLessThanOrEqual(reads);
+  }
+});

@@ -102,6 +102,7 @@ describe('for each operation there is a method', () => {
     'GET /api/v2/licenses': (licet) => licet.licenses.list(),
     'GET /api/v2/licenses/{id}': (licet) => licet.licenses.get(7),
     'GET /api/v2/licenses/{id}/installations': (licet) => licet.licenses.installations(7).list(),
+    'GET /api/v2/licenses/{id}/slots': (licet) => licet.licenses.slots(7),
     'POST /api/v2/licenses': (licet) =>
       licet.licenses.create({ productId: 7, licenseType: 'PERMANENT' }),
     'POST /api/v2/licenses/batch': (licet) =>

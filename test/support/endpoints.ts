@@ -46,6 +46,7 @@ export const ENDPOINTS: Record<string, readonly ApiIntent[]> = {
   'GET /api/v2/licenses': readSet('LICENSES'),
   'GET /api/v2/licenses/:id': readSet('LICENSES'),
   'GET /api/v2/licenses/:id/installations': readSet('LICENSES'),
+  'GET /api/v2/licenses/:id/slots': readSet('LICENSES'),
   'POST /api/v2/licenses': writeSet('LICENSES'),
   'POST /api/v2/licenses/batch': writeSet('LICENSES'),
   'GET /api/v2/licenses/by-license-key/:licenseKey': readSet('LICENSES'),

@@ -249,6 +249,16 @@ class Licenses extends Managed<typeof LICENSES> {
     );
   }
 
+  /** The bound values of a license in the order in which they were bound, each with its last use. */
+  slots(
+    id: number,
+    { signal }: CallOptions = {},
+  ): Promise<Part<`GET ${typeof LICENSES}/{id}/slots`, 'response'>> {
+    const areSlots: Check = (body) =>
+      Array.isArray(body) && body.every((each) => isObject(each) && 'lastUsed' in each);
+    return this.connection.read('GET', this.#pathOf(id, 'slots'), { signal }, areSlots);
+  }
+
   /** The licenses of the customer with an e-mail, to `list` or `iterate`. */
   byCustomerEmail(email: string) {
     return this.#by<`GET ${typeof LICENSES}/by-customer-email/{email}`>('by-customer-email', email);

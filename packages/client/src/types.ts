@@ -857,6 +857,22 @@ export interface Installation {
   lastSeen: string;
   /** Number of its recorded validations, without those over a rate limit. */
   requests: number;
+  /** When the slot of its address is idle. Null if that is not bound, or the product has no `ipIdleDays`. */
+  ipIdleDate: string | null;
+  /** When the slot of its hardware ID is idle. Null if that is not bound, or the product has no `hwidIdleDays`. */
+  hwidIdleDate: string | null;
+}
+
+/** A slot of a license: a bound address or hardware ID, with its last use. */
+export interface Slot {
+  /** Of an address or a hardware ID. */
+  type: LicenseDataType;
+  /** The bound value. */
+  value: string;
+  /** When a program last asked with it, or when it was bound if that is later. */
+  lastUsed: string;
+  /** From then on a new value may take the slot, unless the value is used meanwhile. Null without `ipIdleDays` or `hwidIdleDays` of the product. */
+  idleDate: string | null;
 }
 
 /** A blacklist entry [2.3]. */
@@ -1252,6 +1268,8 @@ export interface ListLicensesQuery {
   dormantDays?: number | undefined;
   /** `true`: only licenses without a free slot for an address or a hardware ID. `false`: only the others. */
   full?: boolean | undefined;
+  /** `true`: only licenses with a slot that is idle, which a new value may take. `false`: only the others. */
+  idleSlots?: boolean | undefined;
   /** Only licenses whose programs asked from this address or CIDR range, as far as the history goes back. */
   ip?: string | undefined;
   /** The order; `-` is descending. `expiryDate` lists only licenses that expire, and is the default with `expiresFrom` or `expiresTo`. Otherwise `id` is the default. */
@@ -1292,6 +1310,8 @@ export interface FindLicensesByCustomerEmailQuery {
   dormantDays?: number | undefined;
   /** `true`: only licenses without a free slot for an address or a hardware ID. `false`: only the others. */
   full?: boolean | undefined;
+  /** `true`: only licenses with a slot that is idle, which a new value may take. `false`: only the others. */
+  idleSlots?: boolean | undefined;
   /** Only licenses whose programs asked from this address or CIDR range, as far as the history goes back. */
   ip?: string | undefined;
   /** The order; `-` is descending. `expiryDate` lists only licenses that expire, and is the default with `expiresFrom` or `expiresTo`. Otherwise `id` is the default. */
@@ -1324,6 +1344,8 @@ export interface FindLicensesByPlatformQuery {
   dormantDays?: number | undefined;
   /** `true`: only licenses without a free slot for an address or a hardware ID. `false`: only the others. */
   full?: boolean | undefined;
+  /** `true`: only licenses with a slot that is idle, which a new value may take. `false`: only the others. */
+  idleSlots?: boolean | undefined;
   /** Only licenses whose programs asked from this address or CIDR range, as far as the history goes back. */
   ip?: string | undefined;
   /** The order; `-` is descending. `expiryDate` lists only licenses that expire, and is the default with `expiresFrom` or `expiresTo`. Otherwise `id` is the default. */
@@ -1356,6 +1378,8 @@ export interface FindLicensesByCustomerIdQuery {
   dormantDays?: number | undefined;
   /** `true`: only licenses without a free slot for an address or a hardware ID. `false`: only the others. */
   full?: boolean | undefined;
+  /** `true`: only licenses with a slot that is idle, which a new value may take. `false`: only the others. */
+  idleSlots?: boolean | undefined;
   /** Only licenses whose programs asked from this address or CIDR range, as far as the history goes back. */
   ip?: string | undefined;
   /** The order; `-` is descending. `expiryDate` lists only licenses that expire, and is the default with `expiresFrom` or `expiresTo`. Otherwise `id` is the default. */
@@ -1386,6 +1410,8 @@ export interface FindLicensesByProductIdQuery {
   dormantDays?: number | undefined;
   /** `true`: only licenses without a free slot for an address or a hardware ID. `false`: only the others. */
   full?: boolean | undefined;
+  /** `true`: only licenses with a slot that is idle, which a new value may take. `false`: only the others. */
+  idleSlots?: boolean | undefined;
   /** Only licenses whose programs asked from this address or CIDR range, as far as the history goes back. */
   ip?: string | undefined;
   /** The order; `-` is descending. `expiryDate` lists only licenses that expire, and is the default with `expiresFrom` or `expiresTo`. Otherwise `id` is the default. */
@@ -1418,6 +1444,8 @@ export interface FindLicensesByChatIdQuery {
   dormantDays?: number | undefined;
   /** `true`: only licenses without a free slot for an address or a hardware ID. `false`: only the others. */
   full?: boolean | undefined;
+  /** `true`: only licenses with a slot that is idle, which a new value may take. `false`: only the others. */
+  idleSlots?: boolean | undefined;
   /** Only licenses whose programs asked from this address or CIDR range, as far as the history goes back. */
   ip?: string | undefined;
   /** The order; `-` is descending. `expiryDate` lists only licenses that expire, and is the default with `expiresFrom` or `expiresTo`. Otherwise `id` is the default. */
@@ -1623,6 +1651,12 @@ export interface Operations {
     query: ListInstallationsQuery;
     body: undefined;
     response: Installation[];
+  };
+  /** List the slots of a license */
+  'GET /api/v2/licenses/{id}/slots': {
+    query: undefined;
+    body: undefined;
+    response: Slot[];
   };
   /** Create up to 500 licenses at once */
   'POST /api/v2/licenses/batch': {

@@ -8,6 +8,7 @@ import {
   hardwareId,
   id,
   idText,
+  licenseDataType,
   licensePlatform,
   licenseStatus,
   licenseType,
@@ -233,6 +234,11 @@ export const licenseQuery = z.strictObject({
       '`true`: only licenses without a free slot for an address or a hardware ID. `false`: only the others.',
     example: true,
   }),
+  idleSlots: booleanText.optional().meta({
+    description:
+      '`true`: only licenses with a slot that is idle, which a new value may take. `false`: only the others.',
+    example: true,
+  }),
   ip: network.optional().meta({
     description:
       'Only licenses whose programs asked from this address or CIDR range, as far as the history goes back.',
@@ -249,6 +255,31 @@ export const licenseQuery = z.strictObject({
   }),
 });
 export type LicenseQuery = z.infer<typeof licenseQuery>;
+
+/** A bound value. */
+export const slot = named(
+  'Slot',
+  'A slot of a license: a bound address or hardware ID, with its last use.',
+  z.strictObject({
+    type: licenseDataType.describe('Of an address or a hardware ID.'),
+    value: z.string().describe('The bound value.'),
+    lastUsed: wireTimestamp.describe(
+      'When a program last asked with it, or when it was bound if that is later.',
+    ),
+    idleDate: wireTimestamp
+      .nullable()
+      .describe(
+        'From then on a new value may take the slot, unless the value is used meanwhile. Null without `ipIdleDays` or `hwidIdleDays` of the product.',
+      ),
+  }),
+  {
+    type: 'IP',
+    value: '192.0.2.10',
+    lastUsed: UPDATED,
+    idleDate: '2026-11-27T19:01:25.710+00:00',
+  },
+);
+export type Slot = z.infer<typeof slot>;
 
 /** The query of a list of installations. */
 export const installationQuery = z.strictObject(pageQuery);

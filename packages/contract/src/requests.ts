@@ -106,6 +106,13 @@ export const requestQuery = z.strictObject({
   ...period,
 });
 
+const idleDate = (value: string, days: string) =>
+  wireTimestamp
+    .nullable()
+    .describe(
+      `When the slot of its ${value} is idle. Null if that is not bound, or the product has no \`${days}\`.`,
+    );
+
 /** An installation of a license: a server or a machine with its program version. */
 export const installation = named(
   'Installation',
@@ -125,6 +132,8 @@ export const installation = named(
     requests: z
       .int()
       .describe('Number of its recorded validations, without those over a rate limit.'),
+    ipIdleDate: idleDate('address', 'ipIdleDays'),
+    hwidIdleDate: idleDate('hardware ID', 'hwidIdleDays'),
   }),
   {
     id: 210,
@@ -139,6 +148,8 @@ export const installation = named(
     firstSeen: CREATED,
     lastSeen: UPDATED,
     requests: 128,
+    ipIdleDate: '2025-02-10T08:15:00.042+00:00',
+    hwidIdleDate: null,
   },
 );
 export type Installation = z.infer<typeof installation>;

@@ -11,6 +11,7 @@ import {
   type Page,
 } from '../../db/predicates.ts';
 import { customers, installations, licenses } from '../../db/schema.ts';
+import { hasIdleSlot } from '../../db/slots.ts';
 import { isUsed, wasSeenSince } from '../../db/totals.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { matchingCustomers } from '../customers/queries.ts';
@@ -115,7 +116,7 @@ function hasExpiry(filter: LicenseFilter): SQL | undefined {
 
 function matching(filter: LicenseFilter, now: number): SQL | undefined {
   const { customerId, customerEmail, chatId, owner, productId, addresses } = filter;
-  const { licenseStatus, licenseType, q, unused, dormantDays, full } = filter;
+  const { licenseStatus, licenseType, q, unused, dormantDays, full, idleSlots } = filter;
   return and(
     readsByExpiry(filter)
       ? equalsUnindexed(licenses.productId, productId)
@@ -144,6 +145,7 @@ function matching(filter: LicenseFilter, now: number): SQL | undefined {
         : sql`${licenses.customerId} in (select id from ${customers} where ${matchingCustomers(filter)})`,
     ),
     equalsIfGiven(full, isFull),
+    equalsIfGiven(idleSlots, hasIdleSlot(now)),
     equalsIfGiven(unused, sql`not ${isUsed}`),
     dormantDays === undefined
       ? undefined

@@ -8,6 +8,7 @@ import {
   licensePaths,
   licenseQuery,
   licenseUpdate,
+  slot,
 } from '@licet/contract/licenses';
 import { MAX_BATCH_LICENSES } from '@licet/contract/limits';
 import type { PageQuery } from '@licet/contract/parameters';
@@ -51,6 +52,7 @@ import {
   storedExpiryOf,
   updatedExpiryOf,
 } from '../../resources/licenses/rules.ts';
+import { listSlots } from '../../resources/licenses/slots.ts';
 import { findProduct } from '../../resources/products/queries.ts';
 import { unknownProduct } from '../../resources/products/rules.ts';
 import { createdResponse, createOnce, objectResponse, optimisticUpdate } from './objects.ts';
@@ -167,6 +169,16 @@ const INSTALLATIONS: Operation = {
   errors: [404],
 };
 
+const SLOTS: Operation = {
+  operationId: 'listSlots',
+  tag: 'Licenses',
+  summary: 'List the slots of a license',
+  description:
+    'The bound addresses and hardware IDs, in the order in which they were bound, each with its last use and the time from which it is idle. An extension.',
+  success: { description: 'The slots that are taken.', body: slot.array() },
+  errors: [404],
+};
+
 const BATCH: Operation = {
   operationId: 'createLicenses',
   tag: 'Licenses',
@@ -194,11 +206,17 @@ export const licenseRoutes = new Hono<AuthEnv>()
     pathId,
     query(installationQuery),
     async (c) => {
-      const installations = await listInstallations(databaseOf(c), c.req.valid('param').id);
+      const { id } = c.req.valid('param');
+      const installations = await listInstallations(databaseOf(c), id, Date.now());
       if (!installations) throw notFound('License');
       return jsonResponse(c, pageOf(c, installations, c.req.valid('query')));
     },
   )
+  .get('/:id/slots', canRead(SLOTS), pathId, async (c) => {
+    const slots = await listSlots(databaseOf(c), c.req.valid('param').id, Date.now());
+    if (!slots) throw notFound('License');
+    return jsonResponse(c, slots);
+  })
   .post('/', canWrite(create), body(licenseCreate), idempotencyKey, (c) =>
     createOnce(c, {
       create: (sender) => createLicenses(c, sender, c.req.valid('json'), 1),

@@ -11,6 +11,7 @@ import {
   type Licet,
   LicetError,
   type Product,
+  type Slot,
 } from '@licet/client';
 import { DAY_MS } from '@licet/contract/durations';
 import { LICENSE_PLATFORMS, LICENSE_STATUSES } from '@licet/contract/enums';
@@ -85,6 +86,13 @@ export const licenseColumns = (nameProduct: NameProduct): Column<License>[] => [
   { title: 'OWNER', text: ownerOf, isFlexible: true },
   { title: 'PRODUCT', text: ({ productId }) => nameProduct(productId), isFlexible: true },
   { title: 'NOTES', text: ({ notes }) => notes, isFlexible: true },
+];
+
+const SLOT_COLUMNS: Column<Slot>[] = [
+  { title: 'TYPE', text: ({ type }) => type },
+  { title: 'VALUE', text: ({ value }) => value, isFlexible: true },
+  { title: 'LAST USED', text: ({ lastUsed }) => timeText(lastUsed) },
+  { title: 'IDLE FROM', text: ({ idleDate }) => (idleDate ? timeText(idleDate) : 'never') },
 ];
 
 const boundText = (values: readonly string[], limit: number): string =>
@@ -279,6 +287,7 @@ export function addLicenses(parent: CommandUnknownOpts, open: OpenSession): void
     )
     .option('--at-limit', 'only those without a free slot for an address or a hardware ID')
     .option('--ip <range>', 'only those whose programs asked from an address or a CIDR range')
+    .option('--idle-slots', 'only those with an idle slot, which a new value may take')
     .option(...LIMIT_OPTION)
     .addHelpText(
       'after',
@@ -290,21 +299,24 @@ export function addLicenses(parent: CommandUnknownOpts, open: OpenSession): void
         'licenses list --ip 192.0.2.0/24',
       ),
     )
-    .action(async ({ product, status, expiring, neverUsed, dormant, atLimit, ip, limit }) => {
-      const session = open();
-      const { licet, output } = session;
-      const pages = licet.licenses.iterate({
-        productId: await optionalProductId(licet, product),
-        licenseStatus: status,
-        ...expiringWithin(expiring),
-        unused: neverUsed,
-        dormantDays: dormant,
-        full: atLimit,
-        ip,
-      });
-      const listed = await collectUpTo(output, 'licenses', pages, limit);
-      output.list(listed, licenseColumns(await productNames(session)), 'No license found.');
-    });
+    .action(
+      async ({ product, status, expiring, neverUsed, dormant, atLimit, idleSlots, ip, limit }) => {
+        const session = open();
+        const { licet, output } = session;
+        const pages = licet.licenses.iterate({
+          productId: await optionalProductId(licet, product),
+          licenseStatus: status,
+          ...expiringWithin(expiring),
+          unused: neverUsed,
+          dormantDays: dormant,
+          full: atLimit,
+          idleSlots,
+          ip,
+        });
+        const listed = await collectUpTo(output, 'licenses', pages, limit);
+        output.list(listed, licenseColumns(await productNames(session)), 'No license found.');
+      },
+    );
 
   withFields(licenses.command('create'))
     .description('create licenses; prints their keys. Limits are those of the product unless given')
@@ -380,6 +392,17 @@ ${examples('licenses find 7K2M-9QX4', 'licenses find ada@shop.example', 'license
       const license = await findLicense(session.licet, text);
       const names = await productNames(session);
       session.output.object(license, fieldsOf(license, names, await platformLabels(session)));
+    });
+
+  licenses
+    .command('slots')
+    .description('list the bound addresses and hardware IDs of a license, each with its last use')
+    .argument(...KEY)
+    .addHelpText('after', examples('licenses slots 7K2M-9QX4-B3TD-WJ8R-5HVN'))
+    .action(async (text) => {
+      const { licet, output } = open();
+      const { id } = await findLicense(licet, text);
+      output.list(await licet.licenses.slots(id), SLOT_COLUMNS, 'No value is bound.');
     });
 
   withFields(licenses.command('edit'))

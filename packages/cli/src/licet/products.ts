@@ -9,6 +9,7 @@ import { PRODUCT_TYPES } from '@licet/contract/enums';
 import {
   DEFAULT_LIMIT,
   MAX_EXPIRES_AFTER_DAYS,
+  MAX_IDLE_DAYS,
   MAX_LIMIT,
   MAX_OFFLINE_DAYS,
 } from '@licet/contract/limits';
@@ -57,7 +58,13 @@ const withFields = <Args extends unknown[], Opts extends OptionValues, Global ex
       '--expires-after-days <n>',
       'days from first use, of TEMPORARY licenses that are created without an expiry; "never" unless set',
       daysOrNever(MAX_EXPIRES_AFTER_DAYS),
-    );
+    )
+    .option(
+      '--ip-idle-days <n>',
+      `days without a request after which a new address takes the slot, up to ${MAX_IDLE_DAYS}; or never`,
+      daysOrNever(MAX_IDLE_DAYS),
+    )
+    .option('--hwid-idle-days <n>', 'for hardware IDs, likewise', daysOrNever(MAX_IDLE_DAYS));
 
 interface FieldOptions {
   description?: string | undefined;
@@ -65,6 +72,8 @@ interface FieldOptions {
   maxHwids?: number | undefined;
   offlineDays?: number | undefined;
   expiresAfterDays?: number | 'never' | undefined;
+  ipIdleDays?: number | 'never' | undefined;
+  hwidIdleDays?: number | 'never' | undefined;
 }
 
 const fieldsOf = (options: FieldOptions) => ({
@@ -73,6 +82,8 @@ const fieldsOf = (options: FieldOptions) => ({
   defaultMaxHWIDs: options.maxHwids,
   offlineDays: options.offlineDays,
   defaultExpiresAfterDays: daysField(options.expiresAfterDays),
+  ipIdleDays: daysField(options.ipIdleDays),
+  hwidIdleDays: daysField(options.hwidIdleDays),
 });
 
 /** `licet products`: manage products. */
