@@ -90,6 +90,8 @@ it('installations have all that a program sent, when it was seen, and how often'
       firstSeen: timestampOf(NOW - 30 * DAY_MS),
       lastSeen: timestampOf(NOW),
       requests: 2,
+      ipIdleDate: null,
+      hwidIdleDate: null,
     },
   ]);
 });
