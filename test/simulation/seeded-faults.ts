@@ -54,7 +54,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     broken: /Bound, but refused/,
     scene: 'a first use',
     replacements: {
-      'src/validation/bind.ts': [['is not null and not exists (', 'is null and not exists (']],
+      'src/validation/bind.ts': [['<> -1 and not exists (', '= -1 and not exists (']],
     },
   },
 
