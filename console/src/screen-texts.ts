@@ -334,8 +334,9 @@ export const screenTexts = {
     freed: (value: string) => `${value} freed. ${NOTICED}`,
     freedAll: (count: number) => `${plural(count, 'slot')} freed. ${NOTICED}`,
     blockReason: (key: string) => `Blocked from license ${key}`,
-    lastSeen: 'Last seen',
-    neverSeen: 'Not seen yet',
+    lastUsed: 'Last used',
+    idleNow: 'idle: a new value takes this slot',
+    idleOn: 'idle on',
     statusDone: {
       DEACTIVATED: `License deactivated. ${NOTICED}`,
       DELETED: `License deleted. ${NOTICED}`,
@@ -644,6 +645,14 @@ export const screenTexts = {
     forgetAgain: 'Erase new history',
     forgetting: 'Erasing the history',
     forgotten: (name: string) => `${name} forgotten`,
+  },
+
+  sharedHwid: {
+    slot: (user: string) =>
+      `Many machines share this value: an old Java wrapper sends it from each Linux server of the user ${user}.`,
+    blockTitle: 'Block a hardware ID of thousands of servers?',
+    block: (user: string) =>
+      `An old Java wrapper sends this value from each Linux server of the user ${user}. The entry refuses them all, not one machine.`,
   },
 
   blacklist: {

@@ -1,29 +1,53 @@
-import type { Installation, License } from '@licet/client';
-import { useQuery } from '@tanstack/react-query';
+import type { License, Slot } from '@licet/client';
+import { queryOptions, useQuery } from '@tanstack/react-query';
+import { hasStatus, licet } from '../../api.ts';
 import { Block } from '../../components/block.tsx';
 import { Button } from '../../components/button.tsx';
 import { Section } from '../../components/page.tsx';
 import { Time } from '../../components/time.tsx';
 import { toasts } from '../../components/toasts.tsx';
 import { screenTexts } from '../../screen-texts.ts';
-import { installationsQuery } from './activity.tsx';
+import { sharedBy } from '../../shared-hwids.ts';
 import { change, limitOf } from './queries.ts';
 
 const words = screenTexts.license;
 type Kind = 'ips' | 'hwids';
 
-/** The time at which a value was last seen; undefined if it was not. */
-function lastSeenOf(
-  installations: readonly Installation[] | null | undefined,
-  kind: Kind,
-  value: string,
-): string | undefined {
-  const field = kind === 'ips' ? 'ip' : 'hwid';
-  return installations
-    ?.filter((installation) => installation[field] === value)
-    .map(({ lastSeen }) => lastSeen)
-    .sort()
-    .at(-1);
+const TYPES = { ips: 'IP', hwids: 'HWID' } as const;
+
+/** The slots of a license with their last use; null if the service does not list them. */
+const slotsQuery = (id: number, revision: string) =>
+  queryOptions({
+    queryKey: ['licenses', 'slots', id, revision],
+    queryFn: async ({ signal }): Promise<Slot[] | null> => {
+      try {
+        return await licet.licenses.slots(id, { signal });
+      } catch (error) {
+        if (hasStatus(error, 404)) return null;
+        throw error;
+      }
+    },
+  });
+
+/** When a bound value was used, and when its slot is idle. */
+function SlotTimes({ lastUsed, idleDate }: Slot) {
+  return (
+    <p className="text-xs text-muted">
+      {words.lastUsed} <Time value={lastUsed} show="ago" />
+      {idleDate && (
+        <>
+          {' · '}
+          {Date.parse(idleDate) <= Date.now() ? (
+            <span className="text-warn">{words.idleNow}</span>
+          ) : (
+            <>
+              {words.idleOn} <Time value={idleDate} show="date" />
+            </>
+          )}
+        </>
+      )}
+    </p>
+  );
 }
 
 /** The bound addresses or hardware IDs of a license, with buttons that free or block them. */
@@ -45,7 +69,7 @@ export function Slots({
       : license.totalRequests > 0
         ? words.noSlotsNow
         : words.noSlotsYet;
-  const { data: installations } = useQuery(installationsQuery(id));
+  const { data: slots } = useQuery(slotsQuery(id, values.join()));
 
   /** Binds freed values again. If the limit is reached meanwhile, the service rejects it. */
   const bindAgain = (freed: readonly string[]) =>
@@ -77,7 +101,8 @@ export function Slots({
       ) : (
         <ul className="scroll-hint max-h-96 overflow-y-auto rounded-b-xl">
           {values.map((value) => {
-            const lastSeen = lastSeenOf(installations, kind, value);
+            const slot = slots?.find((one) => one.type === TYPES[kind] && one.value === value);
+            const user = kind === 'hwids' ? sharedBy(value) : undefined;
             return (
               <li
                 key={value}
@@ -85,17 +110,8 @@ export function Slots({
               >
                 <div className="min-w-0 flex-1">
                   <p className="font-mono text-[0.8125rem] break-all">{value}</p>
-                  {installations && (
-                    <p className="text-xs text-muted">
-                      {lastSeen ? (
-                        <>
-                          {words.lastSeen} <Time value={lastSeen} show="ago" />
-                        </>
-                      ) : (
-                        words.neverSeen
-                      )}
-                    </p>
-                  )}
+                  {slot && <SlotTimes {...slot} />}
+                  {user && <p className="text-xs text-warn">{screenTexts.sharedHwid.slot(user)}</p>}
                 </div>
                 <Button
                   aria-label={words.freeOne(value)}
@@ -105,7 +121,7 @@ export function Slots({
                   {words.free}
                 </Button>
                 <Block
-                  type={kind === 'ips' ? 'IP' : 'HWID'}
+                  type={TYPES[kind]}
                   value={value}
                   productId={productId}
                   reason={words.blockReason(licenseKey.slice(-4))}
