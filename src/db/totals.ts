@@ -53,9 +53,18 @@ const hasRecent = (installation: string, isRecord: SQL): SQL =>
 export const isAggregated = (installation: string): SQL =>
   sql`not ${hasRecent(installation, sql`true`)}`;
 
+/**
+ * Whether an installation belongs to a license, under its key or a former one. An erased installation has no key, and
+ * belongs to none.
+ *
+ * @param installation the name of the table in the statement
+ */
+export const isOfLicense = (installation: string, licenseId: SQL | number): SQL =>
+  sql`${sql.raw(installation)}.license_id = ${licenseId}
+    and ${sql.raw(installation)}.license_key_normalized <> ''`;
+
 /** The installations of the license of the row, in a join. */
-const installationsOfLicense = sql.raw(`installations i where i.license_key_normalized =
-  licenses.license_key_normalized and i.license_id = licenses.id`);
+const installationsOfLicense = sql`installations i where ${isOfLicense('i', sql`licenses.id`)}`;
 
 const requestsOfInstallations = sql`(
   select ifnull(sum(i.requests + (

@@ -6,7 +6,7 @@ import { isOneOf } from '../db/predicates.ts';
 import { bucketAtSql, productOf } from '../db/records.ts';
 import { installations, licenses, requests } from '../db/schema.ts';
 import { keepUses } from '../db/slots.ts';
-import { keepRequestsOf } from '../db/totals.ts';
+import { isOfLicense, keepRequestsOf } from '../db/totals.ts';
 
 /**
  * Erases the data of a person from the history: keys, addresses and hardware IDs. The records stay, with their
@@ -29,13 +29,7 @@ async function findInstallations(
   const rows = await db
     .select({ id: installations.id })
     .from(licenses)
-    .innerJoin(
-      installations,
-      and(
-        eq(installations.licenseKeyNormalized, licenses.licenseKeyNormalized),
-        eq(installations.licenseId, licenses.id),
-      ),
-    )
+    .innerJoin(installations, isOfLicense('installations', sql`${licenses.id}`))
     .where(isLicense)
     .limit(limit);
   return rows.map(({ id }) => id);

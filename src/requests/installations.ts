@@ -4,7 +4,7 @@ import { and, eq, gte, lte, sql } from 'drizzle-orm';
 import type { Database } from '../db/client.ts';
 import { IS_SHARED } from '../db/records.ts';
 import { installations, licenses, products } from '../db/schema.ts';
-import { exactInstallations } from '../db/totals.ts';
+import { exactInstallations, isOfLicense } from '../db/totals.ts';
 import { DomainError } from '../lib/errors.ts';
 import { commonBeginning, isInNetworks } from '../lib/networks.ts';
 import { listSlots } from '../resources/licenses/slots.ts';
@@ -48,11 +48,7 @@ export async function listInstallations(
   now: number,
 ): Promise<Installation[] | undefined> {
   const [license] = await db
-    .select({
-      key: licenses.licenseKeyNormalized,
-      ipIdleDays: products.ipIdleDays,
-      hwidIdleDays: products.hwidIdleDays,
-    })
+    .select({ ipIdleDays: products.ipIdleDays, hwidIdleDays: products.hwidIdleDays })
     .from(licenses)
     .innerJoin(products, eq(products.id, licenses.productId))
     .where(eq(licenses.id, licenseId));
@@ -82,8 +78,7 @@ export async function listInstallations(
         with known as materialized (
           select id, product_id, aggregated_bucket, last_seen_at, requests from (
             select * from installations
-            where license_key_normalized = ${license.key} and license_id = ${licenseId}
-              and not ${IS_SHARED}
+            where ${isOfLicense('installations', licenseId)} and not ${IS_SHARED}
             limit ${MAX_READ})
           order by last_seen_at desc, id desc limit ${MAX_INSTALLATIONS})
         ${exactInstallations('known')}) exact`,
