@@ -12,7 +12,7 @@ import {
 } from 'zod-openapi';
 import licet from '../package.json' with { type: 'json' };
 import { declaredIntents } from '../src/auth/middleware.ts';
-import { type Input, isInput } from '../src/http/input.ts';
+import { type Input, isInput, isOptional } from '../src/http/input.ts';
 import { declaredOperation, type Operation, type Tag } from '../src/http/operation.ts';
 import { routes as appRoutes } from '../src/routes/app.ts';
 import { accessText, type ErrorStatus, HEADERS, json, responsesOf } from './responses.ts';
@@ -132,7 +132,7 @@ function describeRoute(route: Route): ZodOpenApiOperationObject {
       query: z.object(parametersOf(route, 'query')),
       header: z.object(parametersOf(route, 'header')),
     },
-    ...(body && { requestBody: { required: true, content: json(body) } }),
+    ...(body && { requestBody: { required: !isOptional(body), content: json(body) } }),
     responses: responsesOf({ operation, intents, inputs }, errorsOf(route, body !== undefined)),
   };
 }

@@ -43,17 +43,27 @@ export const ifMatch = input('header', z.object(conditionHeader));
 
 export const idempotencyKey = input('header', z.object(repetitionHeader));
 
+/** Both headers: a change that a repetition does not make again. */
+export const ifMatchOnce = input('header', z.object({ ...conditionHeader, ...repetitionHeader }));
+
+/** Whether a body may be missing. */
+export const isOptional = (schema: z.ZodType): boolean => schema instanceof z.ZodOptional;
+
 const MAX_BODY_BYTES = 1024 * 1024;
 const EMPTY_BODY = 'Body is empty, JSON is required';
 const FORM_BODY = 'Body is a form: send JSON';
 /** The start of a form, `a=b` or multipart. JSON never begins with it. */
 const FORM = /^\s*(--|[\w.%[\]-]+=)/;
 
-/** Declares the body; 413 over 1 MiB, 408 if it is late. It is read after the token was checked. */
+/**
+ * Declares the body; 413 over 1 MiB, 408 if it is late. It is read after the token was checked. An optional one may be
+ * missing.
+ */
 export function body<Output>(schema: z.ZodType<Output>) {
   const validate = input('json', schema);
   const readAndValidate = async (...[c, next]: Parameters<typeof validate>) => {
-    const text = await readBody(c.req.raw, MAX_BODY_BYTES);
+    const sent = await readBody(c.req.raw, MAX_BODY_BYTES);
+    const text = isOptional(schema) && sent.trim() === '' ? '{}' : sent;
     if (text.trim() === '') throw new ApiError(400, EMPTY_BODY, { code: 'INVALID_JSON' });
     if (FORM.test(text)) throw new ApiError(400, FORM_BODY, { code: 'INVALID_JSON' });
     // The body is JSON with any content type, but the validator would take it for `{}`.

@@ -8,7 +8,7 @@ import { getTableColumns, sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { batch, type Database, type Statement } from '../db/client.ts';
 import { isOneOf } from '../db/predicates.ts';
-import { bindings, licenses, products } from '../db/schema.ts';
+import { bindings, licenses, products, replacedKeys } from '../db/schema.ts';
 import { subtractRequestsHere } from '../db/totals.ts';
 import { parseFields } from '../lib/issues.ts';
 import { ownerOf } from '../resources/customers/owner.ts';
@@ -220,11 +220,12 @@ export const planLicenses: Planner<LicenseItem> = async ({ db, now, assumedProdu
   const keys = items.map(({ values }) => normalizeLicenseKey(values.licenseKey));
   const productIds = items.map(({ values }) => values.productId);
   const owners = items.flatMap(({ values }) => ownersOf(values).map(({ named }) => named));
-  const { stored, used, referenced, named } = await batch(db, {
+  const { stored, replaced, used, referenced, named } = await batch(db, {
     stored: db
       .select({ ...getTableColumns(licenses), ...boundValues })
       .from(licenses)
       .where(isOneOf(licenses.licenseKeyNormalized, keys)),
+    replaced: db.select().from(replacedKeys).where(isOneOf(replacedKeys.licenseKeyNormalized, keys)),
     used: selectUsedIds(db, 'licenses', items),
     referenced: db.select().from(products).where(isOneOf(products.id, productIds)),
     named: selectCustomers(db, owners),
@@ -260,6 +261,13 @@ export const planLicenses: Planner<LicenseItem> = async ({ db, now, assumedProdu
       }
     },
     complete({ values, sent }, row) {
+      // Programs with the key must not get into another license.
+      const former = replaced.find((one) => one.licenseKeyNormalized === row.licenseKeyNormalized);
+      if (former) {
+        throw refusal(
+          `licenseKey is a former key of license ${former.licenseId}, which has a new one`,
+        );
+      }
       firstOfKey.set(row.licenseKeyNormalized, row);
       row.customerId = linkTo(customers, values);
       return leftOut(values, sent);

@@ -4,7 +4,7 @@ import type { Database } from '../db/client.ts';
 import { NO_INSTALLATION, NO_PRODUCT } from '../db/codes.ts';
 import { isOneOf } from '../db/predicates.ts';
 import { bucketAtSql, productOf } from '../db/records.ts';
-import { installations, licenses, requests } from '../db/schema.ts';
+import { installations, licenses, replacedKeys, requests } from '../db/schema.ts';
 import { keepUses } from '../db/slots.ts';
 import { isOfLicense, keepRequestsOf } from '../db/totals.ts';
 
@@ -19,6 +19,10 @@ const MAX_INSTALLATIONS = 1_000;
 
 /** This many statements read the records without a license, because D1 limits the time of each. */
 const PARTS = 8;
+
+/** The former keys of licenses. */
+const isFormerKeyOf = (isLicense: SQL): SQL =>
+  sql`${replacedKeys.licenseId} in (select id from ${licenses} where ${isLicense})`;
 
 /** The installations of licenses, at most `limit` of them. An erased installation is no longer found. */
 async function findInstallations(
@@ -71,8 +75,8 @@ function eraseInstallations(db: Database, ids: readonly number[]) {
 }
 
 /**
- * The statements that erase records without a license but with the key of one: from programs that asked before the
- * license was imported.
+ * The statements that erase records without a license but with a key of one: from programs that asked before the
+ * license was imported, or with its former key.
  */
 async function eraseRecordsOfKeys(db: Database, isLicense: SQL) {
   const [range] = await db
@@ -86,7 +90,8 @@ async function eraseRecordsOfKeys(db: Database, isLicense: SQL) {
   const { first, last } = range;
   const size = Math.ceil((last - first + 1) / PARTS);
   const sent = (name: string): SQL => sql.raw(`details ->> '${name}'`);
-  const keys = db.select({ key: licenses.licenseKeyNormalized }).from(licenses).where(isLicense);
+  const keys = sql`(select license_key_normalized from ${licenses} where ${isLicense}
+    union all select license_key_normalized from ${replacedKeys} where ${isFormerKeyOf(isLicense)})`;
   return Array.from({ length: PARTS }, (_, part) =>
     db
       .update(requests)
@@ -109,8 +114,8 @@ async function eraseRecordsOfKeys(db: Database, isLicense: SQL) {
 }
 
 /**
- * Erases keys, addresses and hardware IDs in the history of the licenses of a customer, a bounded part of it. The
- * licenses keep their counts and their bindings.
+ * Erases keys, addresses and hardware IDs in the history of the licenses of a customer, a bounded part of it, and at
+ * its end their former keys. The licenses keep their counts and their bindings.
  *
  * @returns whether nothing remains
  */
@@ -126,7 +131,10 @@ export async function eraseHistory(sender: Sender, customerId: number): Promise<
     const ids = await findInstallations(db, isOfCustomer, MAX_INSTALLATIONS);
     if (ids.length > 0)
       await change(sender, { event: null, statements: eraseInstallations(db, ids) });
-    if (ids.length < MAX_INSTALLATIONS) return true;
+    if (ids.length === MAX_INSTALLATIONS) continue;
+    const formerKeys = db.delete(replacedKeys).where(isFormerKeyOf(isOfCustomer));
+    await change(sender, { event: null, statements: { formerKeys } });
+    return true;
   }
   return false;
 }

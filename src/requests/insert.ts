@@ -4,7 +4,7 @@ import type { Database } from '../db/client.ts';
 import { NO_INSTALLATION, REQUEST_TYPE_CODES, RESPONSE_TYPE_CODES } from '../db/codes.ts';
 import { isOneOf, rowValues } from '../db/predicates.ts';
 import { bucketOfIdSql, isStored, productOf } from '../db/records.ts';
-import { buckets, counters, installations, licenses, requests } from '../db/schema.ts';
+import { buckets, counters, installations, licenses, replacedKeys, requests } from '../db/schema.ts';
 import { aggregatedBucketOfNew, countLate } from '../db/totals.ts';
 import { BoundedMap } from '../lib/bounded-map.ts';
 import { BUCKET_MS, BUCKETS_A_DAY, bucketAt, bucketOf, dayOf, timeOfId } from '../lib/time-id.ts';
@@ -56,7 +56,7 @@ function detailsOf(
 const value = (key: number | string): SQL =>
   sql.raw(`r.value ->> ${typeof key === 'number' ? key : `'${key}'`}`);
 
-/** The values of a record: three of its installation, which are null for a record of no license, then its own. */
+/** The values of a record: its key, two of its installation, which are null for a record of no license, then its own. */
 const VALUES = {
   key: value(0),
   fingerprint: value(1),
@@ -70,9 +70,9 @@ const VALUES = {
 
 const rowOf = (
   record: HistoryRecord,
-  { key, fingerprint, shared }: Record<'key' | 'fingerprint' | 'shared', string | null>,
+  { fingerprint, shared }: Record<'fingerprint' | 'shared', string | null>,
 ): Row => [
-  key,
+  record.licenseKeyNormalized,
   fingerprint,
   shared,
   record.id,
@@ -82,7 +82,7 @@ const rowOf = (
   detailsOf(record, shared !== null),
 ];
 
-const NO_LICENSE = { key: null, fingerprint: null, shared: null };
+const NO_LICENSE = { fingerprint: null, shared: null };
 
 const installationWith = (key: SQL, fingerprint: SQL): SQL => sql`select i.id from installations i
   where i.license_key_normalized = ${key} and i.fingerprint = ${fingerprint}`;
@@ -92,6 +92,13 @@ const SHARED = installationWith(VALUES.key, VALUES.sharedFingerprint);
 /** The id of the installation of a record: see {@link HistoryInserter}. */
 const INSTALLATION_ID = sql`coalesce(
   (${SHARED} and ${isStored(VALUES.id, VALUES.nonce)}), (${OWN}), (${SHARED}))`;
+
+const NOT_FOUND = sql.raw(String(RESPONSE_TYPE_CODES.LICENSE_NOT_FOUND));
+/** The details of a record, with a remark if its key was replaced: the look-up of a license does not pay for it. */
+const DETAILS_WITH_REMARK = sql`iif(${VALUES.sharedFingerprint} is null and ${VALUES.outcome} = ${NOT_FOUND}, ifnull((
+  select json_set(${VALUES.details}, '$.remarks',
+    'This key was replaced on ' || date(${replacedKeys.replacedAt} / 1000, 'unixepoch'))
+  from ${replacedKeys} where ${replacedKeys.licenseKeyNormalized} = ${VALUES.key}), ${VALUES.details}), ${VALUES.details})`;
 
 const NEW_KEY = value('licenseKeyNormalized');
 /** Whether a new installation has no row yet. */
@@ -158,7 +165,6 @@ export class HistoryInserter {
     const fingerprints = new Map(await Promise.all(hashing));
     const rows = owned.map(({ record, identity, fingerprint, shared }) =>
       rowOf(record, {
-        key: record.licenseKeyNormalized,
         fingerprint: fingerprint ?? fingerprints.get(identity) ?? null,
         shared: shared.fingerprint,
       }),
@@ -284,14 +290,14 @@ export class HistoryInserter {
 
   /** A missing installation of a record of a license leaves a null, which rejects the batch. */
   #insertRecords(rows: readonly Row[]) {
-    const { sharedFingerprint, id, nonce, type, outcome, details } = VALUES;
+    const { sharedFingerprint, id, nonce, type, outcome } = VALUES;
     return withRows(rows, (json) =>
       this.#db
         .insert(requests)
         .select(
           sql`select ${bucketOfIdSql(id)}, ${productOf('i')},
               iif(${sharedFingerprint} is null, ${NO_INSTALLATION}, i.id), ${id}, ${nonce}, ${type},
-              ${outcome}, ${details}
+              ${outcome}, ${DETAILS_WITH_REMARK}
             from json_each(${json}) r left join installations i on i.id = ${INSTALLATION_ID}
             where true`,
         )

@@ -6,7 +6,7 @@ import type * as z from 'zod';
 import type { Database } from '../db/client.ts';
 import { ALL_PRODUCTS, NO_INSTALLATION, NO_PRODUCT, RESPONSE_TYPE_CODES } from '../db/codes.ts';
 import { productOf } from '../db/records.ts';
-import { buckets, installations, requests } from '../db/schema.ts';
+import { buckets, installations, licenses, replacedKeys, requests } from '../db/schema.ts';
 import { aggregatedBucketOf } from '../db/totals.ts';
 import { BUCKET_MS, bucketAt, bucketOf, EPOCH, firstIdAt, timeOfId } from '../lib/time-id.ts';
 import { normalizeLicenseKey } from '../resources/licenses/rules.ts';
@@ -58,12 +58,19 @@ type RecordFilter = Omit<z.infer<typeof requestQuery>, 'limit'>;
 const equals = (field: SQL, value: string | number | undefined): SQL | undefined =>
   value === undefined ? undefined : sql`${field} = ${value}`;
 
-const normalizedKeyOf = ({ licenseKey }: RecordFilter): string | undefined =>
-  licenseKey && normalizeLicenseKey(licenseKey);
+/** Records with the key, and those with former keys of its license. */
+function hasKey(field: SQL, { licenseKey }: RecordFilter): SQL | undefined {
+  if (!licenseKey) return undefined;
+  const key = normalizeLicenseKey(licenseKey);
+  return sql`${field} in (
+    select ${key} union all select ${replacedKeys.licenseKeyNormalized} from ${replacedKeys}
+    where ${replacedKeys.licenseId} = (
+      select ${licenses.id} from ${licenses} where ${licenses.licenseKeyNormalized} = ${key}))`;
+}
 
 const matchesInstallation = (filter: RecordFilter): SQL | undefined =>
   and(
-    equals(sql`${installations.licenseKeyNormalized}`, normalizedKeyOf(filter)),
+    hasKey(sql`${installations.licenseKeyNormalized}`, filter),
     equals(sql`${installations.hwid}`, filter.hwid),
     equals(sql`${installations.ip}`, filter.ip),
     equals(sql`${installations.productId}`, filter.productId),
@@ -74,7 +81,7 @@ function matchesDetails(filter: RecordFilter): SQL | undefined {
   const sent = (name: string): SQL => sql`${requests.details} ->> ${sql.raw(`'${name}'`)}`;
   const key = sql`ifnull(${sent('licenseKeyNormalized')}, ${sent('licenseKey')})`;
   return and(
-    equals(key, normalizedKeyOf(filter)),
+    hasKey(key, filter),
     equals(sent('hwid'), filter.hwid),
     equals(sent('ip'), filter.ip),
     equals(sent('productId'), filter.productId),

@@ -36,7 +36,7 @@ const PRODUCT_WITH_IDLE_DAYS = sql.raw(`products on products.id = licenses.produ
 const MAX = sql.raw("case w.key when 'IP' then l.max_ips else l.max_hwids end");
 
 interface Bound {
-  /** The license after the binding, null if it was removed. */
+  /** The license after the binding, null if it was removed or has another key. */
   license: LicenseSnapshot | null;
   /** Whether this has changed the license. */
   isChanged: boolean;
@@ -60,14 +60,15 @@ interface Bound {
 export async function bind(
   db: Database,
   { id }: Pick<LicenseSnapshot, 'id'>,
-  request: Pick<ValidationRequest, 'productId' | 'ip' | 'hwid'>,
+  request: Pick<ValidationRequest, 'key' | 'productId' | 'ip' | 'hwid'>,
   now: number,
 ): Promise<Bound> {
   const wanted = JSON.stringify({
     ...(request.ip !== null && { IP: request.ip }),
     ...(request.hwid !== null && { HWID: request.hwid }),
   });
-  const isValidNow = sql`l.id = ${id} and l.product_id = ${request.productId}
+  // A snapshot may still have a key that was replaced.
+  const isValidNow = sql`l.id = ${id} and l.license_key_normalized = ${request.key} and l.product_id = ${request.productId}
     and l.state = 'ACTIVE' and not ${isExpiredSql(sql`l.expires_at`, now)}`;
   // Each wanted value that needs a slot. Unlimited is -1: nothing is bound then. Beyond a lowered limit, a value gives
   // way only if fewer than the limit are in use. SQLite reads the slots only if none is free.
@@ -158,7 +159,10 @@ export async function bind(
               where b.license_id = l.id and b.type = w.key and b.value = w.value)))`,
       ),
     );
-  const select = db.select(snapshotColumns).from(licenses).where(eq(licenses.id, id));
+  const select = db
+    .select(snapshotColumns)
+    .from(licenses)
+    .where(and(eq(licenses.id, id), eq(licenses.licenseKeyNormalized, request.key)));
   const bound = retry(RETRY_DELAYS_MS, async () => {
     const { slots, moved, started, rows } = await batch(db, {
       slots: idle,

@@ -259,7 +259,7 @@ export type LicensePlatform = 'PLATFORM_A' | 'PLATFORM_B' | 'PLATFORM_C' | 'MARK
 export interface LicenseUpdate {
   /** Set by the service. */
   id?: number | undefined;
-  /** Made by the service, and compared without regard to case. It cannot be changed. */
+  /** Made by the service, and compared without regard to case. Only the operations for a new key and a new owner change it. */
   licenseKey?: string | undefined;
   /** The product of the license. */
   productId?: number | undefined;
@@ -359,6 +359,18 @@ export interface LicenseBatch {
   customerEmail?: string | null | undefined;
   /** The number of licenses, each with a key of its own. */
   count: number;
+}
+
+/** No field, or no body at all. */
+export interface LicenseRotate {
+}
+
+/** The new owner of a license: one of the fields. */
+export interface LicenseTransfer {
+  /** The new owner. A token that may not read customers names only a customer with a license. */
+  customerId?: number | undefined;
+  /** The e-mail of the new owner. A customer with a new one is created. */
+  customerEmail?: string | undefined;
 }
 
 /** The kind of value that a blacklist entry blocks. */
@@ -568,7 +580,7 @@ export interface TokenUpdate {
 }
 
 /** A kind of resource, and its change. */
-export type EventType = 'product.created' | 'product.updated' | 'product.deleted' | 'license.created' | 'license.updated' | 'license.slots_freed' | 'license.deleted' | 'customer.created' | 'customer.updated' | 'customer.deleted' | 'blacklist.created' | 'blacklist.updated' | 'blacklist.deleted' | 'token.created' | 'token.updated' | 'token.deleted' | 'session.created';
+export type EventType = 'product.created' | 'product.updated' | 'product.deleted' | 'license.created' | 'license.updated' | 'license.slots_freed' | 'license.rotated' | 'license.transferred' | 'license.deleted' | 'customer.created' | 'customer.updated' | 'customer.deleted' | 'blacklist.created' | 'blacklist.updated' | 'blacklist.deleted' | 'token.created' | 'token.updated' | 'token.deleted' | 'session.created';
 
 /** The kind of an object that an event is about. */
 export type EventResource = 'product' | 'license' | 'customer' | 'blacklist' | 'token' | 'session';
@@ -727,7 +739,7 @@ export interface Product {
 export interface License {
   /** Set by the service. */
   id: number;
-  /** Made by the service, and compared without regard to case. It cannot be changed. */
+  /** Made by the service, and compared without regard to case. Only the operations for a new key and a new owner change it. */
   licenseKey: string;
   /** The product of the license. */
   productId: number;
@@ -1175,7 +1187,7 @@ export interface Event {
   id: number;
   /** The time of the change. */
   time: string;
-  /** The resource and its change. `license.slots_freed`: fewer addresses or hardware IDs are bound. */
+  /** The resource and its change. `license.slots_freed`: fewer addresses or hardware IDs are bound. `license.rotated`: it has a new key. `license.transferred`: it has another owner, and a new key. */
   type: EventType;
   /** The sender of the change. */
   actor: EventActor;
@@ -1663,6 +1675,18 @@ export interface Operations {
     query: undefined;
     body: LicenseBatch;
     response: License[];
+  };
+  /** Give a license a new key */
+  'POST /api/v2/licenses/{id}/rotate': {
+    query: undefined;
+    body: LicenseRotate;
+    response: License;
+  };
+  /** Give a license a new owner */
+  'POST /api/v2/licenses/{id}/transfer': {
+    query: undefined;
+    body: LicenseTransfer;
+    response: License;
   };
   /** Get a license by its key */
   'GET /api/v2/licenses/by-license-key/{licenseKey}': {

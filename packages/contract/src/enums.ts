@@ -83,6 +83,8 @@ export const EVENT_TYPES = [
   'license.created',
   'license.updated',
   'license.slots_freed',
+  'license.rotated',
+  'license.transferred',
   'license.deleted',
   'customer.created',
   'customer.updated',

@@ -36,7 +36,7 @@ export const event = named(
     id: z.int().describe('Its id, which grows with the time.'),
     time: wireTimestamp.describe('The time of the change.'),
     type: eventType.describe(
-      'The resource and its change. `license.slots_freed`: fewer addresses or hardware IDs are bound.',
+      'The resource and its change. `license.slots_freed`: fewer addresses or hardware IDs are bound. `license.rotated`: it has a new key. `license.transferred`: it has another owner, and a new key.',
     ),
     actor: eventActor.describe('The sender of the change.'),
     ip: z

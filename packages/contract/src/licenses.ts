@@ -59,7 +59,8 @@ export const licenseFields = {
     create: mustNotBeSent,
     update: z.exactOptional(text(MAX_TEXT_LENGTH)),
     wire: z.string(),
-    description: 'Made by the service, and compared without regard to case. It cannot be changed.',
+    description:
+      'Made by the service, and compared without regard to case. Only the operations for a new key and a new owner change it.',
   },
   productId: required(id, z.int(), 'The product of the license.'),
   productIdString: {
@@ -202,6 +203,39 @@ export const licenseUpdate = named(
   'Changes of a license: an omitted field keeps its value [4.8].',
   updateBody(licenseBodyFields),
   { expiryDate: '2036-12-31', ips: [] },
+);
+
+export const licenseRotate = named(
+  'LicenseRotate',
+  'No field, or no body at all.',
+  z.strictObject({}).optional(),
+  {},
+);
+
+/** Names the new owner by exactly one of the fields. */
+export const licenseTransfer = named(
+  'LicenseTransfer',
+  'The new owner of a license: one of the fields.',
+  z
+    .strictObject({
+      customerId: z
+        .exactOptional(id)
+        .describe(
+          'The new owner. A token that may not read customers names only a customer with a license.',
+        ),
+      customerEmail: z
+        .exactOptional(emailAddress)
+        .describe('The e-mail of the new owner. A customer with a new one is created.'),
+    })
+    .superRefine(({ customerId, customerEmail }, { addIssue }) => {
+      if (customerId === undefined && customerEmail === undefined) {
+        addIssue({ code: 'custom', path: ['customerId'], message: 'or customerEmail is required' });
+      } else if (customerId !== undefined && customerEmail !== undefined) {
+        const message = 'must not be sent beside customerId';
+        addIssue({ code: 'custom', path: ['customerEmail'], message });
+      }
+    }),
+  { customerEmail: 'grace@shop.example' },
 );
 
 /** The query of a list of licenses: `expiresFrom` and `expiresTo` are both inclusive. */

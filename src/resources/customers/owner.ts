@@ -78,7 +78,7 @@ interface NamedById {
 }
 
 /** The customer of a license: the conditions and statements of the batch before the license is written. */
-interface Link {
+export interface Link {
   when: Condition[];
   statements: Statement[];
   customerId: SQL;

@@ -48,6 +48,13 @@ export function changesOfLicense(
   );
 }
 
+const lastGroup = (licenseKey: string | undefined) => licenseKey?.slice(-KEY_GROUP_LENGTH);
+
+/** The last groups of the key that a license had, and of its new one. */
+export const changeOfKey = (before: LicenseRow, licenseKey: string): EventChanges => ({
+  licenseKey: { before: lastGroup(before.licenseKey), after: lastGroup(licenseKey) },
+});
+
 /** The fields of new licenses: the last group of its key for one license, the number of them for several. */
 export function changesOfNew(
   values: LicenseValues,
@@ -57,7 +64,7 @@ export function changesOfNew(
   const isOne = licenseKeys.length === 1;
   const changes = differ(isOne ? FIELDS : FIELDS_OF_BATCH)(null, shown(values, now));
   return isOne
-    ? { licenseKey: { before: null, after: licenseKeys[0]?.slice(-KEY_GROUP_LENGTH) }, ...changes }
+    ? { licenseKey: { before: null, after: lastGroup(licenseKeys[0]) }, ...changes }
     : { count: { before: 0, after: licenseKeys.length }, ...changes };
 }
 

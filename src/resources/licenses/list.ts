@@ -10,7 +10,7 @@ import {
   isOneOf,
   type Page,
 } from '../../db/predicates.ts';
-import { customers, installations, licenses } from '../../db/schema.ts';
+import { customers, installations, licenses, replacedKeys } from '../../db/schema.ts';
 import { hasIdleSlot } from '../../db/slots.ts';
 import { isUsed, wasSeenSince } from '../../db/totals.ts';
 import { DomainError } from '../../lib/errors.ts';
@@ -91,6 +91,11 @@ const ofChatId = (chatId: string | undefined): SQL | undefined =>
 const askedFrom = (addresses: readonly string[]): SQL =>
   sql`${licenses.id} in (select license_id from installations where ${isOneOf(installations.ip, addresses)})`;
 
+/** Licenses with a former key that has the text. */
+const hadKeyWith = (q: string): SQL =>
+  sql`${licenses.id} in (select license_id from ${replacedKeys}
+    where ${containsText(q, [replacedKeys.licenseKeyNormalized])})`;
+
 const isFull = sql`(
   (licenses.max_ips >= 0 and licenses.max_ips <= (
     select count(*) from bindings where license_id = licenses.id and type = 'IP'))
@@ -140,6 +145,7 @@ function matching(filter: LicenseFilter, now: number): SQL | undefined {
         licenses.ownerChatUsername,
         licenses.notes,
       ]),
+      q === undefined ? undefined : hadKeyWith(q),
       q === undefined
         ? undefined
         : sql`${licenses.customerId} in (select id from ${customers} where ${matchingCustomers(filter)})`,

@@ -1,4 +1,4 @@
-import type { LicenseDataType } from '@licet/contract/enums';
+import type { EventType, LicenseDataType } from '@licet/contract/enums';
 import { and, asc, eq, getTableColumns, not, type SQL, sql } from 'drizzle-orm';
 import { change, isUnchanged, only, type Sender } from '../../db/change.ts';
 import type { Database } from '../../db/client.ts';
@@ -6,12 +6,19 @@ import { newestId } from '../../db/events.ts';
 import { rowJson, rowOf } from '../../db/idempotency.ts';
 import { license, nextRevision } from '../../db/outbox.ts';
 import { isOneOf, rowValues } from '../../db/predicates.ts';
-import { bindings, customers, licenses } from '../../db/schema.ts';
+import { bindings, customers, licenses, replacedKeys } from '../../db/schema.ts';
 import { totalRequests } from '../../db/totals.ts';
-import { hasSameOwner, linkCustomer, linkNamedOwner, type NamedOwner } from '../customers/owner.ts';
+import { DomainError } from '../../lib/errors.ts';
+import {
+  hasSameOwner,
+  type Link,
+  linkCustomer,
+  linkNamedOwner,
+  type NamedOwner,
+} from '../customers/owner.ts';
 import type { CustomerRow } from '../customers/row.ts';
 import { unknownProduct } from '../products/rules.ts';
-import { changesOfLicense, changesOfNew, freesSlots, withCustomer } from './events.ts';
+import { changeOfKey, changesOfLicense, changesOfNew, freesSlots, withCustomer } from './events.ts';
 import { type LicenseRow, type LicenseValues, valuesOf } from './row.ts';
 import { newLicenseKey, normalizeLicenseKey } from './rules.ts';
 import { boundValues } from './snapshot.ts';
@@ -48,14 +55,16 @@ const withOwner = (
 export const findLicense = (db: Database, id: number): Promise<LicenseRow | undefined> =>
   selectLicenses(db).where(eq(licenses.id, id)).get();
 
-/** The license with a key, which is compared as in a validation. */
-export const findLicenseByKey = (
+/** The license with a key, which is compared as in a validation, or with a former one. */
+export function findLicenseByKey(
   db: Database,
   licenseKey: string,
-): Promise<LicenseRow | undefined> =>
-  selectLicenses(db)
-    .where(eq(licenses.licenseKeyNormalized, normalizeLicenseKey(licenseKey)))
-    .get();
+): Promise<LicenseRow | undefined> {
+  const key = normalizeLicenseKey(licenseKey);
+  const ids = sql`(select id from ${licenses} where license_key_normalized = ${key}
+    union all select license_id from ${replacedKeys} where license_key_normalized = ${key})`;
+  return selectLicenses(db).where(sql`${licenses.id} in ${ids}`).get();
+}
 
 /**
  * Stores licenses with the same values under new keys, with their customer and their bindings: all or none.
@@ -120,52 +129,134 @@ export async function insertLicenses(
   return stored;
 }
 
+/** The link of a license that keeps its customer. */
+const sameCustomer = ({ customerId }: LicenseRow): Link => ({
+  when: [],
+  statements: [],
+  customerId: sql`${customerId}`,
+});
+
 /**
  * Changes a license, its customer and its bindings.
  *
  * @param owner its customer; undefined if the owner fields decide
  * @throws DomainError like {@link insertLicenses}, and if another request has changed the license since it was read
  */
-export async function updateLicense(
+export function updateLicense(
   sender: Sender,
   row: LicenseRow,
-  { ips, hwids, ...values }: LicenseValues,
+  values: LicenseValues,
   owner: NamedOwner | undefined,
+): Promise<LicenseRow> {
+  const { db, now } = sender;
+  const linkTo = () => {
+    if (owner !== undefined) return linkNamedOwner(db, owner, now);
+    return hasSameOwner(row, values) ? sameCustomer(row) : linkCustomer(db, values, now);
+  };
+  const type = freesSlots(row, values) ? 'license.slots_freed' : 'license.updated';
+  return writeLicense(sender, row, { type, values, link: linkTo() });
+}
+
+/** Gives a license a new key (7). @throws DomainError if it is DELETED or was changed since it was read */
+export const rotateLicenseKey = (sender: Sender, row: LicenseRow): Promise<LicenseRow> =>
+  writeLicense(sender, row, {
+    type: 'license.rotated',
+    values: valuesOf(row),
+    link: sameCustomer(row),
+    licenseKey: newLicenseKey(),
+  });
+
+/**
+ * Gives a license another owner, free slots and a new key (7). The accounts of the old owner are removed: they would
+ * lead a later PUT or a search back to that owner.
+ *
+ * @throws DomainError like {@link rotateLicenseKey}, and for an owner that may not be named
+ */
+export function transferLicense(
+  sender: Sender,
+  row: LicenseRow,
+  owner: NamedOwner,
+): Promise<LicenseRow> {
+  const accounts = { ownerPlatformId: '', ownerChatId: '', ownerChatUsername: '' };
+  return writeLicense(sender, row, {
+    type: 'license.transferred',
+    values: { ...valuesOf(row), ...accounts, ips: [], hwids: [] },
+    link: linkNamedOwner(sender.db, owner, sender.now),
+    licenseKey: newLicenseKey(),
+  });
+}
+
+interface Written {
+  type: EventType;
+  values: LicenseValues;
+  link: Link;
+  /** A new key, in the form in which keys are compared. */
+  licenseKey?: string;
+}
+
+async function writeLicense(
+  sender: Sender,
+  row: LicenseRow,
+  { type, values: { ips, hwids, ...values }, link, licenseKey }: Written,
 ): Promise<LicenseRow> {
   const { db, now } = sender;
   const { id } = row;
   const revision = nextRevision(row.revision, now);
-  const link = () => {
-    if (owner !== undefined) return linkNamedOwner(db, owner, now);
-    if (!hasSameOwner(row, values)) return linkCustomer(db, values, now);
-    return { when: [], statements: [], customerId: sql`${row.customerId}` };
-  };
-  const { when, statements, customerId } = link();
+  const { when, statements, customerId } = link;
   const fieldChanges = changesOfLicense(row, { ...values, ips, hwids }, now);
+  const newKey = licenseKey === undefined ? undefined : replaceKey(sender, row, licenseKey);
   const { rows, owners } = await change(sender, {
     event: {
-      type: freesSlots(row, { ips, hwids }) ? 'license.slots_freed' : 'license.updated',
+      type,
       id,
-      changes: withCustomer(fieldChanges, row.customerId, customerId),
-      ...(Object.keys(fieldChanges).length === 0 && {
+      changes: withCustomer({ ...newKey?.changes, ...fieldChanges }, row.customerId, customerId),
+      ...(!newKey && Object.keys(fieldChanges).length === 0 && {
         condition: sql`${customerId} is not ${row.customerId}`,
       }),
     },
-    touches: [license(row.licenseKeyNormalized, revision)],
+    touches: [
+      license(row.licenseKeyNormalized, revision),
+      ...(licenseKey === undefined ? [] : [license(licenseKey, revision)]),
+    ],
     when: [isUnchanged(licenses, row), ...when],
     statements: {
       owner: statements,
+      replaced: newKey ? [newKey.replaced] : [],
       ips: rebind(db, id, 'IP', row.ips, ips, now),
       hwids: rebind(db, id, 'HWID', row.hwids, hwids, now),
       license: db
         .update(licenses)
-        .set({ ...values, customerId, updatedAt: now, revision })
+        .set({ ...values, ...newKey?.columns, customerId, updatedAt: now, revision })
         .where(eq(licenses.id, id)),
       ...readWritten(db, eq(licenses.id, id)),
     },
+    ...(newKey && { creates: newKey.creates }),
     errors: { reference: unknownProduct(values.productId) },
   });
   return only(withOwner(rows, owners));
+}
+
+/** The parts of a change that gives a license a new key. The license keeps its id, and with it its history. */
+function replaceKey({ db, now }: Sender, row: LicenseRow, licenseKey: string) {
+  if (row.state === 'DELETED') {
+    throw new DomainError(
+      'conflict',
+      'License is DELETED and gets no new key: restore it first, by a PUT with another licenseStatus',
+    );
+  }
+  return {
+    changes: changeOfKey(row, licenseKey),
+    replaced: db.insert(replacedKeys).values({
+      licenseKeyNormalized: row.licenseKeyNormalized,
+      licenseId: row.id,
+      replacedAt: now,
+    }),
+    columns: { licenseKey, licenseKeyNormalized: licenseKey },
+    creates: {
+      json: createdLicenses(JSON.stringify([licenseKey])),
+      customerId: sql`(select customer_id from licenses where id = ${row.id})`,
+    },
+  };
 }
 
 /** Marks a license DELETED (2). @throws DomainError if another request has changed it since it was read */
@@ -197,7 +288,7 @@ type CreatedLicenses = readonly [
 ];
 
 /**
- * New licenses as JSON, which differ in their ids and keys alone: the first one, its customer, and the id and key of
+ * Licenses with new keys as JSON, which differ in their ids and keys alone: the first one, its customer, and the id and key of
  * each.
  */
 const createdLicenses = (keys: string): SQL => sql`(
@@ -206,6 +297,7 @@ const createdLicenses = (keys: string): SQL => sql`(
       ...getTableColumns(licenses),
       ips: sql`json((${boundValues.ips.sql}))`,
       hwids: sql`json((${boundValues.hwids.sql}))`,
+      totalRequests: totalRequests.sql,
     })},
     (select ${rowJson(getTableColumns(customers))} from ${customers}
       where ${customers.id} = ${licenses.customerId}),
@@ -217,8 +309,9 @@ const createdLicenses = (keys: string): SQL => sql`(
 export function licensesOf(json: string): LicenseRow[] {
   const [columns, customer, created]: CreatedLicenses = JSON.parse(json);
   const first: LicenseRow = {
-    ...rowOf<LicenseRow>(columns),
+    // For a key of the version before, which stored none.
     totalRequests: 0,
+    ...rowOf<Omit<LicenseRow, 'customer' | 'totalRequests'>>(columns),
     customer: customer && rowOf(customer),
   };
   return created

@@ -9,7 +9,7 @@ import { differ, newestId } from '../../db/events.ts';
 import { newestRow } from '../../db/idempotency.ts';
 import { licensesWhere, policy, policyIf } from '../../db/outbox.ts';
 import { containsText, rowsById } from '../../db/predicates.ts';
-import { bindings, blacklists, licenses, products } from '../../db/schema.ts';
+import { bindings, blacklists, licenses, products, replacedKeys } from '../../db/schema.ts';
 import { DomainError } from '../../lib/errors.ts';
 
 export type ProductRow = typeof products.$inferSelect;
@@ -78,7 +78,7 @@ export async function updateProduct(
 }
 
 /**
- * Deletes a product, its DELETED licenses, and the blacklist entries for this product. The history stays. An import
+ * Deletes a product, its DELETED licenses with their former keys, and the blacklist entries for this product. The history stays. An import
  * may bring the keys of the licenses back, and old snapshots would refuse them.
  *
  * @throws DomainError if a license is not DELETED, or if another request has changed the product since it was read
@@ -87,6 +87,7 @@ export async function deleteProduct(sender: Sender, row: ProductRow): Promise<vo
   const { db, now } = sender;
   const isProduct = eq(products.id, row.id);
   const isOfProduct = eq(licenses.productId, row.id);
+  const ofProduct = sql`(select id from ${licenses} where ${isOfProduct})`;
   const isEntryOfProduct = eq(blacklists.productId, row.id);
   await change(sender, {
     event: { type: 'product.deleted', id: row.id, changes: diff(row, null) },
@@ -104,9 +105,8 @@ export async function deleteProduct(sender: Sender, row: ProductRow): Promise<vo
       },
     ],
     statements: {
-      bindings: db
-        .delete(bindings)
-        .where(sql`${bindings.licenseId} in (select id from ${licenses} where ${isOfProduct})`),
+      bindings: db.delete(bindings).where(sql`${bindings.licenseId} in ${ofProduct}`),
+      formerKeys: db.delete(replacedKeys).where(sql`${replacedKeys.licenseId} in ${ofProduct}`),
       licenseIds: reserveIds(db, 'licenses', licenses, isOfProduct),
       licenses: db.delete(licenses).where(isOfProduct),
       entryIds: reserveIds(db, 'blacklists', blacklists, isEntryOfProduct),

@@ -7,6 +7,8 @@ import {
   licenseCreate,
   licensePaths,
   licenseQuery,
+  licenseRotate,
+  licenseTransfer,
   licenseUpdate,
   slot,
 } from '@licet/contract/licenses';
@@ -19,7 +21,15 @@ import { type AuthEnv, databaseOf, hasIntent, requireIntents } from '../../auth/
 import type { Sender } from '../../db/change.ts';
 import type { Page } from '../../db/predicates.ts';
 import { ApiError, notFound } from '../../http/errors.ts';
-import { body, idempotencyKey, ifMatch, path, pathId, query } from '../../http/input.ts';
+import {
+  body,
+  idempotencyKey,
+  ifMatch,
+  ifMatchOnce,
+  path,
+  pathId,
+  query,
+} from '../../http/input.ts';
 import { jsonResponse } from '../../http/json.ts';
 import { type Operation, operationsOn } from '../../http/operation.ts';
 import { linkNextPage, listResponse } from '../../http/pagination.ts';
@@ -42,6 +52,8 @@ import {
   insertLicenses,
   licensesOf,
   markLicenseDeleted,
+  rotateLicenseKey,
+  transferLicense,
   updateLicense,
 } from '../../resources/licenses/queries.ts';
 import { type LicenseRow, toLicense, valuesOf } from '../../resources/licenses/row.ts';
@@ -55,7 +67,14 @@ import {
 import { listSlots } from '../../resources/licenses/slots.ts';
 import { findProduct } from '../../resources/products/queries.ts';
 import { unknownProduct } from '../../resources/products/rules.ts';
-import { createdResponse, createOnce, objectResponse, optimisticUpdate } from './objects.ts';
+import {
+  type ConditionalInput,
+  createdResponse,
+  createOnce,
+  objectResponse,
+  optimisticUpdate,
+  type RepeatableInput,
+} from './objects.ts';
 
 const oneLicense = (c: Context, row: LicenseRow): Response =>
   objectResponse(c, row, toLicense(row, Date.now()));
@@ -115,6 +134,26 @@ async function createLicenses(
   checkLimits(values, { ips: [], hwids: [] });
   return insertLicenses(sender, values, owner, count);
 }
+
+/** Gives a license a new key, once for an `Idempotency-Key`. @param write stores the license with its new key */
+const replaceKey = (
+  c: Context<AuthEnv, string, ConditionalInput & RepeatableInput>,
+  write: (sender: Sender, current: LicenseRow) => Promise<LicenseRow>,
+): Promise<Response> =>
+  createOnce(c, {
+    create: async (sender) => [
+      await optimisticUpdate(c, {
+        name: 'License',
+        find: findLicense,
+        write: ({ now }, current) => write({ ...sender, now }, current),
+      }),
+    ],
+    restore: licensesOf,
+    respond([row]) {
+      if (!row) throw new Error('The license was not stored');
+      return objectResponse(c, row, toLicense(row, row.updatedAt));
+    },
+  });
 
 /** A part of a list that is read as a whole; `after` is the id of its predecessor. */
 function pageOf<Item extends { id: number }>(
@@ -192,6 +231,30 @@ const BATCH: Operation = {
   },
 };
 
+const NEW_KEY_SUCCESS: Operation['success'] = {
+  description: 'The license with its new key.',
+  headers: ['ETag'],
+  body: license,
+};
+
+const ROTATE: Operation = {
+  operationId: 'rotateLicenseKey',
+  tag: 'Licenses',
+  summary: 'Give a license a new key',
+  description:
+    'The old key is unknown from then on. Slots, history and id stay. 409 for a `DELETED` license. An extension.',
+  success: NEW_KEY_SUCCESS,
+};
+
+const TRANSFER: Operation = {
+  operationId: 'transferLicense',
+  tag: 'Licenses',
+  summary: 'Give a license a new owner',
+  description:
+    'Changes its customer, removes the accounts of the old owner, frees all slots and gives it a new key, all of it at once. 409 for a `DELETED` license. An extension.',
+  success: NEW_KEY_SUCCESS,
+};
+
 /** [4.3] */
 export const licenseRoutes = new Hono<AuthEnv>()
   .get('/', canRead(list), query(licenseQuery), (c) => licenseList(c, c.req.valid('query')))
@@ -243,6 +306,14 @@ export const licenseRoutes = new Hono<AuthEnv>()
           201,
         ),
     });
+  })
+  .post('/:id/rotate', canWrite(ROTATE), pathId, ifMatchOnce, body(licenseRotate), (c) =>
+    replaceKey(c, rotateLicenseKey),
+  )
+  .post('/:id/transfer', canWrite(TRANSFER), pathId, ifMatchOnce, body(licenseTransfer), (c) => {
+    const { customerId, customerEmail } = c.req.valid('json');
+    const owner = namedOwnerIn(c, customerId, customerEmail) ?? null;
+    return replaceKey(c, (sender, current) => transferLicense(sender, current, owner));
   })
   .get('/by-license-key/:licenseKey', canRead(GET_BY_KEY), path(licensePaths.key), async (c) => {
     const row = await findLicenseByKey(databaseOf(c), c.req.valid('param').licenseKey);

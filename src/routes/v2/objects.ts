@@ -46,7 +46,7 @@ export function checkIfMatch(sent: string | undefined, row: { revision: number }
 }
 
 /** The input of a route with {@link idempotencyKey}. */
-type RepeatableInput = { out: { header: { 'Idempotency-Key'?: string | undefined } } };
+export type RepeatableInput = { out: { header: { 'Idempotency-Key'?: string | undefined } } };
 
 interface Creation<Row> {
   create: (sender: Sender) => Promise<Row>;
@@ -56,8 +56,8 @@ interface Creation<Row> {
 }
 
 /**
- * Creates an object. Responds to a repetition, with the same `Idempotency-Key`, as to the first request, and creates
- * nothing (3). A request that fails stores no key.
+ * Creates an object, or makes another change that must not be made twice. Responds to a repetition, with the same `Idempotency-Key`, as to the first request, and creates
+ * nothing (3, 7). A request that fails stores no key.
  *
  * @throws ApiError 422 for the key of another request, 409 if the first response is not kept
  */
@@ -89,9 +89,11 @@ export async function createOnce<Row>(
   try {
     return respond(await create({ ...sender, key }));
   } catch (error) {
-    // A concurrent request with the same key was faster, or has stored the same unique value.
+    // A concurrent request with the same key was faster, has changed the object, or has stored the same unique value.
     const isRace =
-      isUniqueViolation(error) || (error instanceof DomainError && error.kind === 'conflict');
+      isUniqueViolation(error) ||
+      (error instanceof DomainError && error.kind === 'conflict') ||
+      (error instanceof ApiError && error.status === 412);
     const winner = isRace ? await findFirst() : undefined;
     if (winner) return winner;
     throw error;
@@ -120,7 +122,7 @@ const MAX_ATTEMPTS = 10;
 const MAX_PAUSE_MS = 100;
 
 /** The input of a route with {@link pathId} and {@link ifMatch}. */
-type ConditionalInput = {
+export type ConditionalInput = {
   out: { param: { id: number }; header: { 'If-Match'?: string | undefined } };
 };
 
