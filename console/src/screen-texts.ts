@@ -63,6 +63,8 @@ const eventTypes: Record<EventType, string> = {
   'license.created': 'License created',
   'license.updated': 'License changed',
   'license.slots_freed': 'Slots freed',
+  'license.rotated': 'License key replaced',
+  'license.transferred': 'License transferred',
   'license.deleted': 'License deleted',
   'customer.created': 'Customer created',
   'customer.updated': 'Customer changed',

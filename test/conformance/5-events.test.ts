@@ -59,6 +59,8 @@ const TYPES: Readonly<Record<string, string>> = {
   // One address takes the place of two.
   'PUT /api/v2/licenses/:id': 'license.slots_freed',
   'DELETE /api/v2/licenses/:id': 'license.deleted',
+  'POST /api/v2/licenses/:id/rotate': 'license.rotated',
+  'POST /api/v2/licenses/:id/transfer': 'license.transferred',
   'POST /api/v2/blacklists': 'blacklist.created',
   'PUT /api/v2/blacklists/:id': 'blacklist.updated',
   'DELETE /api/v2/blacklists/:id': 'blacklist.deleted',
@@ -90,7 +92,7 @@ it.each(ROUTES)('$route leaves one event of two written rows', async ({ route, p
     expect(response.status, response.text).toBeLessThan(300);
   });
 
-  const [, pathId] = /\/(\d+)$/.exec(path) ?? [];
+  const [, pathId] = /\/(\d+)(?:\/\w+)?$/.exec(path) ?? [];
   const created = onlyOne(events);
   expect(created).toMatchObject({
     type: TYPES[route],

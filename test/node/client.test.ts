@@ -109,6 +109,9 @@ describe('for each operation there is a method', () => {
       licet.licenses.createBatch({ productId: 7, licenseType: 'PERMANENT', count: 2 }),
     'PUT /api/v2/licenses/{id}': (licet) => licet.licenses.update(7, { ips: [] }),
     'DELETE /api/v2/licenses/{id}': (licet) => licet.licenses.delete(7),
+    'POST /api/v2/licenses/{id}/rotate': (licet) => licet.licenses.rotate(7),
+    'POST /api/v2/licenses/{id}/transfer': (licet) =>
+      licet.licenses.transfer(7, { customerEmail: 'a@b.example' }),
     'GET /api/v2/licenses/by-license-key/{licenseKey}': (licet) => licet.licenses.findByKey('A/B'),
     'GET /api/v2/licenses/by-customer-email/{email}': (licet) =>
       licet.licenses.byCustomerEmail('a@b.example').list(),

@@ -49,6 +49,8 @@ export const ENDPOINTS: Record<string, readonly ApiIntent[]> = {
   'GET /api/v2/licenses/:id/slots': readSet('LICENSES'),
   'POST /api/v2/licenses': writeSet('LICENSES'),
   'POST /api/v2/licenses/batch': writeSet('LICENSES'),
+  'POST /api/v2/licenses/:id/rotate': writeSet('LICENSES'),
+  'POST /api/v2/licenses/:id/transfer': writeSet('LICENSES'),
   'GET /api/v2/licenses/by-license-key/:licenseKey': readSet('LICENSES'),
   'GET /api/v2/licenses/by-customer-email/:email': readSet('LICENSES'),
   'GET /api/v2/licenses/by-platform/:platform/:platformId': readSet('LICENSES'),

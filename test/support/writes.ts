@@ -41,6 +41,14 @@ export const WRITES: Readonly<Record<string, () => Promise<Write>>> = {
   }),
   'PUT /api/v2/licenses/:id': update(licenses),
   'DELETE /api/v2/licenses/:id': remove(licenses),
+  'POST /api/v2/licenses/:id/rotate': async () => ({
+    path: `${(await remove(licenses)()).path}/rotate`,
+    body: {},
+  }),
+  'POST /api/v2/licenses/:id/transfer': async () => ({
+    path: `${(await remove(licenses)()).path}/transfer`,
+    body: { customerEmail: `${crypto.randomUUID()}@shop.example` },
+  }),
   'POST /api/v2/blacklists': create(blacklists),
   'PUT /api/v2/blacklists/:id': update(blacklists),
   'DELETE /api/v2/blacklists/:id': remove(blacklists),

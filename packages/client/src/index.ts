@@ -233,7 +233,26 @@ class Licenses extends Managed<typeof LICENSES> {
     return this.connection.create(`${this.path}/batch`, { body, signal, idempotencyKey }, isList);
   }
 
-  /** Finds the license with a key, ignoring case. @throws LicetError 404 if there is none */
+  /** Gives a license a new key once, also if the request has to be sent again. The old key is unknown from then on. */
+  rotate(
+    id: number,
+    { signal, idempotencyKey, ifMatch }: CreateOptions & UpdateOptions = {},
+  ): Promise<Part<`POST ${typeof LICENSES}/{id}/rotate`, 'response'>> {
+    const call = { body: {}, signal, idempotencyKey, ifMatch };
+    return this.connection.create(this.#pathOf(id, 'rotate'), call);
+  }
+
+  /** Gives a license another owner, free slots and a new key, once like `rotate`. */
+  transfer(
+    id: number,
+    owner: Part<`POST ${typeof LICENSES}/{id}/transfer`, 'body'>,
+    { signal, idempotencyKey, ifMatch }: CreateOptions & UpdateOptions = {},
+  ): Promise<Part<`POST ${typeof LICENSES}/{id}/transfer`, 'response'>> {
+    const call = { body: owner, signal, idempotencyKey, ifMatch };
+    return this.connection.create(this.#pathOf(id, 'transfer'), call);
+  }
+
+  /** Finds the license with a key or a former one, ignoring case. @throws LicetError 404 if there is none */
   findByKey(
     licenseKey: string,
     { signal }: CallOptions = {},
@@ -299,7 +318,7 @@ class Licenses extends Managed<typeof LICENSES> {
 
 /**
  * A client of a Licet service. Each resource has `list`, `iterate` and `get`, and where the service supports
- * them `create`, `update`, `change` and `delete`. Only `create` and `change` send a request again. A rejected
+ * them `create`, `update`, `change` and `delete`. Only `create`, `change` and the like send a request again. A rejected
  * request, a missing response, and a response that is not from Licet throw `LicetError`.
  */
 export class Licet {

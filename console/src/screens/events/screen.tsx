@@ -44,6 +44,8 @@ const TONES: readonly (readonly [ending: string, tone: Tone])[] = [
   ['.created', 'good'],
   ['.deleted', 'bad'],
   ['.slots_freed', 'accent'],
+  ['.rotated', 'accent'],
+  ['.transferred', 'accent'],
 ];
 
 const TypeBadge = ({ type }: { type: Event['type'] }) => (

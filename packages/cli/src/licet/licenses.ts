@@ -360,7 +360,7 @@ export function addLicenses(parent: CommandUnknownOpts, open: OpenSession): void
   licenses
     .command('find')
     .description(
-      'find licenses by key, e-mail, name, chat id, platform id, notes or the whole name of the product',
+      'find licenses by key (also a former one), e-mail, name, chat id, platform id, notes or the whole name of the product',
     )
     .argument('<text>', 'part of a field, in any case', searchArgument)
     .option('--limit <n>', 'the maximum number of results', integerFrom(1), DEFAULT_FOUND)
@@ -471,6 +471,72 @@ ${examples('licenses find 7K2M-9QX4', 'licenses find ada@shop.example', 'license
         };
       });
       output.done(`Freed ${freed.join(' and ')} of ${license.licenseKey}.`, license);
+    });
+
+  licenses
+    .command('rotate')
+    .description('give a license a new key; programs with the old one are rejected at once')
+    .argument(...KEY)
+    .option('--yes', 'confirm that the old key shall end (required)')
+    .addHelpText(
+      'after',
+      `
+The slots, the history and the id stay. Send the new key to the customer.
+${examples('licenses rotate 7K2M-9QX4-B3TD-WJ8R-5HVN --yes')}`,
+    )
+    .action(async (text, { yes }) => {
+      const { licet, output } = open();
+      const { id, licenseKey } = await findLicense(licet, text);
+      if (!yes) {
+        throw argumentError(
+          `License ${id} would get a new key, and programs with ${licenseKey} would be rejected. Confirm it with --yes.`,
+        );
+      }
+      const license = await licet.licenses.rotate(id);
+      output.done(
+        `License ${id} has a new key. Programs with ${licenseKey} are rejected. The new key:`,
+        license,
+        license.licenseKey,
+      );
+    });
+
+  licenses
+    .command('transfer')
+    .description('give a license another owner, free slots and a new key')
+    .argument(...KEY)
+    .option('--email <email>', 'the new owner, by e-mail; a new e-mail creates a customer')
+    .option('--customer <id>', 'the new owner, by the id', integerFrom(1))
+    .option('--yes', 'confirm that the license shall have another owner (required)')
+    .addHelpText(
+      'after',
+      examples(
+        'licenses transfer 7K2M-9QX4-B3TD-WJ8R-5HVN --email grace@shop.example --yes',
+        'licenses transfer 7341 --customer 17 --yes',
+      ),
+    )
+    .action(async (text, { email, customer, yes }) => {
+      if ((email === undefined) === (customer === undefined)) {
+        throw argumentError('Give the new owner: --email or --customer, not both.');
+      }
+      const { licet, output } = open();
+      const current = await findLicense(licet, text);
+      const { id, licenseKey } = current;
+      const newOwner = email ?? `customer ${customer}`;
+      if (!yes) {
+        const owner = ownerOf(current) || 'nobody';
+        throw argumentError(
+          `License ${id} would belong to ${newOwner} and no longer to ${owner}. Its slots would be freed, and programs with ${licenseKey} would be rejected. Confirm it with --yes.`,
+        );
+      }
+      const license = await licet.licenses.transfer(id, {
+        customerEmail: email,
+        customerId: customer,
+      });
+      output.done(
+        `License ${id} belongs to ${newOwner} now. Its slots are free, and programs with ${licenseKey} are rejected. The new key:`,
+        license,
+        license.licenseKey,
+      );
     });
 
   licenses
