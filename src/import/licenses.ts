@@ -20,6 +20,7 @@ import {
   sentExpiryOf,
   stateOf,
   storedExpiryOf,
+  whyNoKey,
 } from '../resources/licenses/rules.ts';
 import { boundValues } from '../resources/licenses/snapshot.ts';
 import type { ProductRow } from '../resources/products/queries.ts';
@@ -261,6 +262,9 @@ export const planLicenses: Planner<LicenseItem> = async ({ db, now, assumedProdu
       }
     },
     complete({ values, sent }, row) {
+      if (whyNoKey(row.licenseKeyNormalized)) {
+        throw refusal('licenseKey is the text that a market leaves in a file without a key');
+      }
       // Programs with the key must not get into another license.
       const former = replaced.find((one) => one.licenseKeyNormalized === row.licenseKeyNormalized);
       if (former) {

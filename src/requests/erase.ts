@@ -132,8 +132,11 @@ export async function eraseHistory(sender: Sender, customerId: number): Promise<
     if (ids.length > 0)
       await change(sender, { event: null, statements: eraseInstallations(db, ids) });
     if (ids.length === MAX_INSTALLATIONS) continue;
-    const formerKeys = db.delete(replacedKeys).where(isFormerKeyOf(isOfCustomer));
-    await change(sender, { event: null, statements: { formerKeys } });
+    const isFormerKey = isFormerKeyOf(isOfCustomer);
+    if ((await db.$count(replacedKeys, isFormerKey)) > 0) {
+      const formerKeys = db.delete(replacedKeys).where(isFormerKey);
+      await change(sender, { event: null, statements: { formerKeys } });
+    }
     return true;
   }
   return false;

@@ -6,7 +6,7 @@ import type { FullRefusal, Isolate } from '../isolate.ts';
 import type { RequestTimings } from '../lib/request-timings.ts';
 import type { RecordDetails } from '../requests/record.ts';
 import type { Blacklist } from '../resources/blacklists/blacklist.ts';
-import { statusAt } from '../resources/licenses/rules.ts';
+import { statusAt, whyNoKey } from '../resources/licenses/rules.ts';
 import type { LicenseSnapshot } from '../resources/licenses/snapshot.ts';
 import type { Policy } from '../resources/policy.ts';
 import { bind, type IdleSlot } from './bind.ts';
@@ -94,15 +94,16 @@ function slotFor(
 /** Details of an outcome, for administrators alone. */
 export function detailsOf(
   outcome: Outcome,
-  requestIp: string | null,
+  { key, ip }: Pick<ValidationRequest, 'key' | 'ip'>,
   connectingAddress: string | null,
 ): RecordDetails {
   if (outcome.responseType === 'INVALID_REQUEST') return { remarks: outcome.message };
+  if (outcome.responseType === 'LICENSE_NOT_FOUND') return { remarks: whyNoKey(key) ?? null };
   if (!('blockReason' in outcome)) return {};
   const { responseType, blockReason } = outcome;
   if (responseType !== 'IP_BLACKLISTED') return { blockReason };
   // Explains the rejection of an address that is not on the blacklist itself.
-  const isOther = connectingAddress !== null && connectingAddress !== requestIp;
+  const isOther = connectingAddress !== null && connectingAddress !== ip;
   const remarks = isOther ? 'The connecting address may be the one on the blacklist' : null;
   return { blockReason, remarks };
 }

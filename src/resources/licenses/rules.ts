@@ -29,6 +29,22 @@ export const toSqliteText = (text: string): string => text.toWellFormed().replac
 export const normalizeLicenseKey = (licenseKey: string): string =>
   toSqliteText(licenseKey).trim().toUpperCase();
 
+/** Begins the sentence that BuiltByBit writes into a file for which it got no key. */
+const SENTENCE = /^UNABLE TO ACQUIRE A LICENSE KEY AUTOMATICALLY/;
+/** A placeholder that a market should have replaced: `%%__LICENSE__%%`. Its name has no fixed form. */
+const PLACEHOLDER = /^%%.+%%$/s;
+
+/** Why a normalized key can be that of no license (7), and the way to fix it; undefined for any other key. */
+export function whyNoKey(key: string): string | undefined {
+  if (SENTENCE.test(key)) {
+    return 'The market got no key for this file: the customer must download the file again';
+  }
+  if (PLACEHOLDER.test(key)) {
+    return 'The market did not replace the placeholder in this file: the customer must download the file again';
+  }
+  return undefined;
+}
+
 /**
  * The status of a license at a time, in milliseconds since 1970. EXPIRED is never stored: it begins in the
  * millisecond of the expiry (2).
