@@ -226,7 +226,10 @@ export const planLicenses: Planner<LicenseItem> = async ({ db, now, assumedProdu
       .select({ ...getTableColumns(licenses), ...boundValues })
       .from(licenses)
       .where(isOneOf(licenses.licenseKeyNormalized, keys)),
-    replaced: db.select().from(replacedKeys).where(isOneOf(replacedKeys.licenseKeyNormalized, keys)),
+    replaced: db
+      .select()
+      .from(replacedKeys)
+      .where(isOneOf(replacedKeys.licenseKeyNormalized, keys)),
     used: selectUsedIds(db, 'licenses', items),
     referenced: db.select().from(products).where(isOneOf(products.id, productIds)),
     named: selectCustomers(db, owners),

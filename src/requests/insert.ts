@@ -4,7 +4,14 @@ import type { Database } from '../db/client.ts';
 import { NO_INSTALLATION, REQUEST_TYPE_CODES, RESPONSE_TYPE_CODES } from '../db/codes.ts';
 import { isOneOf, rowValues } from '../db/predicates.ts';
 import { bucketOfIdSql, isStored, productOf } from '../db/records.ts';
-import { buckets, counters, installations, licenses, replacedKeys, requests } from '../db/schema.ts';
+import {
+  buckets,
+  counters,
+  installations,
+  licenses,
+  replacedKeys,
+  requests,
+} from '../db/schema.ts';
 import { aggregatedBucketOfNew, countLate } from '../db/totals.ts';
 import { BoundedMap } from '../lib/bounded-map.ts';
 import { BUCKET_MS, BUCKETS_A_DAY, bucketAt, bucketOf, dayOf, timeOfId } from '../lib/time-id.ts';

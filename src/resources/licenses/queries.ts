@@ -210,9 +210,10 @@ async function writeLicense(
       type,
       id,
       changes: withCustomer({ ...newKey?.changes, ...fieldChanges }, row.customerId, customerId),
-      ...(!newKey && Object.keys(fieldChanges).length === 0 && {
-        condition: sql`${customerId} is not ${row.customerId}`,
-      }),
+      ...(!newKey &&
+        Object.keys(fieldChanges).length === 0 && {
+          condition: sql`${customerId} is not ${row.customerId}`,
+        }),
     },
     touches: [
       license(row.licenseKeyNormalized, revision),
