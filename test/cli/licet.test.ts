@@ -420,6 +420,40 @@ describe('licet licenses', () => {
     expect(await licet.licenses.get(id)).toMatchObject({ ips: [], hwids: [] });
   });
 
+  it('licet licenses rotate gives a new key, once it is confirmed, and find leads from the old one to it', async () => {
+    const { licenseKey, id } = await createLicense();
+    const { code, stderr } = await runWith({}, 'licenses', 'rotate', licenseKey);
+    expect(code).toBe(2);
+    expect(stderr).toContain(
+      `programs with ${licenseKey} would be rejected. Confirm it with --yes.`,
+    );
+    expect((await licet.licenses.get(id)).licenseKey).toBe(licenseKey);
+    const { stdout } = await run('licenses', 'rotate', licenseKey, '--yes');
+    const { licenseKey: newKey } = await licet.licenses.get(id);
+    expect(newKey).not.toBe(licenseKey);
+    expect(stdout).toBe(`${newKey}\n`);
+    expect(await valuesOf('licenseKey', 'licenses', 'find', licenseKey)).toEqual([newKey]);
+    expect(await valuesOf('licenseKey', 'licenses', 'show', licenseKey)).toEqual([newKey]);
+  });
+
+  it('licet licenses transfer gives a license another owner and a new key, once it is confirmed', async () => {
+    const { licenseKey, id } = await createLicense();
+    await validate(licenseKey, '192.0.2.1');
+    const to = ['--email', 'grace@shop.example'];
+    const { code, stderr } = await runWith({}, 'licenses', 'transfer', licenseKey, ...to);
+    expect(code).toBe(2);
+    expect(stderr).toContain('would belong to grace@shop.example and no longer to nobody.');
+    const { stdout } = await run('licenses', 'transfer', licenseKey, ...to, '--yes');
+    const given = await licet.licenses.get(id);
+    expect(given).toMatchObject({ ips: [], customer: { email: 'grace@shop.example' } });
+    expect(given.licenseKey).not.toBe(licenseKey);
+    expect(stdout).toBe(`${given.licenseKey}\n`);
+    for (const owner of [[], [...to, '--customer', '7']]) {
+      const wrong = await runWith({}, 'licenses', 'transfer', String(id), ...owner, '--yes');
+      expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('not both') });
+    }
+  });
+
   it('licet licenses deactivate, activate and extend change a license', async () => {
     const { licenseKey, id } = await createLicense();
     expect(await objects('licenses', 'deactivate', licenseKey)).toMatchObject([

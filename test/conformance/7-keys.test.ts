@@ -209,8 +209,12 @@ describe('a new key', () => {
   });
 
   it('a repetition with the same Idempotency-Key gets the same key, also by ten requests at once', async () => {
-    const { id } = await create.license({ hwids: ['HW 1'] });
-    const headers = { 'Idempotency-Key': `rotation of ${id}`, 'If-Match': '*' };
+    const one = await create.license({ hwids: ['HW 1'] });
+    const { id } = one;
+    await validate(ask(one));
+    await historyOf({ licenseKey: one.licenseKey }, 1);
+    const etag = (await call('GET', `${licenses.path}/${id}`)).headers.get('ETag') ?? '';
+    const headers = { 'Idempotency-Key': `rotation of ${id}`, 'If-Match': etag };
     const responses = await Promise.all(
       Array.from({ length: 10 }, () =>
         newIsolate().call('POST', `${licenses.path}/${id}/rotate`, { headers }),
@@ -219,6 +223,7 @@ describe('a new key', () => {
     const texts = new Set(responses.map(({ status, text }) => `${status} ${text}`));
     expect([...texts]).toEqual([`200 ${responses[0]?.text}`]);
     expect(await get.license(id)).toEqual(responses[0]?.json);
+    expect(responses[0]?.json).toMatchObject({ totalRequests: 1 });
     expect(await formerKeysOf(id)).toBe(1);
     const again = await rotate(id, { headers });
     expect([again.status, again.text]).toEqual([200, responses[0]?.text]);
