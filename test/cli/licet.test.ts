@@ -439,13 +439,13 @@ describe('licet licenses', () => {
   it('licet licenses transfer gives a license another owner and a new key, once it is confirmed', async () => {
     const { licenseKey, id } = await createLicense();
     await validate(licenseKey, '192.0.2.1');
-    const to = ['--email', 'grace@shop.example'];
+    const to = ['--email', 'heir@shop.example'];
     const { code, stderr } = await runWith({}, 'licenses', 'transfer', licenseKey, ...to);
     expect(code).toBe(2);
-    expect(stderr).toContain('would belong to grace@shop.example and no longer to nobody.');
+    expect(stderr).toContain('would belong to heir@shop.example and no longer to nobody.');
     const { stdout } = await run('licenses', 'transfer', licenseKey, ...to, '--yes');
     const given = await licet.licenses.get(id);
-    expect(given).toMatchObject({ ips: [], customer: { email: 'grace@shop.example' } });
+    expect(given).toMatchObject({ ips: [], customer: { email: 'heir@shop.example' } });
     expect(given.licenseKey).not.toBe(licenseKey);
     expect(stdout).toBe(`${given.licenseKey}\n`);
     for (const owner of [[], [...to, '--customer', '7']]) {
