@@ -366,7 +366,12 @@ describe('a new owner', () => {
       'customerEmail',
     ],
     ['null', { customerId: null }, 'customerId must be an integer', 'customerId'],
-    ['an unknown customer', { customerId: 999_999 }, 'customerId is not a customer', 'customerId'],
+    [
+      'an unknown customer',
+      { customerId: 999_999 },
+      'customerId 999999 does not exist',
+      'customerId',
+    ],
     [
       'another field',
       { customerEmail: 'a@example.com', notes: '' },
