@@ -336,6 +336,18 @@ export const screenTexts = {
     freed: (value: string) => `${value} freed. ${NOTICED}`,
     freedAll: (count: number) => `${plural(count, 'slot')} freed. ${NOTICED}`,
     blockReason: (key: string) => `Blocked from license ${key}`,
+    handover: {
+      rotate: 'Replace key',
+      rotateTitle: 'Replace the key of this license?',
+      rotateLead:
+        'It gets a new key. Programs with the old one are refused within about a minute, until you have given the new key to the customer. Slots and history stay. This cannot be undone.',
+      rotated: 'The license has a new key',
+      transfer: 'Transfer',
+      transferTitle: (lastGroup: string) => `Transfer the license …${lastGroup}`,
+      transferLead:
+        'The new owner gets a new key, and all slots are free. Programs of the old owner are refused within about a minute. This cannot be undone.',
+      transferred: 'The license has a new owner and a new key',
+    },
     lastUsed: 'Last used',
     idleNow: 'idle: a new value takes this slot',
     idleOn: 'idle on',

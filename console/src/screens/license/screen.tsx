@@ -23,6 +23,7 @@ import { type Move, moveExpiry, nameOf } from '../licenses/bulk.ts';
 import { ownerName } from '../licenses/columns.tsx';
 import { ExtendDialog } from '../licenses/extend-dialog.tsx';
 import { InstallationSection } from './activity.tsx';
+import { Handover } from './handover.tsx';
 import { change, licenseQuery, refresh, requestsQuery } from './queries.ts';
 import { licenseRoute } from './route.ts';
 import { Slots } from './slots.tsx';
@@ -64,7 +65,7 @@ function LicenseScreen({ license }: { license: License }) {
     >
       {mayReadRequests && <Verdict license={license} />}
       <div className="grid items-start gap-5 lg:grid-cols-2">
-        <Details license={license} />
+        <Details license={license} refusal={refusal} />
         <div id="slots" className="flex min-w-0 scroll-mt-20 flex-col gap-5 max-lg:-order-1">
           <Slots license={license} kind="ips" refusal={refusal} />
           <Slots license={license} kind="hwids" refusal={refusal} />
@@ -173,7 +174,7 @@ function Actions({ license, refusal }: { license: License; refusal: string | und
   );
 }
 
-function Details({ license }: { license: License }) {
+function Details({ license, refusal }: { license: License; refusal: string | undefined }) {
   const names = useProductNames();
   const labelOf = usePlatformLabel();
   const mayReadCustomers = useMay('readCustomers');
@@ -183,7 +184,7 @@ function Details({ license }: { license: License }) {
   const owner = ownerName(license);
   const platform = licensePlatform && (licensePlatformOther || labelOf(licensePlatform));
   return (
-    <Section title={words.facts}>
+    <Section title={words.facts} actions={<Handover license={license} refusal={refusal} />}>
       <Facts
         rows={[
           [
