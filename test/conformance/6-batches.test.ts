@@ -29,13 +29,13 @@ it('every license of a batch is valid at once', async () => {
 
 it('a batch with a bad value returns 400 and creates nothing', async () => {
   const full = { ...(await licenses.fullBody()), ips: [], hwids: [], count: 2 };
-  const bad: [field: string, value: unknown, message: string][] = [
+  const bad: [field: string, value: unknown, message: string | RegExp][] = [
     ['count', undefined, 'count is required'],
     ['count', 0, 'count must be at least 1'],
     ['count', 501, 'count must be at most 500'],
     ['count', '5', 'count must be an integer'],
     ['productId', 999_999, 'productId 999999 does not exist'],
-    ['licenseKey', 'A-KEY', 'licenseKey must not be sent'],
+    ['licenseKey', 'A-KEY', /^licenseKey must not be sent/],
     ['ips', ['192.0.2.1'], 'ips and hwids must be empty for more than one license'],
     ['hwids', ['A-HWID'], 'ips and hwids must be empty for more than one license'],
   ];

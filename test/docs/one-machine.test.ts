@@ -490,7 +490,7 @@ describe('the systemd unit', () => {
     const validate = (hwid?: string) =>
       licet.validate({ licenseKey, productId, ...(hwid && { hwid }) });
     expect(await validate('server-1')).toMatchObject({ valid: true });
-    expect(await validate()).toEqual({ valid: false, message: 'hwid is required' });
+    await expect(validate()).rejects.toThrow('hwid is required');
   });
 
   it('the systemd unit keeps database and root token in its state folder, for its user alone', () => {
