@@ -45,6 +45,8 @@ public sealed class Licet
             const string Form = "it has the form KID:KEY, where KEY is 342 characters (RS256, the rs- key)";
             throw new ArgumentException("'" + key + "' is no public key; " + Form);
         }
+        if (string.IsNullOrWhiteSpace(LicenseKey))
+            return Task.FromResult(new Answer { State = State.Refused, Message = "License refused: licenseKey is required" });
         if (Hwid != "") return Decide(Hwid);
         var file = Path.Combine(Path.GetDirectoryName(MarkFile) ?? "", "licet-id");
         string problem;

@@ -86,6 +86,9 @@ public final class Licet {
     }
 
     private Answer decide() throws Exception {
+        if (licenseKey == null || licenseKey.trim().isEmpty()) {
+            return new Answer(State.REFUSED, "License refused: licenseKey is required");
+        }
         // A market writes the key into the file at each download. It did not replace this placeholder, or got no key.
         if (licenseKey.trim().matches("(?s)%%.+%%|Unable to acquire a license key.*")) {
             return new Answer(State.REFUSED, "This file has no license key: the shop has written none into it. "

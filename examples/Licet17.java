@@ -69,6 +69,9 @@ public record Licet17(String url, int productId, String productVersion, String l
     }
 
     private Answer decide() {
+        if (licenseKey == null || licenseKey.isBlank()) {
+            return new Answer(State.REFUSED, "License refused: licenseKey is required");
+        }
         // A market writes the key into the file at each download. It did not replace this placeholder, or got no key.
         if (licenseKey.strip().matches("(?s)%%.+%%|Unable to acquire a license key.*")) {
             return new Answer(State.REFUSED, "This file has no license key: the shop has written none into it. "

@@ -87,6 +87,9 @@ func (program Program) Check() Answer {
 	if err := CheckForm(program.PublicKeys); err != nil {
 		panic(err)
 	}
+	if strings.TrimSpace(program.LicenseKey) == "" {
+		return Answer{Refused, "License refused: licenseKey is required"}
+	}
 	hwid := program.HWID
 	if hwid == "" {
 		file := filepath.Join(filepath.Dir(program.MarkFile), "licet-id")

@@ -261,6 +261,8 @@ function licet.check(program)
   local keys = program.public_keys or ""
   local misform = misformed(keys)
   if misform then error(misform, 2) end
+  local license_key = tostring(program.license_key or "") -- a number in the configuration is a key, too
+  if not license_key:find("%S") then return "refused", "License refused: licenseKey is required" end
   local id_file = (program.mark_file:match("^.*[/\\]") or "") .. "licet-id"
   local hwid = program.hwid or installation_id(id_file)
   if not hwid then
@@ -271,9 +273,9 @@ function licet.check(program)
       .. "Restore the file, or delete it: then this counts as a new installation."
   end
   local body = ('{"licenseKey":%s,"productId":%d,"hwid":%s,"productVersion":%s'):format(
-    json(program.license_key), program.product_id, json(hwid), json(program.product_version))
+    json(license_key), program.product_id, json(hwid), json(program.product_version))
   local nonce = keys ~= "" and to_base64url(licet.random(16))
-  local sub = to_base64url(from_hex(sha256(program.license_key:match("^%s*(.-)%s*$"):upper())))
+  local sub = to_base64url(from_hex(sha256(license_key:match("^%s*(.-)%s*$"):upper())))
   local own = { aud = ("%d"):format(program.product_id), sub = sub, hwid = hwid }
   local function lease_of(jws)
     local claims = verified(jws, "licet-lease+jwt", keys, own)
@@ -297,7 +299,7 @@ function licet.check(program)
     reply = ask_for(reply.status == 400 and keys:match(" ([^:]*)") or first_kid)
   end
   local function mark_of(time)
-    local lines = { time, program.license_key, program.product_id, hwid }
+    local lines = { time, license_key, program.product_id, hwid }
     return time .. " " .. sha256(table.concat(lines, "\n"))
   end
   if reply.valid then

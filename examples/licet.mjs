@@ -134,9 +134,14 @@ async function ask(url, body, timeoutSeconds, believe) {
  * @throws TypeError if a public key is none
  */
 export async function checkLicense(program) {
-  const { url, licenseKey, productId, productVersion, markFile, publicKeys = '' } = program;
+  const { url, productId, productVersion, markFile, publicKeys = '' } = program;
   const { timeoutSeconds = 10, retrySeconds = 2, graceHours = 72 } = program;
   checkForm(publicKeys);
+  const licenseKey = String(program.licenseKey ?? '');
+  if (licenseKey.trim() === '') {
+    const message = 'License refused: licenseKey is required';
+    return { state: 'refused', mayRun: false, message };
+  }
   const idFile = join(dirname(markFile), 'licet-id');
   const hwid = program.hwid || attempt(() => installationId(idFile));
   if (hwid === undefined || !(program.hwid || /^[0-9a-f]{32}$/.test(hwid))) {

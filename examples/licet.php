@@ -23,7 +23,10 @@ final class Licet
     private const BEFORE_MODULUS = '30820122300d06092a864886f70d01010105000382010f003082010a0282010100';
     private const AFTER_MODULUS = '0203010001';
 
+    private string $licenseKey;
+
     /**
+     * @param string|int|float|null $licenseKey as the customer's configuration has it
      * @param string $markFile where the time of the last good answer is kept; with public keys, the lease
      * @param string $publicKeys KID:N of one or two RS256 keys, with a space between. With them only signed answers
      *     count.
@@ -34,7 +37,7 @@ final class Licet
         private string $url,
         private int $productId,
         private string $productVersion,
-        private string $licenseKey,
+        string|int|float|null $licenseKey,
         private string $markFile,
         private string $publicKeys = '',
         private int $timeoutSeconds = 10,
@@ -42,6 +45,7 @@ final class Licet
         private int $graceHours = 72,
         private string $hwid = '',
     ) {
+        $this->licenseKey = (string) $licenseKey;
         foreach ($publicKeys === '' ? [] : explode(' ', $publicKeys) as $key) {
             if (preg_match('/^[\w.-]{1,64}:[\w-]{342}$/D', $key)) continue;
             $form = 'it has the form KID:KEY, where KEY is 342 characters (RS256, the rs- key)';
@@ -52,6 +56,9 @@ final class Licet
     /** Takes up to 30 seconds: never call it while a visitor waits for a page. */
     public function check(): LicetAnswer
     {
+        if (trim($this->licenseKey) === '') {
+            return new LicetAnswer('refused', 'License refused: licenseKey is required');
+        }
         $idFile = dirname($this->markFile) . '/licet-id';
         $hwid = $this->hwid !== '' ? $this->hwid : self::installationId($idFile);
         if ($hwid === null) {

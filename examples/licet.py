@@ -15,7 +15,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from typing import Callable, NamedTuple, Optional
+from typing import Callable, NamedTuple, Optional, Union
 
 
 class Answer(NamedTuple):
@@ -182,7 +182,7 @@ def check_license(
     url: str,
     product_id: int,
     product_version: str,
-    license_key: str,
+    license_key: Union[str, int, None],  # as the customer's configuration has it
     mark_file: str,  # where the time of the last good answer is kept; with public keys, the lease
     timeout_seconds: float = 10,
     retry_seconds: float = 2,
@@ -193,6 +193,9 @@ def check_license(
     """Takes up to 30 seconds: call it from a thread where something else has to go on. Raises ValueError if a
     public key is none."""
     _check_form(public_keys)
+    license_key = "" if license_key is None else str(license_key)
+    if not license_key.strip():
+        return Answer("refused", "License refused: licenseKey is required")
     id_file = os.path.join(os.path.dirname(mark_file), "licet-id")
     try:
         own_id = hwid or _installation_id(id_file)

@@ -135,8 +135,15 @@ licet_misformed() (
 # program may run, 1 for a license that is refused, 2 where the service cannot be reached, 3 for a public key that
 # is none.
 licet_check() (
-  url=$1 product=$2 key=$4 file=$5 public_keys=$6 hwid=$7
+  url=$1 product=$2 key=$4 file=$5 public_keys=${6:-} hwid=${7:-}
   licet_misformed "$public_keys" && return 3
+  case $key in
+    *[![:space:]]*) ;;
+    *)
+      echo 'License refused: licenseKey is required'
+      return 1
+      ;;
+  esac
   if [ -z "$hwid" ]; then
     id_file=$(dirname "$file")/licet-id
     if ! hwid=$(licet_installation_id "$id_file"); then

@@ -10,7 +10,8 @@ export interface Program {
   url: string;
   productId: number;
   productVersion: string;
-  licenseKey: string;
+  /** As the customer's configuration has it. */
+  licenseKey: string | number | null | undefined;
   /** Where the time of the last good answer is kept; with public keys, the lease. */
   markFile: string;
   /** `KID:X.Y` of one or two ES256 keys, with a space between. With them only signed answers count. */
@@ -155,9 +156,14 @@ async function ask(
 
 /** @throws TypeError if a public key is none */
 export async function checkLicense(program: Program): Promise<Answer> {
-  const { url, licenseKey, productId, productVersion, markFile, publicKeys = '' } = program;
+  const { url, productId, productVersion, markFile, publicKeys = '' } = program;
   const { timeoutSeconds = 10, retrySeconds = 2, graceHours = 72 } = program;
   checkForm(publicKeys);
+  const licenseKey = String(program.licenseKey ?? '');
+  if (licenseKey.trim() === '') {
+    const message = 'License refused: licenseKey is required';
+    return { state: 'refused', mayRun: false, message };
+  }
   const idFile = join(dirname(markFile), 'licet-id');
   const hwid = program.hwid || attempt(() => installationId(idFile));
   if (hwid === undefined || !(program.hwid || /^[0-9a-f]{32}$/.test(hwid))) {

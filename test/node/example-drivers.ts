@@ -6,7 +6,8 @@ import type { Algorithm } from './forged-responses.ts';
  * Programs around the examples that validate many times in one process. Each reads lines of
  * `url|markFile|publicKeys|licenseKey|productId|timeoutSeconds|hwid`, and prints a line with the state and the
  * message after each. The state of a public key that is none is `misuse`. The hwid `machine` stands for the machine's
- * own id, as the example makes it.
+ * own id, as the example makes it. The key `null` stands for a key that the configuration does not have, and one of
+ * digits for a number, if the language can give either.
  */
 export interface Driver {
   alg: Algorithm;
@@ -16,14 +17,19 @@ export interface Driver {
   files: () => Record<string, string>;
   /** Added to the command that builds the example. */
   builtWith?: string;
-  /** A program of the lines that the console shows. The customer's key is `KEY`. */
-  lines?: { file: string; text: (values: Filling) => string; start: string };
+  /** A program of the lines that the console shows, behind a configuration with the key `KEY` or with none. */
+  lines?: {
+    file: string;
+    config: { withKey: string; withoutKey: string };
+    text: (values: Filling) => string;
+    start: string;
+  };
   /** Builds the driver, if it takes a command of its own. */
   build?: string;
   start: string;
 }
 
-/** A plugin of the console's lines, and as much of a game server as it sees. */
+/** Plugins of the console's lines, and as much of a game server as it sees. */
 const plugin = (file: 'Licet.java' | 'Licet17.java'): string => `import java.nio.file.Path;
 abstract class ServerPlugin {
     interface Config { String getString(String path); }
@@ -38,6 +44,50 @@ abstract class ServerPlugin {
 }
 abstract class Plugin extends ServerPlugin {
 ${LINES[file](SAMPLE)}
+}
+abstract class UnsignedPlugin extends ServerPlugin {
+${LINES[file]({ url: SAMPLE.url, productId: SAMPLE.productId })}
+}
+class PluginRun {
+    /** Enables the plugin without a key. With the argument, the path of its mark file is null, too. */
+    public static void main(String[] args) throws Exception {
+        java.util.concurrent.CompletableFuture<String> disabled = new java.util.concurrent.CompletableFuture<>();
+        java.util.logging.Logger logger = java.util.logging.Logger.getAnonymousLogger();
+        logger.setUseParentHandlers(false);
+        logger.addHandler(new java.util.logging.StreamHandler() {
+            public void publish(java.util.logging.LogRecord record) {
+                System.out.println(record.getMessage());
+            }
+        });
+        new UnsignedPlugin() {
+            java.io.File getDataFolder() {
+                return new java.io.File("data") {
+                    public Path toPath() {
+                        if (args.length == 0) return super.toPath();
+                        return (Path) java.lang.reflect.Proxy.newProxyInstance(
+                            Plugin.class.getClassLoader(), new Class<?>[] { Path.class }, (path, method, given) -> null);
+                    }
+                };
+            }
+            Config getConfig() {
+                return path -> args.length == 0 ? null : "KEY";
+            }
+            Server getServer() {
+                return new Server() {
+                    public Scheduler getScheduler() {
+                        return (plugin, task) -> task.run();
+                    }
+                    public PluginManager getPluginManager() {
+                        return plugin -> disabled.complete("disabled");
+                    }
+                };
+            }
+            java.util.logging.Logger getLogger() {
+                return logger;
+            }
+        }.onEnable();
+        System.out.println(disabled.get(20, java.util.concurrent.TimeUnit.SECONDS));
+    }
 }`;
 
 /** The lines of compiled languages are compiled with a driver; the others are run. */
@@ -80,7 +130,9 @@ const misused = (error) => ({ state: 'misuse', message: error.message });
 for await (const line of createInterface(process.stdin)) {
   const [url, markFile, publicKeys, licenseKey, productId, timeoutSeconds, given] = line.split('|');
   const hwid = given === 'machine' ? hardwareId() : given;
-  const program = { url, markFile, publicKeys, licenseKey, productId: Number(productId), productVersion: '1', hwid };
+  const number = /^\\d+$/.test(licenseKey) ? Number(licenseKey) : licenseKey;
+  const key = licenseKey === 'null' ? null : number;
+  const program = { url, markFile, publicKeys, licenseKey: key, productId: Number(productId), productVersion: '1', hwid };
   const times = { timeoutSeconds: Number(timeoutSeconds), retrySeconds: 0 };
   const { state, message } = await checkLicense({ ...program, ...times }).catch(misused);
   console.log(state + ' ' + message);
@@ -88,8 +140,8 @@ for await (const line of createInterface(process.stdin)) {
   }),
   lines: {
     file: `lines-${driver}`,
-    text: (values) => `const config = { license: 'KEY' };
-${LINES[file](values)}`,
+    config: { withKey: "const config = { license: 'KEY' };", withoutKey: 'const config = {};' },
+    text: LINES[file],
     start: `node lines-${driver}`,
   },
   start: `node ${driver}`,
@@ -106,12 +158,14 @@ export const drivers: Record<string, Driver> = {
     },
     files: () => ({
       'driver.php': `<?php
+declare(strict_types=1);
 require 'licet.php';
 while (($line = fgets(STDIN)) !== false) {
   [$url, $markFile, $publicKeys, $licenseKey, $productId, $timeout, $hwid] = explode('|', rtrim($line));
+  $key = $licenseKey === 'null' ? null : (ctype_digit($licenseKey) ? (int) $licenseKey : $licenseKey);
   if ($hwid === 'machine') $hwid = Licet::hardwareId();
   try {
-    $licet = new Licet($url, (int) $productId, '1', $licenseKey, $markFile, $publicKeys, (int) $timeout, 0, 72, $hwid);
+    $licet = new Licet($url, (int) $productId, '1', $key, $markFile, $publicKeys, (int) $timeout, 0, 72, $hwid);
     $answer = $licet->check();
     echo "$answer->state $answer->message\\n";
   } catch (InvalidArgumentException $wrongKey) {
@@ -121,8 +175,11 @@ while (($line = fgets(STDIN)) !== false) {
     }),
     lines: {
       file: 'lines.php',
-      text: (values) => `<?php $config = ['license' => 'KEY'];
-${LINES['licet.php'](values)}`,
+      config: {
+        withKey: "<?php $config = ['license' => 'KEY'];",
+        withoutKey: '<?php declare(strict_types=1); $config = [];',
+      },
+      text: LINES['licet.php'],
       start: 'php lines.php',
     },
     start: 'php driver.php',
@@ -134,8 +191,9 @@ ${LINES['licet.php'](values)}`,
 import sys, licet
 for line in sys.stdin:
     url, mark_file, public_keys, license_key, product, timeout, hwid = line.rstrip("\\n").split("|")
+    key = None if license_key == "null" else int(license_key) if license_key.isdigit() else license_key
     try:
-        answer = licet.check_license(url, int(product), "1", license_key, mark_file, retry_seconds=0,
+        answer = licet.check_license(url, int(product), "1", key, mark_file, retry_seconds=0,
                                      timeout_seconds=int(timeout), public_keys=public_keys,
                                      hwid=licet.hardware_id() if hwid == "machine" else hwid)
         print(answer.state, answer.message, flush=True)
@@ -144,8 +202,8 @@ for line in sys.stdin:
     }),
     lines: {
       file: 'lines.py',
-      text: (values) => `config = {'license': 'KEY'}
-${LINES['licet.py'](values)}`,
+      config: { withKey: "config = {'license': 'KEY'}", withoutKey: 'config = {}' },
+      text: LINES['licet.py'],
       start: 'python3 lines.py',
     },
     start: 'python3 driver.py',
@@ -160,6 +218,8 @@ function licet.wait() end
 for line in io.lines() do
   local url, mark_file, public_keys, license_key, product, timeout, hwid =
     line:match("(.*)|(.*)|(.*)|(.*)|(.*)|(.*)|(.*)")
+  if license_key == "null" then license_key = nil end
+  if license_key and license_key:match("^%d+$") then license_key = tonumber(license_key) end
   if hwid == "machine" then hwid = licet.hardware_id() end
   if hwid == "" then hwid = nil end
   licet.timeout_seconds = tonumber(timeout)
@@ -171,8 +231,8 @@ end`,
     }),
     lines: {
       file: 'lines.lua',
-      text: (values) => `local config = { license = 'KEY' }
-${LINES['licet.lua'](values)}`,
+      config: { withKey: "local config = { license = 'KEY' }", withoutKey: 'local config = {}' },
+      text: LINES['licet.lua'],
       start: 'lua5.4 lines.lua',
     },
     start: 'lua5.4 driver.lua',
@@ -180,10 +240,12 @@ ${LINES['licet.lua'](values)}`,
   'licet.sh': {
     alg: 'RS256',
     files: () => ({
-      'driver.sh': `. ./licet.sh
+      'driver.sh': `set -u
+. ./licet.sh
 licet_retry_seconds=0
 sleep() { :; }
 while IFS='|' read -r url file keys key product licet_timeout_seconds hwid; do
+  [ "$key" != null ] || key=
   [ "$hwid" != machine ] || hwid=$(licet_hardware_id)
   message=$(licet_check "$url" "$product" 1 "$key" "$file" "$keys" "$hwid")
   case "$? $message" in
@@ -198,15 +260,15 @@ done`,
     }),
     lines: {
       file: 'lines.sh',
-      text: (values) => `license=KEY
-${LINES['licet.sh'](values)}`,
+      config: { withKey: 'license=KEY', withoutKey: 'set -u' },
+      text: LINES['licet.sh'],
       start: 'sh lines.sh',
     },
     start: 'sh driver.sh',
   },
   'Licet.java': javaDriver(
     'Licet.java',
-    `Licet licet = new Licet(part[0], product, "1", part[3], Paths.get(part[1]));
+    `Licet licet = new Licet(part[0], product, "1", part[3].equals("null") ? null : part[3], Paths.get(part[1]));
       licet.publicKeys = part[2];
       licet.timeoutSeconds = timeout;
       licet.retrySeconds = 0;
@@ -218,7 +280,7 @@ ${LINES['licet.sh'](values)}`,
     'Licet17.java',
     `String hwid = part[6].equals("machine") ? Licet17.hardwareId() : part[6];
       Licet17.Answer answer =
-        new Licet17(part[0], product, "1", part[3], Paths.get(part[1]), part[2], hwid, timeout, 0, 72).check().get();
+        new Licet17(part[0], product, "1", part[3].equals("null") ? null : part[3], Paths.get(part[1]), part[2], hwid, timeout, 0, 72).check().get();
       System.out.println(answer.state().toString().toLowerCase() + " " + answer.message());`,
   ),
   'Licet.cs': {
@@ -235,7 +297,7 @@ static class Driver {
   static void Main() {
     for (string line; (line = Console.ReadLine()) != null; ) {
       var part = line.Split('|');
-      var licet = new Licet { Url = part[0], MarkFile = part[1], PublicKeys = part[2], LicenseKey = part[3],
+      var licet = new Licet { Url = part[0], MarkFile = part[1], PublicKeys = part[2], LicenseKey = part[3] == "null" ? null : part[3],
         ProductId = int.Parse(part[4]), TimeoutSeconds = int.Parse(part[5]), ProductVersion = "1", RetrySeconds = 0,
         Hwid = part[6] == "machine" ? Licet.HardwareId() : part[6] };
       try {
@@ -280,12 +342,15 @@ func answerLine(line string) {
     part := strings.Split(line, "|")
     product, _ := strconv.Atoi(part[4])
     timeout, _ := strconv.Atoi(part[5])
-    hwid := part[6]
+    key, hwid := part[3], part[6]
+    if key == "null" {
+      key = ""
+    }
     if hwid == "machine" {
       hwid = HardwareID()
     }
     program := Program{URL: part[0], ProductID: product, ProductVersion: "1", MarkFile: part[1],
-      PublicKeys: part[2], LicenseKey: part[3], TimeoutSeconds: timeout, GraceHours: 72, HWID: hwid}
+      PublicKeys: part[2], LicenseKey: key, TimeoutSeconds: timeout, GraceHours: 72, HWID: hwid}
     answer := program.Check()
     fmt.Println([]string{"valid", "grace", "refused", "unreachable"}[answer.State], answer.Message)
 }

@@ -523,11 +523,17 @@ for (const program of programs.filter(({ file }) => file !== 'licet.mjs')) {
       const url = `${address}/${name}`;
       const publicKeys = `${keys.pinned.constant} ${keys.second.constant}`;
       const text = lines.text({ url, productId: PRODUCT_ID, publicKeys });
-      writeFileSync(join(place, lines.file), text);
+      writeFileSync(join(place, lines.file), `${lines.config.withKey}\n${text}`);
       const ending = await runIn(place, lines.start);
       expect(ending).toEqual({ code: 1, output: 'License refused: License is deactivated' });
       const asked = { kid: 'key-1', productVersion: '1.4.0', licenseKey: 'KEY' };
       expect(responders.get(name)?.asked).toMatchObject([asked]);
+      writeFileSync(join(place, lines.file), `${lines.config.withoutKey}\n${text}`);
+      expect(await runIn(place, lines.start)).toEqual({
+        code: 1,
+        output: 'License refused: licenseKey is required',
+      });
+      expect(responders.get(name)?.asked).toHaveLength(1);
     });
   });
 }

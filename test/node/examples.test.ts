@@ -67,6 +67,8 @@ const scenarios: Record<string, Scenario> = {
     say(answer, nth === 1 ? 200 : 503, NOT_VALID, { 'Retry-After': '-5' }),
   elsewhere: (answer) => say(answer, 200, VALID),
   machine: (answer) => say(answer, 200, VALID),
+  'a key': (answer) => say(answer, 200, VALID),
+  'no key': (answer) => say(answer, 200, VALID),
   silence: (answer, nth) => {
     if (nth === 1) return;
     answer.writeHead(200);
@@ -291,6 +293,34 @@ for (const program of programs) {
       expect(records.map((record) => record.hwid)).toEqual([hwid, hwid]);
     });
 
+    it.each(['null', '', ' \t'])(
+      'an example asks nothing for the license key "%s", and refuses it',
+      async (licenseKey) => {
+        const url = fakeUrl(program, 'no key');
+        expect(await check(firstOf(program).drive, { url, licenseKey })).toMatchObject({
+          state: 'refused',
+          message: 'License refused: licenseKey is required',
+        });
+        expect(askedOf('no key', file)).toEqual([]);
+      },
+    );
+
+    it('an example ends with the status of a refusal for a blank license key', async () => {
+      const url = fakeUrl(program, 'no key');
+      const { code, output } = await run(program, { url, licenseKey: ' ' });
+      expect(output).toBe('License refused: licenseKey is required');
+      expect(code).toBe(1);
+      expect(askedOf('no key', file)).toEqual([]);
+    });
+
+    it('an example sends a number as a license key as its text', async () => {
+      const url = fakeUrl(program, 'a key');
+      const { state } = await check(firstOf(program).drive, { url, licenseKey: '12345' });
+      expect(state).toBe('valid');
+      const [{ body } = { body: '{}' }] = askedOf('a key', file);
+      expect(JSON.parse(body)).toMatchObject({ licenseKey: '12345' });
+    });
+
     it('an example runs on for 72 hours where nothing responds', async () => {
       const mark = markOf(program, nowSeconds() - GRACE_SECONDS + HOUR_SECONDS / 2);
       const ending = await run(program, { url: closedAddress, mark });
@@ -413,6 +443,20 @@ it.skipIf(!lua)('licet.lua tries nothing out when a program loads it', async () 
   const ending = await runIn('examples', `lua5.4 -e "${program}"`);
   expect(ending).toEqual({ code: 0, output: 'function\tfunction' });
 });
+
+it.concurrent.each(runnable.filter(({ file }) => file.endsWith('.java')))(
+  'the plugin of $file is disabled without a license key, and after an unexpected failure',
+  async (program) => {
+    const place = await built(program);
+    expect(await runIn(place, 'java PluginRun')).toEqual({
+      code: 0,
+      output: 'License refused: licenseKey is required\ndisabled',
+    });
+    const failed = await runIn(place, 'java PluginRun failure');
+    expect(failed.output).toMatch(/NullPointerException.*\ndisabled$/);
+    expect(failed.code).toBe(0);
+  },
+);
 
 const java = runnable.find(({ file }) => file === 'Licet.java');
 it.runIf(java)(

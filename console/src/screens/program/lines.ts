@@ -8,9 +8,9 @@ const java = (construct: string, message: string): string => `@Override
 public void onEnable() {
     Path mark = getDataFolder().toPath().resolve("licet.mark");
 ${construct}
-    licet.check().thenAccept(answer -> getServer().getScheduler().runTask(this, () -> {
-        getLogger().info(answer.${message});
-        if (!answer.mayRun()) getServer().getPluginManager().disablePlugin(this);
+    licet.check().whenComplete((answer, problem) -> getServer().getScheduler().runTask(this, () -> {
+        getLogger().info(problem == null ? answer.${message} : problem.toString());
+        if (problem != null || !answer.mayRun()) getServer().getPluginManager().disablePlugin(this);
     }));
 }`;
 
@@ -51,7 +51,7 @@ export const LINES: Readonly<Record<ExampleFile, (values: Filling) => string>> =
   'licet.py': ({ url, productId, publicKeys }) => `from licet import check_license
 
 answer = check_license(
-    "${url}", ${productId}, "1.4.0", config["license"], "licet.mark",${publicKeys ? `\n    public_keys="${publicKeys}",` : ''}
+    "${url}", ${productId}, "1.4.0", config.get("license"), "licet.mark",${publicKeys ? `\n    public_keys="${publicKeys}",` : ''}
 )
 print(answer.message)
 if not answer.may_run:
@@ -59,7 +59,7 @@ if not answer.may_run:
   'licet.php': ({ url, productId, publicKeys }) => `require 'licet.php';
 
 $licet = new Licet(
-    ${quoted(url)}, ${productId}, '1.4.0', $config['license'], 'licet.mark',${publicKeys ? `\n    ${quoted(publicKeys)},` : ''}
+    ${quoted(url)}, ${productId}, '1.4.0', $config['license'] ?? null, 'licet.mark',${publicKeys ? `\n    ${quoted(publicKeys)},` : ''}
 );
 $answer = $licet->check();
 echo $answer->message, "\\n";
@@ -91,5 +91,5 @@ if !answer.MayRun() {
 	os.Exit(1)
 }`,
   'licet.sh': ({ url, productId, publicKeys }) => `. ./licet.sh
-licet_check ${quoted(url)} ${productId} 1.4.0 "$license" licet.mark${publicKeys ? ` \\\n  ${quoted(publicKeys)}` : ''} || exit 1`,
+licet_check ${quoted(url)} ${productId} 1.4.0 "\${license:-}" licet.mark${publicKeys ? ` \\\n  ${quoted(publicKeys)}` : ''} || exit 1`,
 };
