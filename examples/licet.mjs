@@ -245,4 +245,5 @@ async function tryOut() {
     return 3;
   }
 }
-if (/\blicet\.m?[jt]s$/.test(process.argv[1] ?? '')) process.exit(await tryOut());
+if (/\blicet\.m?[jt]s$/.test(process.argv[1] ?? ''))
+  tryOut().then((status) => process.exit(status));

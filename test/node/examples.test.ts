@@ -241,6 +241,12 @@ it('licet.mjs is licet.ts without its types', () => {
   expect(codeOf('licet.mjs', 'js')).toBe(codeOf('licet.ts', 'ts'));
 });
 
+it.each(['licet.mjs', 'licet.ts'])('a CommonJS program can load %s', async (file) => {
+  const program = `console.log(typeof require('./${file}').checkLicense)`;
+  const ending = await runIn('examples', `node -e "${program}"`);
+  expect(ending).toEqual({ code: 0, output: 'function' });
+});
+
 const CANNOT_REACH =
   /^The license service cannot be reached \(.+\)\. Check the network connection and try again\.$/;
 
