@@ -36,9 +36,11 @@ public sealed class Licet
 
     const string Text = "\"(?:[^\"\\\\]|\\\\.)*\"";
 
-    /// <exception cref="ArgumentException">A public key is none.</exception>
+    /// <exception cref="ArgumentException">The url or a public key is none.</exception>
     public Task<Answer> Check()
     {
+        if (!Regex.IsMatch(Url ?? "", "^https?://.", RegexOptions.IgnoreCase))
+            throw new ArgumentException("'" + Url + "' is no address of a service; url has the form https://license.example.com");
         foreach (var key in PublicKeys == "" ? new string[0] : PublicKeys.Split(' '))
         {
             if (Regex.IsMatch(key, "^[A-Za-z0-9_.-]{1,64}:[A-Za-z0-9_-]{342}\\z")) continue;
@@ -347,9 +349,9 @@ static class Demo
             // Mono may wait a minute for an idle thread where Main returns.
             Environment.Exit(answer.MayRun ? 0 : answer.State == Licet.State.Refused ? 1 : 2);
         }
-        catch (ArgumentException wrongKey)
+        catch (ArgumentException wrong)
         {
-            Console.Error.WriteLine("LICET_PUBLIC_KEYS: " + wrongKey.Message);
+            Console.Error.WriteLine(wrong.Message);
         }
         return 3;
     }

@@ -60,9 +60,12 @@ public final class Licet {
     /**
      * Returns at once. The answer comes on another thread: let your server's scheduler take it over.
      *
-     * @throws IllegalArgumentException if a public key is none
+     * @throws IllegalArgumentException if the url or a public key is none
      */
     public CompletableFuture<Answer> check() {
+        if (url == null || !url.matches("(?i)https?://.+")) {
+            throw new IllegalArgumentException("'" + url + "' is no address of a service; url has the form https://license.example.com");
+        }
         for (String key : publicKeys.split(" ", -1)) {
             if (publicKeys.isEmpty() || key.matches("[\\w.-]{1,64}:[\\w-]{342}")) continue;
             String form = "it has the form KID:KEY, where KEY is 342 characters (RS256, the rs- key)";
@@ -404,8 +407,8 @@ class Demo {
             Licet.Answer answer = licet.check().get();
             System.out.println(answer.message);
             System.exit(answer.mayRun() ? 0 : answer.state == Licet.State.REFUSED ? 1 : 2);
-        } catch (IllegalArgumentException wrongKey) {
-            System.err.println("LICET_PUBLIC_KEYS: " + wrongKey.getMessage());
+        } catch (IllegalArgumentException wrong) {
+            System.err.println(wrong.getMessage());
             System.exit(3);
         }
     }

@@ -16,14 +16,17 @@ import java.util.regex.*;
 /**
  * Asks Licet whether a license key may run here. Java 17 or newer, or Kotlin; no dependencies; see
  * README.md. The mark file is where the time of the last good answer is kept; with public keys, the lease. Public
- * keys are KID:N of one or two RS256 keys, with a space between: with them only signed answers count. A public key
- * that is none throws an IllegalArgumentException. The hwid takes the place of the id of the installation, where
+ * keys are KID:N of one or two RS256 keys, with a space between: with them only signed answers count. A url or a
+ * public key that is none throws an IllegalArgumentException. The hwid takes the place of the id of the installation, where
  * README.md says so.
  */
 public record Licet17(String url, int productId, String productVersion, String licenseKey, Path markFile,
     String publicKeys, String hwid, int timeoutSeconds, int retrySeconds, int graceHours) {
 
     public Licet17 {
+        if (url == null || !url.matches("(?i)https?://.+")) {
+            throw new IllegalArgumentException("'" + url + "' is no address of a service; url has the form https://license.example.com");
+        }
         for (var key : publicKeys.split(" ", -1)) {
             if (publicKeys.isEmpty() || key.matches("[\\w.-]{1,64}:[\\w-]{342}")) continue;
             var form = "it has the form KID:KEY, where KEY is 342 characters (RS256, the rs- key)";
@@ -360,8 +363,8 @@ class Demo17 {
                 Integer.parseInt(environment.getOrDefault("LICET_RETRY_SECONDS", "2")), 72).check().join();
             System.out.println(answer.message());
             System.exit(answer.mayRun() ? 0 : answer.state() == Licet17.State.REFUSED ? 1 : 2);
-        } catch (IllegalArgumentException wrongKey) {
-            System.err.println("LICET_PUBLIC_KEYS: " + wrongKey.getMessage());
+        } catch (IllegalArgumentException wrong) {
+            System.err.println(wrong.getMessage());
             System.exit(3);
         }
     }

@@ -68,12 +68,17 @@ type claims map[string]any
 
 var idForm = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
+var urlForm = regexp.MustCompile(`(?i)^https?://.`)
+
 var keyForm = regexp.MustCompile(`^[\w.-]{1,64}:[\w-]{43}\.[\w-]{43}$`)
 
-// CheckForm returns an error if a public key is none.
-func CheckForm(publicKeys string) error {
-	for _, key := range strings.Split(publicKeys, " ") {
-		if publicKeys != "" && !keyForm.MatchString(key) {
+// CheckForm returns an error if the URL or a public key is none.
+func (program Program) CheckForm() error {
+	if !urlForm.MatchString(program.URL) {
+		return fmt.Errorf("'%s' is no address of a service; url has the form https://license.example.com", program.URL)
+	}
+	for _, key := range strings.Split(program.PublicKeys, " ") {
+		if program.PublicKeys != "" && !keyForm.MatchString(key) {
 			const form = "it has the form KID:KEY, where KEY is 43 characters, a dot and 43 characters (ES256, the es- key)"
 			return fmt.Errorf("'%s' is no public key; %s", key, form)
 		}
@@ -81,10 +86,10 @@ func CheckForm(publicKeys string) error {
 	return nil
 }
 
-// Check takes up to 30 seconds: call it in a goroutine where something else has to go on. It panics if a public
-// key is none.
+// Check takes up to 30 seconds: call it in a goroutine where something else has to go on. It panics if the URL
+// or a public key is none.
 func (program Program) Check() Answer {
-	if err := CheckForm(program.PublicKeys); err != nil {
+	if err := program.CheckForm(); err != nil {
 		panic(err)
 	}
 	if strings.TrimSpace(program.LicenseKey) == "" {
@@ -357,11 +362,11 @@ func main() {
 		os.Exit(3)
 	}
 	publicKeys := os.Getenv("LICET_PUBLIC_KEYS")
-	if err := CheckForm(publicKeys); err != nil {
-		fmt.Fprintln(os.Stderr, "LICET_PUBLIC_KEYS:", err)
+	program := Program{url, product, "1.0.0", key, "licet.mark", 10, 2, 72, publicKeys, ""}
+	if err := program.CheckForm(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		os.Exit(3)
 	}
-	program := Program{url, product, "1.0.0", key, "licet.mark", 10, 2, 72, publicKeys, ""}
 	if file := os.Getenv("LICET_MARK"); file != "" {
 		program.MarkFile = file
 	}

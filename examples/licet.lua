@@ -176,8 +176,11 @@ local function verified(jws, typ, public_keys, expected)
   end
 end
 
--- Returns the problem of a public key that is none.
-local function misformed(public_keys)
+-- Returns the problem of an address or a public key that is none.
+local function misformed(url, public_keys)
+  if not tostring(url):lower():match("^https?://.") then
+    return ("'%s' is no address of a service; url has the form https://license.example.com"):format(url)
+  end
   for key in (public_keys .. " "):gmatch("(.-) ") do
     local kid, modulus = key:match("^([%w_.-]+):([%w_-]+)$")
     if public_keys ~= "" and not (kid and #kid <= 64 and #modulus == 342) then
@@ -256,10 +259,10 @@ end
 -- good answer is kept; and public_keys, KID:N of one or two RS256 keys with a space between, if only signed
 -- answers count: then the lease is in mark_file; and hwid, in place of the id of the installation, where README.md
 -- says so. Returns "valid", "grace" (both may run), "refused" or
--- "unreachable", and a text for the user. Raises an error if a public key is none.
+-- "unreachable", and a text for the user. Raises an error if the url or a public key is none.
 function licet.check(program)
   local keys = program.public_keys or ""
-  local misform = misformed(keys)
+  local misform = misformed(program.url, keys)
   if misform then error(misform, 2) end
   local license_key = tostring(program.license_key or "") -- a number in the configuration is a key, too
   if not license_key:find("%S") then return "refused", "License refused: licenseKey is required" end
@@ -347,8 +350,8 @@ if not (url and product and product:match("^%d+$") and key) then
   os.exit(3)
 end
 local public_keys = os.getenv("LICET_PUBLIC_KEYS") or ""
-if misformed(public_keys) then
-  io.stderr:write("LICET_PUBLIC_KEYS: ", misformed(public_keys), "\n")
+if misformed(url, public_keys) then
+  io.stderr:write(misformed(url, public_keys), "\n")
   os.exit(3)
 end
 licet.timeout_seconds = tonumber(os.getenv("LICET_TIMEOUT_SECONDS") or 10)

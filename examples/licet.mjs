@@ -136,6 +136,11 @@ async function ask(url, body, timeoutSeconds, believe) {
 export async function checkLicense(program) {
   const { url, productId, productVersion, markFile, publicKeys = '' } = program;
   const { timeoutSeconds = 10, retrySeconds = 2, graceHours = 72 } = program;
+  if (!/^https?:\/\/./i.test(url)) {
+    throw new TypeError(
+      `'${url}' is no address of a service; url has the form https://license.example.com`,
+    );
+  }
   checkForm(publicKeys);
   const licenseKey = String(program.licenseKey ?? '');
   if (licenseKey.trim() === '') {
@@ -240,8 +245,8 @@ async function tryOut() {
     });
     console.log(message);
     return { valid: 0, grace: 0, refused: 1, unreachable: 2 }[state];
-  } catch (wrongKey) {
-    console.error(`LICET_PUBLIC_KEYS: ${wrongKey instanceof Error && wrongKey.message}`);
+  } catch (wrong) {
+    console.error(wrong instanceof Error ? wrong.message : wrong);
     return 3;
   }
 }

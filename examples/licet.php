@@ -31,7 +31,7 @@ final class Licet
      * @param string $publicKeys KID:N of one or two RS256 keys, with a space between. With them only signed answers
      *     count.
      * @param string $hwid in place of the id of the installation; README.md says when
-     * @throws InvalidArgumentException if a public key is none
+     * @throws InvalidArgumentException if the url or a public key is none
      */
     public function __construct(
         private string $url,
@@ -46,6 +46,9 @@ final class Licet
         private string $hwid = '',
     ) {
         $this->licenseKey = (string) $licenseKey;
+        if (!preg_match('~^https?://.~i', $url)) {
+            throw new InvalidArgumentException("'$url' is no address of a service; url has the form https://license.example.com");
+        }
         foreach ($publicKeys === '' ? [] : explode(' ', $publicKeys) as $key) {
             if (preg_match('/^[\w.-]{1,64}:[\w-]{342}$/D', $key)) continue;
             $form = 'it has the form KID:KEY, where KEY is 342 characters (RS256, the rs- key)';
@@ -292,8 +295,8 @@ try {
         (int) $read('LICET_TIMEOUT_SECONDS', '10'),
         (int) $read('LICET_RETRY_SECONDS', '2'),
     );
-} catch (InvalidArgumentException $wrongKey) {
-    fwrite(STDERR, "LICET_PUBLIC_KEYS: {$wrongKey->getMessage()}\n");
+} catch (InvalidArgumentException $wrong) {
+    fwrite(STDERR, "{$wrong->getMessage()}\n");
     exit(3);
 }
 $answer = $licet->check();

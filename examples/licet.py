@@ -190,8 +190,10 @@ def check_license(
     public_keys: str = "",  # KID:N of one or two RS256 keys. With them only signed answers count.
     hwid: str = "",  # in place of the id of the installation; README.md says when
 ) -> Answer:
-    """Takes up to 30 seconds: call it from a thread where something else has to go on. Raises ValueError if a
-    public key is none."""
+    """Takes up to 30 seconds: call it from a thread where something else has to go on. Raises ValueError if
+    the url or a public key is none."""
+    if not re.match("(?i)https?://.", str(url)):
+        raise ValueError(f"'{url}' is no address of a service; url has the form https://license.example.com")
     _check_form(public_keys)
     license_key = "" if license_key is None else str(license_key)
     if not license_key.strip():
@@ -302,7 +304,7 @@ if __name__ == "__main__":  # tries it out; no part of your program
             public_keys=os.environ.get("LICET_PUBLIC_KEYS", ""),
         )
     except ValueError as problem:
-        print(f"LICET_PUBLIC_KEYS: {problem}", file=sys.stderr)
+        print(problem, file=sys.stderr)
         sys.exit(3)
     print(result.message)
     sys.exit({"valid": 0, "grace": 0, "refused": 1, "unreachable": 2}[result.state])

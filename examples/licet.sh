@@ -132,10 +132,17 @@ licet_misformed() (
 # In the mark file is the time of the last good answer; with public keys (KID:N of one or two RS256 keys, with a
 # space between) the lease, and only signed answers count. The hwid takes the place of the id of the installation,
 # where README.md says so. Prints a line for the user. Its status is 0 where the
-# program may run, 1 for a license that is refused, 2 where the service cannot be reached, 3 for a public key that
-# is none.
+# program may run, 1 for a license that is refused, 2 where the service cannot be reached, 3 for a url or a
+# public key that is none.
 licet_check() (
   url=$1 product=$2 key=$4 file=$5 public_keys=${6:-} hwid=${7:-}
+  case $url in
+    [Hh][Tt][Tt][Pp]://?* | [Hh][Tt][Tt][Pp][Ss]://?*) ;;
+    *)
+      echo "'$url' is no address of a service; url has the form https://license.example.com"
+      return 3
+      ;;
+  esac
   licet_misformed "$public_keys" && return 3
   case $key in
     *[![:space:]]*) ;;
@@ -246,10 +253,6 @@ if [ -z "$LICET_URL" ] || [ -z "$product" ] || [ -z "$LICET_KEY" ]; then
   exit 3
 fi
 public_keys="$LICET_PUBLIC_KEYS"
-if problem=$(licet_misformed "$public_keys"); then
-  echo "LICET_PUBLIC_KEYS: $problem" >&2
-  exit 3
-fi
 licet_timeout_seconds=${LICET_TIMEOUT_SECONDS:-10}
 licet_retry_seconds=${LICET_RETRY_SECONDS:-2}
 licet_check "$LICET_URL" "$LICET_PRODUCT_ID" 1.0.0 "$LICET_KEY" "${LICET_MARK:-licet.mark}" \

@@ -154,10 +154,15 @@ async function ask(
   }
 }
 
-/** @throws TypeError if a public key is none */
+/** @throws TypeError if the url or a public key is none */
 export async function checkLicense(program: Program): Promise<Answer> {
   const { url, productId, productVersion, markFile, publicKeys = '' } = program;
   const { timeoutSeconds = 10, retrySeconds = 2, graceHours = 72 } = program;
+  if (!/^https?:\/\/./i.test(url)) {
+    throw new TypeError(
+      `'${url}' is no address of a service; url has the form https://license.example.com`,
+    );
+  }
   checkForm(publicKeys);
   const licenseKey = String(program.licenseKey ?? '');
   if (licenseKey.trim() === '') {
@@ -263,8 +268,8 @@ async function tryOut(): Promise<number> {
     });
     console.log(message);
     return { valid: 0, grace: 0, refused: 1, unreachable: 2 }[state];
-  } catch (wrongKey) {
-    console.error(`LICET_PUBLIC_KEYS: ${wrongKey instanceof Error && wrongKey.message}`);
+  } catch (wrong) {
+    console.error(wrong instanceof Error ? wrong.message : wrong);
     return 3;
   }
 }
