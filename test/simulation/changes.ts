@@ -89,7 +89,10 @@ const create = (path: string, body: object): AdminRequest => ({
 export const CHANGES = {
   'create a product': (_, target) => {
     const body = { name: `Product ${target}`, productType: 'OTHER' };
-    return create('/products', { ...body, defaultMaxIPs: 2, defaultMaxHWIDs: 2 });
+    // The slots of one product can be idle.
+    const idleDays = target === 1 ? 1 : null;
+    const idle = { ipIdleDays: idleDays, hwidIdleDays: idleDays };
+    return create('/products', { ...body, ...idle, defaultMaxIPs: 2, defaultMaxHWIDs: 2 });
   },
   'create a license': ({ products }, target, value) => {
     const [maxIPs, maxHWIDs] = at(KINDS, value) ?? [];

@@ -176,6 +176,21 @@ export const SCENES = {
     validate({ ...what, address: what.address + 1 }, 2_000, 1),
     ...times(4, (index) => [validate(what, 100, index)]),
   ],
+  /** Of the two slots of a license, one is idle and one is in use. Four new addresses ask for it at once. */
+  'an idle slot': ({ address, how }) => {
+    const first = { license: 2, address, how };
+    const second = { ...first, address: address + 1 };
+    return [
+      restore(first, 2_000, 0),
+      change('limit IPs', first.license, 4),
+      change('free IPs', first.license, 0),
+      validate(first, 2_000, 0),
+      ...times(6, (index) => [validate(second, 20_000, index)]),
+      { ...validate({ ...first, address: address + 2 }, 15_000, 0), count: 4 },
+      // Its slot is taken, and no other is idle.
+      validate(first, 40_000, 1),
+    ];
+  },
   'lost messages': (what) => [
     fault(0, 'D1', 'loses messages', 8),
     ...times(8, () => [validate(what, 1_000, 0)]),

@@ -9,6 +9,7 @@ import type { Invocation, Link } from './network.ts';
 import {
   blacklistOutcome,
   type History,
+  type IsIdle,
   type LicenseState,
   licenseOutcome,
   type Truth,
@@ -92,6 +93,7 @@ export class Invariants {
   /** Checks a commit: no binding exceeds a limit, and only the requested fields change, with one event. */
   afterWrite({ task, startedAt }: Invocation): void {
     const { clock, database, truth } = this.#observed;
+    const isIdle = truth.idleSlots(task?.kind === 'validation' ? task.license : null, startedAt);
     const changed = truth.observe(clock.now);
     const events = Number(database.read('select count(*) as count from events')[0]?.count);
     const expected = task?.kind === 'admin' && changed.length > 0 ? 1 : 0;
@@ -105,7 +107,7 @@ export class Invariants {
       if (!isCreation && other) throw new Violation(`${other} of ${subject} was not requested`);
       const license = truth.licenses.get(subject);
       if (license) {
-        checkBindings(license, task, startedAt);
+        checkBindings(license, task, startedAt, isIdle);
         checkExpiry(license, task, startedAt);
       }
     }
@@ -234,7 +236,8 @@ export class Invariants {
       () => statesOf(truth.blacklist).map((blacklist) => blacklistOutcome(blacklist, request)),
       () => {
         const states = licenses ? statesOf(licenses) : [null];
-        return states.map((state) => licenseOutcome(state, request, startedAt));
+        const isIdle = truth.idleSlots(license, since);
+        return states.map((state) => licenseOutcome(state, request, startedAt, isIdle));
       },
     ];
     const outcomes = new Set<string>();
@@ -329,19 +332,33 @@ const KINDS = [
 
 /**
  * Bound values are within the limit, which can be lowered later. A validation binds its own values only, and only if
- * all checks pass at that moment (1.4).
+ * all checks pass at that moment (1.4). Only idle values give way, while fewer than the limit are in use (7.2).
+ *
+ * @param isIdle of the slots before
  */
-function checkBindings(history: History<LicenseState>, task: Task, now: number): void {
+function checkBindings(
+  history: History<LicenseState>,
+  task: Task,
+  now: number,
+  isIdle: IsIdle,
+): void {
   const { previous: before, current: after } = history;
   if (!before || !after) return;
   for (const { values, limit, own } of KINDS) {
     const bound = after[values].filter((value) => !before[values].includes(value));
-    if (bound.length > 0 && after[values].length > after[limit]) {
+    const lost = before[values].filter((value) => !after[values].includes(value));
+    const isExceeded = after[values].length > after[limit];
+    // A take-over leaves the number of values as it is, which a lowered limit may be below.
+    if (isExceeded && bound.length > lost.length) {
       throw new Violation(`${values} exceed ${limit}, ${after[limit]}: ${after[values].join()}`);
     }
     if (task?.kind !== 'validation') continue;
-    const isLost = before[values].some((value) => !after[values].includes(value));
-    if (isLost || bound.some((value) => value !== task.request[own])) {
+    const used = before[values].filter((value) => !isIdle(value));
+    const isInUse = lost.some((value) => !isIdle(value));
+    if (isInUse || (lost.length > 0 && used.length >= after[limit])) {
+      throw new Violation(`A validation took over a slot in use: ${lost.join()}`);
+    }
+    if (lost.length > bound.length || bound.some((value) => value !== task.request[own])) {
       throw new Violation(`A validation changed others' ${values}`);
     }
   }

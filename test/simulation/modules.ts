@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { join, relative } from 'node:path';
 import { compileFunction } from 'node:vm';
 import { build, type Plugin } from 'esbuild';
+import { IDLE_DAY_MS } from './truth.ts';
 
 /**
  * Texts of the source with their replacements, by file, such as `src/validation/bind.ts`. Each text must occur exactly
@@ -32,12 +33,18 @@ const FOLDER = process.env.SIMULATION_SOURCE ?? process.cwd();
 const requirePackage = createRequire(join(FOLDER, 'package.json'));
 
 /**
- * Compiles the service, with the replacements applied.
+ * Compiles the service, with short days of idle slots, and the replacements applied.
  *
  * @throws if a replaced text does not occur exactly once
  */
 export async function loadService(replacements: Replacements = {}): Promise<StartService> {
-  const start = await loadModules("export { default } from './src/index.ts';", replacements);
+  const start = await loadModules("export { default } from './src/index.ts';", {
+    ...replacements,
+    'src/db/slots.ts': [
+      ['sql.raw(String(DAY_MS))', `sql.raw('${IDLE_DAY_MS}')`],
+      ...(replacements['src/db/slots.ts'] ?? []),
+    ],
+  });
   return (globals) => {
     const { default: service } = start(globals);
     if (!isService(service)) throw new Error('src/index.ts has no service');

@@ -1,6 +1,7 @@
 import type { ChangeName } from './changes.ts';
 import type { SceneName } from './commands.ts';
 import type { Replacements } from './modules.ts';
+import { IDLE_DAY_MS } from './truth.ts';
 
 /** A plausible bug. */
 export interface SeededFault {
@@ -38,6 +39,36 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     broken: /Bound, but refused/,
     seed: 3,
     replacements: { 'src/validation/bind.ts': [["and l.state = 'ACTIVE'", '']] },
+  },
+
+  // Idle slots
+  {
+    name: 'a take-over by a clock that is two days ahead',
+    broken: /a slot in use/,
+    scene: 'an idle slot',
+    replacements: {
+      'src/validation/bind.ts': [['when idle_at <', `when idle_at - ${2 * IDLE_DAY_MS} <`]],
+    },
+  },
+  {
+    name: 'a take-over that does not check when the slot is idle',
+    broken: /a slot in use/,
+    scene: 'an idle slot',
+    replacements: { 'src/validation/bind.ts': [['when idle_at <', 'when 0 <']] },
+  },
+  {
+    name: 'uses that do not count',
+    broken: /a slot in use/,
+    scene: 'an idle slot',
+    replacements: {
+      'src/db/slots.ts': [["union all select 'IP', ip, null, used_at from uses", '']],
+    },
+  },
+  {
+    name: 'an idle slot that nobody can take over',
+    broken: STALE,
+    scene: 'an idle slot',
+    replacements: { 'src/validation/bind.ts': [['when idle_at <', 'when 0 >']] },
   },
 
   // First use
@@ -132,6 +163,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     name: 'a publish without the revision check',
     broken: UNHEALED,
     scene: 'changed twice',
+    seed: 3,
     replacements: {
       'src/cache/publisher.ts': [
         ['subject, isCurrent)', 'subject, sql`true`)'],
@@ -151,7 +183,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     name: 'a late put of a publisher that was cut off, and no read repair',
     broken: /After quiet|Stale or wrong/,
     scene: 'a late put',
-    seed: 2,
+    seed: 13,
     replacements: {
       'src/cache/snapshot-cache.ts': [
         ['if (isSpread(next, usedAt) && this.canPublish()) await this.publish(key);', ''],

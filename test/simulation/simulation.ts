@@ -122,6 +122,7 @@ export class Simulation {
       ['create a product', 1, 0],
       ['create a license', 0, 0],
       ['create a license', 0, 1],
+      ['create a license', 1, 1],
       ['create a token', 0, 0],
     ];
     for (const [change, target, value] of changes) {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { BlockList } from 'node:net';
+import { EPOCH, SLOTS } from '../../src/lib/time-id.ts';
 import type { FakeD1 } from './fake-d1.ts';
 
 /**
@@ -128,6 +129,20 @@ const PRODUCTS = `
   select 'product ' || id as subject, '' as secret, 0 as revision, json_object('name', name) as json
   from products`;
 
+/** A day of `ipIdleDays` and `hwidIdleDays`: with real ones, each run would take days. */
+export const IDLE_DAY_MS = 60_000;
+
+/** Only slots that can be idle. A row that installations share counts as a use of each value. */
+const IDLE = `
+  select 'license ' || b.license_id || ' ' || b.value as slot, max(b.used_at, ifnull((
+      select max(r.id / ${SLOTS} + ${EPOCH})
+      from installations i join requests r on r.installation_id = i.id
+      where i.license_id = l.id and (
+        iif(b.type = 'IP', i.ip, i.hwid) = b.value or i.fingerprint like 'day:%')), 0))
+    + iif(b.type = 'IP', p.ip_idle_days, p.hwid_idle_days) * ${IDLE_DAY_MS} as idle_at
+  from bindings b join licenses l on l.id = b.license_id join products p on p.id = l.product_id
+  where coalesce(p.ip_idle_days, p.hwid_idle_days) is not null`;
+
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 /** Follows the database from commit to commit. */
@@ -135,6 +150,8 @@ export class Truth {
   readonly licenses = new Map<string, History<LicenseState>>();
   readonly tokens = new Map<string, History<TokenState>>();
   readonly blacklist = new History<Blacklist>('blacklist', 'policy');
+  /** When the bound values of licenses are idle, by {@link IDLE}. Each commit makes a new one. */
+  #idleAt: ReadonlyMap<string, number> = new Map();
   readonly #blacklists = new Map([['blacklist', this.blacklist]]);
   readonly #products = new Map<string, History>();
   readonly #database: FakeD1;
@@ -149,8 +166,20 @@ export class Truth {
     return all.flatMap((histories) => histories.get(subject) ?? [])[0];
   }
 
+  /**
+   * Finds the idle slots of a license, as the last commit has left them.
+   *
+   * @returns whether a bound value is idle at a time. A value that has given way is not
+   */
+  idleSlots(subject: string | null, at: number): IsIdle {
+    const idleAt = this.#idleAt;
+    return (value) => (idleAt.get(`${subject} ${value}`) ?? at) < at;
+  }
+
   /** Reads the changes of a commit. */
   observe(now: number): History[] {
+    const slots = this.#database.read(IDLE);
+    this.#idleAt = new Map(slots.map(({ slot, idle_at }) => [String(slot), Number(idle_at)]));
     return [
       ...this.#observe(LICENSES, this.licenses, (key) => `license:${sha256(key)}`, now),
       ...this.#observe(TOKENS, this.tokens, (hash) => `token:${hash}`, now),
@@ -174,6 +203,8 @@ export class Truth {
     });
   }
 }
+
+export type IsIdle = (value: string) => boolean;
 
 /** A validation request, with canonical addresses. */
 export interface ValidationRequest {
@@ -216,8 +247,8 @@ export const validMessage = (maxIPs: number, maxHWIDs: number): string =>
 const UNKNOWN = 'License not found or invalid';
 
 /**
- * The message of a response by a license. Null if a free slot has to be taken or the expiry started first, because
- * the state after that decides.
+ * The message of a response by a license. Null if a free or idle slot has to be taken or the expiry started first,
+ * because the state after that decides.
  *
  * @param now the time of the request, in milliseconds since 1970
  */
@@ -225,6 +256,7 @@ export function licenseOutcome(
   license: LicenseState | null,
   request: ValidationRequest,
   now: number,
+  isIdle: IsIdle = () => false,
 ): string | null {
   if (!license || license.productId !== request.productId) return UNKNOWN;
   if (license.state === 'DELETED') return UNKNOWN;
@@ -239,7 +271,9 @@ export function licenseOutcome(
       full: 'Max HWIDs reached',
     },
   ].filter(({ value, bound, limit }) => value !== null && limit !== -1 && !bound.includes(value));
-  const full = slots.find(({ bound, limit }) => bound.length >= limit);
+  const full = slots.find(
+    ({ bound, limit }) => bound.filter((value) => !isIdle(value)).length >= limit,
+  );
   if (full) return full.full;
   const mustBeStored = slots.length > 0 || license.expiresAfterDays !== null;
   return mustBeStored ? null : validMessage(license.maxIPs, license.maxHWIDs);
