@@ -188,6 +188,40 @@ describeInBrowser('the console in a browser', () => {
     ]);
   });
 
+  it('a slot shows when it is idle, and a hardware ID that many share is asked about before it is blocked', async () => {
+    const fields = { productType: 'OTHER', hwidIdleDays: 30 } as const;
+    const product = await licet.products.create({ name: 'Idle', ...fields });
+    const hwid = '22a5a71ebb6bfc6cb2df491f975be0f0';
+    const { id } = await newLicense({ productId: product.id, hwids: [hwid] });
+    const page = await openConsole(`/licenses/${id}`);
+    await page.getByText('idle on').waitFor();
+    await page.getByText('Many machines share this value').waitFor();
+    await page.getByRole('button', { name: `Block ${hwid}` }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Block', exact: true }).click();
+    await page.getByText('Block a hardware ID of thousands of servers?').waitFor();
+    await page.getByRole('button', { name: 'Cancel' }).first().click();
+    expect(await licet.blacklists.list({ productId: product.id })).toEqual([]);
+  });
+
+  it('a license gets a new key, and a new owner, each after a question', async () => {
+    const { id, licenseKey } = await newLicense({ ips: ['192.0.2.77'] });
+    const page = await openConsole(`/licenses/${id}`);
+    await page.getByRole('button', { name: 'Replace key' }).click();
+    const question = page.getByRole('alertdialog').or(page.getByRole('dialog'));
+    await question.getByRole('button', { name: 'Replace key' }).click();
+    await page.getByText('The license has a new key').waitFor();
+    const rotated = await licet.licenses.get(id);
+    expect(rotated).toMatchObject({ ips: ['192.0.2.77'] });
+    expect(rotated.licenseKey).not.toBe(licenseKey);
+    await page.getByRole('button', { name: 'Transfer' }).click();
+    await page.getByRole('combobox', { name: 'Customer' }).fill('new-owner@shop.example');
+    await page.getByRole('dialog').getByRole('button', { name: 'Transfer' }).click();
+    await page.getByText('The license has a new owner and a new key').waitFor();
+    const transferred = await licet.licenses.get(id);
+    expect(transferred).toMatchObject({ ips: [], customer: { email: 'new-owner@shop.example' } });
+    expect(transferred.licenseKey).not.toBe(rotated.licenseKey);
+  });
+
   it('many licenses are created at once and downloaded as CSV, also after a reload', async () => {
     const page = await openConsole(`/licenses/new?productId=${product.id}`);
     await page.getByLabel('Number of licenses').fill('3');

@@ -14,8 +14,9 @@ import { useProductNames } from '../../products.ts';
 import { useRested } from '../../rested.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import { useMay, useRefusal } from '../../session.ts';
+import { sharedBy } from '../../shared-hwids.ts';
 import { changed, removeEntry } from './entries.ts';
-import { confirmBlock, describeHits, hitsQuery, networkIn, rangeIn } from './range.ts';
+import { confirmBlock, confirmHwid, describeHits, hitsQuery, networkIn, rangeIn } from './range.ts';
 
 const words = screenTexts.blacklist;
 
@@ -67,6 +68,8 @@ export function EntryForm({
     enabled: mayReadLicenses && isAddress && ip !== undefined,
   });
   const effect = hits === undefined || isStored('IP', typed) ? '' : describeHits(hits);
+  const user = isAddress ? undefined : sharedBy(typed);
+  const sharedHint = user && screenTexts.sharedHwid.block(user);
   const addressHint = isAddress && [rangeIn(typed)?.bounds, effect].filter(Boolean).join(' ');
 
   const fields: readonly EditedField<Values>[] = [
@@ -116,9 +119,11 @@ export function EntryForm({
       read={() => licet.blacklists.read(id)}
       onDone={onDone}
       confirmFirst={({ licenseDataType, data, productId }) =>
-        licenseDataType === 'HWID' || isStored(licenseDataType, data)
+        isStored(licenseDataType, data)
           ? Promise.resolve(true)
-          : confirmBlock(data, productId, mayReadLicenses)
+          : licenseDataType === 'HWID'
+            ? confirmHwid(data)
+            : confirmBlock(data, productId, mayReadLicenses)
       }
       createLabel={words.new}
       refusal={refusal}
@@ -136,7 +141,7 @@ export function EntryForm({
     >
       <TextField
         label={words.data}
-        hint={addressHint || words.dataHint}
+        hint={addressHint || sharedHint || words.dataHint}
         name="data"
         defaultValue={entry.data}
         onChange={({ target }) => setTyped(target.value)}

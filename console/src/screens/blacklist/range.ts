@@ -4,6 +4,7 @@ import { queryOptions } from '@tanstack/react-query';
 import { hasStatus, licet, queries } from '../../api.ts';
 import { confirm } from '../../components/confirm.tsx';
 import { screenTexts } from '../../screen-texts.ts';
+import { sharedBy } from '../../shared-hwids.ts';
 
 /** Addresses and ranges to block: their bounds, their effect, and the question before a large one. */
 
@@ -147,4 +148,12 @@ export async function confirmBlock(
     lead: [range?.bounds, hits !== undefined && describeHits(hits)].filter(Boolean).join(' '),
     action: screenTexts.blacklist.new,
   });
+}
+
+/** Asks before a hardware ID is blocked that thousands of servers share. */
+export async function confirmHwid(hwid: string): Promise<boolean> {
+  const user = sharedBy(hwid);
+  if (user === undefined) return true;
+  const { blockTitle, block } = screenTexts.sharedHwid;
+  return confirm({ title: blockTitle, lead: block(user), action: screenTexts.blacklist.new });
 }
