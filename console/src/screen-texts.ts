@@ -100,8 +100,8 @@ const fields: Readonly<Record<string, string>> = {
   maxHWIDs: 'Hardware ID limit',
   maxIPs: 'Address limit',
   offlineDays: 'Days without the service',
-  ipIdleDays: 'Free an address after',
-  hwidIdleDays: 'Free a hardware ID after',
+  ipIdleDays: 'Days until an address is idle',
+  hwidIdleDays: 'Days until a hardware ID is idle',
   defaultExpiresAfterDays: 'Days from first use',
   productId: 'Product',
   productType: 'Type',
@@ -340,7 +340,7 @@ export const screenTexts = {
       rotate: 'Replace key',
       rotateTitle: 'Replace the key of this license?',
       rotateLead:
-        'It gets a new key. Programs with the old one are refused within about a minute, until you have given the new key to the customer. Slots and history stay. This cannot be undone.',
+        'The license gets a new key. Within about a minute, programs with the old key are refused, until the customer enters the new one. Slots and history stay. This cannot be undone.',
       rotated: 'The license has a new key',
       transfer: 'Transfer',
       transferTitle: (lastGroup: string) => `Transfer the license …${lastGroup}`,
@@ -349,7 +349,7 @@ export const screenTexts = {
       transferred: 'The license has a new owner and a new key',
     },
     lastUsed: 'Last used',
-    idleNow: 'idle: a new value takes this slot',
+    idleNow: 'idle: a new value may take this slot',
     idleOn: 'idle on',
     statusDone: {
       DEACTIVATED: `License deactivated. ${NOTICED}`,
@@ -566,10 +566,10 @@ export const screenTexts = {
     maxIPs: 'Address limit',
     maxHWIDs: 'Hardware ID limit',
     limitHint: '-1: no limit. A license can have its own.',
-    slots: 'Slots that nobody uses',
+    slots: 'Idle slots',
     idleDays: {
-      ipIdleDays: 'Free an address after',
-      hwidIdleDays: 'Free a hardware ID after',
+      ipIdleDays: 'Days until an address is idle',
+      hwidIdleDays: 'Days until a hardware ID is idle',
     },
     idleDaysHints: {
       ipIdleDays:

@@ -60,7 +60,7 @@ const NOT_COMPARED = ['id', 'productIdString', 'totalRequests', 'customer'];
 const toWire = (row: NewLicense, now: number) =>
   toLicense({ ...row, customerId: null, customer: null, totalRequests: 0 }, now);
 
-const SAME_KEY = 'the same licenseKey, apart from case, and other values';
+const SAME_KEY = 'the same licenseKey, apart from case, but other values';
 
 /** The values of licenses that have none of their own. */
 type Defaults = Pick<ProductRow, 'defaultMaxIPs' | 'defaultMaxHWIDs' | 'defaultExpiresAfterDays'>;

@@ -20,7 +20,7 @@ function editsBetween(one: string, other: string): number {
   return previous.at(-1) ?? 0;
 }
 
-/** One edit for the same letters in another order, which is how fingers slip. */
+/** Swapped letters count as one edit, because they are a common typing error. */
 const isReordered = (one: string, other: string): boolean =>
   [...one].toSorted().join('') === [...other].toSorted().join('');
 

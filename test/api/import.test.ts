@@ -620,7 +620,7 @@ describe('a license', () => {
     const first = { ...license, id: null };
     const second = { ...license, id: 8, licenseKey: 'OLD-KEY-1', notes: 'Other' };
     const refusal = { outcome: 'refused', id: null };
-    const sameKey = 'the same licenseKey, apart from case, and other values';
+    const sameKey = 'the same licenseKey, apart from case, but other values';
     for (const outcome of ['created', 'unchanged']) {
       const { results } = await importItems('licenses', [first, second]);
       expect(results).toMatchObject([

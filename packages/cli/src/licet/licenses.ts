@@ -286,7 +286,7 @@ export function addLicenses(parent: CommandUnknownOpts, open: OpenSession): void
       integerFrom(1, MAX_DORMANT_DAYS),
     )
     .option('--at-limit', 'only those without a free slot for an address or a hardware ID')
-    .option('--ip <range>', 'only those whose programs asked from an address or a CIDR range')
+    .option('--ip <range>', 'only licenses with a request from this address or CIDR range')
     .option('--idle-slots', 'only those with an idle slot, which a new value may take')
     .option(...LIMIT_OPTION)
     .addHelpText(
@@ -475,9 +475,11 @@ ${examples('licenses find 7K2M-9QX4', 'licenses find ada@shop.example', 'license
 
   licenses
     .command('rotate')
-    .description('give a license a new key; programs with the old one are rejected at once')
+    .description(
+      'give a license a new key; programs with the old one are rejected within about a minute',
+    )
     .argument(...KEY)
-    .option('--yes', 'confirm that the old key shall end (required)')
+    .option('--yes', 'confirm that the old key stops working (required)')
     .addHelpText(
       'after',
       `
@@ -506,7 +508,7 @@ ${examples('licenses rotate 7K2M-9QX4-B3TD-WJ8R-5HVN --yes')}`,
     .argument(...KEY)
     .option('--email <email>', 'the new owner, by e-mail; a new e-mail creates a customer')
     .option('--customer <id>', 'the new owner, by the id', integerFrom(1))
-    .option('--yes', 'confirm that the license shall have another owner (required)')
+    .option('--yes', 'confirm the change of owner (required)')
     .addHelpText(
       'after',
       examples(
