@@ -7,6 +7,7 @@ import { isOneOf } from '../db/predicates.ts';
 import { blacklists, counters, licenses, products, tokens } from '../db/schema.ts';
 import { sha256Hex } from '../lib/sha256.ts';
 import { blacklistOf } from '../resources/blacklists/blacklist.ts';
+import { EXPIRES_LATER } from '../resources/licenses/rules.ts';
 import {
   type LicenseSnapshot,
   snapshotColumns,
@@ -44,7 +45,12 @@ const FORMAT = z.literal(2);
 const decode = <Value>(schema: z.ZodType<Value>, text: string): Value | null =>
   schema.safeParse(parseJson(text)).data ?? null;
 
-const publishedLicense = snapshotSchema.extend({ format: FORMAT });
+/** The version before `expiresAfterDays` published licenses that wait for their first use as if they had started. */
+const publishedLicense = snapshotSchema
+  .extend({ format: FORMAT })
+  .refine(
+    ({ expiresAt, expiresAfterDays }) => expiresAt !== EXPIRES_LATER || expiresAfterDays !== null,
+  );
 
 /** By the normalized license key. KV has its hash only: keys are secrets, and of any length. */
 export const licenseSnapshot: SnapshotType<LicenseSnapshot> = {

@@ -18,7 +18,7 @@ const MAX_ROUNDS = 4;
 const MAX_INSTALLATIONS = 1_000;
 
 /** This many statements read the records without a license, because D1 limits the time of each. */
-const PARTS = 8;
+const PARTS = 4;
 
 /** The former keys of licenses. */
 const isFormerKeyOf = (isLicense: SQL): SQL =>

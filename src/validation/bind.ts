@@ -62,6 +62,7 @@ export async function bind(
   { id }: Pick<LicenseSnapshot, 'id'>,
   request: Pick<ValidationRequest, 'key' | 'productId' | 'ip' | 'hwid'>,
   now: number,
+  requireHwid: boolean,
 ): Promise<Bound> {
   const wanted = JSON.stringify({
     ...(request.ip !== null && { IP: request.ip }),
@@ -69,7 +70,8 @@ export async function bind(
   });
   // A snapshot may still have a key that was replaced.
   const isValidNow = sql`l.id = ${id} and l.license_key_normalized = ${request.key} and l.product_id = ${request.productId}
-    and l.state = 'ACTIVE' and not ${isExpiredSql(sql`l.expires_at`, now)}`;
+    and l.state = 'ACTIVE' and not ${isExpiredSql(sql`l.expires_at`, now)}
+    ${requireHwid && request.hwid === null ? sql`and l.max_hwids = -1` : sql``}`;
   // Each wanted value that needs a slot. Unlimited is -1: nothing is bound then. Beyond a lowered limit, a value gives
   // way only if fewer than the limit are in use. SQLite reads the slots only if none is free.
   const claims = sql`

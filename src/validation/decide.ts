@@ -61,7 +61,8 @@ export function decide(facts: Facts, request: ValidationRequest, now: number): O
     if (blockReason !== undefined) return { responseType: 'HWID_BLACKLISTED', blockReason };
   }
 
-  if (!license) return { responseType: 'LICENSE_NOT_FOUND' };
+  // A license can have been imported with such a text as its key. It would admit everybody without a key (7).
+  if (!license || whyNoKey(request.key)) return { responseType: 'LICENSE_NOT_FOUND' };
   if (license.productId !== request.productId) return { responseType: 'PRODUCT_MISMATCH' };
   const status = statusAt(license, now);
   if (status === 'DELETED') return { responseType: 'LICENSE_DELETED' };
@@ -241,7 +242,13 @@ async function bindAndDecide(
   // A client that disconnects must not leave a binding without its record.
   timings.keepAlive();
   const startedAt = performance.now();
-  const { license, isChanged, idle } = await bind(db, known, request, requestedAt);
+  const { license, isChanged, idle } = await bind(
+    db,
+    known,
+    request,
+    requestedAt,
+    circumstances.requireHwid,
+  );
   timings.noteRead('d1');
   const { key } = found;
   if (license) {

@@ -189,7 +189,7 @@ async function checkPlace(db: Database, filter: LicenseFilter, after: number): P
     .where(eq(licenses.id, after));
   const expiresAt = place?.expiresAt ?? null;
   const { expiresTo = Infinity } = isDescending(filter) ? {} : filter;
-  if (expiresAt !== null && expiresAt <= expiresTo) return;
+  if (expiresAt !== null && expiresAt <= Math.min(expiresTo, EXPIRES_LATER - 1)) return;
   throw new DomainError(
     'invalid',
     `after must be a license of the list, and ${after} no longer is. Read the list from its start again`,

@@ -312,9 +312,10 @@ const createdLicenses = (keys: string): SQL => sql`(
 export function licensesOf(json: string): LicenseRow[] {
   const [columns, customer, created]: CreatedLicenses = JSON.parse(json);
   const first: LicenseRow = {
-    // For a key of the version before, which stored none.
+    // For a key of the version before, which stored neither.
     totalRequests: 0,
-    ...rowOf<Omit<LicenseRow, 'customer' | 'totalRequests'>>(columns),
+    expiresAfterDays: null,
+    ...rowOf<Omit<LicenseRow, 'customer' | 'totalRequests' | 'expiresAfterDays'>>(columns),
     customer: customer && rowOf(customer),
   };
   return created

@@ -44,6 +44,8 @@ const { list, get, create, update, remove } = operationsOn({
   deleting: 'All of its licenses must be `DELETED`. They are deleted with it.',
 });
 
+const NO_DAYS = { ipIdleDays: null, hwidIdleDays: null, defaultExpiresAfterDays: null };
+
 /** [4.2] */
 export const productRoutes = new Hono<AuthEnv>()
   .get('/', canRead(list), query(productQuery), (c) => {
@@ -58,7 +60,11 @@ export const productRoutes = new Hono<AuthEnv>()
   .post('/', canWrite(create), body(productCreate), idempotencyKey, (c) =>
     createOnce(c, {
       create: (sender) => insertProduct(sender, c.req.valid('json')),
-      restore: restoreRow<ProductRow>,
+      // For a key of the version before, which stored no days.
+      restore: (json) => ({
+        ...NO_DAYS,
+        ...restoreRow<Omit<ProductRow, keyof typeof NO_DAYS>>(json),
+      }),
       respond: (row) => createdResponse(c, 'products', row, toProduct(row)),
     }),
   )

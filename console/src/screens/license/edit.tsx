@@ -57,8 +57,8 @@ const fieldsOf = (names: ReadonlyMap<number, string>): readonly EditedField<Lice
   {
     name: 'expiryDate',
     label: words.expiryDate,
-    show: ({ expiryDate }) =>
-      expiryDate === null ? screenTexts.licenses.never : formatTime(expiryDate),
+    show: ({ expiryDate, expiresAfterDays }) =>
+      expiryDate === null ? screenTexts.licenses.noDate(expiresAfterDays) : formatTime(expiryDate),
   },
   { name: 'expiresAfterDays', label: words.expiresAfterDays },
   { name: 'maxIPs', label: words.maxIPs },

@@ -16,9 +16,9 @@ type Kind = 'ips' | 'hwids';
 const TYPES = { ips: 'IP', hwids: 'HWID' } as const;
 
 /** The slots of a license with their last use; null if the service does not list them. */
-const slotsQuery = (id: number, revision: string) =>
+const slotsQuery = ({ id, ips, hwids }: License) =>
   queryOptions({
-    queryKey: ['licenses', 'slots', id, revision],
+    queryKey: ['licenses', 'slots', id, ips, hwids],
     queryFn: async ({ signal }): Promise<Slot[] | null> => {
       try {
         return await licet.licenses.slots(id, { signal });
@@ -69,7 +69,7 @@ export function Slots({
       : license.totalRequests > 0
         ? words.noSlotsNow
         : words.noSlotsYet;
-  const { data: slots } = useQuery(slotsQuery(id, values.join()));
+  const { data: slots } = useQuery(slotsQuery(license));
 
   /** Binds freed values again. If the limit is reached meanwhile, the service rejects it. */
   const bindAgain = (freed: readonly string[]) =>
