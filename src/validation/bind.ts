@@ -28,7 +28,7 @@ function parseSlots(json: string): IdleSlot[] {
   return slots;
 }
 
-/** Of the other products, the statements beside the one that binds read no slots. */
+/** The statements beside the one that binds read no slots of other products. */
 const PRODUCT_WITH_IDLE_DAYS = sql.raw(`products on products.id = licenses.product_id
   and coalesce(products.ip_idle_days, products.hwid_idle_days) is not null`);
 

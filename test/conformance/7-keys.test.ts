@@ -120,7 +120,7 @@ describe('a new key', () => {
     const first = await isolate.validate(ask(before, { ip: '203.0.113.1' }));
     await first.recorded;
     const after = await rotated(before);
-    // What the snapshot knows may stay valid for 30 seconds.
+    // Values that the snapshot has may stay valid for 30 seconds.
     const second = await isolate.validate(ask(before, { ip: '203.0.113.2' }));
     await second.recorded;
     expect([first.status, second.status]).toEqual([200, 400]);

@@ -176,7 +176,7 @@ export const SCENES = {
     validate({ ...what, address: what.address + 1 }, 2_000, 1),
     ...times(4, (index) => [validate(what, 100, index)]),
   ],
-  /** Of the two slots of a license, one is idle and one is in use. Four new addresses ask for it at once. */
+  /** A license has one idle slot and one in use. Four new addresses ask for it at once. */
   'an idle slot': ({ address, how }) => {
     const first = { license: 2, address, how };
     const second = { ...first, address: address + 1 };

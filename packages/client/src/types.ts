@@ -877,7 +877,7 @@ export interface Installation {
 
 /** A slot of a license: a bound address or hardware ID, with its last use. */
 export interface Slot {
-  /** Of an address or a hardware ID. */
+  /** Whether it is bound to an address or a hardware ID. */
   type: LicenseDataType;
   /** The bound value. */
   value: string;

@@ -295,7 +295,7 @@ export const slot = named(
   'Slot',
   'A slot of a license: a bound address or hardware ID, with its last use.',
   z.strictObject({
-    type: licenseDataType.describe('Of an address or a hardware ID.'),
+    type: licenseDataType.describe('Whether it is bound to an address or a hardware ID.'),
     value: z.string().describe('The bound value.'),
     lastUsed: wireTimestamp.describe(
       'When a program last asked with it, or when it was bound if that is later.',

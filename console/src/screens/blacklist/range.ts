@@ -13,7 +13,7 @@ const words = screenTexts.blacklist.range;
 /** A wider range is asked for first. */
 const ASKED_PREFIX_BITS = { ipv4: 16, ipv6: 48 } as const;
 
-/** So many licenses may be refused without a question. */
+/** An entry that refuses more licenses is asked about first. */
 const MAX_UNASKED_HITS = 10;
 
 const IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/;
