@@ -48,6 +48,7 @@ const TAGS: Readonly<Record<Tag, string>> = {
   Customers: 'The owners of licenses [4.5].',
   Tokens: 'API tokens and their intents; an extension [5].',
   Events: 'The log of changes; an extension.',
+  Webhooks: 'Addresses to which events are sent, their deliveries and their tests. An extension.',
   Import: 'Moving here from another service; an extension.',
 };
 

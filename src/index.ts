@@ -8,6 +8,7 @@ import { keepCounts } from './requests/counts.ts';
 import { receiveRecords } from './requests/queue.ts';
 import { removeRecordsBefore } from './requests/retention.ts';
 import { removeEventsBefore } from './resources/events/queries.ts';
+import { closeDeliveries, removeDeliveries } from './resources/webhooks/store.ts';
 import { app } from './routes/app.ts';
 
 /**
@@ -25,7 +26,7 @@ const attempt = (task: Promise<unknown>, failure: string): Promise<unknown> =>
 export default {
   fetch: app.fetch,
   async scheduled({ cron, scheduledTime }, env, context) {
-    const { db, caches, recorder } = isolateOf(env);
+    const { db, caches, recorder, deliverer } = isolateOf(env);
     if (cron === STOP) {
       // `npm start` waits for this line, and closes the sockets.
       console.log(JSON.stringify({ message: 'Stopping', event: 'stop' }));
@@ -59,6 +60,10 @@ export default {
     );
     await attempt(keepCounts(db, scheduledTime), 'The licenses were not counted');
     await attempt(removeExpiredKeys(db, scheduledTime), 'Idempotency keys were not removed');
+    await attempt(closeDeliveries(db).run(), 'Deliveries of webhooks that are off were not closed');
+    await attempt(removeDeliveries(db, scheduledTime), 'Old deliveries were not removed');
+    // The last task: a receiver may take its time.
+    await attempt(deliverer.deliverDue(), 'Events were not delivered');
   },
   async queue(batch, env) {
     await receiveRecords(isolateOf(env).recorder, batch);

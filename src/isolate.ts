@@ -6,11 +6,13 @@ import { Admission } from './lib/admission.ts';
 import { BoundedMap } from './lib/bounded-map.ts';
 import { RepeatedFailure } from './lib/log.ts';
 import { parseNetworks } from './lib/networks.ts';
+import { Outbound } from './lib/outbound.ts';
 import { LocalLimiter, PlatformLimiter, type RateLimiter } from './lib/rate-limiter.ts';
 import type { RequestTimings } from './lib/request-timings.ts';
 import { SigningKeys } from './lib/signing-keys.ts';
 import { HeldCounts } from './requests/counts.ts';
 import { Recorder, type RecordQueue } from './requests/recorder.ts';
+import { Deliverer } from './resources/webhooks/deliverer.ts';
 
 const MAX_COUNTED = 10_000;
 const VALIDATIONS_A_TURN = 32;
@@ -37,6 +39,7 @@ const LIMITS: Readonly<Record<Limiters, number>> = {
  * - `SIGNING_KEY_<n>` are optional secrets, which {@link SigningKeys} finds by their names.
  * - `TRUSTED_PROXIES`: see {@link Isolate.trustedProxies}.
  * - `CONSOLE_HOSTS`: see {@link Isolate.consoleHosts}.
+ * - `OUTBOUND`, `OUTBOUND_PRIVATE`: see {@link Outbound}.
  */
 export type Bindings = Omit<Env, 'SNAPSHOTS' | Limiters> &
   Partial<Record<Limiters, RateLimit | number | string>> & {
@@ -44,6 +47,8 @@ export type Bindings = Omit<Env, 'SNAPSHOTS' | Limiters> &
     SNAPSHOTS?: KVNamespace | undefined;
     TRUSTED_PROXIES?: string;
     CONSOLE_HOSTS?: string;
+    OUTBOUND?: Fetcher;
+    OUTBOUND_PRIVATE?: string;
   };
 
 /** The bindings and the state of a request, as its handlers see them. */
@@ -78,6 +83,8 @@ export class Isolate {
   readonly caches: Caches;
   readonly recorder: Recorder;
   readonly counts: HeldCounts;
+  readonly outbound: Outbound;
+  readonly deliverer: Deliverer;
   /** Bounds the requests that begin in a turn. Validations also wait for room for their records (1.6). */
   readonly admission: Record<'validations' | 'files' | 'management', Admission>;
   readonly limits: Record<'validations' | 'refused' | 'failedTokens', RateLimiter>;
@@ -123,6 +130,7 @@ export class Isolate {
     this.caches = new Caches(this.db, env.SNAPSHOTS);
     this.recorder = new Recorder(this.db, this.caches, env.RECORDS);
     this.counts = new HeldCounts(this.db);
+    this.outbound = new Outbound(env);
     const limiter = (name: Limiters) => {
       const bound = env[name] ?? LIMITS[name];
       return typeof bound === 'object'
@@ -136,6 +144,7 @@ export class Isolate {
     };
     this.trustedProxies =
       env.TRUSTED_PROXIES === undefined ? undefined : parseNetworks(env.TRUSTED_PROXIES);
+    this.deliverer = new Deliverer(this.db, this.outbound, this.trustedProxies !== undefined);
     // At Cloudflare, other processes accept the connections and run the database.
     const maxPerTurn = (count: number) => (this.trustedProxies ? count : Number.POSITIVE_INFINITY);
     this.admission = {

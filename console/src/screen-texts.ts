@@ -75,7 +75,17 @@ const eventTypes: Record<EventType, string> = {
   'token.created': 'Token created',
   'token.updated': 'Token changed',
   'token.deleted': 'Token revoked',
+  'webhook.created': 'Webhook created',
+  'webhook.updated': 'Webhook changed',
+  'webhook.deleted': 'Webhook deleted',
+  'webhook.disabled': 'Webhook switched off',
   'session.created': 'Logged in',
+  'license.first_used': 'First used',
+  'license.limit_reached': 'No free slot',
+  'license.expiring': 'Expires soon',
+  'license.expired': 'Expired',
+  'license.many_addresses': 'Many addresses',
+  'blacklist.hit': 'Blocked program asked',
 };
 
 /** Labels of fields whose name on the wire does not give a readable label. */
@@ -869,6 +879,7 @@ export const screenTexts = {
         customer: plural(count, 'customer'),
         blacklist: plural(count, 'blacklist entry', 'blacklist entries'),
         token: plural(count, 'token'),
+        webhook: plural(count, 'webhook'),
         session: plural(count, 'session'),
       })[resource],
     token: (id: number) => `Token ${id}`,

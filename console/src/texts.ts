@@ -38,6 +38,7 @@ const resources: Record<EventResource, string> = {
   customer: 'Customer',
   blacklist: 'Blacklist entry',
   token: 'Token',
+  webhook: 'Webhook',
   session: 'Session',
 };
 

@@ -259,13 +259,14 @@ export function databaseOf(c: AnyContext): Database {
 
 /** The sender of a change, for its handler. */
 export function senderOf(c: Context<AuthEnv>): Sender {
-  const { db, caches } = isolateOf(c.env);
+  const { db, caches, deliverer } = isolateOf(c.env);
   const timings = c.get('timings');
   const actor = c.get('actor');
   timings.noteRead('d1');
   return {
     db,
     caches,
+    deliver: (stored) => deliverer.deliver(stored),
     now: Date.now(),
     waitUntil: timings.waitUntil,
     tokenId: actor.tokenId,

@@ -11,6 +11,7 @@ import {
   type Results,
   type Statements,
 } from './client.ts';
+import { insertDeliveries, type StoredDelivery } from './deliveries.ts';
 import { type EventSender, insertEvent, type NewEvent } from './events.ts';
 import { type Created, type KeyedRequest, storeKey } from './idempotency.ts';
 import { type Change, putIntoOutbox, type Touch } from './outbox.ts';
@@ -27,6 +28,8 @@ export interface Sender extends EventSender {
     invalidate(changes: readonly Change[]): void;
     publish(changes: readonly Change[]): Promise<void>;
   };
+  /** Makes the first attempts of new deliveries (8). */
+  deliver(stored: readonly StoredDelivery[]): Promise<void>;
   waitUntil: WaitUntil;
   /** The conditions on which the sender may make a change. */
   permissions(): Condition[];
@@ -41,7 +44,7 @@ export interface Condition {
 }
 
 /** The names of the statements that every change has. */
-type OwnNames = 'conditions' | 'moved' | 'touched' | 'event' | 'key';
+type OwnNames = 'conditions' | 'moved' | 'touched' | 'event' | 'deliveries' | 'key';
 
 interface NewChange<Named> {
   /** Null for a part of a change that another part stores. */
@@ -60,8 +63,9 @@ interface NewChange<Named> {
 }
 
 /**
- * Makes a change as an administrator, in one transaction: the statements, the event, the rows of the outbox and the
- * `Idempotency-Key`. Then it evicts the touched snapshots, and publishes them after the response.
+ * Makes a change as an administrator, in one transaction: the statements, the event with its deliveries, the rows of
+ * the outbox and the `Idempotency-Key`. Then it evicts the touched snapshots. It publishes them, and sends to webhooks,
+ * after the response.
  *
  * @returns the results of the statements, by name
  * @throws the error of the first condition that does not hold, or one of `errors`
@@ -81,6 +85,7 @@ export async function change(
     ...putIntoOutbox(db, touches, now),
     ...statements,
     event: event ? insertEvent(db, sender, event, now) : [],
+    deliveries: event ? [insertDeliveries(db, now)] : [],
     key: key && creates ? storeKey(db, key, creates) : [],
   }).catch((error) => {
     const failed = failedCheck(error);
@@ -90,9 +95,10 @@ export async function change(
     if (isForeignKeyViolation(error)) throw errors?.reference ?? error;
     throw error;
   });
-  const { touched = [] } = results;
+  const { touched = [], deliveries = [] } = results;
   caches.invalidate([...touched, ...adds]);
   waitUntil(caches.publish(touched));
+  if (deliveries.length > 0) waitUntil(sender.deliver(deliveries));
   return results;
 }
 

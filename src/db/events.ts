@@ -16,7 +16,16 @@ export interface EventSender {
   isConsole: boolean;
   /** The connecting address; null if it is unknown. */
   ip: string | null;
+  actor?: 'service';
 }
+
+/** The service itself, as the sender of what it changes by itself (8). */
+export const SERVICE: EventSender = {
+  tokenId: null,
+  isConsole: false,
+  ip: null,
+  actor: 'service',
+};
 
 /** The values before and after a change, by field. */
 export type EventChanges = Record<string, { before: unknown; after: unknown }>;
@@ -90,7 +99,7 @@ export const newestId = (table: SQLiteTable): SQL => sql`(select max(id) from ${
  */
 export function insertEvent(
   db: Database,
-  { tokenId, isConsole, ip }: EventSender,
+  { tokenId, isConsole, ip, actor }: EventSender,
   { type, id: resourceId, changes, condition = sql`true` }: NewEvent,
   now: number,
 ) {
@@ -101,7 +110,8 @@ export function insertEvent(
     where id >= ${first} and id < ${first + SLOTS}), ${first})`;
   return db.insert(events).select(
     sql`select ${id}, ${type}, ${tokenId}, ${Number(isConsole)}, ${ip},
-      ${type.slice(0, type.indexOf('.'))}, ${resourceId}, ${isSql ? changes : JSON.stringify(changes)}
+      ${type.slice(0, type.indexOf('.'))}, ${resourceId}, ${isSql ? changes : JSON.stringify(changes)},
+      ${actor ?? null}
       where ${condition}`,
   );
 }

@@ -13,6 +13,7 @@ export type Tag =
   | 'Customers'
   | 'Tokens'
   | 'Events'
+  | 'Webhooks'
   | 'Import';
 
 export type ResponseHeader =

@@ -82,6 +82,7 @@ describe('for each operation there is a method', () => {
     customerId: '7',
     productId: '7',
     chatId: '8',
+    deliveryId: '8',
   };
   const ask = { licenseKey: 'A', productId: 7 };
 
@@ -147,6 +148,16 @@ describe('for each operation there is a method', () => {
     'POST /api/v2/tokens': (licet) => licet.tokens.create({ name: 'A', intents: ['ALL_READ'] }),
     'PUT /api/v2/tokens/{id}': (licet) => licet.tokens.update(7, { name: 'B' }),
     'DELETE /api/v2/tokens/{id}': (licet) => licet.tokens.delete(7),
+    'GET /api/v2/webhooks': (licet) => licet.webhooks.list(),
+    'GET /api/v2/webhooks/{id}': (licet) => licet.webhooks.get(7),
+    'POST /api/v2/webhooks': (licet) => licet.webhooks.create({ url: 'https://a.example' }),
+    'PUT /api/v2/webhooks/{id}': (licet) => licet.webhooks.update(7, { enabled: false }),
+    'DELETE /api/v2/webhooks/{id}': (licet) => licet.webhooks.delete(7),
+    'POST /api/v2/webhooks/{id}/rotate-secret': (licet) => licet.webhooks.rotateSecret(7),
+    'POST /api/v2/webhooks/{id}/test': (licet) => licet.webhooks.test(7),
+    'GET /api/v2/webhooks/{id}/deliveries': (licet) => licet.webhooks.deliveries(7).list(),
+    'POST /api/v2/webhooks/{id}/deliveries/{deliveryId}/resend': (licet) =>
+      licet.webhooks.resend(7, 8),
     'GET /api/v2/statistics': (licet) => licet.statistics(),
     'POST /api/v2/import': (licet) => licet.importItems({ kind: 'products', items: [{ id: 7 }] }),
   };

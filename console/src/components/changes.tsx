@@ -232,7 +232,9 @@ export function EventObject({ event, names }: { event: Event; names: Names }): R
       </TextLink>
     );
   }
-  if (type.endsWith('.deleted') || resourceType === 'session') return text;
+  if (type.endsWith('.deleted') || resourceType === 'session' || resourceType === 'webhook') {
+    return text;
+  }
   if (resourceType === 'token' && !mayReadTokens) return text;
   if (resourceType === 'blacklist') {
     return (

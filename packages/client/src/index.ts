@@ -220,6 +220,45 @@ class Tokens extends Managed<typeof TOKENS> {
   }
 }
 
+const WEBHOOKS = '/api/v2/webhooks';
+
+class Webhooks extends Managed<typeof WEBHOOKS> {
+  /** Gives a webhook a new secret. Both sign for 24 hours. Another call makes another secret: it is not repeated. */
+  rotateSecret(
+    id: number,
+    { signal, ifMatch }: UpdateOptions = {},
+  ): Promise<Part<`POST ${typeof WEBHOOKS}/{id}/rotate-secret`, 'response'>> {
+    const path = `${this.path}/${segmentOf(id)}/rotate-secret`;
+    return this.connection.read('POST', path, { body: {}, signal, ifMatch });
+  }
+
+  /** Sends a test, and returns its outcome after at most about twenty seconds. */
+  test(
+    id: number,
+    { signal }: CallOptions = {},
+  ): Promise<Part<`POST ${typeof WEBHOOKS}/{id}/test`, 'response'>> {
+    return this.connection.read('POST', `${this.path}/${segmentOf(id)}/test`, { body: {}, signal });
+  }
+
+  /** The deliveries to a webhook, newest first, to `list` or `iterate`. */
+  deliveries(id: number) {
+    return new List<`GET ${typeof WEBHOOKS}/{id}/deliveries`>(
+      this.connection,
+      `${this.path}/${segmentOf(id)}/deliveries`,
+    );
+  }
+
+  /** Sends a delivery again, and returns its outcome like `test`. */
+  resend(
+    id: number,
+    deliveryId: number,
+    { signal }: CallOptions = {},
+  ): Promise<Part<`POST ${typeof WEBHOOKS}/{id}/deliveries/{deliveryId}/resend`, 'response'>> {
+    const path = `${this.path}/${segmentOf(id)}/deliveries/${segmentOf(deliveryId)}/resend`;
+    return this.connection.read('POST', path, { body: {}, signal });
+  }
+}
+
 const LICENSES = '/api/v2/licenses';
 /** Counting the total reads a row for each license. */
 const WITHOUT_TOTAL = { total: false };
@@ -329,6 +368,7 @@ export class Licet {
   /** `delete` forgets a customer. */
   readonly customers: Managed<'/api/v2/customers'>;
   readonly tokens: Tokens;
+  readonly webhooks: Webhooks;
   /** Has only `list` and `iterate`. */
   readonly events: List<'GET /api/v2/events'>;
   readonly #connection: Connection;
@@ -343,6 +383,7 @@ export class Licet {
     this.requests = new Collection(connection, '/api/v2/requests');
     this.customers = new Managed(connection, '/api/v2/customers');
     this.tokens = new Tokens(connection, TOKENS);
+    this.webhooks = new Webhooks(connection, WEBHOOKS);
     this.events = new List(connection, '/api/v2/events');
   }
 

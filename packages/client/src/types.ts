@@ -580,10 +580,75 @@ export interface TokenUpdate {
 }
 
 /** A kind of resource, and its change. */
-export type EventType = 'product.created' | 'product.updated' | 'product.deleted' | 'license.created' | 'license.updated' | 'license.slots_freed' | 'license.rotated' | 'license.transferred' | 'license.deleted' | 'customer.created' | 'customer.updated' | 'customer.deleted' | 'blacklist.created' | 'blacklist.updated' | 'blacklist.deleted' | 'token.created' | 'token.updated' | 'token.deleted' | 'session.created';
+export type EventType = 'product.created' | 'product.updated' | 'product.deleted' | 'license.created' | 'license.updated' | 'license.slots_freed' | 'license.rotated' | 'license.transferred' | 'license.deleted' | 'customer.created' | 'customer.updated' | 'customer.deleted' | 'blacklist.created' | 'blacklist.updated' | 'blacklist.deleted' | 'token.created' | 'token.updated' | 'token.deleted' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'session.created' | 'license.first_used' | 'license.limit_reached' | 'license.expiring' | 'license.expired' | 'license.many_addresses' | 'blacklist.hit' | 'webhook.disabled';
 
 /** The kind of an object that an event is about. */
-export type EventResource = 'product' | 'license' | 'customer' | 'blacklist' | 'token' | 'session';
+export type EventResource = 'product' | 'license' | 'customer' | 'blacklist' | 'token' | 'webhook' | 'session';
+
+/** A new webhook. There are at most 10. */
+export interface WebhookCreate {
+  /** Set by the service: must not be sent. */
+  id?: null | undefined;
+  /** Where the events are sent, as `https` to a public host. Of an address of Discord, the token is shown as `***`; a PUT of the shown address keeps it. */
+  url: string;
+  /** Unless set, `discord` for an address of Discord, else `standard`. */
+  format?: WebhookFormat | null | undefined;
+  /** The types of events that are sent. Empty, the default, for all. */
+  types?: WebhookType[] | null | undefined;
+  /** Whether events are sent. Events from while it was off are not sent later. */
+  enabled?: boolean | null | undefined;
+  /** Free text. */
+  description?: string | null | undefined;
+  /** Set by the service: must not be sent. */
+  createdAt?: null | undefined;
+  /** Set by the service: must not be sent. */
+  updatedAt?: null | undefined;
+  /** Set by the service: must not be sent. */
+  lastSuccessAt?: null | undefined;
+  /** Set by the service: must not be sent. */
+  failingSince?: null | undefined;
+  /** Set by the service: must not be sent. */
+  disabledReason?: null | undefined;
+}
+
+/** Standard Webhooks, or messages for a channel of Discord. */
+export type WebhookFormat = 'standard' | 'discord';
+
+/** A type of events, or a group of them such as `license.*`. */
+export type WebhookType = 'product.*' | 'license.*' | 'customer.*' | 'blacklist.*' | 'token.*' | 'webhook.*' | 'session.*' | 'product.created' | 'product.updated' | 'product.deleted' | 'license.created' | 'license.updated' | 'license.slots_freed' | 'license.rotated' | 'license.transferred' | 'license.deleted' | 'customer.created' | 'customer.updated' | 'customer.deleted' | 'blacklist.created' | 'blacklist.updated' | 'blacklist.deleted' | 'token.created' | 'token.updated' | 'token.deleted' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'session.created' | 'license.first_used' | 'license.limit_reached' | 'license.expiring' | 'license.expired' | 'license.many_addresses' | 'blacklist.hit' | 'webhook.disabled';
+
+/** Changes of a webhook: an omitted field keeps its value [4.8]. */
+export interface WebhookUpdate {
+  /** Set by the service. */
+  id?: number | undefined;
+  /** Where the events are sent, as `https` to a public host. Of an address of Discord, the token is shown as `***`; a PUT of the shown address keeps it. */
+  url?: string | undefined;
+  /** Unless set, `discord` for an address of Discord, else `standard`. */
+  format?: WebhookFormat | undefined;
+  /** The types of events that are sent. Empty, the default, for all. */
+  types?: WebhookType[] | undefined;
+  /** Whether events are sent. Events from while it was off are not sent later. */
+  enabled?: boolean | undefined;
+  /** Free text. */
+  description?: string | null | undefined;
+  /** Set by the service: accepted and ignored. */
+  createdAt?: unknown | undefined;
+  /** Set by the service: accepted and ignored. */
+  updatedAt?: unknown | undefined;
+  /** Set by the service: accepted and ignored. */
+  lastSuccessAt?: unknown | undefined;
+  /** Set by the service: accepted and ignored. */
+  failingSince?: unknown | undefined;
+  /** Set by the service: accepted and ignored. */
+  disabledReason?: unknown | undefined;
+}
+
+/** No field, or no body at all. */
+export interface WebhookAction {
+}
+
+/** Whether a delivery has arrived, or another attempt follows. */
+export type DeliveryState = 'PENDING' | 'DELIVERED' | 'FAILED';
 
 /** Objects of another service, of one kind. */
 export interface ImportRequest {
@@ -1181,13 +1246,13 @@ export interface OwnToken {
   expiresAt: string | null;
 }
 
-/** An event: a change, and its sender [6]. */
+/** An event: a change and its sender, or what the service has found in the history [6]. */
 export interface Event {
   /** Its id, which grows with the time. */
   id: number;
   /** The time of the change. */
   time: string;
-  /** The resource and its change. `license.slots_freed`: fewer addresses or hardware IDs are bound. `license.rotated`: it has a new key. `license.transferred`: it has another owner, and a new key. */
+  /** The resource and its change. `license.slots_freed`: fewer addresses or hardware IDs are bound. `license.rotated`: it has a new key. `license.transferred`: it has another owner, and a new key. The service makes these, each at most once for a license and day: `license.first_used`, `license.limit_reached` (a validation found no free slot), `license.expiring` (7 days and 1 day before), `license.expired`, `license.many_addresses`, `blacklist.hit` (a program of the license was blocked); and `webhook.disabled`. */
   type: EventType;
   /** The sender of the change. */
   actor: EventActor;
@@ -1197,15 +1262,15 @@ export interface Event {
   resourceType: EventResource;
   /** Its id; null for many objects at once, and for a session. */
   resourceId: number | null;
-  /** The fields that changed, with `customerId` for the owner of a license, and `count` for the objects of a batch or an import. A license key is cut to its last group; a secret is never shown. Long values are shortened. Null without fields. */
+  /** The fields that changed, with `customerId` for the owner of a license, and `count` for the objects of a batch or an import. A license key is cut to its last group; a secret is never shown. Long values are shortened. Null without fields. An event of the service has in `after` the values that it is about. */
   changes: Record<string, EventChange> | null;
 }
 
-/** The sender of a change. */
+/** The sender of a change, or the service. */
 export interface EventActor {
-  /** The id of the token; null for `ROOT_TOKEN`. */
+  /** The id of the token; null for `ROOT_TOKEN` and for the service. */
   tokenId: number | null;
-  /** The name of the token, `root` for `ROOT_TOKEN`. */
+  /** The name of the token, `root` for `ROOT_TOKEN`, `service` for the service. */
   tokenName: string;
   /** Whether the change was made in the console. */
   isConsole: boolean;
@@ -1217,6 +1282,88 @@ export interface EventChange {
   before: unknown;
   /** The value after; null for a deleted object. */
   after: unknown;
+}
+
+/** A webhook: an address to which events are sent. */
+export interface Webhook {
+  /** Set by the service. */
+  id: number;
+  /** Where the events are sent, as `https` to a public host. Of an address of Discord, the token is shown as `***`; a PUT of the shown address keeps it. */
+  url: string;
+  /** Unless set, `discord` for an address of Discord, else `standard`. */
+  format: WebhookFormat;
+  /** The types of events that are sent. Empty, the default, for all. */
+  types: WebhookType[];
+  /** Whether events are sent. Events from while it was off are not sent later. */
+  enabled: boolean;
+  /** Free text. */
+  description: string;
+  /** Set by the service. */
+  createdAt: string;
+  /** Set by the service. */
+  updatedAt: string;
+  /** To within five minutes. */
+  lastSuccessAt: string | null;
+  /** The first failure since the last success. After five days the service switches the webhook off. */
+  failingSince: string | null;
+  /** Why the service switched the webhook off; null unless it did. */
+  disabledReason: string | null;
+}
+
+/** A webhook, with its secret. */
+export interface WebhookWithSecret {
+  /** Set by the service. */
+  id: number;
+  /** Where the events are sent, as `https` to a public host. Of an address of Discord, the token is shown as `***`; a PUT of the shown address keeps it. */
+  url: string;
+  /** Unless set, `discord` for an address of Discord, else `standard`. */
+  format: WebhookFormat;
+  /** The types of events that are sent. Empty, the default, for all. */
+  types: WebhookType[];
+  /** Whether events are sent. Events from while it was off are not sent later. */
+  enabled: boolean;
+  /** Free text. */
+  description: string;
+  /** Set by the service. */
+  createdAt: string;
+  /** Set by the service. */
+  updatedAt: string;
+  /** To within five minutes. */
+  lastSuccessAt: string | null;
+  /** The first failure since the last success. After five days the service switches the webhook off. */
+  failingSince: string | null;
+  /** Why the service switched the webhook off; null unless it did. */
+  disabledReason: string | null;
+  /** For the verification of signatures, shown this once. */
+  secret: string;
+}
+
+/** The delivery of an event to a webhook. */
+export interface Delivery {
+  /** The id of the event. Its messages have the `webhook-id` `msg_` and this. */
+  id: number;
+  /** The type of the event; `ping` for a test. */
+  type: string;
+  /** The time of the event. */
+  time: string;
+  /** Whether it has arrived, or another attempt follows. */
+  state: DeliveryState;
+  /** The number of attempts until now. */
+  attempts: number;
+  /** The time of the last attempt. */
+  attemptedAt: string | null;
+  /** The HTTP status of the last attempt; null without a response. */
+  status: number | null;
+  /** Why the last attempt failed; null if it did not. */
+  error: string | null;
+  /** The duration of the last attempt, in milliseconds. */
+  durationMs: number | null;
+  /** The time of the next attempt at the earliest; null without one. */
+  nextAttemptAt: string | null;
+  /** The body that is sent; null if the event is no longer kept. */
+  request: string | null;
+  /** The first 4 KB of the response to the last attempt. Only a token with `ALL_READ_WRITE` sees it. */
+  response: string | null;
 }
 
 /** The results of an import. */
@@ -1548,10 +1695,30 @@ export interface ListEventsQuery {
   resourceId?: number | undefined;
   /** Only changes that came with this token. */
   tokenId?: number | undefined;
+  /** Only events of the service. */
+  actor?: 'service' | undefined;
   /** Only from this time on: ISO 8601, such as `2026-11-20T18:00:00Z`, or a date alone. */
   from?: string | undefined;
   /** Only up to this time, inclusive: ISO 8601, or a date alone, which is its first millisecond. */
   to?: string | undefined;
+}
+
+/** Filters: List webhooks */
+export interface ListWebhooksQuery {
+  /** The number of objects on a page. A page has fewer only if it is the last one. */
+  limit?: number | undefined;
+  /** The id of the last object of the page before. */
+  after?: number | undefined;
+}
+
+/** Filters: List the deliveries to a webhook */
+export interface ListDeliveriesQuery {
+  /** The number of deliveries on a page. */
+  limit?: number | undefined;
+  /** The id of the last delivery of the page before. */
+  after?: number | undefined;
+  /** Only deliveries in this state. */
+  state?: DeliveryState | undefined;
 }
 
 /** The query, the body and the response of each operation. */
@@ -1843,6 +2010,60 @@ export interface Operations {
     query: ListEventsQuery;
     body: undefined;
     response: Event[];
+  };
+  /** List webhooks */
+  'GET /api/v2/webhooks': {
+    query: ListWebhooksQuery;
+    body: undefined;
+    response: Webhook[];
+  };
+  /** Create a webhook */
+  'POST /api/v2/webhooks': {
+    query: undefined;
+    body: WebhookCreate;
+    response: WebhookWithSecret;
+  };
+  /** Get a webhook by its id */
+  'GET /api/v2/webhooks/{id}': {
+    query: undefined;
+    body: undefined;
+    response: Webhook;
+  };
+  /** Change a webhook */
+  'PUT /api/v2/webhooks/{id}': {
+    query: undefined;
+    body: WebhookUpdate;
+    response: Webhook;
+  };
+  /** Delete a webhook */
+  'DELETE /api/v2/webhooks/{id}': {
+    query: undefined;
+    body: undefined;
+    response: undefined;
+  };
+  /** Give a webhook a new secret */
+  'POST /api/v2/webhooks/{id}/rotate-secret': {
+    query: undefined;
+    body: WebhookAction;
+    response: WebhookWithSecret;
+  };
+  /** Send a test to a webhook */
+  'POST /api/v2/webhooks/{id}/test': {
+    query: undefined;
+    body: WebhookAction;
+    response: Delivery;
+  };
+  /** List the deliveries to a webhook */
+  'GET /api/v2/webhooks/{id}/deliveries': {
+    query: ListDeliveriesQuery;
+    body: undefined;
+    response: Delivery[];
+  };
+  /** Send a delivery again */
+  'POST /api/v2/webhooks/{id}/deliveries/{deliveryId}/resend': {
+    query: undefined;
+    body: WebhookAction;
+    response: Delivery;
   };
   /** Import objects of another service */
   'POST /api/v2/import': {

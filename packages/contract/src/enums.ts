@@ -71,9 +71,22 @@ export const EVENT_RESOURCES = [
   'customer',
   'blacklist',
   'token',
+  'webhook',
   'session',
 ] as const;
 export type EventResource = (typeof EVENT_RESOURCES)[number];
+
+/** The types of events that the service makes itself, from what is stored (8). */
+export const SERVICE_EVENT_TYPES = [
+  'license.first_used',
+  'license.limit_reached',
+  'license.expiring',
+  'license.expired',
+  'license.many_addresses',
+  'blacklist.hit',
+  'webhook.disabled',
+] as const satisfies readonly `${EventResource}.${string}`[];
+export type ServiceEventType = (typeof SERVICE_EVENT_TYPES)[number];
 
 /** The types of events: the resource, and its change. */
 export const EVENT_TYPES = [
@@ -95,9 +108,38 @@ export const EVENT_TYPES = [
   'token.created',
   'token.updated',
   'token.deleted',
+  'webhook.created',
+  'webhook.updated',
+  'webhook.deleted',
   'session.created',
+  ...SERVICE_EVENT_TYPES,
 ] as const satisfies readonly `${EventResource}.${string}`[];
 export type EventType = (typeof EVENT_TYPES)[number];
+
+/** All types of events that begin alike: `license.*` for those that begin with `license.`. */
+export const EVENT_GROUPS = [
+  'product.*',
+  'license.*',
+  'customer.*',
+  'blacklist.*',
+  'token.*',
+  'webhook.*',
+  'session.*',
+] as const satisfies readonly `${EventResource}.*`[];
+
+/** A type of events, or a group of them, that a webhook asks for. */
+export type WebhookType = EventType | (typeof EVENT_GROUPS)[number];
+
+/** The forms in which a webhook sends events: Standard Webhooks, or messages for a channel of Discord (8). */
+export const WEBHOOK_FORMATS = ['standard', 'discord'] as const;
+export type WebhookFormat = (typeof WEBHOOK_FORMATS)[number];
+
+/** The type of the message of a test; no event has it (8). */
+export const PING = 'ping';
+
+/** The states of a delivery. A pending one has another attempt before it (8). */
+export const DELIVERY_STATES = ['PENDING', 'DELIVERED', 'FAILED'] as const;
+export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
 /** The kinds of items of an import, in their order: later ones refer to earlier ones. */
 export const IMPORT_KINDS = ['products', 'customers', 'licenses', 'blacklists'] as const;

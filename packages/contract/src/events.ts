@@ -9,10 +9,15 @@ const changeExample = { before: CREATED, after: UPDATED };
 
 const eventActor = named(
   'EventActor',
-  'The sender of a change.',
+  'The sender of a change, or the service.',
   z.strictObject({
-    tokenId: z.int().nullable().describe('The id of the token; null for `ROOT_TOKEN`.'),
-    tokenName: z.string().describe('The name of the token, `root` for `ROOT_TOKEN`.'),
+    tokenId: z
+      .int()
+      .nullable()
+      .describe('The id of the token; null for `ROOT_TOKEN` and for the service.'),
+    tokenName: z
+      .string()
+      .describe('The name of the token, `root` for `ROOT_TOKEN`, `service` for the service.'),
     isConsole: z.boolean().describe('Whether the change was made in the console.'),
   }),
   actorExample,
@@ -31,12 +36,12 @@ const eventChange = named(
 /** An event on the wire (5). */
 export const event = named(
   'Event',
-  'An event: a change, and its sender [6].',
+  'An event: a change and its sender, or what the service has found in the history [6].',
   z.strictObject({
     id: z.int().describe('Its id, which grows with the time.'),
     time: wireTimestamp.describe('The time of the change.'),
     type: eventType.describe(
-      'The resource and its change. `license.slots_freed`: fewer addresses or hardware IDs are bound. `license.rotated`: it has a new key. `license.transferred`: it has another owner, and a new key.',
+      'The resource and its change. `license.slots_freed`: fewer addresses or hardware IDs are bound. `license.rotated`: it has a new key. `license.transferred`: it has another owner, and a new key. The service makes these, each at most once for a license and day: `license.first_used`, `license.limit_reached` (a validation found no free slot), `license.expiring` (7 days and 1 day before), `license.expired`, `license.many_addresses`, `blacklist.hit` (a program of the license was blocked); and `webhook.disabled`.',
     ),
     actor: eventActor.describe('The sender of the change.'),
     ip: z
@@ -52,7 +57,7 @@ export const event = named(
       .record(z.string(), eventChange)
       .nullable()
       .describe(
-        'The fields that changed, with `customerId` for the owner of a license, and `count` for the objects of a batch or an import. A license key is cut to its last group; a secret is never shown. Long values are shortened. Null without fields.',
+        'The fields that changed, with `customerId` for the owner of a license, and `count` for the objects of a batch or an import. A license key is cut to its last group; a secret is never shown. Long values are shortened. Null without fields. An event of the service has in `after` the values that it is about.',
       ),
   }),
   {
@@ -85,6 +90,10 @@ export const eventQuery = z.strictObject({
   tokenId: idText
     .optional()
     .meta({ description: 'Only changes that came with this token.', example: 3 }),
+  actor: z
+    .literal('service')
+    .optional()
+    .meta({ description: 'Only events of the service.', example: 'service' }),
   ...period,
 });
 export type EventQuery = z.infer<typeof eventQuery>;

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { canonicalAddress, canonicalNetwork } from './addresses.ts';
 import {
   API_INTENTS,
+  DELIVERY_STATES,
   EVENT_RESOURCES,
   EVENT_TYPES,
   LICENSE_DATA_TYPES,
@@ -10,6 +11,7 @@ import {
   LICENSE_TYPES,
   PRODUCT_TYPES,
   REQUEST_TYPES,
+  WEBHOOK_FORMATS,
 } from './enums.ts';
 import { MAX_DORMANT_DAYS, MAX_HWID_BYTES, MAX_LIMIT, MAX_TEXT_LENGTH } from './limits.ts';
 import { RESPONSE_TYPES } from './outcomes.ts';
@@ -130,3 +132,11 @@ export const eventType = z
 export const eventResource = z
   .enum(EVENT_RESOURCES)
   .meta({ id: 'EventResource', description: 'The kind of an object that an event is about.' });
+export const webhookFormat = z.enum(WEBHOOK_FORMATS).meta({
+  id: 'WebhookFormat',
+  description: 'Standard Webhooks, or messages for a channel of Discord.',
+});
+export const deliveryState = z.enum(DELIVERY_STATES).meta({
+  id: 'DeliveryState',
+  description: 'Whether a delivery has arrived, or another attempt follows.',
+});

@@ -12,6 +12,7 @@ export const INTENTS = {
   readRequests: ['REQUESTS_READ', 'ALL_READ', 'ALL_READ_WRITE'],
   readCustomers: ['CUSTOMERS_READ', 'ALL_READ', 'ALL_READ_WRITE'],
   readEvents: ['ALL_READ', 'ALL_READ_WRITE'],
+  readWebhooks: ['ALL_READ', 'ALL_READ_WRITE'],
   validate: ['LICENSE_VALIDATE', 'ALL_READ_WRITE'],
   everything: ['ALL_READ_WRITE'],
 } as const satisfies Record<string, readonly ApiIntent[]>;

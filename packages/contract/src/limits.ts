@@ -32,6 +32,11 @@ export const MAX_WEB_ADDRESS_LENGTH = 2_048;
 /** Text to search for in a list. */
 export const MAX_SEARCH_LENGTH = 100;
 
+/** A change sends to each webhook, and the platform limits the requests of one invocation (8). */
+export const MAX_WEBHOOKS = 10;
+/** A page of deliveries shows the bodies of requests and responses. */
+export const MAX_PAGE_DELIVERIES = 100;
+
 /** The longest periods of the statistics, and the default ones, by the step (6). */
 export const MAX_STATISTICS_DAYS = { hour: 90, day: 1_100 } as const;
 export const DEFAULT_STATISTICS_STEPS = { hour: 24, day: 30 } as const;

@@ -1,14 +1,15 @@
 import type { Event, EventQuery } from '@licet/contract/events';
 import { toTimestamp } from '@licet/contract/time';
-import { and, desc, eq, getTableColumns, gte, lt, sql } from 'drizzle-orm';
+import { and, desc, eq, getTableColumns, gte, isNotNull, lt, sql } from 'drizzle-orm';
 import type { Database } from '../../db/client.ts';
+import { isOpen } from '../../db/deliveries.ts';
 import type { EventChanges } from '../../db/events.ts';
 import { equalsUnindexed } from '../../db/predicates.ts';
 import { events, tokens } from '../../db/schema.ts';
 import { firstIdAt, timeOfId } from '../../lib/time-id.ts';
 
-/** An event, with the name of its token: null for ROOT_TOKEN, and for a token that is gone. */
-type EventRow = Omit<typeof events.$inferSelect, 'changes'> & {
+/** An event, with the name of its token: null without a token, and for a token that is gone. */
+export type EventRow = Omit<typeof events.$inferSelect, 'changes'> & {
   changes: EventChanges | null;
   tokenName: string | null;
 };
@@ -16,12 +17,16 @@ type EventRow = Omit<typeof events.$inferSelect, 'changes'> & {
 const ROOT_NAME = 'root';
 
 /** An event as responses show it. */
-export const toEvent = ({ tokenId, tokenName, isConsole, ...row }: EventRow) =>
+export const toEvent = ({ tokenId, tokenName, isConsole, actor, ...row }: EventRow) =>
   ({
     id: row.id,
     time: toTimestamp(timeOfId(row.id)),
     type: row.type,
-    actor: { tokenId, tokenName: tokenId === null ? ROOT_NAME : (tokenName ?? ''), isConsole },
+    actor: {
+      tokenId,
+      tokenName: actor ?? (tokenId === null ? ROOT_NAME : (tokenName ?? '')),
+      isConsole,
+    },
     ip: row.ip,
     resourceType: row.resourceType,
     resourceId: row.resourceId,
@@ -34,10 +39,10 @@ interface EventPage {
   next: number | undefined;
 }
 
-/** A page of the events that match, newest first. Only the events of one resource have an index. */
+/** A page of the events that match, newest first. Only the events of one resource, and of the service, have an index. */
 export async function listEvents(
   db: Database,
-  { type, resourceType, resourceId, tokenId, from, to, after }: Omit<EventQuery, 'limit'>,
+  { type, resourceType, resourceId, tokenId, actor, from, to, after }: Omit<EventQuery, 'limit'>,
   limit: number,
 ): Promise<EventPage> {
   const rows = await db
@@ -54,6 +59,8 @@ export async function listEvents(
             ),
         equalsUnindexed(events.type, type),
         equalsUnindexed(events.tokenId, tokenId),
+        // The index has the events of the service alone.
+        actor && and(isNotNull(events.actor), equalsUnindexed(events.actor, actor)),
         after === undefined ? undefined : lt(events.id, after),
         to === undefined ? undefined : lt(events.id, firstIdAt(to + 1)),
         from === undefined ? undefined : gte(events.id, firstIdAt(from)),
@@ -71,10 +78,14 @@ export async function listEvents(
 /** Events that one run removes at most; the next run goes on. */
 const MAX_REMOVED = 1_000;
 
-/** Removes a bounded number of events, the oldest first. @param start in milliseconds since 1970 */
+/**
+ * Removes a bounded number of events, the oldest first, but for those that are still to be delivered.
+ *
+ * @param start in milliseconds since 1970
+ */
 export async function removeEventsBefore(db: Database, start: number): Promise<void> {
   await db.delete(events).where(
-    sql`${events.id} in (select id from events where id < ${firstIdAt(start)}
+    sql`${events.id} in (select id from events where id < ${firstIdAt(start)} and not ${isOpen}
       order by id limit ${MAX_REMOVED})`,
   );
 }

@@ -17,6 +17,7 @@ import { productRoutes } from './products.ts';
 import { requestRoutes } from './requests.ts';
 import { statisticsRoutes } from './statistics.ts';
 import { tokenRoutes } from './tokens.ts';
+import { webhookRoutes } from './webhooks.ts';
 
 const forAny = requireIntents(INTENTS.any);
 
@@ -70,4 +71,5 @@ export const v2 = new Hono<AuthEnv>()
   .route('/customers', customerRoutes)
   .route('/tokens', tokenRoutes)
   .route('/events', eventRoutes)
+  .route('/webhooks', webhookRoutes)
   .route('/import', importRoute);

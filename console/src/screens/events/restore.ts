@@ -21,6 +21,7 @@ const PATHS = {
   customer: 'customers',
   blacklist: 'blacklists',
   token: 'tokens',
+  webhook: 'webhooks',
   session: undefined,
 } as const;
 
@@ -30,6 +31,7 @@ const RIGHTS: Readonly<Record<Event['resourceType'], Right>> = {
   customer: 'everything',
   blacklist: 'writeBlacklists',
   token: 'everything',
+  webhook: 'everything',
   session: 'everything',
 };
 

@@ -1,0 +1,147 @@
+import type { EventType } from '@licet/contract/enums';
+import type { EventChanges } from '../../db/events.ts';
+
+/** Messages for a channel of Discord: one embed for each event (8). */
+
+const TITLES: Readonly<Record<EventType, string>> = {
+  'product.created': 'Product created',
+  'product.updated': 'Product changed',
+  'product.deleted': 'Product deleted',
+  'license.created': 'License created',
+  'license.updated': 'License changed',
+  'license.slots_freed': 'Slots freed',
+  'license.rotated': 'License got a new key',
+  'license.transferred': 'License got a new owner',
+  'license.deleted': 'License deleted',
+  'license.first_used': 'License used for the first time',
+  'license.limit_reached': 'No free slot',
+  'license.expiring': 'License expires soon',
+  'license.expired': 'License has expired',
+  'license.many_addresses': 'License used from many addresses',
+  'customer.created': 'Customer created',
+  'customer.updated': 'Customer changed',
+  'customer.deleted': 'Customer forgotten',
+  'blacklist.created': 'Value blocked',
+  'blacklist.updated': 'Blacklist entry changed',
+  'blacklist.deleted': 'Value unblocked',
+  'blacklist.hit': 'Blocked program asked',
+  'token.created': 'Token created',
+  'token.updated': 'Token changed',
+  'token.deleted': 'Token revoked',
+  'webhook.created': 'Webhook created',
+  'webhook.updated': 'Webhook changed',
+  'webhook.deleted': 'Webhook deleted',
+  'webhook.disabled': 'Webhook switched off',
+  'session.created': 'Log-in to the console',
+};
+
+const COLORS = { good: 0x2f9e61, plain: 0x5b6b7b, warning: 0xd98a0b, bad: 0xc93a3a } as const;
+const WARNINGS: ReadonlySet<EventType> = new Set([
+  'license.limit_reached',
+  'license.expiring',
+  'license.many_addresses',
+]);
+const BAD: ReadonlySet<EventType> = new Set([
+  'license.expired',
+  'blacklist.hit',
+  'webhook.disabled',
+]);
+
+/** The fields that can be about a person, or let a reader use or enter something. A channel has many readers. */
+const HIDDEN: ReadonlySet<string> = new Set([
+  'data',
+  'email',
+  'hwid',
+  'hwids',
+  'ip',
+  'ips',
+  'licenseKey',
+  'notes',
+  'phoneNumber',
+  'secret',
+  'url',
+]);
+
+/** The limit of Discord is 1,024 characters, with those that {@link plain} adds. */
+const MAX_VALUE_LENGTH = 200;
+const MAX_CHANGES = 5;
+
+/** Foreign text, in which Discord finds no formatting, no link and no mention. */
+export const plain = (text: string): string => {
+  const short = text.length > MAX_VALUE_LENGTH ? `${text.slice(0, MAX_VALUE_LENGTH)}…` : text;
+  return short
+    .toWellFormed()
+    .replace(/\s+/g, ' ')
+    .replace(/[\\*_~`|>#\-[\]()<:@]/g, '\\$&');
+};
+
+const shown = (value: unknown): string =>
+  value === null || value === '' ? '–' : typeof value === 'string' ? value : JSON.stringify(value);
+
+function describeChanges(changes: EventChanges): string {
+  const visible = Object.entries(changes).filter(([name]) => !HIDDEN.has(name));
+  return visible
+    .slice(0, MAX_CHANGES)
+    .map(([name, { before, after }]) =>
+      before === null
+        ? `${name}: ${plain(shown(after))}`
+        : `${name}: ${plain(shown(before))} → ${plain(shown(after))}`,
+    )
+    .join('\n');
+}
+
+/** The names around an event, as they are when its message is made. */
+export interface EventNames {
+  product: string | null;
+  customer: string | null;
+  /** The last group of the license key. */
+  licenseKey: string | null;
+}
+
+interface DiscordEvent {
+  type: EventType;
+  time: string;
+  actor: { tokenName: string };
+  changes: EventChanges | null;
+}
+
+/** The body of the message about an event. @param link the page of the console; null if it is not public */
+export function discordMessage(
+  { type, time, actor, changes }: DiscordEvent,
+  { product, customer, licenseKey }: EventNames,
+  link: string | null,
+): string {
+  const named = [
+    ['License', licenseKey && `…${licenseKey}`],
+    ['Product', product],
+    ['Customer', customer],
+    ['By', actor.tokenName],
+  ] as const;
+  return messageOf({
+    title: TITLES[type],
+    color: colorOf(type),
+    timestamp: time,
+    ...(link && { url: link }),
+    ...(changes && { description: describeChanges(changes) }),
+    fields: named.flatMap(([name, value]) =>
+      value ? { name, value: plain(value), inline: true } : [],
+    ),
+  });
+}
+
+export const discordPing = (time: string): string =>
+  messageOf({
+    title: 'Licet can write into this channel',
+    description: 'This is a test. Events will look like this message.',
+    color: COLORS.good,
+    timestamp: time,
+  });
+
+const messageOf = (embed: object): string =>
+  JSON.stringify({ embeds: [embed], allowed_mentions: { parse: [] } });
+
+function colorOf(type: EventType): number {
+  if (BAD.has(type) || type.endsWith('.deleted')) return COLORS.bad;
+  if (WARNINGS.has(type)) return COLORS.warning;
+  return type.endsWith('.created') || type === 'license.first_used' ? COLORS.good : COLORS.plain;
+}

@@ -1,0 +1,295 @@
+import { DAY_MS, MINUTE_MS } from '@licet/contract/durations';
+import { eq, getTableColumns, sql } from 'drizzle-orm';
+import { batch, type Database } from '../../db/client.ts';
+import { insertDeliveries, LEASE_MS, type StoredDelivery } from '../../db/deliveries.ts';
+import { insertEvent, SERVICE } from '../../db/events.ts';
+import { nextRevisionSql } from '../../db/outbox.ts';
+import { deliveries, events, tokens, webhooks } from '../../db/schema.ts';
+import { firstIdAt } from '../../lib/time-id.ts';
+import type { Outcome } from './attempt.ts';
+import type { Unsent } from './messages.ts';
+
+/** The rows of deliveries under way (8): their leases, their outcomes and their end. */
+
+const KEPT_DAYS = 30;
+/** Deliveries that one run removes or closes; the next run goes on. */
+const MAX_REMOVED = 1_000;
+const LAST_SUCCESS_PRECISION_MS = 5 * MINUTE_MS;
+/** The attempts of a round for a webhook that fails, each of which may take ten seconds. */
+const MAX_FAILING = 4;
+
+/** A delivery that an attempt has for itself, with its webhook and its event. */
+export interface Claimed extends Unsent {
+  attempts: number;
+  step: number;
+  url: string;
+  secret: string;
+  previousSecret: string | null;
+  previousSecretUntil: number | null;
+  failingSince: number | null;
+}
+
+const returned = {
+  webhookId: deliveries.webhookId,
+  id: deliveries.id,
+  attempts: deliveries.attempts,
+};
+
+const lease = (now: number) => ({
+  attempts: sql`${deliveries.attempts} + 1`,
+  nextAt: now + LEASE_MS,
+  leaseUntil: now + LEASE_MS,
+});
+
+/**
+ * Claims deliveries that are due, with a lease: the oldest of each webhook first, so that none waits for the many of
+ * another.
+ *
+ * @param now milliseconds since 1970
+ */
+export const claimDue = (db: Database, limit: number, now: number): Promise<StoredDelivery[]> =>
+  db
+    .update(deliveries)
+    .set(lease(now))
+    .where(
+      sql`(webhook_id, id) in (
+        select webhook_id, id from (
+          select d.webhook_id, d.id, d.next_at, w.failing_since,
+            row_number() over (partition by d.webhook_id order by d.next_at) as turn
+          from webhooks w cross join deliveries d on d.webhook_id = w.id and d.id in (
+            select due.id from deliveries due where due.webhook_id = w.id and due.next_at <= ${now}
+            order by due.next_at limit ${limit})
+          where w.is_enabled and ifnull(w.paused_until, 0) <= ${now})
+        where failing_since is null or turn <= ${MAX_FAILING}
+        order by turn, next_at limit ${limit})`,
+    )
+    .returning(returned);
+
+/** Claims one delivery, whatever its state, unless an attempt is under way. @param now milliseconds since 1970 */
+export const claimDelivery = (
+  db: Database,
+  { webhookId, id }: { webhookId: number; id: number },
+  now: number,
+): Promise<StoredDelivery[]> =>
+  db
+    .update(deliveries)
+    .set({ ...lease(now), step: 0 })
+    .where(sql`webhook_id = ${webhookId} and id = ${id} and ifnull(lease_until, 0) <= ${now}`)
+    .returning(returned);
+
+/** Reads leased deliveries. Those whose lease has passed to another attempt, or whose webhook is gone, are left out. */
+export async function findClaimed(
+  db: Database,
+  leased: readonly StoredDelivery[],
+): Promise<Claimed[]> {
+  const keys = JSON.stringify(
+    leased.map(({ webhookId, id, attempts }) => [webhookId, id, attempts]),
+  );
+  const rows = await db
+    .select({
+      delivery: getTableColumns(deliveries),
+      webhook: getTableColumns(webhooks),
+      event: getTableColumns(events),
+      tokenName: tokens.name,
+    })
+    .from(deliveries)
+    .innerJoin(webhooks, eq(webhooks.id, deliveries.webhookId))
+    .leftJoin(events, eq(events.id, deliveries.id))
+    .leftJoin(tokens, eq(tokens.id, events.tokenId))
+    .where(
+      sql`(${deliveries.webhookId}, ${deliveries.id}, ${deliveries.attempts}) in (
+        select value ->> 0, value ->> 1, value ->> 2 from json_each(${keys}))`,
+    );
+  return rows.map(({ delivery, webhook, event, tokenName }) => ({
+    ...webhook,
+    ...delivery,
+    event: event && withName(event, tokenName),
+  }));
+}
+
+/** An event with the name of its token, its changes parsed. */
+export const withName = (event: typeof events.$inferSelect, tokenName: string | null) => ({
+  ...event,
+  changes: event.changes === null ? null : JSON.parse(event.changes),
+  tokenName,
+});
+
+type Attempted = StoredDelivery & { outcome: Outcome };
+
+/** A select of the objects in a list, with these fields as columns. */
+const rowsOf = (list: readonly object[], names: readonly string[]) =>
+  sql`(select ${sql.raw(
+    names.map((name) => `value ->> '$.${name}' as ${name}`).join(', '),
+  )} from json_each(${JSON.stringify(list)}))`;
+
+/**
+ * Stores the outcomes of attempts, each unless another attempt has the delivery meanwhile. A webhook that is off gets no
+ * further attempts.
+ *
+ * @param now milliseconds since 1970
+ */
+export async function storeOutcomes(
+  db: Database,
+  attempted: readonly Attempted[],
+  now: number,
+): Promise<void> {
+  if (attempted.length === 0) return;
+  const outcomes = attempted.map(({ webhookId, id, attempts, outcome }) => ({
+    webhookId,
+    id,
+    attempts,
+    ...outcome,
+  }));
+  const names = [
+    'webhookId',
+    'id',
+    'attempts',
+    'status',
+    'error',
+    'response',
+    'durationMs',
+    'step',
+    'nextAt',
+  ];
+  await batch(db, {
+    deliveries: db
+      .update(deliveries)
+      .set({
+        status: sql`o.status`,
+        error: sql`o.error`,
+        response: sql`o.response`,
+        durationMs: sql`o.durationMs`,
+        step: sql`o.step`,
+        nextAt: sql`iif(w.is_enabled, o.nextAt, null)`,
+        leaseUntil: null,
+        attemptedAt: now,
+      })
+      .from(sql`${rowsOf(outcomes, names)} o left join webhooks w on w.id = o.webhookId`)
+      .where(
+        sql`(${deliveries.webhookId}, ${deliveries.id}, ${deliveries.attempts}) = (o.webhookId, o.id, o.attempts)`,
+      ),
+    webhooks: updateWebhooks(db, attempted, now),
+  });
+}
+
+/** Notes which receivers work, fail or want a pause. Writes nothing that is known. */
+function updateWebhooks(db: Database, attempted: readonly Attempted[], now: number) {
+  const notes = new Map<number, { isWorking: boolean | null; pausedUntil: number | null }>();
+  for (const { webhookId, outcome } of attempted) {
+    const known = notes.get(webhookId);
+    notes.set(webhookId, {
+      // One success shows that the receiver works.
+      isWorking: known?.isWorking || outcome.isWorking || (known?.isWorking ?? outcome.isWorking),
+      pausedUntil: Math.max(known?.pausedUntil ?? 0, outcome.pausedUntil ?? 0) || null,
+    });
+  }
+  const list = [...notes].map(([webhookId, note]) => ({ webhookId, ...note }));
+  const isWorking = sql`n.isWorking = 1`;
+  return db
+    .update(webhooks)
+    .set({
+      lastSuccessAt: sql`iif(${isWorking}, ${now}, ${webhooks.lastSuccessAt})`,
+      failingSince: sql`case n.isWorking when 1 then null when 0 then ifnull(${webhooks.failingSince}, ${now})
+        else ${webhooks.failingSince} end`,
+      pausedUntil: sql`n.pausedUntil`,
+    })
+    .from(sql`${rowsOf(list, ['webhookId', 'isWorking', 'pausedUntil'])} n`)
+    .where(
+      sql`${webhooks.id} = n.webhookId and (
+        n.pausedUntil is not ${webhooks.pausedUntil}
+        or (${isWorking} and (${webhooks.failingSince} is not null
+          or ifnull(${webhooks.lastSuccessAt}, 0) < ${now - LAST_SUCCESS_PRECISION_MS}))
+        or (n.isWorking = 0 and ${webhooks.failingSince} is null))`,
+    );
+}
+
+/** Gives up leases without an attempt: the deliveries are due at once. @param now milliseconds since 1970 */
+export async function releaseDeliveries(
+  db: Database,
+  leased: readonly StoredDelivery[],
+  now: number,
+): Promise<void> {
+  if (leased.length === 0) return;
+  await db
+    .update(deliveries)
+    .set({ attempts: sql`${deliveries.attempts} - 1`, nextAt: now, leaseUntil: null })
+    .where(
+      sql`(webhook_id, id, attempts) in (
+        select value ->> '$.webhookId', value ->> '$.id', value ->> '$.attempts'
+        from json_each(${JSON.stringify(leased)}))`,
+    );
+}
+
+/**
+ * Switches a webhook off, which is an event. Nothing happens if it is off.
+ *
+ * @param reason for the console
+ * @param now milliseconds since 1970
+ */
+export async function disableWebhook(
+  db: Database,
+  webhookId: number,
+  reason: string,
+  now: number,
+): Promise<void> {
+  const isOn = sql`exists (select 1 from webhooks where id = ${webhookId} and is_enabled)`;
+  await batch(db, {
+    event: insertEvent(
+      db,
+      SERVICE,
+      {
+        type: 'webhook.disabled',
+        id: webhookId,
+        changes: { reason: { before: null, after: reason } },
+        condition: isOn,
+      },
+      now,
+    ),
+    webhook: db
+      .update(webhooks)
+      .set({
+        isEnabled: false,
+        disabledReason: reason,
+        updatedAt: now,
+        revision: nextRevisionSql(webhooks.revision, now),
+      })
+      .where(sql`${webhooks.id} = ${webhookId} and ${webhooks.isEnabled}`),
+    // To the other webhooks.
+    deliveries: insertDeliveries(db, now, true),
+    closed: closeDeliveries(db),
+  });
+}
+
+/** The error of a delivery without another attempt. */
+const SWITCHED_OFF = 'The webhook was switched off';
+
+/** Closes a bounded number of open deliveries of webhooks that are off: they are not sent when those are on again. */
+export const closeDeliveries = (db: Database) =>
+  db
+    .update(deliveries)
+    .set({ nextAt: null, error: sql`ifnull(${deliveries.error} || '. ', '') || ${SWITCHED_OFF}` })
+    .where(
+      sql`(webhook_id, id) in (
+        select d.webhook_id, d.id from webhooks w cross join deliveries d on d.webhook_id = w.id
+        where not w.is_enabled and d.next_at is not null limit ${MAX_REMOVED})`,
+    );
+
+/**
+ * Removes a bounded number of deliveries that are old, or whose webhook is deleted.
+ *
+ * @param now milliseconds since 1970
+ */
+export async function removeDeliveries(db: Database, now: number): Promise<void> {
+  const start = firstIdAt(now - KEPT_DAYS * DAY_MS);
+  // A seek for each webhook, because the key begins with it.
+  await db.delete(deliveries).where(
+    sql`(webhook_id, id) in (
+      with recursive known(id) as (
+        select min(webhook_id) from deliveries
+        union all select (select min(webhook_id) from deliveries where webhook_id > known.id)
+          from known where known.id is not null)
+      select d.webhook_id, d.id from known cross join deliveries d on d.webhook_id = known.id
+        and d.id < iif(exists (select 1 from webhooks where id = known.id), ${start}, ${Number.MAX_SAFE_INTEGER})
+      limit ${MAX_REMOVED})`,
+  );
+}
