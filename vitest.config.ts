@@ -32,6 +32,8 @@ export default defineConfig({
             wrangler: { configPath: './wrangler.toml' },
             miniflare: {
               bindings: { ROOT_TOKEN, MIGRATIONS: await readD1Migrations('./drizzle') },
+              // Nothing leaves the machine: each address responds with 204.
+              serviceBindings: { OUTBOUND: () => new Response(null, { status: 204 }) },
               // The optional queue, for the tests that take it: the Worker itself runs without.
               queueProducers: { TEST_RECORDS: { queueName: 'records' } },
               queueConsumers: {

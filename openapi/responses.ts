@@ -149,6 +149,7 @@ const NAMES: Partial<Record<Tag, string>> = {
   Requests: 'License request',
   Customers: 'Customer',
   Tokens: 'Token',
+  Webhooks: 'Webhook',
 };
 
 const OF_ANOTHER_CUSTOMER = 'The e-mail or an account belongs to another customer';
@@ -163,6 +164,7 @@ const CONFLICTS: Readonly<Record<string, string>> = {
   updateCustomer: OF_ANOTHER_CUSTOMER,
   forgetCustomer:
     'The history of customer 1 is too long for one request: send the request again, without If-Match, to erase the rest',
+  resendDelivery: 'An attempt is under way: see its outcome in a minute',
   importItems: 'Another import is changing the same objects; try again',
 };
 

@@ -8,7 +8,7 @@ import { keepCounts } from './requests/counts.ts';
 import { receiveRecords } from './requests/queue.ts';
 import { removeRecordsBefore } from './requests/retention.ts';
 import { removeEventsBefore } from './resources/events/queries.ts';
-import { closeDeliveries, removeDeliveries } from './resources/webhooks/store.ts';
+import { clearDeliveries } from './resources/webhooks/store.ts';
 import { app } from './routes/app.ts';
 
 /**
@@ -60,8 +60,7 @@ export default {
     );
     await attempt(keepCounts(db, scheduledTime), 'The licenses were not counted');
     await attempt(removeExpiredKeys(db, scheduledTime), 'Idempotency keys were not removed');
-    await attempt(closeDeliveries(db).run(), 'Deliveries of webhooks that are off were not closed');
-    await attempt(removeDeliveries(db, scheduledTime), 'Old deliveries were not removed');
+    await attempt(clearDeliveries(db, scheduledTime), 'Old deliveries were not removed');
     // The last task: a receiver may take its time.
     await attempt(deliverer.deliverDue(), 'Events were not delivered');
   },

@@ -75,6 +75,8 @@ it('the scheduled handler without the database throws nothing, tries all its tas
     'Old events were not removed',
     'The licenses were not counted',
     'Idempotency keys were not removed',
+    'Old deliveries were not removed',
+    'Events were not delivered',
   );
 });
 

@@ -363,7 +363,7 @@ const totalRead = async (roundTrips: RoundTrips): Promise<number> =>
 /** The rows that a write may read, up to the publication of the change. */
 const WRITE_READS = 110;
 /** All entries are read to publish the policy. */
-const WHOLE_POLICY = blacklists + 40;
+const WHOLE_POLICY = blacklists + 60;
 /** The offline days of products are in it. */
 const PUBLISHES_POLICY = /blacklists|^(POST|PUT) .*products|import/;
 /** A product with 500 DELETED licenses, their bindings and their snapshots. Some leave KV at once. */

@@ -156,7 +156,7 @@ it.each(ALL.filter(({ route }) => route.includes('/:id')))(
   '$route writes nothing when another request has changed the object just before the write, and then all of it',
   async ({ route, prepare }) => {
     const { path, body } = await prepare();
-    const [, table, id] = /(\w+)\/(\d+)(?:\/\w+)?$/.exec(path) ?? [];
+    const [, table, id] = /(\w+)\/(\d+)(?:\/[\w-]+)?$/.exec(path) ?? [];
     const overtaken = env.DB.prepare(`update ${table} set revision = revision + 1 where id = ?`);
     let before: Rows | undefined;
     let writes = 0;

@@ -70,6 +70,10 @@ const TYPES: Readonly<Record<string, string>> = {
   'POST /api/v2/tokens': 'token.created',
   'PUT /api/v2/tokens/:id': 'token.updated',
   'DELETE /api/v2/tokens/:id': 'token.deleted',
+  'POST /api/v2/webhooks': 'webhook.created',
+  'PUT /api/v2/webhooks/:id': 'webhook.updated',
+  'DELETE /api/v2/webhooks/:id': 'webhook.deleted',
+  'POST /api/v2/webhooks/:id/rotate-secret': 'webhook.updated',
   'POST /api/v2/import': 'product.created',
 };
 
@@ -92,7 +96,7 @@ it.each(ROUTES)('$route leaves one event of two written rows', async ({ route, p
     expect(response.status, response.text).toBeLessThan(300);
   });
 
-  const [, pathId] = /\/(\d+)(?:\/\w+)?$/.exec(path) ?? [];
+  const [, pathId] = /\/(\d+)(?:\/[\w-]+)?$/.exec(path) ?? [];
   const created = onlyOne(events);
   expect(created).toMatchObject({
     type: TYPES[route],
@@ -439,7 +443,8 @@ it.each([
   ['resourceId', '0', 'resourceId must be a positive integer'],
   ['tokenId', 'root', 'tokenId must be a positive integer'],
   ['from', 'yesterday', /^from must be an ISO 8601 timestamp/],
-  ['actor', '1', 'actor is not a known query parameter'],
+  ['actor', 'root', 'actor must be one of service'],
+  ['sender', '1', 'sender is not a known query parameter'],
 ])('GET events with a %s of %s returns 400', async (name, value, message) => {
   expectError(await call('GET', pathOf({ [name]: value })), 400, message);
 });
@@ -447,7 +452,7 @@ it.each([
 it('a page of a filter without an index has all events that match, however many do not', async () => {
   await env.DB.prepare(
     `with recursive n(i) as (select 1 union all select i + 1 from n where i < 5000)
-     insert into events select i, 'token.updated', null, 0, null, 'token', i, '{}' from n`,
+     insert into events select i, 'token.updated', null, 0, null, 'token', i, '{}', null from n`,
   ).run();
   await env.DB.prepare(`update events set type = 'token.created' where id in (1, 2, 4000)`).run();
   const to = new Date(Date.UTC(2025, 0, 1) + 1_000).toISOString();
@@ -478,7 +483,7 @@ it('the retention removes events that are older than its days, a thousand at a t
   expect(await typesAt(366, '365')).toEqual(['product.updated']);
   await env.DB.prepare(
     `with recursive n(i) as (select 1 union all select i + 1 from n where i < 1500)
-     insert into events select i, 'token.updated', null, 0, null, 'token', i, '{}' from n`,
+     insert into events select i, 'token.updated', null, 0, null, 'token', i, '{}', null from n`,
   ).run();
   expect(await typesAt(366, '365')).toHaveLength(501);
   expect(await typesAt(366, '365')).toEqual(['product.updated']);

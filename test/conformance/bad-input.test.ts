@@ -10,6 +10,7 @@ import {
   type Resource,
   tokens,
   UPDATABLE,
+  webhooks,
   withoutChange,
 } from '../support/resources.ts';
 
@@ -88,6 +89,17 @@ const BAD: Record<string, BadValue[]> = {
     ['expiresAt', 'never', /^expiresAt must be an ISO 8601 timestamp/],
     ['token', 'my-own', 'token must not be sent'],
   ],
+  [webhooks.name]: [
+    ['url', '', 'url must not be empty'],
+    ['url', 5, 'url must be a string'],
+    ['url', 'http://shop.example/', 'url must begin with https://'],
+    ['format', 'slack', 'format must be one of standard, discord'],
+    ['types', 'license.*', 'types must be an array'],
+    ['types', ['licenses.*'], /^types\[0\] must be one of product\.\*, license\.\*, /],
+    ['enabled', 'true', 'enabled must be true or false'],
+    ['description', 'd'.repeat(256), 'description must be at most 255 characters'],
+    ['secret', 'whsec_my-own', 'secret must not be sent'],
+  ],
 };
 
 it.each<Resource & Partial<CreatableResource>>(UPDATABLE)(
@@ -117,6 +129,7 @@ const REQUIRED: Record<string, string[]> = {
   [licenses.name]: ['productId', 'licenseType'],
   [blacklists.name]: ['licenseDataType', 'data', 'isForAllProducts'],
   [tokens.name]: ['name', 'intents'],
+  [webhooks.name]: ['url'],
 };
 
 it.each(CREATABLE)('a $name without a required field returns 400', async (resource) => {

@@ -291,6 +291,51 @@ export const customers: CreatableResource = {
   updateTime: 'none',
 };
 
-export const CREATABLE = [products, licenses, blacklists, tokens];
+/** Switched off, so that nothing is sent. */
+export const webhooks: CreatableResource = {
+  name: 'Webhook',
+  path: '/api/v2/webhooks',
+  create: async () => {
+    // There are at most ten.
+    const [oldest, ...others] = await readList(webhooks.path);
+    if (oldest && others.length >= 8) await call('DELETE', `${webhooks.path}/${oldest.id}`);
+    const { id } = await post(webhooks.path, await webhooks.fullBody());
+    return read(`${webhooks.path}/${id}`);
+  },
+  fullBody: async () => ({
+    url: `https://shop.example/${nextNumber()}`,
+    format: 'standard',
+    types: ['license.*', 'token.created'],
+    enabled: false,
+    description: 'Shop',
+  }),
+  forbidden: {
+    id: 999_999,
+    createdAt: LONG_AGO,
+    updatedAt: LONG_AGO,
+    lastSuccessAt: LONG_AGO,
+    failingSince: LONG_AGO,
+    disabledReason: 'Gone',
+    secret: 'whsec_of-my-own',
+  },
+  changes: () => ({
+    url: `https://shop.example/other/${nextNumber()}`,
+    format: 'discord',
+    types: ['session.*'],
+    enabled: true,
+    description: 'Panel',
+  }),
+  cleared: { description: '' },
+  systemFields: {
+    createdAt: LONG_AGO,
+    updatedAt: LONG_AGO,
+    lastSuccessAt: LONG_AGO,
+    failingSince: LONG_AGO,
+    disabledReason: 'Gone',
+  },
+  updateTime: 'updatedAt',
+};
+
+export const CREATABLE = [products, licenses, blacklists, tokens, webhooks];
 /** All of them. The DELETE of a customer leaves its row, without the person. */
 export const UPDATABLE = [...CREATABLE, customers];

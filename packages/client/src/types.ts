@@ -609,6 +609,8 @@ export interface WebhookCreate {
   failingSince?: null | undefined;
   /** Set by the service: must not be sent. */
   disabledReason?: null | undefined;
+  /** Set by the service: must not be sent. */
+  secret?: null | undefined;
 }
 
 /** Standard Webhooks, or messages for a channel of Discord. */
@@ -641,6 +643,8 @@ export interface WebhookUpdate {
   failingSince?: unknown | undefined;
   /** Set by the service: accepted and ignored. */
   disabledReason?: unknown | undefined;
+  /** Set by the service: must not be sent. */
+  secret?: null | undefined;
 }
 
 /** No field, or no body at all. */

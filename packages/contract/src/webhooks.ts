@@ -11,6 +11,7 @@ import {
 import { pageQuery } from './parameters.ts';
 import {
   createBody,
+  mustNotBeSent,
   objectId,
   optional,
   required,
@@ -77,7 +78,12 @@ export const webhookFields = {
 /** A webhook in the response to its creation and to a new secret: no other response shows the secret. */
 const secretFields = {
   ...webhookFields,
-  secret: setByService(z.string(), 'For the verification of signatures, shown this once.'),
+  secret: {
+    create: mustNotBeSent,
+    update: mustNotBeSent,
+    wire: z.string(),
+    description: 'For the verification of signatures, shown this once.',
+  },
 };
 
 /** Picks the fields of a response, without the secret. */
@@ -106,13 +112,13 @@ export const webhook = named(
 export const webhookCreate = named(
   'WebhookCreate',
   `A new webhook. There are at most ${MAX_WEBHOOKS}.`,
-  createBody(webhookFields),
+  createBody(secretFields),
   { url: example.url, types: ['license.*'] },
 );
 export const webhookUpdate = named(
   'WebhookUpdate',
   'Changes of a webhook: an omitted field keeps its value [4.8].',
-  updateBody(webhookFields),
+  updateBody(secretFields),
   { enabled: false },
 );
 export const webhookWithSecret = named(

@@ -47,23 +47,31 @@ const lease = (now: number) => ({
  *
  * @param now milliseconds since 1970
  */
-export const claimDue = (db: Database, limit: number, now: number): Promise<StoredDelivery[]> =>
-  db
-    .update(deliveries)
-    .set(lease(now))
-    .where(
-      sql`(webhook_id, id) in (
-        select webhook_id, id from (
-          select d.webhook_id, d.id, d.next_at, w.failing_since,
-            row_number() over (partition by d.webhook_id order by d.next_at) as turn
-          from webhooks w cross join deliveries d on d.webhook_id = w.id and d.id in (
-            select due.id from deliveries due where due.webhook_id = w.id and due.next_at <= ${now}
-            order by due.next_at limit ${limit})
-          where w.is_enabled and ifnull(w.paused_until, 0) <= ${now})
-        where failing_since is null or turn <= ${MAX_FAILING}
-        order by turn, next_at limit ${limit})`,
-    )
-    .returning(returned);
+export async function claimDue(
+  db: Database,
+  limit: number,
+  now: number,
+): Promise<StoredDelivery[]> {
+  const { claimed } = await batch(db, {
+    claimed: db
+      .update(deliveries)
+      .set(lease(now))
+      .where(
+        sql`(webhook_id, id) in (
+          select webhook_id, id from (
+            select d.webhook_id, d.id, d.next_at, w.failing_since,
+              row_number() over (partition by d.webhook_id order by d.next_at) as turn
+            from webhooks w cross join deliveries d on d.webhook_id = w.id and d.id in (
+              select due.id from deliveries due where due.webhook_id = w.id and due.next_at <= ${now}
+              order by due.next_at limit ${limit})
+            where w.is_enabled and ifnull(w.paused_until, 0) <= ${now})
+          where failing_since is null or turn <= ${MAX_FAILING}
+          order by turn, next_at limit ${limit})`,
+      )
+      .returning(returned),
+  });
+  return claimed;
+}
 
 /** Claims one delivery, whatever its state, unless an attempt is under way. @param now milliseconds since 1970 */
 export const claimDelivery = (
@@ -275,21 +283,25 @@ export const closeDeliveries = (db: Database) =>
     );
 
 /**
- * Removes a bounded number of deliveries that are old, or whose webhook is deleted.
+ * Closes deliveries of webhooks that are off, and removes those that are old or whose webhook is deleted, a bounded number
+ * of each.
  *
  * @param now milliseconds since 1970
  */
-export async function removeDeliveries(db: Database, now: number): Promise<void> {
+export async function clearDeliveries(db: Database, now: number): Promise<void> {
   const start = firstIdAt(now - KEPT_DAYS * DAY_MS);
-  // A seek for each webhook, because the key begins with it.
-  await db.delete(deliveries).where(
-    sql`(webhook_id, id) in (
-      with recursive known(id) as (
-        select min(webhook_id) from deliveries
-        union all select (select min(webhook_id) from deliveries where webhook_id > known.id)
-          from known where known.id is not null)
-      select d.webhook_id, d.id from known cross join deliveries d on d.webhook_id = known.id
-        and d.id < iif(exists (select 1 from webhooks where id = known.id), ${start}, ${Number.MAX_SAFE_INTEGER})
-      limit ${MAX_REMOVED})`,
-  );
+  await batch(db, {
+    closed: closeDeliveries(db),
+    removed: db.delete(deliveries).where(
+      // A seek for each webhook, because the key begins with it.
+      sql`(webhook_id, id) in (
+        with recursive known(id) as (
+          select min(webhook_id) from deliveries
+          union all select (select min(webhook_id) from deliveries where webhook_id > known.id)
+            from known where known.id is not null)
+        select d.webhook_id, d.id from known cross join deliveries d on d.webhook_id = known.id
+          and d.id < iif(exists (select 1 from webhooks where id = known.id), ${start}, ${Number.MAX_SAFE_INTEGER})
+        limit ${MAX_REMOVED})`,
+    ),
+  });
 }

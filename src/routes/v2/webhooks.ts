@@ -15,13 +15,7 @@ import {
 } from '@licet/contract/webhooks';
 import { type Context, Hono } from 'hono';
 import type * as z from 'zod';
-import {
-  type AuthEnv,
-  databaseOf,
-  hasIntent,
-  requireIntents,
-  senderOf,
-} from '../../auth/middleware.ts';
+import { type AuthEnv, databaseOf, hasIntent, requireIntents } from '../../auth/middleware.ts';
 import { consoleOriginOf } from '../../auth/own-page.ts';
 import type { StoredDelivery } from '../../db/deliveries.ts';
 import { ApiError, notFound } from '../../http/errors.ts';
@@ -191,8 +185,7 @@ export const webhookRoutes = new Hono<AuthEnv>()
   })
   .post('/:id/test', canWrite(TEST), pathId, body(webhookAction), async (c) => {
     const row = await webhookOf(c, c.req.valid('param').id);
-    const { db, now } = senderOf(c);
-    return attemptNow(c, row, await insertPing(db, row.id, now));
+    return attemptNow(c, row, await insertPing(databaseOf(c), row.id, Date.now()));
   })
   .get('/:id/deliveries', canRead(DELIVERIES), pathId, query(deliveryQuery), async (c) => {
     const row = await webhookOf(c, c.req.valid('param').id);
@@ -212,8 +205,9 @@ export const webhookRoutes = new Hono<AuthEnv>()
     async (c) => {
       const { id, deliveryId } = c.req.valid('param');
       const row = await webhookOf(c, id);
-      const { db, now } = senderOf(c);
+      const db = databaseOf(c);
       if (!(await findDelivery(db, row, deliveryId))) throw notFound('Delivery');
-      return attemptNow(c, row, await claimDelivery(db, { webhookId: id, id: deliveryId }, now));
+      const delivery = { webhookId: id, id: deliveryId };
+      return attemptNow(c, row, await claimDelivery(db, delivery, Date.now()));
     },
   );
