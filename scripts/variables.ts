@@ -67,6 +67,7 @@ const FAULTS: Readonly<Record<string, FindFault>> = {
   PLATFORM_LABELS: labels,
   TRUSTED_PROXIES: proxies,
   CONSOLE_HOSTS: hosts,
+  OUTBOUND_PRIVATE: boolean,
   VALIDATION_LIMITER: requests,
   REFUSED_LIMITER: requests,
   FAILED_TOKEN_LIMITER: requests,

@@ -47,7 +47,7 @@ export type Bindings = Omit<Env, 'SNAPSHOTS' | Limiters> &
     SNAPSHOTS?: KVNamespace | undefined;
     TRUSTED_PROXIES?: string;
     CONSOLE_HOSTS?: string;
-    OUTBOUND?: Fetcher;
+    OUTBOUND?: Pick<Fetcher, 'fetch'>;
     OUTBOUND_PRIVATE?: string;
   };
 

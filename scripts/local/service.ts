@@ -12,6 +12,7 @@ import {
   type V4MiniflareOptions,
   type WorkerdStructuredLog,
 } from 'miniflare';
+import { parseBoolean } from '../../src/lib/boolean-setting.ts';
 import type { BuiltWorker } from './build.ts';
 import { watchDescriptors } from './descriptors.ts';
 import { forgetRuntime, rememberRuntime } from './leftover.ts';
@@ -192,6 +193,15 @@ export class LocalService {
   #miniflareOptions(): V4MiniflareOptions {
     const { built, folder, host, port, variables } = this.#options;
     const { script, filesScript, compatibilityDate, limits, assets, others } = built;
+    const all = {
+      TRUSTED_PROXIES: '',
+      CONSOLE_HOSTS: '',
+      // Limits are numbers: one process can count by itself, and the simulated limiter costs more than a
+      // validation.
+      ...limits,
+      ...built.variables,
+      ...variables,
+    };
     return {
       resourcePersistencePath: join(folder, 'v3'),
       cf: false,
@@ -204,17 +214,9 @@ export class LocalService {
           compatibilityDate,
           modules: true,
           script,
-          // Limits are numbers: one process can count by itself, and the simulated limiter costs more than a
-          // validation.
-          bindings: {
-            TRUSTED_PROXIES: '',
-            CONSOLE_HOSTS: '',
-            ...limits,
-            ...built.variables,
-            ...variables,
-          },
+          bindings: all,
           // The files are another Worker's, or a router would be in front of this one.
-          serviceBindings: { ASSETS: FILES_NAME },
+          serviceBindings: { ASSETS: FILES_NAME, OUTBOUND: outboundNetwork(all) },
           unsafeDirectSockets: [{ host, port }],
         },
         {
@@ -288,6 +290,18 @@ export class LocalService {
     });
   }
 }
+
+/**
+ * The network for requests to addresses that a person has entered. workerd checks the addresses that a name resolves to
+ * when it connects, so that no name leads into the network of this machine. Miniflare's own network leads there.
+ */
+export const outboundNetwork = ({ OUTBOUND_PRIVATE }: Readonly<Record<string, unknown>>) => ({
+  network: {
+    allow: parseBoolean(OUTBOUND_PRIVATE) === true ? ['public', 'private'] : ['public'],
+    deny: [],
+    tlsOptions: { trustBrowserCas: true },
+  },
+});
 
 /** @throws if a promise takes longer */
 async function within<T>(milliseconds: number, promise: Promise<T>): Promise<T> {

@@ -1,52 +1,120 @@
+import { parseAddress } from '@licet/contract/addresses';
+import { MAX_WEB_ADDRESS_LENGTH } from '@licet/contract/limits';
 import { parseBoolean } from './boolean-setting.ts';
 
 const TIMEOUT_MS = 10_000;
+const MAX_RESPONSE_BYTES = 4 * 1024;
 
+/** A response, or the reason for none. A reason names no address: it could tell of the network. */
 export type OutboundResult = { durationMs: number } & (
   | { status: number; headers: Headers; body: string }
   | { error: string }
 );
 
-/** Requests to addresses that a person has entered (8). */
+interface OutboundBindings {
+  /** The network of `npm start`, which connects to public addresses only, whatever a name resolves to. */
+  OUTBOUND?: Pick<Fetcher, 'fetch'>;
+  /** `true` allows http and private addresses, if there is such a network: a deployment ignores it. */
+  OUTBOUND_PRIVATE?: string;
+}
+
+/** Names that lead to this machine or its network. */
+const OWN_NETWORK = /^localhost$|\.(?:localhost|local|internal)$/;
+
+/**
+ * Requests to addresses that a person has entered (8). At Cloudflare and with `npm start`, the runtime connects to
+ * public addresses only: a check of the name could not know to which address it resolves later.
+ */
 export class Outbound {
-  readonly #fetcher: Pick<Fetcher, 'fetch'>;
+  readonly #network: Pick<Fetcher, 'fetch'>;
   readonly #isPrivateAllowed: boolean;
 
-  constructor({ OUTBOUND, OUTBOUND_PRIVATE }: { OUTBOUND?: Fetcher; OUTBOUND_PRIVATE?: string }) {
-    this.#fetcher = OUTBOUND ?? globalThis;
+  constructor({ OUTBOUND, OUTBOUND_PRIVATE }: OutboundBindings) {
+    // A method of the binding, which must not be detached from it.
+    this.#network = OUTBOUND ?? globalThis;
     this.#isPrivateAllowed = OUTBOUND !== undefined && parseBoolean(OUTBOUND_PRIVATE) === true;
   }
 
-  faultOf(url: string, _ownHost: string): string | undefined {
-    if (this.#isPrivateAllowed || url.startsWith('https://')) return undefined;
-    return 'must begin with https://';
+  /**
+   * The end of a sentence that begins with the name of a field; undefined for an address that takes requests.
+   *
+   * @param ownHost the host and port of this service
+   */
+  faultOf(text: string, ownHost?: string): string | undefined {
+    if (text.length > MAX_WEB_ADDRESS_LENGTH) return 'is too long';
+    const url = URL.parse(text);
+    const isAllowed =
+      url?.protocol === 'https:' || (url?.protocol === 'http:' && this.#isPrivateAllowed);
+    if (!url || !isAllowed) return 'must begin with https://';
+    if (url.username !== '' || url.password !== '') return 'must not have a user name';
+    if (url.hash !== '' || text.includes('#')) return 'must not have a fragment (#)';
+    // The parser keeps a final dot, and has put the host into lower case.
+    if (ownHost !== undefined && url.host.replace(/\.(?=:|$)/, '') === ownHost.toLowerCase()) {
+      return 'must not be this service itself';
+    }
+    return this.#isPrivateAllowed ? undefined : faultOfHost(url.hostname);
   }
 
+  /** Sends a POST. Redirects are not followed, and only the beginning of the response is read. */
   async send(
     url: string,
     { headers, body }: { headers: Record<string, string>; body: string },
   ): Promise<OutboundResult> {
+    const fault = this.faultOf(url);
+    if (fault !== undefined) return { error: `The address ${fault}`, durationMs: 0 };
     const startedAt = Date.now();
-    try {
-      const response = await this.#fetcher.fetch(url, {
-        method: 'POST',
-        headers,
-        body,
-        redirect: 'manual',
-        signal: AbortSignal.timeout(TIMEOUT_MS),
-      });
-      const text = (await response.text()).slice(0, 4096);
-      return {
-        status: response.status,
-        headers: response.headers,
-        body: text,
-        durationMs: Date.now() - startedAt,
-      };
-    } catch (error) {
-      return {
-        error: error instanceof Error && error.name === 'TimeoutError' ? 'timeout' : 'connection',
-        durationMs: Date.now() - startedAt,
-      };
-    }
+    const result = await this.#send(url, {
+      method: 'POST',
+      headers,
+      body,
+      redirect: 'manual',
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    }).catch((error) => ({ error: describe(error) }));
+    return { ...result, durationMs: Date.now() - startedAt };
   }
+
+  async #send(url: string, init: RequestInit<RequestInitCfProperties>) {
+    const response = await this.#network.fetch(url, init);
+    const { status, headers } = response;
+    return { status, headers, body: await readBeginning(response.body) };
+  }
+}
+
+function faultOfHost(hostname: string): string | undefined {
+  // The parser writes every form of an address in this way.
+  if (hostname.startsWith('[') || parseAddress(hostname)) return 'must have a name, not an address';
+  if (hostname.endsWith('.')) return 'must not end in a dot';
+  if (!hostname.includes('.') || OWN_NETWORK.test(hostname)) return 'must be a public name';
+  return undefined;
+}
+
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return 'The receiver could not be reached';
+  if (error.name === 'TimeoutError') {
+    return `The receiver did not respond within ${TIMEOUT_MS / 1000} seconds`;
+  }
+  return /TLS|certificate/i.test(error.message)
+    ? 'The certificate of the receiver is not valid'
+    : 'The receiver could not be reached';
+}
+
+/** The first 4 KB of a body as text. What comes later, and the end of a body that breaks off, does not count. */
+async function readBeginning(body: ReadableStream<Uint8Array> | null): Promise<string> {
+  if (body === null) return '';
+  const reader = body.getReader();
+  const decoder = new TextDecoder();
+  let text = '';
+  let left = MAX_RESPONSE_BYTES;
+  try {
+    while (left > 0) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      text += decoder.decode(value.subarray(0, left), { stream: true });
+      left -= value.length;
+    }
+  } catch {
+    // The status says whether the receiver has taken the message.
+  }
+  await reader.cancel().catch(() => undefined);
+  return text;
 }
