@@ -12,10 +12,10 @@ import {
   type V4MiniflareOptions,
   type WorkerdStructuredLog,
 } from 'miniflare';
-import { parseBoolean } from '../../src/lib/boolean-setting.ts';
 import type { BuiltWorker } from './build.ts';
 import { watchDescriptors } from './descriptors.ts';
 import { forgetRuntime, rememberRuntime } from './leftover.ts';
+import { outboundNetwork } from './outbound-network.ts';
 import { endRuntime, onRuntime, startNoRuntime, triggerSocket } from './sockets.ts';
 
 /** The service on this machine: the built Worker in workerd, on a socket without a proxy. */
@@ -290,18 +290,6 @@ export class LocalService {
     });
   }
 }
-
-/**
- * The network for requests to addresses that a person has entered. workerd checks the addresses that a name resolves to
- * when it connects, so that no name leads into the network of this machine. Miniflare's own network leads there.
- */
-export const outboundNetwork = ({ OUTBOUND_PRIVATE }: Readonly<Record<string, unknown>>) => ({
-  network: {
-    allow: parseBoolean(OUTBOUND_PRIVATE) === true ? ['public', 'private'] : ['public'],
-    deny: [],
-    tlsOptions: { trustBrowserCas: true },
-  },
-});
 
 /** @throws if a promise takes longer */
 async function within<T>(milliseconds: number, promise: Promise<T>): Promise<T> {

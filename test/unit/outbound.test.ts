@@ -1,0 +1,83 @@
+import { expect, it } from 'vitest';
+import { Outbound } from '../../src/lib/outbound.ts';
+
+/** The addresses to which a person may let the service send (8.4). */
+
+const network = { fetch: () => Promise.reject(new Error('Nothing is sent')) };
+const deployed = new Outbound({ OUTBOUND_PRIVATE: 'true' });
+const closed = new Outbound({ OUTBOUND: network, OUTBOUND_PRIVATE: 'false' });
+const open = new Outbound({ OUTBOUND: network, OUTBOUND_PRIVATE: 'true' });
+
+it.each([
+  'https://shop.example/hook',
+  'https://shop.example:8443/hook?key=1',
+  'HTTPS://SHOP.EXAMPLE',
+  'https://user.content.shop.example/a@b',
+  'https://discord.com/api/webhooks/1/abc',
+  'https://bücher.example/',
+])('%s takes messages', (url) => {
+  for (const outbound of [deployed, closed, open]) expect(outbound.faultOf(url)).toBeUndefined();
+});
+
+const PRIVATE: [url: string, fault: string][] = [
+  ['http://shop.example/', 'must begin with https://'],
+  ...[
+    'https://127.0.0.1/',
+    'https://127.1/',
+    'https://2130706433/',
+    'https://0x7f000001/',
+    'https://0177.0.0.1/',
+    'https://127.0.0.1./',
+    'https://169.254.169.254/latest/meta-data',
+    'https://[::1]/',
+    'https://[::ffff:127.0.0.1]/',
+    'https://[fd00:ec2::254]/',
+    'https://203.0.113.9/',
+  ].map((url): [string, string] => [url, 'must have a name, not an address']),
+  ...[
+    'https://localhost/',
+    'https://LOCALHOST:8787/',
+    'https://licet.localhost/',
+    'https://printer.local/',
+    'https://metadata.google.internal/',
+    'https://router/',
+  ].map((url): [string, string] => [url, 'must be a public name']),
+  ['https://shop.example./', 'must not end in a dot'],
+];
+
+it.each(PRIVATE)('%s %s, unless private addresses are allowed on one machine', (url, fault) => {
+  expect(closed.faultOf(url)).toBe(fault);
+  expect(deployed.faultOf(url)).toBe(fault);
+  expect(open.faultOf(url)).toBeUndefined();
+});
+
+it.each([
+  ['ftp://shop.example/', 'must begin with https://'],
+  ['javascript:alert(1)', 'must begin with https://'],
+  ['shop.example/hook', 'must begin with https://'],
+  ['https://', 'must begin with https://'],
+  ['https://user:password@shop.example/', 'must not have a user name'],
+  ['https://user@shop.example/', 'must not have a user name'],
+  ['https://shop.example/#hook', 'must not have a fragment (#)'],
+  ['https://shop.example/#', 'must not have a fragment (#)'],
+  [`https://shop.example/${'x'.repeat(2_048)}`, 'is too long'],
+])('%s %s', (url, fault) => {
+  for (const outbound of [deployed, closed, open]) expect(outbound.faultOf(url)).toBe(fault);
+});
+
+it.each([
+  ['https://licet.example/hook', 'licet.example'],
+  ['https://LICET.example./hook', 'licet.example'],
+  ['https://licet.example:443/hook', 'licet.example'],
+  ['http://localhost:8787/', 'localhost:8787'],
+])('%s must not be the service itself, at %s', (url, ownHost) => {
+  expect(open.faultOf(url, ownHost)).toBe('must not be this service itself');
+});
+
+it('an address that takes no messages gets none, even if it is stored', async () => {
+  const { durationMs, ...outcome } = await closed.send('https://127.0.0.1/', {
+    headers: {},
+    body: '',
+  });
+  expect(outcome).toEqual({ error: 'The address must have a name, not an address' });
+});
