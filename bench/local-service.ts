@@ -37,24 +37,32 @@ export class LocalServiceProcess implements RunningWorker, AsyncDisposable {
   readonly url: URL;
   readonly #script: 'start' | 'dev';
   readonly #folder: string;
+  readonly #options: readonly string[];
   #npm: ChildProcess | undefined;
   readonly log = new ServiceLog();
   readonly witness = new Witness(async (sql) => this.#readCounts(sql));
   /** The database's file. */
   #file: string | undefined;
 
-  private constructor(script: 'start' | 'dev', url: URL, folder: string) {
+  private constructor(
+    script: 'start' | 'dev',
+    url: URL,
+    folder: string,
+    options: readonly string[],
+  ) {
     this.#script = script;
     this.url = url;
     this.#folder = folder;
+    this.#options = options;
   }
 
   static async start(
     script: 'start' | 'dev',
     population: Population,
+    options: readonly string[] = [],
   ): Promise<LocalServiceProcess> {
     const url = new URL(`http://127.0.0.1:${await freePort()}`);
-    const service = new LocalServiceProcess(script, url, newFolder());
+    const service = new LocalServiceProcess(script, url, newFolder(), options);
     await service.restart();
     await service.#stop();
     await fillFolder(service.#folder, population);
@@ -67,7 +75,7 @@ export class LocalServiceProcess implements RunningWorker, AsyncDisposable {
     await this.#stop();
     const startedAt = performance.now();
     const args = ['--port', this.url.port, '--persist-to', this.#folder, '--ip', '127.0.0.1'];
-    this.#npm = spawn('npm', ['run', this.#script, '--', ...args], {
+    this.#npm = spawn('npm', ['run', this.#script, '--', ...args, ...this.#options], {
       stdio: ['ignore', 'pipe', 'ignore'],
       env: { ...process.env, ROOT_TOKEN },
       detached: true,

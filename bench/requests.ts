@@ -63,6 +63,18 @@ export function licenseRequest(id: number, token: string): Uint8Array {
   return Buffer.from(`${head.join('\r\n')}\r\n\r\n`);
 }
 
+/** An administrator's new product. */
+export function productChange(index: number, token: string): Uint8Array {
+  const body = JSON.stringify({ name: `Product ${index}`, productType: 'OTHER' });
+  const head = [
+    'POST /api/v2/products HTTP/1.1',
+    'Host: licet.example',
+    `TOKEN: ${token}`,
+    `Content-Length: ${Buffer.byteLength(body)}`,
+  ];
+  return Buffer.from(`${head.join('\r\n')}\r\n\r\n${body}`);
+}
+
 /** The requests of a load by their index. */
 export type RequestAt = (index: number) => Uint8Array;
 

@@ -14,6 +14,7 @@ import { signed } from './signed.ts';
 import { start } from './start.ts';
 import { token } from './token.ts';
 import { unknown } from './unknown.ts';
+import { webhooks } from './webhooks.ts';
 import { world } from './world.ts';
 
 /** All scenarios by name, in the order in which they run. */
@@ -34,6 +35,7 @@ export const SCENARIOS = {
   load,
   fairness,
   lists,
+  webhooks,
 } as const satisfies Record<string, Scenario>;
 
 export type ScenarioName = keyof typeof SCENARIOS;
