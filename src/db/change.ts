@@ -11,7 +11,7 @@ import {
   type Results,
   type Statements,
 } from './client.ts';
-import { insertDeliveries, type StoredDelivery } from './deliveries.ts';
+import { hasLease, insertDeliveries, type StoredDelivery } from './deliveries.ts';
 import { type EventSender, insertEvent, type NewEvent } from './events.ts';
 import { type Created, type KeyedRequest, storeKey } from './idempotency.ts';
 import { type Change, putIntoOutbox, type Touch } from './outbox.ts';
@@ -98,7 +98,8 @@ export async function change(
   const { touched = [], deliveries = [] } = results;
   caches.invalidate([...touched, ...adds]);
   waitUntil(caches.publish(touched));
-  if (deliveries.length > 0) waitUntil(sender.deliver(deliveries));
+  const leased = deliveries.filter(hasLease);
+  if (leased.length > 0) waitUntil(sender.deliver(leased));
   return results;
 }
 

@@ -15,12 +15,14 @@ import { deliveries } from './schema.ts';
  */
 export const LEASE_MS = MINUTE_MS;
 
-/** A delivery whose first attempt is the storing request's, if it has a lease. */
 export interface StoredDelivery {
   webhookId: number;
   id: number;
   attempts: number;
 }
+
+/** Whether the first attempt is left to the request that has stored the delivery. */
+export const hasLease = ({ attempts }: StoredDelivery): boolean => attempts > 0;
 
 /** Whether a webhook `w` has asked for the type of an event `e`. */
 const isWanted = sql`(json_array_length(w.types) = 0 or exists (
@@ -33,7 +35,7 @@ const isReady = (now: number): SQL =>
 
 /**
  * The statement that stores the deliveries of the events of this millisecond, after those events. A delivery that is
- * stored already stays. It returns the deliveries with a lease, which the caller must attempt.
+ * stored already stays. It returns the new ones. The caller must attempt those of them that have a lease.
  *
  * @param now milliseconds since 1970
  * @param isLater whether all attempts are left to the scheduled handler

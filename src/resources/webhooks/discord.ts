@@ -49,6 +49,9 @@ const BAD: ReadonlySet<EventType> = new Set([
 
 /** The fields that can be about a person, or let a reader use or enter something. A channel has many readers. */
 const HIDDEN: ReadonlySet<string> = new Set([
+  // Their names are beside the changes.
+  'customerId',
+  'productId',
   'data',
   'email',
   'hwid',
