@@ -17,7 +17,12 @@ const GUIDES = 'guides';
 
 /** The documents by subject. */
 export const SUBJECTS = {
-  'In your program': ['examples/README.md', 'docs/signing.md', 'packages/client/README.md'],
+  'In your program': [
+    'examples/README.md',
+    'docs/signing.md',
+    'docs/webhooks.md',
+    'packages/client/README.md',
+  ],
   'Run the shop': ['docs/console.md', 'docs/import.md', 'packages/cli/README.md'],
   'Run the service': [
     'docs/one-machine.md',
