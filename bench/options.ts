@@ -22,6 +22,7 @@ const DESCRIPTIONS: Record<ScenarioName, string> = {
   load: 'npm start at up to 1,024 connections: every record, response times, memory',
   fairness: 'first bindings and an administrator beside 200 connections of hot validations',
   lists: '400 validations a second beside one and three complete lists of 100,000 licenses',
+  webhooks: 'npm start: 1,000 changes with three webhooks, one of them dead, beside validations',
   memory: 'memory over a million hot validations; runs only when it is named',
 };
 

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { createRequire } from 'node:module';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -9,7 +10,6 @@ import { readRootToken } from '@licet/cli/root-token';
 import { Licet } from '@licet/client';
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import workerd from 'workerd';
 import { outboundNetwork } from '../../scripts/local/outbound-network.ts';
 import { listen, ownFolder } from './own.ts';
 import { type RunningService, startService } from './service.ts';
@@ -205,6 +205,8 @@ describe('the network of outgoing requests', () => {
   let open: Miniflare;
   let closed: Miniflare;
   beforeAll(async () => {
+    // The module of the runtime is the path of its program.
+    const workerd: unknown = createRequire(import.meta.url)('workerd').default;
     const runtime = join(folder, 'workerd');
     const library = join(folder, 'rebinding-name.so');
     execFileSync('cc', ['-shared', '-fPIC', '-o', library, 'test/node/rebinding-name.c', '-ldl']);

@@ -16,6 +16,7 @@ import { addProducts } from './licet/products.ts';
 import { explain, type GlobalOptions, openSession, type Session } from './licet/session.ts';
 import { addStats } from './licet/stats.ts';
 import { addTokens } from './licet/tokens.ts';
+import { addWebhooks } from './licet/webhooks.ts';
 import { CliError, usageError } from './terminal.ts';
 
 /** `npm run licet`: the daily tasks of administrators. */
@@ -93,7 +94,7 @@ function findCommand(program: CommandUnknownOpts, names: readonly string[]): Com
 export function newProgram(open: (options: GlobalOptions) => Session) {
   const program = new Command(callOf('licet'))
     .description(
-      'Manages a Licet service: products, licenses, customers, tokens, the blacklist, the history and the events.',
+      'Manages a Licet service: products, licenses, customers, tokens, webhooks, the blacklist, the history and the events.',
     )
     .version(versionOfLicet(), '--version', 'print the version')
     .addOption(serviceOption('the address of the service'))
@@ -113,6 +114,7 @@ export function newProgram(open: (options: GlobalOptions) => Session) {
     addLicenses,
     addCustomers,
     addTokens,
+    addWebhooks,
     addBlacklist,
     addHistory,
     addEvents,

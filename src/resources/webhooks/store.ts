@@ -131,8 +131,7 @@ const rowsOf = (list: readonly object[], names: readonly string[]) =>
   )} from json_each(${JSON.stringify(list)}))`;
 
 /**
- * Stores the outcomes of attempts, each unless another attempt has the delivery meanwhile. A webhook that is off gets no
- * further attempts.
+ * Stores the outcomes of attempts, each unless another attempt has the delivery meanwhile.
  *
  * @param now milliseconds since 1970
  */
@@ -168,11 +167,11 @@ export async function storeOutcomes(
         response: sql`o.response`,
         durationMs: sql`o.durationMs`,
         step: sql`o.step`,
-        nextAt: sql`iif(w.is_enabled, o.nextAt, null)`,
+        nextAt: sql`o.nextAt`,
         leaseUntil: null,
         attemptedAt: now,
       })
-      .from(sql`${rowsOf(outcomes, names)} o left join webhooks w on w.id = o.webhookId`)
+      .from(sql`${rowsOf(outcomes, names)} o`)
       .where(
         sql`(${deliveries.webhookId}, ${deliveries.id}, ${deliveries.attempts}) = (o.webhookId, o.id, o.attempts)`,
       ),

@@ -44,7 +44,12 @@ export function addEvents(parent: CommandUnknownOpts, open: OpenSession): void {
       new Option('--resource <resource>', 'only this kind of object').choices(EVENT_RESOURCES),
     )
     .option('--id <id>', 'only the object with this id; with --resource', idArgument)
-    .option('--token <id>', 'only changes with this token', idArgument)
+    .addOption(
+      new Option('--token <id>', 'only changes with this token')
+        .argParser(idArgument)
+        .conflicts('alerts'),
+    )
+    .option('--alerts', 'only events of the service, such as a license without a free slot')
     .option('--since <when>', 'only since a time ago (90s, 30m, 2h, 7d) or a date', sinceArgument)
     .option(
       '--limit <n>',
@@ -57,9 +62,10 @@ export function addEvents(parent: CommandUnknownOpts, open: OpenSession): void {
         'events --since 7d',
         'events --resource license --id 50',
         'events --type token.created --token 3',
+        'events --alerts --since 7d',
       ),
     )
-    .action(async ({ type, resource, id, token, since, limit }) => {
+    .action(async ({ type, resource, id, token, alerts, since, limit }) => {
       if (id !== undefined && resource === undefined) {
         throw argumentError(
           'Give --resource with --id: objects of different kinds have the same ids.',
@@ -72,6 +78,7 @@ export function addEvents(parent: CommandUnknownOpts, open: OpenSession): void {
         resourceType: resource,
         resourceId: id,
         tokenId: token,
+        actor: alerts ? 'service' : undefined,
         from: since,
         limit: Math.min(shown + 1, MAX_PAGE_OBJECTS),
       });
