@@ -215,6 +215,59 @@ it('a list by expiryDate has no license that waits for its first use', async () 
   }
 });
 
+it('the page of a list by expiryDate does not begin after a license that waits', async () => {
+  const { id } = await createWaiting();
+  expectError(
+    await call('GET', `${licenses.path}?sort=expiryDate&limit=10&after=${id}`),
+    400,
+    `after must be a license of the list, and ${id} no longer is. Read the list from its start again`,
+  );
+});
+
+it.each([
+  ['license', () => licenses.fullBody(), ['expiresAfterDays']],
+  ['product', () => products.fullBody(), ['ipIdleDays', 'hwidIdleDays', 'defaultExpiresAfterDays']],
+] as const)(
+  'a repeated POST of a %s, which the version before has answered, shows the fields that it did not know as null',
+  async (kind, bodyOf, unknown) => {
+    const { path } = kind === 'license' ? licenses : products;
+    const body = await bodyOf();
+    const headers = { 'Idempotency-Key': crypto.randomUUID() };
+    const first = await call('POST', path, { body, headers });
+    expect(first.status, first.text).toBe(201);
+    const created = await env.DB.prepare(
+      'select id, created from idempotency_keys order by id desc limit 1',
+    ).first<{ id: number; created: string }>();
+    const before = JSON.parse(created?.created ?? '', (name, value) =>
+      unknown.some((field) => field === name) ? undefined : value,
+    );
+    await env.DB.prepare('update idempotency_keys set created = ? where id = ?')
+      .bind(JSON.stringify(before), created?.id)
+      .run();
+    const again = await call('POST', path, { body, headers });
+    expect(again.status, again.text).toBe(201);
+    expect(again.json).toMatchObject(Object.fromEntries(unknown.map((field) => [field, null])));
+    expect(again.json).toMatchObject({ id: Object(first.json).id });
+    if (kind === 'license') {
+      expect(Object(again.json).expiryDate).toBe(Object(first.json).expiryDate);
+    }
+  },
+);
+
+it('a validation without a required hwid starts nothing and binds nothing, whatever the snapshot says', async () => {
+  const license = await createWaiting({ maxIPs: 5, maxHWIDs: -1 });
+  const isolate = newIsolate({ REQUIRE_HWID: 'true' });
+  const { licenseKey, productId } = license;
+  // The isolate has the license in memory, and no limit of hardware IDs in it.
+  const early = await isolate.validate({ licenseKey, productId: productId + 1 });
+  expect(early.json).toMatchObject({ message: 'License not found or invalid' });
+  await put(license, { maxHWIDs: 2 });
+  const late = await isolate.validate({ licenseKey, productId, ip: '203.0.113.77' });
+  expect([late.status, late.json]).toEqual([400, { valid: false, message: 'hwid is required' }]);
+  expect(await endOf(license)).toEqual(WAITING);
+  expect((await get.license(license.id)).ips).toEqual([]);
+});
+
 it('an import takes expiresAfterDays as a number or a text, and the default of the product', async () => {
   const { id: productId } = await create.product({ defaultExpiresAfterDays: 90 });
   const item = { productId, licenseType: 'TEMPORARY' };

@@ -12,6 +12,8 @@ import type { DecidedOutcome } from '../support/outcomes.ts';
 const ADDRESSES = ['10.0.0.1', '10.0.0.2', '10.0.0.3', '10.0.1.1', '2001:db8::1', '2001:db8::2'];
 const HWIDS = ['hw-1', 'hw-2', 'hw-3', 'hw-4'];
 const PRODUCTS = [602, 603];
+/** An imported license can have it as its key. */
+const PLACEHOLDER = '%%__LICENSE__%%';
 
 const address = fc.constantFrom(...ADDRESSES);
 const hwid = fc.constantFrom(...HWIDS);
@@ -44,7 +46,7 @@ const LOGGED = {
 
 const request: fc.Arbitrary<ValidationRequest> = fc.record({
   licenseKey: fc.constant('key'),
-  key: fc.constant('KEY'),
+  key: fc.constantFrom('KEY', 'KEY', 'KEY', 'KEY', PLACEHOLDER),
   productId,
   ip: fc.option(address, { freq: 8 }),
   hwid: fc.option(hwid, { freq: 8 }),
@@ -110,7 +112,7 @@ function firstRowThatApplies(
   const rows: Record<DecidedOutcome, boolean> = {
     IP_BLACKLISTED: listed.some(({ licenseDataType }) => licenseDataType === 'IP'),
     HWID_BLACKLISTED: listed.some(({ licenseDataType }) => licenseDataType === 'HWID'),
-    LICENSE_NOT_FOUND: license === null,
+    LICENSE_NOT_FOUND: license === null || asked.key === PLACEHOLDER,
     PRODUCT_MISMATCH: license?.productId !== asked.productId,
     LICENSE_DELETED: license?.state === 'DELETED',
     LICENSE_DEACTIVATED: license?.state === 'DEACTIVATED',
