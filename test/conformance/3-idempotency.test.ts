@@ -11,6 +11,7 @@ import {
   licenses,
   products,
   tokens,
+  webhooks,
 } from '../support/resources.ts';
 
 /** POSTs with an `Idempotency-Key` (3). */
@@ -168,19 +169,23 @@ it('an Idempotency-Key counts for 24 hours, and is removed by the scheduled hand
   expect(await countKeys.first('n')).toBe(0);
 });
 
-it('the secret of a token is not kept for a repetition: 409, no second token, and no secret in the database', async () => {
-  const [key, body] = [nextKey(), await tokens.fullBody()];
-  const first = await post(tokens.path, body, key);
-  expect(first.status).toBe(201);
-  const stored = await idsOf(tokens.path);
-  const response = await post(tokens.path, body, key);
-  expectError(response, 409, /the secret of a token or/);
-  expect(await idsOf(tokens.path)).toEqual(stored);
-  expect((await post(tokens.path, await tokens.fullBody(), key)).status).toBe(422);
-  const { results } = await env.DB.prepare('select * from idempotency_keys').all();
-  const { token = 'none' } = Object(first.json);
-  expect(JSON.stringify(results)).not.toContain(token);
-});
+it.each([tokens, webhooks])(
+  'the secret of a $name is not kept for a repetition: 409, no second one, and no secret in the database',
+  async ({ path, fullBody }) => {
+    const [key, body] = [nextKey(), await fullBody()];
+    const first = await post(path, body, key);
+    expect(first.status).toBe(201);
+    const stored = await idsOf(path);
+    const response = await post(path, body, key);
+    expectError(response, 409, /because it had a secret or/);
+    expect(await idsOf(path)).toEqual(stored);
+    expect((await post(path, await fullBody(), key)).status).toBe(422);
+    const { results } = await env.DB.prepare('select * from idempotency_keys').all();
+    const { token = 'none', secret = token } = Object(first.json);
+    expect(secret).toMatch(/^(licet|whsec)_/);
+    expect(JSON.stringify(results)).not.toContain(secret);
+  },
+);
 
 it('a forgotten customer is not kept for a repetition', async () => {
   const [key, other] = [nextKey(), nextKey()];

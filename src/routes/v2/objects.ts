@@ -78,7 +78,7 @@ export async function createOnce<Row>(
     if (first.created === null || !restore) {
       throw new ApiError(
         409,
-        'A request with this Idempotency-Key has succeeded, but its response is not kept, because it had the secret of a token or the data of a forgotten customer',
+        'A request with this Idempotency-Key has succeeded, but its response is not kept, because it had a secret or the data of a forgotten customer',
       );
     }
     return respond(restore(first.created));
