@@ -13,6 +13,7 @@ import { overviewRoute } from './screens/overview/route.ts';
 import { productEditRoute, productRoute, productsRoute } from './screens/products/route.ts';
 import { programRoute } from './screens/program/route.ts';
 import { tokenEditRoute, tokenRoute, tokensRoute } from './screens/tokens/route.ts';
+import { webhookEditRoute, webhookRoute, webhooksRoute } from './screens/webhooks/route.ts';
 import { parseValue } from './search.ts';
 
 /** Each screen has a folder with `route.ts`, which checks the address, and `screen.tsx`, which is loaded on demand. */
@@ -40,6 +41,9 @@ export const router = createRouter({
     tokensRoute,
     tokenRoute,
     tokenEditRoute,
+    webhooksRoute,
+    webhookRoute,
+    webhookEditRoute,
     eventsRoute,
     mineRoute,
     importRoute,

@@ -75,6 +75,7 @@ export const texts = {
     customers: 'Customers',
     blacklist: 'Blacklist',
     tokens: 'Tokens',
+    webhooks: 'Webhooks',
     events: 'Events',
     mine: 'Your latest changes',
     import: 'Import and export',

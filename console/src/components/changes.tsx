@@ -6,6 +6,7 @@ import { platformLabel } from '../platforms.ts';
 import { screenTexts } from '../screen-texts.ts';
 import { useMay } from '../session.ts';
 import { texts } from '../texts.ts';
+import { Badge, type Tone } from './badge.tsx';
 import { TextLink } from './button.tsx';
 
 /** Events in words: the object, the sender, and the fields before and after. */
@@ -30,6 +31,13 @@ const VALUES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   licenseDataType: screenTexts.dataTypes,
   productType: screenTexts.productTypes,
   intents: texts.intents,
+  types: {
+    ...screenTexts.eventTypes,
+    ...Object.fromEntries(
+      Object.entries(screenTexts.webhooks.groups).map(([group, { name }]) => [`${group}.*`, name]),
+    ),
+  },
+  format: screenTexts.webhooks.formats,
 };
 
 const LIMITS = /^(?:max|defaultMax)(?:IPs|HWIDs)$/;
@@ -185,9 +193,43 @@ export const ChangeTable = ({ changes, names }: { changes: Changes; names: Names
   </table>
 );
 
+/** The first ending that fits counts. */
+const TONES: readonly (readonly [ending: string, tone: Tone])[] = [
+  ['session.created', 'neutral'],
+  ['.first_used', 'good'],
+  ['.limit_reached', 'warn'],
+  ['.expiring', 'warn'],
+  ['.many_addresses', 'warn'],
+  ['.expired', 'bad'],
+  ['.hit', 'bad'],
+  ['.disabled', 'bad'],
+  ['blacklist.created', 'bad'],
+  ['blacklist.deleted', 'neutral'],
+  ['.created', 'good'],
+  ['.deleted', 'bad'],
+  ['.slots_freed', 'accent'],
+  ['.rotated', 'accent'],
+  ['.transferred', 'accent'],
+];
+
+/** The type of an event. */
+export const TypeBadge = ({ type }: { type: Event['type'] }) => (
+  <Badge tone={TONES.find(([ending]) => type.endsWith(ending))?.[1] ?? 'neutral'}>
+    {screenTexts.eventTypes[type]}
+  </Badge>
+);
+
+/** The name of the service as a sender. Without the id of a token, no token has it. */
+const SERVICE_NAME = 'service';
+
+/** Whether the service has made an event by itself. */
+export const isOfService = ({ actor: { tokenId, tokenName } }: Pick<Event, 'actor'>): boolean =>
+  tokenId === null && tokenName === SERVICE_NAME;
+
 /** The sender of a change, and whether it was in the console. */
 export function Actor({ actor: { tokenId, tokenName, isConsole } }: { actor: Event['actor'] }) {
-  const name = tokenId === null ? texts.session.root : tokenName || words.deletedToken(tokenId);
+  const root = tokenName === SERVICE_NAME ? words.service : texts.session.root;
+  const name = tokenId === null ? root : tokenName || words.deletedToken(tokenId);
   return (
     <span className="whitespace-nowrap">
       <span className="inline-block max-w-48 truncate align-bottom" title={name}>
@@ -209,7 +251,13 @@ const personOf = (changes: Event['changes']): string | undefined =>
   textAfter(changes?.email);
 
 /** The object of an event, with a link to it if it still exists. */
-export function EventObject({ event, names }: { event: Event; names: Names }): ReactNode {
+export function EventObject({
+  event,
+  names,
+}: {
+  event: Pick<Event, 'type' | 'resourceType' | 'resourceId' | 'changes'>;
+  names: Names;
+}): ReactNode {
   const mayReadTokens = useMay('everything');
   const { resourceType, resourceId, changes, type } = event;
   if (resourceId === null) {
@@ -222,7 +270,8 @@ export function EventObject({ event, names }: { event: Event; names: Names }): R
     (resourceType === 'product' && names.get(id)) ||
     textAfter(changes?.name) ||
     (resourceType === 'customer' && personOf(changes)) ||
-    (resourceType === 'blacklist' && textAfter(changes?.data));
+    (resourceType === 'blacklist' && textAfter(changes?.data)) ||
+    (resourceType === 'webhook' && textAfter(changes?.description));
   const label = known || words.oneObject(texts.resources[resourceType], id);
   const text = <span className="inline-block max-w-full truncate align-bottom">{label}</span>;
   if (resourceType === 'license') {
@@ -232,9 +281,7 @@ export function EventObject({ event, names }: { event: Event; names: Names }): R
       </TextLink>
     );
   }
-  if (type.endsWith('.deleted') || resourceType === 'session' || resourceType === 'webhook') {
-    return text;
-  }
+  if (type.endsWith('.deleted') || resourceType === 'session') return text;
   if (resourceType === 'token' && !mayReadTokens) return text;
   if (resourceType === 'blacklist') {
     return (
@@ -247,6 +294,7 @@ export function EventObject({ event, names }: { event: Event; names: Names }): R
     product: '/products/$id',
     customer: '/customers/$id',
     token: '/tokens/$id',
+    webhook: '/webhooks/$id',
   } as const;
   return (
     <TextLink to={places[resourceType]} params={{ id }} title={label}>

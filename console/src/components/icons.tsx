@@ -233,6 +233,12 @@ export const Search = icon(
     <circle cx="11" cy="11" r="8" />
   </>,
 );
+export const Send = icon(
+  <>
+    <path d="M14.536 21.686a.5.5 0 0 0 .937-.024l6.5-19a.496.496 0 0 0-.635-.635l-19 6.5a.5.5 0 0 0-.024.937l7.93 3.18a2 2 0 0 1 1.112 1.11z" />
+    <path d="m21.854 2.147-10.94 10.939" />
+  </>,
+);
 export const SlidersHorizontal = icon(
   <>
     <path d="M10 5H3" />
@@ -269,6 +275,13 @@ export const Users = icon(
     <path d="M16 3.128a4 4 0 0 1 0 7.744" />
     <path d="M22 21v-2a4 4 0 0 0-3-3.87" />
     <circle cx="9" cy="7" r="4" />
+  </>,
+);
+export const Webhook = icon(
+  <>
+    <path d="M18 16.98h-5.99c-1.1 0-1.95.94-2.48 1.9A4 4 0 0 1 2 17c.01-.7.2-1.4.57-2" />
+    <path d="m6 17 3.13-5.78c.53-.97.1-2.18-.5-3.1a4 4 0 1 1 6.89-4.06" />
+    <path d="m12 6 3.13 5.73C15.66 12.7 16.9 13 18 13a4 4 0 0 1 0 8" />
   </>,
 );
 export const X = icon(

@@ -16,6 +16,7 @@ import {
   ScrollText,
   Ticket,
   Users,
+  Webhook,
 } from '../components/icons.tsx';
 import { useSession } from '../session.ts';
 import { texts } from '../texts.ts';
@@ -74,6 +75,13 @@ const PLACES: readonly (readonly Place[])[] = [
   [
     { to: '/events', label: words.events, Icon: ScrollText, right: INTENTS.readEvents },
     { to: '/tokens', label: words.tokens, Icon: Ticket, right: INTENTS.everything },
+    {
+      to: '/webhooks',
+      label: words.webhooks,
+      Icon: Webhook,
+      right: INTENTS.readWebhooks,
+      write: INTENTS.everything,
+    },
     { to: '/import', label: words.import, Icon: ArrowDownUp, right: EXPORT },
   ],
 ];

@@ -39,7 +39,7 @@ describeInBrowser('the events in the console', () => {
       intents: ['ALL_READ_WRITE'],
     });
     const page = await openConsole('/events', { token });
-    await page.getByLabel('Token', { exact: true }).selectOption(String(id));
+    await page.getByLabel('By', { exact: true }).selectOption(String(id));
     // Two rows: the headings, and the log-in of this test.
     await expect.poll(() => page.getByRole('row').count()).toBe(2);
     await page.getByRole('row').filter({ hasText: '(console)' }).getByText('Logged in').waitFor();

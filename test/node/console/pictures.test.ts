@@ -29,6 +29,8 @@ const SCREENS = [
   '/events',
   '/tokens',
   '/tokens?open=new',
+  '/webhooks',
+  '/webhooks?open=new',
   '/import',
 ];
 const NAMES = ['overview', 'license'] as const;

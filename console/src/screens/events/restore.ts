@@ -46,6 +46,9 @@ const isWhole = (value: unknown): boolean =>
     ? value.length <= MAX_VALUES && value.every(isWhole)
     : typeof value !== 'string' || value.length <= MAX_TEXT_LENGTH;
 
+/** Whether a value is the address of a channel, which is shown without its token. */
+const isMasked = (value: unknown): boolean => typeof value === 'string' && value.endsWith('/***');
+
 /** Whether the values before an event can be restored. */
 export function isRestorable({ type, resourceId, changes }: Event): boolean {
   if (resourceId === null || changes === null) return false;
@@ -54,7 +57,8 @@ export function isRestorable({ type, resourceId, changes }: Event): boolean {
   if (!isChange && type !== 'blacklist.deleted') return false;
   // Neither value was kept of a secret, and of a person who was forgotten.
   return Object.values(changes).every(
-    ({ before, after }) => isWhole(before) && (before !== null || after !== null),
+    ({ before, after }) =>
+      isWhole(before) && !isMasked(before) && (before !== null || after !== null),
   );
 }
 

@@ -10,6 +10,7 @@ const search = z.object({
   resourceType: oneOf(EVENT_RESOURCES),
   resourceId: id,
   tokenId: id,
+  actor: oneOf(['service']),
   from: day,
   to: day,
   after: id,

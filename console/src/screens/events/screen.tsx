@@ -3,7 +3,6 @@ import { EVENT_RESOURCES, EVENT_TYPES } from '@licet/contract/enums';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { licet, queries } from '../../api.ts';
-import { Badge, type Tone } from '../../components/badge.tsx';
 import { Button, ButtonLink, TextLink } from '../../components/button.tsx';
 import {
   Actor,
@@ -12,6 +11,8 @@ import {
   EventObject,
   fieldName,
   formatValue,
+  isOfService,
+  TypeBadge,
 } from '../../components/changes.tsx';
 import { confirm } from '../../components/confirm.tsx';
 import { Cut } from '../../components/cut.tsx';
@@ -36,24 +37,6 @@ import { type EventsSearch, eventsRoute } from './route.ts';
 const words = screenTexts.events;
 const PAGE_ROWS = 50;
 
-/** The first ending that fits counts. */
-const TONES: readonly (readonly [ending: string, tone: Tone])[] = [
-  ['session.created', 'neutral'],
-  ['blacklist.created', 'bad'],
-  ['blacklist.deleted', 'neutral'],
-  ['.created', 'good'],
-  ['.deleted', 'bad'],
-  ['.slots_freed', 'accent'],
-  ['.rotated', 'accent'],
-  ['.transferred', 'accent'],
-];
-
-const TypeBadge = ({ type }: { type: Event['type'] }) => (
-  <Badge tone={TONES.find(([ending]) => type.endsWith(ending))?.[1] ?? 'neutral'}>
-    {screenTexts.eventTypes[type]}
-  </Badge>
-);
-
 const columnsOf = (names: ReadonlyMap<number, string>): readonly Column<Event>[] => [
   {
     id: 'time',
@@ -66,7 +49,7 @@ const columnsOf = (names: ReadonlyMap<number, string>): readonly Column<Event>[]
     id: 'type',
     header: words.columns.type,
     cell: ({ type }) => <TypeBadge type={type} />,
-    width: 'w-37',
+    width: 'w-41',
     phone: 'title',
   },
   {
@@ -177,7 +160,7 @@ function EventFilters({ filters }: { filters: FilterValues }) {
     queryFn: ({ signal }) => licet.tokens.list({}, { signal }),
     enabled: mayReadTokens,
   });
-  const { resourceType, resourceId, tokenId } = filters;
+  const { resourceType, resourceId, tokenId, actor } = filters;
   const filter = (changes: Partial<FilterValues>): void =>
     void navigate({ search: { ...filters, ...changes } });
   const tokenNames = new Map(tokens.data?.map(({ id, name }) => [id, name]));
@@ -208,15 +191,19 @@ function EventFilters({ filters }: { filters: FilterValues }) {
           onChange={(chosen) => filter({ resourceType: chosen })}
         />
       )}
-      {tokenNames.size > 0 && (
-        <FilterSelect
-          label={words.filters.token}
-          any={words.filters.anyToken}
-          options={[...tokenNames]}
-          value={tokenId}
-          onChange={(chosen) => filter({ tokenId: chosen })}
-        />
-      )}
+      <FilterSelect<string | number>
+        label={words.filters.by}
+        any={words.filters.anybody}
+        options={[['service', words.filters.service], ...tokenNames]}
+        value={actor ?? tokenId}
+        onChange={(chosen) =>
+          filter(
+            typeof chosen === 'number'
+              ? { actor: undefined, tokenId: chosen }
+              : { actor: chosen === 'service' ? chosen : undefined, tokenId: undefined },
+          )
+        }
+      />
       <FilterDay
         label={words.filters.from}
         value={filters.from ?? ''}
@@ -288,6 +275,11 @@ function Detail({
 
   const { time, actor, ip, changes, resourceType, resourceId } = event;
   const { columns } = words;
+  // The service changes nothing: it has found these values.
+  const isFound = isOfService(event);
+  const found = Object.entries(changes ?? {}).map(
+    ([field, { after }]) => [fieldName(field), formatValue(field, after, names)] as const,
+  );
   return (
     <div className="flex flex-col gap-4">
       <div className="-mx-4 -mt-4 sm:-mx-5">
@@ -296,11 +288,11 @@ function Detail({
             [columns.time, <Time key="time" value={time} />],
             [columns.resource, <EventObject key="resource" event={event} names={names} />],
             [columns.actor, <Actor key="actor" actor={actor} />],
-            [columns.ip, ip],
+            ...(isFound ? found : [[columns.ip, ip] as const]),
           ]}
         />
       </div>
-      {changes ? (
+      {isFound ? null : changes ? (
         <ChangeTable changes={changes} names={names} />
       ) : (
         <p className="text-muted">{words.noChanges}</p>

@@ -1,6 +1,5 @@
 import type { License, LicenseStatus } from '@licet/client';
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
 import { StatusBadge } from '../../components/badge.tsx';
 import { Button, ButtonLink, TextLink } from '../../components/button.tsx';
 import { confirm } from '../../components/confirm.tsx';
@@ -19,12 +18,11 @@ import { useShortcuts } from '../../shortcuts.ts';
 import { texts } from '../../texts.ts';
 import { EventSection } from '../events/section.tsx';
 import { HistorySection } from '../history/section.tsx';
-import { type Move, moveExpiry, nameOf } from '../licenses/bulk.ts';
 import { ownerName } from '../licenses/columns.tsx';
-import { ExtendDialog } from '../licenses/extend-dialog.tsx';
+import { ExtendButton } from '../licenses/extend-button.tsx';
 import { InstallationSection } from './activity.tsx';
 import { Handover } from './handover.tsx';
-import { change, licenseQuery, refresh, requestsQuery } from './queries.ts';
+import { change, licenseQuery, requestsQuery } from './queries.ts';
 import { licenseRoute } from './route.ts';
 import { Slots } from './slots.tsx';
 import { Verdict } from './verdict.tsx';
@@ -71,7 +69,9 @@ function LicenseScreen({ license }: { license: License }) {
           <Slots license={license} kind="hwids" refusal={refusal} />
         </div>
       </div>
-      <InstallationSection license={license} />
+      <div id="installations" className="scroll-mt-20 empty:hidden">
+        <InstallationSection license={license} />
+      </div>
       {mayReadRequests && <History license={license} />}
       <EventSection filter={{ resourceType: 'license', resourceId: id }} />
     </Page>
@@ -106,22 +106,11 @@ function History({ license: { id: licenseId, licenseKey } }: { license: License 
 
 function Actions({ license, refusal }: { license: License; refusal: string | undefined }) {
   const { id, licenseStatus, licenseType } = license;
-  const [isExtending, setExtending] = useState(false);
   const setStatus = async (status: keyof typeof words.statusDone): Promise<void> => {
     try {
       const before: LicenseStatus =
         (await change(id, () => ({ licenseStatus: status })))?.licenseStatus ?? status;
       toasts.done(words.statusDone[status], () => change(id, () => ({ licenseStatus: before })));
-    } catch (error) {
-      toasts.fail(error);
-    }
-  };
-  const moveBy = async (move: Move): Promise<void> => {
-    try {
-      const undo = await moveExpiry(move)(id);
-      await refresh();
-      const { done } = screenTexts.licenses.bulk;
-      toasts.done(done[nameOf(move)](1), undo && (() => undo().then(refresh)));
     } catch (error) {
       toasts.fail(error);
     }
@@ -145,11 +134,7 @@ function Actions({ license, refusal }: { license: License; refusal: string | und
           {texts.actions.edit}
         </ButtonLink>
       )}
-      {licenseType === 'TEMPORARY' && (
-        <Button refusal={refusal} onClick={() => setExtending(true)}>
-          {words.extend}
-        </Button>
-      )}
+      {licenseType === 'TEMPORARY' && <ExtendButton license={license} refusal={refusal} />}
       {isDeleted || licenseStatus === 'DEACTIVATED' ? (
         <Button refusal={refusal} onClick={() => setStatus('ACTIVE')}>
           {isDeleted ? words.restore : words.reactivate}
@@ -164,12 +149,6 @@ function Actions({ license, refusal }: { license: License; refusal: string | und
           {words.delete}
         </Button>
       )}
-      <ExtendDialog
-        licenses={[license]}
-        isOpen={isExtending}
-        onClose={() => setExtending(false)}
-        onMove={moveBy}
-      />
     </>
   );
 }

@@ -1,3 +1,4 @@
+import type { Event } from '@licet/client';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '@licet/contract/durations';
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { licet } from '../../api.ts';
@@ -107,6 +108,34 @@ export const refusalsQuery = queryOptions({
 export const eventsQuery = queryOptions({
   queryKey: ['events', 'latest'],
   queryFn: ({ signal }) => licet.events.list({ limit: LATEST_ROWS }, { signal }),
+  refetchInterval: REFRESH_MS,
+});
+
+const ALERT_DAYS = 7;
+/** Enough to find the urgent ones among the others. */
+const ALERTS_READ = 50;
+
+/** One alert of each object and type, the latest; those that need no action only if there is room for them. */
+function worthALook(events: readonly Event[]): Event[] {
+  const latest = new Map<string, Event>();
+  for (const event of events) {
+    const about = `${event.type} ${event.resourceId}`;
+    if (!latest.has(about)) latest.set(about, event);
+  }
+  const [urgent = [], others = []] = [true, false].map((isUrgent) =>
+    [...latest.values()].filter(({ type }) => isUrgent === (type !== 'license.first_used')),
+  );
+  return [...urgent, ...others].slice(0, LATEST_ROWS).toSorted((a, b) => b.id - a.id);
+}
+
+/** The latest events of the service, newest first. */
+export const alertsQuery = queryOptions({
+  queryKey: ['events', 'alerts'],
+  queryFn: async ({ signal }): Promise<Event[]> => {
+    const from = new Date(Date.now() - ALERT_DAYS * DAY_MS).toISOString();
+    const query = { actor: 'service', from, limit: ALERTS_READ } as const;
+    return worthALook(await licet.events.list(query, { signal }));
+  },
   refetchInterval: REFRESH_MS,
 });
 

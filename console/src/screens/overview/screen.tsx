@@ -13,6 +13,7 @@ import { useFirstSteps } from './use-first-steps.ts';
 // These load after the figures, which come first.
 const FirstSteps = lazy(() => import('./first-steps.tsx'));
 const Ranged = lazy(() => import('./ranged.tsx'));
+const Alerts = lazy(() => import('./alerts.tsx'));
 const Latest = lazy(() => import('./latest.tsx'));
 
 const words = texts.overview;
@@ -20,6 +21,7 @@ const words = texts.overview;
 export function Screen() {
   const { range = 'day' } = overviewRoute.useSearch();
   const mayReadHistory = useMay('readRequests');
+  const mayReadEvents = useMay('readEvents');
   const { done, isShown, isEmpty, isDone, dismiss } = useFirstSteps();
   return (
     <Page title={words.title}>
@@ -32,6 +34,11 @@ export function Screen() {
       {isEmpty ? null : mayReadHistory ? (
         <>
           <Figures />
+          {mayReadEvents && (
+            <Suspense>
+              <Alerts />
+            </Suspense>
+          )}
           <Suspense fallback={<RangedSkeleton />}>
             <Ranged range={range} />
           </Suspense>

@@ -3,12 +3,9 @@ import { API_INTENTS } from '@licet/contract/enums';
 import { MAX_TEXT_LENGTH } from '@licet/contract/limits';
 import { type ReactNode, useState } from 'react';
 import { licet, queries } from '../../api.ts';
-import { Button } from '../../components/button.tsx';
-import { CopyButton } from '../../components/copy-button.tsx';
 import { type EditedField, EditForm } from '../../components/edit-form.tsx';
 import { ExpiryField } from '../../components/expiry-field.tsx';
 import { TextField } from '../../components/form.tsx';
-import { Notice } from '../../components/page.tsx';
 import { endOfDay } from '../../dates.ts';
 import { formatDate } from '../../format.ts';
 import { screenTexts } from '../../screen-texts.ts';
@@ -116,24 +113,3 @@ export function TokenForm({
     </EditForm>
   );
 }
-
-/** Shows the secret of a new token, once. */
-export const Secret = ({ secret, onDone }: { secret: string; onDone: () => void }) => (
-  <div className="flex flex-col gap-5">
-    <Notice tone="warn">{words.secretLead}</Notice>
-    <div className="flex items-center gap-2">
-      <output
-        aria-label={words.secret}
-        className="min-w-0 flex-1 rounded-lg border border-line bg-surface px-3 py-2 font-mono text-[0.8125rem] break-all select-all"
-      >
-        {secret}
-      </output>
-      <CopyButton value={secret} />
-    </div>
-    <div>
-      <Button look="primary" onClick={onDone}>
-        {words.secretDone}
-      </Button>
-    </div>
-  </div>
-);

@@ -3,16 +3,17 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { type ReactNode, useMemo, useState } from 'react';
 import { licet } from '../../api.ts';
 import { Badge } from '../../components/badge.tsx';
-import { ButtonLink } from '../../components/button.tsx';
+import { Button, ButtonLink } from '../../components/button.tsx';
 import { Cut } from '../../components/cut.tsx';
 import { type Column, DataTable } from '../../components/data-table.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Plus } from '../../components/icons.tsx';
 import { Empty, Page } from '../../components/page.tsx';
+import { Secret } from '../../components/secret.tsx';
 import { Time } from '../../components/time.tsx';
 import { screenTexts } from '../../screen-texts.ts';
 import { useSession } from '../../session.ts';
-import { intentNames, Secret, TokenForm } from './form.tsx';
+import { intentNames, TokenForm } from './form.tsx';
 import { tokensRoute } from './route.ts';
 import { Expiry, LastUse } from './times.tsx';
 
@@ -118,7 +119,13 @@ export function Screen() {
         {secret === undefined ? (
           <TokenForm onCreated={setSecret} />
         ) : (
-          <Secret secret={secret} onDone={close} />
+          <Secret label={words.secret} lead={words.secretLead} secret={secret}>
+            <div>
+              <Button look="primary" onClick={close}>
+                {words.secretDone}
+              </Button>
+            </div>
+          </Secret>
         )}
       </Dialog>
     </Page>

@@ -109,6 +109,7 @@ const RIGHTS: readonly { id: string; read: Right | undefined; write: Right | und
   { id: texts.navigation.products, read: 'readProducts', write: 'writeProducts' },
   { id: texts.navigation.blacklist, read: 'readBlacklists', write: 'writeBlacklists' },
   { id: texts.navigation.events, read: 'readEvents', write: undefined },
+  { id: texts.navigation.webhooks, read: 'readWebhooks', write: 'everything' },
   { id: texts.navigation.tokens, read: 'everything', write: 'everything' },
 ];
 
