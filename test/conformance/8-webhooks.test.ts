@@ -98,16 +98,18 @@ describe('the resource', () => {
     expect(sender.receivers.received.map(({ url }) => url)).toEqual([`${DISCORD}?wait=true`]);
   });
 
-  it('a PUT to an address of Discord makes it a webhook of Discord', async () => {
+  it('a PUT of another address sets the format that belongs to it, unless it sends one', async () => {
     const { id } = await sender.create({ url: SHOP, enabled: false });
     expect(await sender.update(id, { url: DISCORD })).toMatchObject({
       format: 'discord',
       url: SHOWN_DISCORD,
     });
-    expect(await sender.update(id, { url: PANEL, format: 'standard' })).toMatchObject({
+    expect(await sender.update(id, { url: PANEL })).toMatchObject({
       format: 'standard',
       url: PANEL,
     });
+    const own = { url: SHOP, format: 'discord' };
+    expect(await sender.update(id, own)).toMatchObject(own);
   });
 
   it.each([

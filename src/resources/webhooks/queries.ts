@@ -127,7 +127,7 @@ export async function updateWebhook(
   const updated = {
     ...values,
     url,
-    format: format ?? (isOtherAddress && isDiscordWebhook(url) ? 'discord' : row.format),
+    format: format ?? (isOtherAddress ? formatOf(url) : row.format),
     isEnabled: enabled,
     // Another address has not failed yet, and one that is switched on again gets another try.
     ...((isOtherAddress || (enabled && !row.isEnabled)) && {
