@@ -121,7 +121,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     broken: STALE,
     scene: 'revoked while it is read',
     revocation: 'delete a license',
-    seed: 2,
+    seed: 3,
     replacements: {
       'src/cache/snapshot-cache.ts': [
         ['if (now > lowest && revisionOf(value) < now) continue;', ''],
@@ -163,7 +163,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     name: 'a publish without the revision check',
     broken: UNHEALED,
     scene: 'changed twice',
-    seed: 3,
+    seed: 7,
     replacements: {
       'src/cache/publisher.ts': [
         ['subject, isCurrent)', 'subject, sql`true`)'],
@@ -247,6 +247,51 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
       'src/db/change.ts': [
         ['and(eq(table.id, id), eq(table.revision, revision))', 'eq(table.id, id)'],
       ],
+    },
+  },
+
+  // Webhooks
+  {
+    name: 'an event without its deliveries',
+    broken: /No delivery of/,
+    replacements: {
+      'src/db/change.ts': [['event ? [insertDeliveries(db, now)] : []', '[]']],
+    },
+  },
+  {
+    name: 'a delivery without a lease that nobody attempts',
+    broken: /Delivered, but not received/,
+    replacements: {
+      'src/db/deliveries.ts': [[', 0, ifnull(', ', 0, max(']],
+    },
+  },
+  {
+    name: 'a lease that is shorter than an attempt',
+    broken: /Two attempts at once/,
+    replacements: {
+      'src/db/deliveries.ts': [['LEASE_MS = MINUTE_MS', 'LEASE_MS = 2_000']],
+    },
+  },
+  {
+    name: 'a claim without a lease',
+    broken: /Two attempts at once/,
+    seed: 3,
+    replacements: {
+      'src/resources/webhooks/store.ts': [['nextAt: now + LEASE_MS,', 'nextAt: now,']],
+    },
+  },
+  {
+    name: 'a failed attempt that counts as a success',
+    broken: /Delivered, but not received/,
+    replacements: {
+      'src/resources/webhooks/attempt.ts': [['status >= 200 && status < 300', 'status >= 200']],
+    },
+  },
+  {
+    name: 'a failed attempt without another one',
+    broken: /Given up early/,
+    replacements: {
+      'src/resources/webhooks/attempt.ts': [['RETRY_DELAYS_MS[step]', 'RETRY_DELAYS_MS[99]']],
     },
   },
 ];

@@ -8,6 +8,7 @@ import { FakeD1 } from './fake-d1.ts';
 import { FakeKv } from './fake-kv.ts';
 import { limiterBinding } from './fake-limiter.ts';
 import { type Delivery, FakeQueue } from './fake-queue.ts';
+import { FakeReceivers } from './fake-receiver.ts';
 import { type AdminTask, Invariants, type ValidationTask, Violation } from './invariants.ts';
 import { Isolate } from './isolate.ts';
 import type { StartService } from './modules.ts';
@@ -69,6 +70,8 @@ export class Simulation {
   readonly #database = new FakeD1(this.#clock);
   readonly #kv: FakeKv;
   readonly #queue: FakeQueue;
+  readonly #receivers: FakeReceivers;
+  readonly #web: ReadonlyMap<string, Link>;
   readonly #links: ReadonlyMap<string, Links>;
   readonly #truth = new Truth(this.#database);
   readonly #invariants: Invariants;
@@ -98,6 +101,13 @@ export class Simulation {
         },
       ]),
     );
+    this.#web = new Map(
+      LOCATIONS.map((location) => [location, new Link('WEB', this.#random.fork(), 40, 2_000)]),
+    );
+    const forReceivers = this.#random.fork();
+    this.#receivers = new FakeReceivers(this.#clock, this.#database, forReceivers, (violation) => {
+      this.#violation ??= violation;
+    });
     this.#kv = new FakeKv(this.#clock, this.#random.fork(), LOCATIONS);
     this.#kv.onWrite = (key, value) => this.#notePut(key, value);
     this.#queue = new FakeQueue(this.#clock, this.#random.fork(), (delivery) =>
@@ -147,6 +157,12 @@ export class Simulation {
     return links;
   }
 
+  #webOf(location: string): Link {
+    const link = this.#web.get(location);
+    if (!link) throw new Error(`Nowhere: ${location}`);
+    return link;
+  }
+
   #startIsolate(location: string): Isolate {
     const { D1, KV, QUEUE, LIMITER } = this.#linksOf(location);
     const limiter = (limit: number) => limiterBinding(this.#clock, LIMITER, limit);
@@ -158,6 +174,7 @@ export class Simulation {
           this.#invariants.afterResult(isolate, statements),
         ),
         SNAPSHOTS: this.#kv.binding(location, KV),
+        OUTBOUND: this.#receivers.binding(this.#webOf(location)),
         VALIDATION_LIMITER: limiter(120),
         REFUSED_LIMITER: limiter(100),
         FAILED_TOKEN_LIMITER: limiter(60),
@@ -363,6 +380,7 @@ export class Simulation {
     for (const isolate of this.#isolates) this.#leave(isolate.scheduled(this.#clock.now));
     await this.#pass(MINUTE_MS);
     this.#invariants.checkRecords();
+    this.#receivers.check();
     const newIsolates = (): Isolate[] => LOCATIONS.map((location) => this.#startIsolate(location));
     // Before any isolate asks the database, which repairs wrong snapshots. A late put of a publisher that was cut off
     // may leave a wrong snapshot, which its next use repairs.
@@ -391,6 +409,8 @@ export class Simulation {
   }
 
   #endFaults(): void {
+    this.#receivers.calm();
+    for (const link of this.#web.values()) link.endFaults();
     for (const links of this.#links.values()) {
       for (const link of Object.values(links)) link.endFaults();
     }
