@@ -33,6 +33,7 @@ const boolean = must('true or false', (value) => parseBoolean(value) !== undefin
 const text = must('a text', (value) => typeof value === 'string');
 const isNumber = (value: unknown): boolean => /^\d+(\.\d+)?$/.test(String(value));
 const days = must('a number of days, or 0 to keep all', isNumber);
+const addresses = must('a number of addresses, or 0 for no limit', isNumber);
 const requests = must('a number of requests a minute', isNumber);
 
 const labels = mustList(
@@ -61,6 +62,7 @@ const FAULTS: Readonly<Record<string, FindFault>> = {
   TRUST_BODY_IP: boolean,
   REQUEST_RETENTION_DAYS: days,
   EVENT_RETENTION_DAYS: days,
+  MANY_ADDRESSES: addresses,
   SIGNING_ISSUER: text,
   SIGNING_DEFAULT_KID: text,
   LOG_REQUESTS: boolean,

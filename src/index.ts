@@ -1,9 +1,11 @@
 import { DAY_MS } from '@licet/contract/durations';
 import { removeExpiredSessions } from './auth/sessions.ts';
+import { openCounted } from './db/client.ts';
 import { removeExpiredKeys } from './db/idempotency.ts';
 import { type Bindings, isolateOf } from './isolate.ts';
 import { logFailure } from './lib/log.ts';
 import { aggregateDays, rollUp } from './requests/aggregate.ts';
+import { ALERT_QUERIES, raiseAlerts } from './requests/alerts.ts';
 import { keepCounts } from './requests/counts.ts';
 import { receiveRecords } from './requests/queue.ts';
 import { removeRecordsBefore } from './requests/retention.ts';
@@ -19,50 +21,100 @@ import { app } from './routes/app.ts';
 /** The cron by which `npm start` announces its end. */
 const STOP = 'stop';
 
-/** Runs a task of the scheduled handler. A failure does not stop the other tasks. */
-const attempt = (task: Promise<unknown>, failure: string): Promise<unknown> =>
-  task.catch((error) => logFailure(failure, error));
+/** The queries and requests of a run that the Free plan allows. */
+const MAX_REQUESTS = 50;
 
 export default {
   fetch: app.fetch,
   async scheduled({ cron, scheduledTime }, env, context) {
-    const { db, caches, recorder, deliverer } = isolateOf(env);
+    const { caches, recorder, deliverer, trustedProxies } = isolateOf(env);
     if (cron === STOP) {
       // `npm start` waits for this line, and closes the sockets.
       console.log(JSON.stringify({ message: 'Stopping', event: 'stop' }));
       return recorder.drain((work) => context.waitUntil(work));
     }
+    const { db, queries } = openCounted(env.DB);
+    let published = 1;
+    const left = () =>
+      trustedProxies ? Number.POSITIVE_INFINITY : MAX_REQUESTS - published - queries();
+    /**
+     * Runs a task, unless its queries could be too many: then it waits for the next run. A failure does not stop the
+     * other tasks.
+     *
+     * @param most the number of its queries and requests, at most
+     */
+    const attempt = async (most: number, task: () => Promise<unknown>, failure: string) => {
+      if (most > left()) return;
+      try {
+        await task();
+      } catch (error) {
+        logFailure(failure, error);
+      }
+    };
+    /** The number of a setting. A wrong one is logged, and counts as 0. */
+    const numberOf = (
+      name: 'REQUEST_RETENTION_DAYS' | 'EVENT_RETENTION_DAYS' | 'MANY_ADDRESSES',
+      unit: string,
+      effect: string,
+    ): number => {
+      const value = Number(env[name]);
+      if (value >= 0) return value;
+      const message = `${name} must be a number of ${unit}, not "${env[name]}": ${effect}`;
+      logFailure(message, new RangeError());
+      return 0;
+    };
     /** Removes rows that are older than the days of a setting; 0 keeps all. */
     const removeExpired = async (
       name: 'REQUEST_RETENTION_DAYS' | 'EVENT_RETENTION_DAYS',
       removeBefore: (start: number) => Promise<void>,
     ) => {
-      const days = Number(env[name]);
       // Removing data by mistake is worse than keeping it.
-      if (!(days >= 0)) {
-        const message = `${name} must be a number of days, not "${env[name]}": nothing was removed`;
-        logFailure(message, new RangeError());
-      } else if (days > 0) await removeBefore(scheduledTime - days * DAY_MS);
+      const days = numberOf(name, 'days', 'nothing was removed');
+      if (days > 0) await removeBefore(scheduledTime - days * DAY_MS);
     };
     // Requests of an outage wait in memory, and perhaps no new one comes.
     recorder.keepWriting((work) => context.waitUntil(work));
-    await attempt(caches.publishDue(), 'Changes were not published');
-    await attempt(rollUp(db, scheduledTime), 'Records were not rolled up');
-    await attempt(aggregateDays(db, scheduledTime), 'Records were not aggregated');
     await attempt(
-      removeExpired('REQUEST_RETENTION_DAYS', (start) => removeRecordsBefore(db, start)),
+      21,
+      async () => {
+        published = await caches.publishDue();
+      },
+      'Changes were not published',
+    );
+    await attempt(12, () => rollUp(db, scheduledTime), 'Records were not rolled up');
+    await attempt(8, () => aggregateDays(db, scheduledTime), 'Records were not aggregated');
+    await attempt(
+      8,
+      () => removeExpired('REQUEST_RETENTION_DAYS', (start) => removeRecordsBefore(db, start)),
       'Old records were not removed',
     );
-    await attempt(removeExpiredSessions(db, scheduledTime), 'Old sessions were not removed');
     await attempt(
-      removeExpired('EVENT_RETENTION_DAYS', (start) => removeEventsBefore(db, start)),
+      1,
+      () => removeExpiredSessions(db, scheduledTime),
+      'Old sessions were not removed',
+    );
+    await attempt(
+      1,
+      () => removeExpired('EVENT_RETENTION_DAYS', (start) => removeEventsBefore(db, start)),
       'Old events were not removed',
     );
-    await attempt(keepCounts(db, scheduledTime), 'The licenses were not counted');
-    await attempt(removeExpiredKeys(db, scheduledTime), 'Idempotency keys were not removed');
-    await attempt(clearDeliveries(db, scheduledTime), 'Old deliveries were not removed');
+    await attempt(2, () => keepCounts(db, scheduledTime), 'The licenses were not counted');
+    await attempt(
+      1,
+      () => removeExpiredKeys(db, scheduledTime),
+      'Idempotency keys were not removed',
+    );
+    await attempt(2, () => clearDeliveries(db, scheduledTime), 'Old deliveries were not removed');
+    await attempt(
+      ALERT_QUERIES,
+      () => {
+        const manyAddresses = numberOf('MANY_ADDRESSES', 'addresses', 'none are too many');
+        return raiseAlerts(db, manyAddresses || null, scheduledTime);
+      },
+      'Events about licenses were not made',
+    );
     // The last task: a receiver may take its time.
-    await attempt(deliverer.deliverDue(), 'Events were not delivered');
+    await attempt(0, () => deliverer.deliverDue(left()), 'Events were not delivered');
   },
   async queue(batch, env) {
     await receiveRecords(isolateOf(env).recorder, batch);

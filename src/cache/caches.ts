@@ -71,14 +71,22 @@ export class Caches {
   /**
    * Publishes the changes that are left in the outbox, the oldest first, up to the first put that KV rejects.
    * Without KV it only removes them. Part of the scheduled handler. Safe to run twice at once.
+   *
+   * @returns the number of its queries and requests, at most
    */
-  async publishDue(): Promise<void> {
-    if (!this.#hasKv) return removeChanges(this.#db);
-    for (const { subject } of await findChanges(this.#db, MAX_PUBLISHED)) {
+  async publishDue(): Promise<number> {
+    if (!this.#hasKv) {
+      await removeChanges(this.#db);
+      return 1;
+    }
+    const changes = await findChanges(this.#db, MAX_PUBLISHED);
+    for (const { subject } of changes) {
       const [cache, key] = this.#cacheOf(subject);
       await cache?.publish(key, { retries: 0 });
       if (cache && !cache.canPublish()) break;
     }
+    // Each is read, put and confirmed.
+    return 1 + 4 * changes.length;
   }
 
   /** The cache and the key of a subject; undefined for a type of another version of the service. */

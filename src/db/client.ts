@@ -6,6 +6,20 @@ export type Database = DrizzleD1Database;
 /** Opens D1 without a session: every query goes to the primary. */
 export const openDatabase = (binding: D1Database): Database => drizzle(binding);
 
+/** Opens D1 like {@link openDatabase}, and counts its queries. */
+export function openCounted(binding: D1Database): { db: Database; queries: () => number } {
+  let queries = 0;
+  const counted = new Proxy(binding, {
+    get(target, name) {
+      // A query is prepared once, also that of a batch.
+      if (name === 'prepare') queries++;
+      const value: unknown = Reflect.get(target, name);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+  return { db: openDatabase(counted), queries: () => queries };
+}
+
 export type Statement = BatchItem<'sqlite'>;
 
 /** Statements of a batch, in their order. */

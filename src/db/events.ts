@@ -92,6 +92,13 @@ export const differ =
 /** The id of the newest row of a table with growing ids. */
 export const newestId = (table: SQLiteTable): SQL => sql`(select max(id) from ${table})`;
 
+/** The next id of an event of this millisecond. @param now milliseconds since 1970 */
+export function nextEventId(now: number): SQL {
+  const first = firstIdAt(now);
+  return sql`ifnull((select max(id) + 1 from events
+    where id >= ${first} and id < ${first + SLOTS}), ${first})`;
+}
+
 /**
  * The statement that stores an event, after those of its change. None if no field has changed.
  *
@@ -105,11 +112,8 @@ export function insertEvent(
 ) {
   const isSql = changes === null || is(changes, SQL);
   if (!isSql && Object.keys(changes).length === 0) return [];
-  const first = firstIdAt(now);
-  const id = sql`ifnull((select max(id) + 1 from events
-    where id >= ${first} and id < ${first + SLOTS}), ${first})`;
   return db.insert(events).select(
-    sql`select ${id}, ${type}, ${tokenId}, ${Number(isConsole)}, ${ip},
+    sql`select ${nextEventId(now)}, ${type}, ${tokenId}, ${Number(isConsole)}, ${ip},
       ${type.slice(0, type.indexOf('.'))}, ${resourceId}, ${isSql ? changes : JSON.stringify(changes)},
       ${actor ?? null}
       where ${condition}`,

@@ -555,6 +555,7 @@ export const counters = sqliteTable('counters', {
       'rolled_up_bucket',
       'aggregated_bucket',
       'alerted_bucket',
+      'alerts_due_at',
       'alerts_since',
       'expiries_checked_at',
     ],

@@ -1,5 +1,5 @@
 import { HOUR_MS, MINUTE_MS } from '@licet/contract/durations';
-import { and, eq, gt, lte, type SQL, sql } from 'drizzle-orm';
+import { and, eq, gt, gte, lte, type SQL, sql } from 'drizzle-orm';
 import { batch, type Database } from '../db/client.ts';
 import { ALL_PRODUCTS, NO_PRODUCT } from '../db/codes.ts';
 import { buckets, counters, dailyRollups, rollups } from '../db/schema.ts';
@@ -126,6 +126,11 @@ export async function rollUp(db: Database, now: number): Promise<void> {
       dayBefore: bucket > lastBucketOfDay(done) ? rollUpDay(db, done) : [],
       // Unless a late record has set it back meanwhile.
       counter: moveCounter(db, 'rolled_up_bucket', done, bucket),
+      // A late record can be an alert.
+      alerted: db
+        .update(counters)
+        .set({ value: bucket - 1 })
+        .where(and(eq(counters.name, 'alerted_bucket'), gte(counters.value, bucket))),
     });
   }
 }

@@ -183,6 +183,7 @@ export class Simulation {
         REQUIRE_HWID: 'false',
         REQUEST_RETENTION_DAYS: '90',
         EVENT_RETENTION_DAYS: '365',
+        MANY_ADDRESSES: '10',
       },
       log: (line) => this.#note(`${location} logs ${line}`),
     });

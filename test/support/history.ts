@@ -112,10 +112,15 @@ export async function emptyHistory(): Promise<void> {
     'rollups',
     'daily_rollups',
     'daily_counts',
+    'alerts',
   ];
   await env.DB.batch([
     ...tables.map((table) => env.DB.prepare(`delete from ${table}`)),
-    env.DB.prepare(`update counters set value = 0 where name <> 'policy_revision'`),
+    env.DB.prepare(
+      `update counters set value = 0 where name in ('rolled_up_bucket', 'aggregated_bucket')`,
+    ),
+    // The next run begins with the events of the service.
+    env.DB.prepare(`delete from counters where name like 'alert%' or name = 'expiries_checked_at'`),
     env.DB.prepare('update licenses set past_requests = 0'),
   ]);
 }

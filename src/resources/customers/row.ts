@@ -1,6 +1,7 @@
 import { pickCustomer } from '@licet/contract/customers';
 import { toTimestamp } from '@licet/contract/time';
-import type { customers } from '../../db/schema.ts';
+import { getTableColumns, sql } from 'drizzle-orm';
+import { customers } from '../../db/schema.ts';
 
 export type CustomerRow = typeof customers.$inferSelect;
 /** The columns that a client sets. */
@@ -15,6 +16,14 @@ export const KEPT_COLUMNS: readonly string[] = ['id', 'createdAt', 'revision'];
 /** Whether nothing identifies a customer, as after the person was forgotten (6). */
 export const isForgotten = (row: CustomerRow): boolean =>
   Object.entries(row).every(([name, value]) => KEPT_COLUMNS.includes(name) || value === null);
+
+/** {@link isForgotten} in a select from the customers. */
+export const IS_FORGOTTEN = sql`coalesce(${sql.join(
+  Object.entries(getTableColumns(customers)).flatMap(([name, { name: column }]) =>
+    KEPT_COLUMNS.includes(name) ? [] : [sql.identifier(column)],
+  ),
+  sql`, `,
+)}) is null`;
 
 /** An e-mail in the form in which e-mails are compared: without regard to case. */
 export const normalizeEmail = (email: string): string => email.trim().toLowerCase();

@@ -19,6 +19,9 @@ export const PERSONAL_FIELDS = [
   'ips',
   'hwids',
   'notes',
+  // Of events of the service (8).
+  'ip',
+  'hwid',
 ];
 
 /** The event of a batch names no license, so personal fields in it could not be found and erased. */

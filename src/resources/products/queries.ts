@@ -9,7 +9,7 @@ import { differ, newestId } from '../../db/events.ts';
 import { newestRow } from '../../db/idempotency.ts';
 import { licensesWhere, policy, policyIf } from '../../db/outbox.ts';
 import { containsText, rowsById } from '../../db/predicates.ts';
-import { bindings, blacklists, licenses, products, replacedKeys } from '../../db/schema.ts';
+import { alerts, bindings, blacklists, licenses, products, replacedKeys } from '../../db/schema.ts';
 import { DomainError } from '../../lib/errors.ts';
 
 export type ProductRow = typeof products.$inferSelect;
@@ -106,6 +106,7 @@ export async function deleteProduct(sender: Sender, row: ProductRow): Promise<vo
     ],
     statements: {
       bindings: db.delete(bindings).where(sql`${bindings.licenseId} in ${ofProduct}`),
+      alerts: db.delete(alerts).where(sql`${alerts.licenseId} in ${ofProduct}`),
       formerKeys: db.delete(replacedKeys).where(sql`${replacedKeys.licenseId} in ${ofProduct}`),
       licenseIds: reserveIds(db, 'licenses', licenses, isOfProduct),
       licenses: db.delete(licenses).where(isOfProduct),

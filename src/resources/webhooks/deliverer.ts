@@ -27,7 +27,8 @@ interface RunLimits {
   rounds: number;
   durationMs: number;
 }
-/** The Free plan has 50 requests and queries in a run, which does more than this. */
+/** The queries of a round, at most: its claim, its deliveries, their names, and the outcomes. */
+const ROUND_QUERIES = 8;
 const RUN_AT_CLOUDFLARE: RunLimits = { attempts: 20, rounds: 2, durationMs: 25_000 };
 const RUN_ON_ONE_MACHINE: RunLimits = { attempts: 5_000, rounds: 200, durationMs: 25_000 };
 /** Attempts of a round. */
@@ -55,18 +56,25 @@ export class Deliverer {
     }
   }
 
-  /** Attempts deliveries that are due, a bounded number of them. */
-  async deliverDue(): Promise<void> {
+  /**
+   * Attempts deliveries that are due, a bounded number of them.
+   *
+   * @param maxRequests the queries and requests that it may make
+   */
+  async deliverDue(maxRequests: number): Promise<void> {
     const { attempts, rounds, durationMs } = this.#run;
     const startedAt = Date.now();
     let left = attempts;
-    for (let round = 0; round < rounds && left > 0; round++) {
+    let requests = maxRequests;
+    for (let round = 0; round < rounds; round++) {
       const now = Date.now();
-      if (now - startedAt > durationMs) return;
-      const claimed = await claimDue(this.#db, Math.min(left, MAX_IN_ROUND), now);
+      const room = Math.min(left, MAX_IN_ROUND, requests - ROUND_QUERIES);
+      if (room <= 0 || now - startedAt > durationMs) return;
+      const claimed = await claimDue(this.#db, room, now);
       if (claimed.length === 0) return;
       await this.#attemptAll(claimed);
       left -= claimed.length;
+      requests -= ROUND_QUERIES + claimed.length;
     }
   }
 
