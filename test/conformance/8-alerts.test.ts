@@ -497,7 +497,7 @@ it('events and their deliveries are stored together or not at all', async () => 
   const id = await newWebhook({ url: 'https://shop.example/hook', types: ['license.expired'] });
   await temporary(START + HOUR_MS);
   captureConsole();
-  await withoutTable('alerts', () => runAfter(HOUR_MS));
+  await withoutTable('deliveries', () => runAfter(HOUR_MS));
   expect(await raised()).toEqual([]);
   expect(await deliveriesOf(id)).toEqual([]);
   await runAfter(MINUTE_MS);
