@@ -283,6 +283,15 @@ it('after a week in which the service was off, an expired license is expired, an
   expect(far.expiryDate).not.toBeNull();
 });
 
+it('an expiry before the first run of the service leaves no event', async () => {
+  await temporary(START + HOUR_MS);
+  await env.DB.prepare(`delete from counters where name = 'alerts_since'`).run();
+  await env.DB.prepare(`delete from counters where name = 'expiries_checked_at'`).run();
+  await runAfter(2 * HOUR_MS);
+  await runAfter(MINUTE_MS);
+  expect(await raised()).toEqual([]);
+});
+
 it('a license that expires again on the same day leaves no second event on that day', async () => {
   const { id } = await temporary(START + HOUR_MS);
   await runAfter(HOUR_MS);
@@ -454,6 +463,8 @@ it('an hour of 1,000 records is read every seven minutes while it is open, and o
     if (scan.length > 0) scans.push(minute);
     // A license of which there is no event yet takes more rows, once in its life.
     expect((await sumRows(scan)).read).toBeLessThanOrEqual(minute < 10 ? 12_000 : 6_100);
+    const addresses = statements.filter(({ sql }) => sql.includes('license.many_addresses'));
+    expect((await sumRows(addresses)).read).toBeLessThanOrEqual(minute === 75 ? 5_100 : 0);
     expect(await raised()).toHaveLength(Math.min(200 * minute, 1_000));
   }
   // In the first five minutes there are more events than a run makes.
