@@ -114,7 +114,7 @@ export default {
       'Events about licenses were not made',
     );
     // The last task: a receiver may take its time.
-    await attempt(0, () => deliverer.deliverDue(left()), 'Events were not delivered');
+    await attempt(0, () => deliverer.deliverDue(db, left), 'Events were not delivered');
   },
   async queue(batch, env) {
     await receiveRecords(isolateOf(env).recorder, batch);

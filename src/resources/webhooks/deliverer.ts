@@ -50,7 +50,7 @@ export class Deliverer {
   /** Attempts deliveries with a lease, and stores the outcomes. It never rejects: the lease ends otherwise. */
   async deliver(leased: readonly StoredDelivery[]): Promise<void> {
     try {
-      await this.#attemptAll(leased);
+      await this.#attemptAll(this.#db, leased);
     } catch (error) {
       logFailure('Deliveries were cut off, and are repeated', error);
     }
@@ -59,28 +59,26 @@ export class Deliverer {
   /**
    * Attempts deliveries that are due, a bounded number of them.
    *
-   * @param maxRequests the queries and requests that it may make
+   * @param left the number of queries and requests that remain, where the database counts queries
    */
-  async deliverDue(maxRequests: number): Promise<void> {
+  async deliverDue(db: Database, left: () => number): Promise<void> {
     const { attempts, rounds, durationMs } = this.#run;
     const startedAt = Date.now();
-    let left = attempts;
-    let requests = maxRequests;
+    let made = 0;
     for (let round = 0; round < rounds; round++) {
       const now = Date.now();
-      const room = Math.min(left, MAX_IN_ROUND, requests - ROUND_QUERIES);
+      const room = Math.min(attempts - made, MAX_IN_ROUND, left() - made - ROUND_QUERIES);
       if (room <= 0 || now - startedAt > durationMs) return;
-      const claimed = await claimDue(this.#db, room, now);
+      const claimed = await claimDue(db, room, now);
       if (claimed.length === 0) return;
-      await this.#attemptAll(claimed);
-      left -= claimed.length;
-      requests -= ROUND_QUERIES + claimed.length;
+      await this.#attemptAll(db, claimed);
+      made += claimed.length;
     }
   }
 
-  async #attemptAll(leased: readonly StoredDelivery[]): Promise<void> {
-    const claimed = await findClaimed(this.#db, leased);
-    const bodyOf = await readBodies(this.#db, claimed);
+  async #attemptAll(db: Database, leased: readonly StoredDelivery[]): Promise<void> {
+    const claimed = await findClaimed(db, leased);
+    const bodyOf = await readBodies(db, claimed);
     const results = await Promise.all(
       claimed.map(async (one) => ({ ...one, outcome: await this.#attempt(one, bodyOf) })),
     );
@@ -88,14 +86,14 @@ export class Deliverer {
       outcome ? { ...one, outcome } : [],
     );
     const now = Date.now();
-    await storeOutcomes(this.#db, attempted, now);
+    await storeOutcomes(db, attempted, now);
     await releaseDeliveries(
-      this.#db,
+      db,
       results.filter(({ outcome }) => outcome === undefined),
       now,
     );
     for (const [webhookId, reason] of reasonsToDisable(attempted, now)) {
-      await disableWebhook(this.#db, webhookId, reason, now);
+      await disableWebhook(db, webhookId, reason, now);
     }
   }
 
