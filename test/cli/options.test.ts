@@ -77,12 +77,14 @@ it('each setting is taken in the forms of the document', () => {
     TRUST_BODY_IP: 'False',
     REQUEST_RETENTION_DAYS: '0',
     EVENT_RETENTION_DAYS: '0.5',
+    MANY_ADDRESSES: '25',
     SIGNING_ISSUER: 'Shop',
     SIGNING_DEFAULT_KID: 'rs-1',
     LOG_REQUESTS: 'true',
     PLATFORM_LABELS: 'PLATFORM_A=SpigotMC, MARKET_A=Polymart,',
     TRUSTED_PROXIES: '10.0.0.0/8, ::1',
     CONSOLE_HOSTS: 'License.example.com, localhost:8443 [::1]:80',
+    OUTBOUND_PRIVATE: 'false',
   };
   expect(Object.keys(variables)).toEqual(names);
   const args = Object.entries(variables).flatMap(([name, value]) => ['--var', `${name}:${value}`]);

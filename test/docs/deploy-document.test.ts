@@ -160,7 +160,7 @@ describe('backup and restore', () => {
     const made = globSync('drizzle/*.sql').map((file) => readFileSync(file, 'utf8'));
     const tables = [...made.join('\n').matchAll(/^CREATE TABLE `(\w+)`/gm)].map(([, name]) => name);
     expect(tables).toContain('requests');
-    const unused = ['daily_counts', 'daily_rollups', 'gaps', 'idempotency_keys'];
+    const unused = ['alerts', 'daily_counts', 'daily_rollups', 'gaps', 'idempotency_keys'];
     const empty = [...unused, 'outbox', 'violations'];
     for (const name of tables) expect(exported).toMatch(new RegExp(`CREATE TABLE .?${name}\\b`));
     const rows = [...exported.matchAll(/^INSERT INTO "(\w+)"/gm)].map(([, name]) => name);
