@@ -113,6 +113,7 @@ describe('backup and restore', () => {
     service = await npmRunDev(source);
     const url = service.address;
     const client = new Licet({ url, token });
+    await client.webhooks.create({ url: 'https://receiver.example/licet' });
     ({ license } = await create(client));
     // Its former key has a row, too.
     license = await client.licenses.rotate(license.id);

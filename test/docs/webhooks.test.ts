@@ -102,6 +102,7 @@ describe.each(Object.keys(PROGRAMS))('the receiver in %s', (language) => {
   });
 
   it('takes a message with the signatures of two secrets, in each order', async () => {
+    const before = printed().length;
     for (const order of [
       [OTHER_SECRET, SECRET],
       [SECRET, OTHER_SECRET],
@@ -112,6 +113,8 @@ describe.each(Object.keys(PROGRAMS))('the receiver in %s', (language) => {
       );
       expect(await send(message, { 'webhook-signature': signatures.join(' ') })).toBe(204);
     }
+    // A receiver prints after its response.
+    await expect.poll(() => printed().length).toBe(before + 2);
   });
 
   it('rejects a message with anything wrong, and prints nothing', async () => {

@@ -34,7 +34,7 @@ afterAll(() => process.chdir(project));
 
 /** Settings that are not in the project's own file. */
 const FURTHER = settings
-  .replace('compatibility_date', 'compatibility_flags = ["nodejs_compat"]\ncompatibility_date')
+  .replace('["global_fetch', '["nodejs_compat", "global_fetch')
   .replace('[vars]', '[define]\nEDITION = \'"own"\'\n[vars]\nLIST = [1, "two"]')
   .replace('migrations_dir', 'database_id = "id-of-mine"\nmigrations_dir')
   .replace('[assets]', '[assets]\nnot_found_handling = "404-page"\nhtml_handling = "none"')

@@ -137,7 +137,7 @@ function LicenseAlert({ event, id }: { event: Event; id: number }) {
       <TextLink
         to="/licenses/$licenseId"
         params={{ licenseId: id }}
-        className={license ? 'font-mono text-[0.8125rem]' : ''}
+        className={`underline ${license ? 'font-mono text-[0.8125rem]' : ''}`}
         title={license?.licenseKey}
       >
         {label}
