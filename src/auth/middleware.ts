@@ -266,7 +266,7 @@ export function senderOf(c: Context<AuthEnv>): Sender {
   return {
     db,
     caches,
-    deliver: (stored) => deliverer.deliver(stored),
+    deliver: (stored) => deliverer.gather(stored),
     now: Date.now(),
     waitUntil: timings.waitUntil,
     tokenId: actor.tokenId,

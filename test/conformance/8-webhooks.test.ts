@@ -126,6 +126,30 @@ describe('the resource', () => {
     expect((await sender.get(id)).url).toBe(SHOP);
   });
 
+  it.each([
+    'https://discord.com/api//webhooks/1234567890/aB-c_d9',
+    'https://discord.com/./api/webhooks/1234567890/aB-c_d9',
+    'https://discord.com\\\\api\\\\webhooks\\1234567890\\aB-c_d9',
+    'https://discord.com/api/web\thooks/1234567890/aB-c_d9',
+    'HTTPS://DISCORD.COM/api/webhooks/1234567890/aB-c_d9',
+  ])('%s hides its token', async (url) => {
+    const { id, secret, ...created } = await sender.create({ url, enabled: false });
+    expect(created).toMatchObject({
+      format: 'discord',
+      url: new URL(url).href.replace('aB-c_d9', '***'),
+    });
+  });
+
+  it('an address of Discord without its token is rejected, and changes nothing', async () => {
+    const { id } = await sender.create({ url: DISCORD, enabled: false });
+    const shown = `${SHOWN_DISCORD}?thread_id=5`;
+    const message = 'url must have the token of the Discord webhook in the place of ***';
+    expectError(await call('POST', webhooks.path, { body: { url: shown } }), 400, message);
+    const path = `${webhooks.path}/${id}`;
+    expectError(await call('PUT', path, { body: { url: shown } }), 400, message);
+    expect(await sender.get(id)).toMatchObject({ url: SHOWN_DISCORD, format: 'discord' });
+  });
+
   it('of 20 webhooks that are created at once, ten are stored', async () => {
     const responses = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
@@ -233,6 +257,22 @@ describe('messages', () => {
     expect(await count()).toEqual([1, 0]);
   });
 
+  it('two rotations within a day leave the first secret valid for a day after the last', async () => {
+    const { id, secret } = await sender.create(ON_PRODUCTS);
+    const path = `${webhooks.path}/${id}/rotate-secret`;
+    for (let time = 0; time < 2; time++) {
+      expect((await sender.isolate.call('POST', path)).status).toBe(200);
+      setNow(Date.now() + 12 * HOUR_MS);
+    }
+    await sender.change();
+    setNow(Date.now() + 13 * HOUR_MS);
+    await sender.change();
+    const valid = await Promise.all(
+      sender.receivers.received.map((received) => validSignatures(received, secret)),
+    );
+    expect(valid).toEqual([1, 0]);
+  });
+
   it('a message for Discord is one embed, and takes no text for formatting, a link or a mention', async () => {
     await sender.create({ url: DISCORD, types: ['license.created'] });
     const product = await create.product({ name: '**Guard** [x](https://evil.example)' });
@@ -328,6 +368,30 @@ describe('test and resend', () => {
     });
     await passTime(DAY_MS);
     expect(sender.receivers.received).toHaveLength(2);
+  });
+
+  it('a test that is sent again has one attempt, too, also under a limit of Discord', async () => {
+    const { id } = await sender.create({ url: DISCORD, enabled: false });
+    const path = `${webhooks.path}/${id}`;
+    sender.receivers.at(DISCORD, status(429, { 'Retry-After': '2' }));
+    const { json } = await sender.isolate.call('POST', `${path}/test`);
+    expect(json).toMatchObject({ state: 'FAILED', status: 429, nextAttemptAt: null });
+    await sender.update(id, { enabled: true });
+    setNow(Date.now() + MINUTE_MS);
+    sender.receivers.at(DISCORD, status(500));
+    const again = sender.newIsolate();
+    const resent = await again.call('POST', `${path}/deliveries/${Object(json).id}/resend`);
+    expect(resent.json).toMatchObject({ state: 'FAILED', status: 500, nextAttemptAt: null });
+  });
+
+  it('a delivery whose event is no longer kept is not sent again, and stays delivered', async () => {
+    const { id } = await sender.create(ON_PRODUCTS);
+    await sender.change();
+    await env.DB.prepare('delete from events').run();
+    const { id: deliveryId } = await sender.delivery(id);
+    const path = `${webhooks.path}/${id}/deliveries/${deliveryId}/resend`;
+    expectError(await sender.isolate.call('POST', path), 409, 'The event is no longer kept');
+    expect(await sender.delivery(id)).toMatchObject({ state: 'DELIVERED', attempts: 1 });
   });
 
   it('a delivery is sent again with the same id and body, and a new timestamp', async () => {
@@ -711,6 +775,27 @@ describe('a webhook that is switched off', () => {
     expect((await serviceEvents()).map(({ type }) => type)).toEqual(['webhook.disabled']);
   });
 
+  it.each([{ url: PANEL }, { enabled: false }])(
+    'an attempt at an address of before switches nothing off: %j',
+    async (changes) => {
+      const { id } = await sender.create(ON_PRODUCTS);
+      const asked = Promise.withResolvers<void>();
+      const released = Promise.withResolvers<void>();
+      sender.receivers.at(SHOP, async () => {
+        asked.resolve();
+        await released.promise;
+        return new Response(null, { status: 410 });
+      });
+      const change = sender.change();
+      await asked.promise;
+      await sender.newIsolate().call('PUT', `${webhooks.path}/${id}`, { body: changes });
+      released.resolve();
+      await change;
+      expect(await sender.get(id)).toMatchObject({ ...changes, disabledReason: null });
+      expect(await serviceEvents()).toEqual([]);
+    },
+  );
+
   it('gets no events from while it was off, and those after it is on again', async () => {
     const { id } = await sender.create(ON_PRODUCTS);
     sender.receivers.at(SHOP, status(500));
@@ -822,6 +907,56 @@ describe('Discord', () => {
   });
 
   it.each([
+    [404, {}],
+    [429, { 'Retry-After': '3600' }],
+  ])('of many deliveries of a run, none is sent after a %d', async (code, headers) => {
+    const { id } = await sender.create({ url: DISCORD, types: ['product.*'], enabled: false });
+    await sender.update(id, { enabled: true });
+    sender.receivers.at(DISCORD, status(429, { 'Retry-After': '1' }));
+    await sender.change('First');
+    for (let count = 0; count < 10; count++) await sender.change(`P${count}`);
+    sender.receivers.received.length = 0;
+    sender.receivers.at(DISCORD, status(code, headers));
+    setNow(Date.now() + MINUTE_MS);
+    await sender.newIsolate().runScheduled();
+    expect(sender.receivers.received).toHaveLength(1);
+  });
+
+  it('a failure without a wish does not end the pause for which another attempt was asked', async () => {
+    const { id } = await sender.create(ON_DISCORD);
+    sender.receivers.at(DISCORD, (received) =>
+      received.body.includes('Second')
+        ? new Response(null, { status: 500 })
+        : new Response(null, { status: 429, headers: { 'Retry-After': '3600' } }),
+    );
+    await Promise.all([
+      sender.newIsolate().call('POST', '/api/v2/products', {
+        body: { name: 'First', productType: 'OTHER' },
+      }),
+      sender.newIsolate().call('POST', '/api/v2/products', {
+        body: { name: 'Second', productType: 'OTHER' },
+      }),
+    ]);
+    sender.receivers.at(DISCORD, NO_CONTENT);
+    const sent = sender.receivers.received.length;
+    await passTime(30 * MINUTE_MS);
+    expect(sender.receivers.received).toHaveLength(sent);
+    await passTime(31 * MINUTE_MS);
+    expect((await sender.deliveries(id)).map(({ state }) => state)).toEqual([
+      'DELIVERED',
+      'DELIVERED',
+    ]);
+  });
+
+  it('a customer with an e-mail alone is not named', async () => {
+    await sender.create({ url: DISCORD, types: ['customer.created'] });
+    const body = { email: 'only.mail@shop.example' };
+    await sender.isolate.call('POST', '/api/v2/customers', { body });
+    const [sent = expect.fail()] = sender.receivers.received;
+    expect(sent.body).not.toContain('only');
+  });
+
+  it.each([
     [404, 'The webhook was deleted at Discord: make a new one there'],
     [401, 'Discord denies access (401): make a new webhook there'],
     [403, 'Discord denies access (403): make a new webhook there'],
@@ -867,12 +1002,14 @@ it('a change with two webhooks writes four rows more, in the one round trip of t
 
 it('forgetting a person erases them from what is sent later', async () => {
   const { id } = await sender.create({ url: SHOP, types: ['customer.created'] });
-  sender.receivers.at(SHOP, status(500));
+  sender.receivers.at(SHOP, status(500, {}, 'Welcome, Ada'));
   const { json } = await sender.isolate.call('POST', '/api/v2/customers', {
     body: { firstName: 'Ada', email: 'ada.forgotten@shop.example' },
   });
   expect(sender.receivers.received[0]?.body).toContain('Ada');
+  expect((await sender.delivery(id)).response).toBe('Welcome, Ada');
   await sender.isolate.call('DELETE', `/api/v2/customers/${Object(json).id}`);
+  expect((await sender.delivery(id)).response).toBeNull();
   sender.receivers.at(SHOP, NO_CONTENT);
   await passTime(2 * MINUTE_MS);
   expect(await sender.delivery(id)).toMatchObject({ state: 'DELIVERED' });

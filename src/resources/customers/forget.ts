@@ -3,7 +3,14 @@ import { and, eq, getTableColumns, or, type SQL, sql } from 'drizzle-orm';
 import { change, isUnchanged, type Sender } from '../../db/change.ts';
 import type { Database } from '../../db/client.ts';
 import { licensesWhere, nextRevisionSql } from '../../db/outbox.ts';
-import { customers, events, idempotencyKeys, licenses } from '../../db/schema.ts';
+import {
+  customers,
+  deliveries,
+  events,
+  idempotencyKeys,
+  licenses,
+  webhooks,
+} from '../../db/schema.ts';
 import { PERSONAL_FIELDS } from '../licenses/events.ts';
 import { ACCOUNT_FIELDS, platformIdOf } from './owner.ts';
 import { type CustomerRow, isForgotten, KEPT_COLUMNS } from './row.ts';
@@ -47,11 +54,8 @@ const isNotForgotten = (id: number): SQL =>
   sql`ifnull((select type from events where resource_type = 'customer' and resource_id = ${id}
     order by id desc limit 1), '') <> 'customer.deleted'`;
 
-/**
- * The statement that erases a customer from events: all values of the customer's own events, and the personal fields
- * of licenses whose owner is or was the customer or an account of the customer.
- */
-function eraseEvents(db: Database, customer: CustomerRow) {
+/** The customer's own events, and those of licenses whose owner is or was the customer or an account of the customer. */
+function isEventOf(customer: CustomerRow): SQL | undefined {
   const sides = (field: string, values: readonly (string | number | null)[]) =>
     ['before', 'after'].map(
       (side) =>
@@ -63,8 +67,7 @@ function eraseEvents(db: Database, customer: CustomerRow) {
     ...sides('ownerPlatformId', accountIdsOf(customer)),
   );
   const isOfCustomer = or(eq(licenses.customerId, customer.id), namesAccountOf(customer));
-  const paths = PERSONAL_FIELDS.map((field) => sql`${`$.${field}`}`);
-  const isEvent = or(
+  return or(
     and(eq(events.resourceType, 'customer'), eq(events.resourceId, customer.id)),
     and(
       eq(events.resourceType, 'license'),
@@ -73,13 +76,30 @@ function eraseEvents(db: Database, customer: CustomerRow) {
         union select e.resource_id from events e where e.resource_type = 'license' and ${wasOfCustomer})`,
     ),
   );
-  return db
+}
+
+/**
+ * The statements that erase a customer from events: all values of the customer's own events, and the personal fields of
+ * licenses. A receiver may have repeated an event in its response.
+ */
+function eraseEvents(db: Database, customer: CustomerRow) {
+  const paths = PERSONAL_FIELDS.map((field) => sql`${`$.${field}`}`);
+  const responses = db
+    .update(deliveries)
+    .set({ response: null })
+    .where(
+      sql`(webhook_id, id) in (
+        select webhooks.id, events.id from ${events} cross join ${webhooks} where ${isEventOf(customer)})
+        and response is not null`,
+    );
+  const values = db
     .update(events)
     .set({
       changes: sql`case ${events.resourceType} when 'license'
         then json_remove(${events.changes}, ${sql.join(paths, sql`, `)}) end`,
     })
-    .where(isEvent);
+    .where(isEventOf(customer));
+  return [responses, values];
 }
 
 /**

@@ -111,7 +111,8 @@ function outcomeOf(result: OutboundResult, { step, format }: Sending, now: numbe
   const failed = { ...known, closedMs, status, response, pausedUntil, error: errorOf(status) };
   // At Discord a limit is no failure: the message comes later.
   if (isDiscord && status === 429) {
-    return { ...failed, isWorking: null, step, nextAt: pausedUntil ?? now + MIN_PAUSE_MS };
+    const nextAt = step < LAST_STEP ? (pausedUntil ?? now + MIN_PAUSE_MS) : null;
+    return { ...failed, isWorking: null, step, nextAt };
   }
   const goneReason = isDiscord ? goneAtDiscord(status) : goneElsewhere(status);
   // Discord rejects the message itself, and would do so again.

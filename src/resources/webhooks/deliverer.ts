@@ -1,36 +1,60 @@
 import { DAY_MS } from '@licet/contract/durations';
 import type { Database } from '../../db/client.ts';
 import type { StoredDelivery } from '../../db/deliveries.ts';
+import { wait } from '../../lib/async.ts';
 import { logFailure } from '../../lib/log.ts';
 import type { Outbound } from '../../lib/outbound.ts';
 import { attempt, type Outcome, type Sending } from './attempt.ts';
 import { Lanes } from './lanes.ts';
 import { type BodyOf, readBodies } from './messages.ts';
 import {
+  type Attempted,
   type Claimed,
   claimDue,
-  disableWebhook,
+  DISABLE_QUERIES,
+  type DisabledWebhook,
+  disableWebhooks,
   findClaimed,
   releaseDeliveries,
   storeOutcomes,
 } from './store.ts';
 
 /** Attempts under way at once for a webhook in an isolate. Discord counts them: one after the other. */
-const MAX_AT_ONCE = { standard: 20, discord: 1 } as const;
+const MAX_AT_ONCE = { standard: 8, discord: 1 } as const;
 const MAX_FAILING_MS = 5 * DAY_MS;
 const FAILED_TOO_LONG = 'No delivery has succeeded for five days';
 const NOT_KEPT = 'The event is no longer kept';
 
-/** The work of one run of the scheduled handler. */
+/** The work of one run of the scheduled handler, and of one request for the changes of others. */
 interface RunLimits {
   attempts: number;
   rounds: number;
   durationMs: number;
+  group: number;
+  gatherMs: number;
 }
 /** The queries of a round, at most: its claim, its deliveries, their names, and the outcomes. */
 const ROUND_QUERIES = 8;
-const RUN_AT_CLOUDFLARE: RunLimits = { attempts: 20, rounds: 2, durationMs: 25_000 };
-const RUN_ON_ONE_MACHINE: RunLimits = { attempts: 5_000, rounds: 200, durationMs: 25_000 };
+const RUN_AT_CLOUDFLARE: RunLimits = {
+  attempts: 20,
+  rounds: 2,
+  durationMs: 25_000,
+  group: 10,
+  gatherMs: 0,
+};
+/** One isolate makes all first attempts: together, they cost the validations beside them a third of the queries. */
+const RUN_ON_ONE_MACHINE: RunLimits = {
+  attempts: 5_000,
+  rounds: 200,
+  durationMs: 25_000,
+  group: 100,
+  gatherMs: 50,
+};
+/** A request that gathers for longer was cancelled. */
+const CANCELLED_AFTER_MS = 1_000;
+/** Outcomes are stored after this time, and again when the slow receivers have responded. */
+const FIRST_OUTCOMES_MS = 1_000;
+
 /** Attempts of a round. */
 const MAX_IN_ROUND = 100;
 
@@ -40,6 +64,9 @@ export class Deliverer {
   readonly #outbound: Outbound;
   readonly #run: RunLimits;
   readonly #lanes = new Lanes();
+  /** New deliveries, which the request that gathers attempts. */
+  #gathered: StoredDelivery[] = [];
+  #gatheringSince = Number.NEGATIVE_INFINITY;
 
   constructor(db: Database, outbound: Outbound, isOnOneMachine: boolean) {
     this.#db = db;
@@ -47,8 +74,24 @@ export class Deliverer {
     this.#run = isOnOneMachine ? RUN_ON_ONE_MACHINE : RUN_AT_CLOUDFLARE;
   }
 
+  /**
+   * Makes the first attempts of new deliveries: these, and those of other requests that come within some milliseconds.
+   * It may leave them to another request. A request that is cancelled leaves leases that end.
+   */
+  async gather(leased: readonly StoredDelivery[]): Promise<void> {
+    this.#gathered.push(...leased);
+    const now = performance.now();
+    const isGathering = now - this.#gatheringSince < CANCELLED_AFTER_MS;
+    if (isGathering && this.#gathered.length < this.#run.group) return;
+    this.#gatheringSince = now;
+    await wait(this.#run.gatherMs);
+    if (this.#gatheringSince === now) this.#gatheringSince = Number.NEGATIVE_INFINITY;
+    await this.deliver(this.#gathered.splice(0));
+  }
+
   /** Attempts deliveries with a lease, and stores the outcomes. It never rejects: the lease ends otherwise. */
   async deliver(leased: readonly StoredDelivery[]): Promise<void> {
+    if (leased.length === 0) return;
     try {
       await this.#attemptAll(this.#db, leased);
     } catch (error) {
@@ -71,43 +114,67 @@ export class Deliverer {
       if (room <= 0 || now - startedAt > durationMs) return;
       const claimed = await claimDue(db, room, now);
       if (claimed.length === 0) return;
-      await this.#attemptAll(db, claimed);
+      await this.#attemptAll(db, claimed, left);
       made += claimed.length;
     }
   }
 
-  async #attemptAll(db: Database, leased: readonly StoredDelivery[]): Promise<void> {
+  /** @param left see {@link deliverDue} */
+  async #attemptAll(
+    db: Database,
+    leased: readonly StoredDelivery[],
+    left = () => Number.POSITIVE_INFINITY,
+  ): Promise<void> {
     const claimed = await findClaimed(db, leased);
     const bodyOf = await readBodies(db, claimed);
-    const results = await Promise.all(
-      claimed.map(async (one) => ({ ...one, outcome: await this.#attempt(one, bodyOf) })),
+    let finished: Attempted[] = [];
+    const released: Claimed[] = [];
+    const stopped = new Set<number>();
+    const attempting = Promise.all(
+      claimed.map(async (one) => {
+        const outcome = await this.#attempt(one, bodyOf, stopped);
+        if (outcome) finished.push({ ...one, outcome });
+        else released.push(one);
+      }),
     );
-    const attempted = results.flatMap(({ outcome, ...one }) =>
-      outcome ? { ...one, outcome } : [],
-    );
-    const now = Date.now();
-    await storeOutcomes(db, attempted, now);
-    await releaseDeliveries(
-      db,
-      results.filter(({ outcome }) => outcome === undefined),
-      now,
-    );
-    for (const [webhookId, reason] of reasonsToDisable(attempted, now)) {
-      await disableWebhook(db, webhookId, reason, now);
-    }
+    const store = async (): Promise<void> => {
+      const attempted = finished;
+      finished = [];
+      const now = Date.now();
+      await storeOutcomes(db, attempted, now);
+      const off = reasonsToDisable(attempted, now);
+      // With too few queries left, the next failure switches off.
+      if (off.length > 0 && off.length + DISABLE_QUERIES <= left()) {
+        await disableWebhooks(db, off, now);
+      }
+    };
+    await Promise.race([attempting, wait(FIRST_OUTCOMES_MS)]);
+    await store();
+    await attempting;
+    await store();
+    await releaseDeliveries(db, released, Date.now());
   }
 
-  /** @returns undefined if the webhook has too many attempts under way */
-  async #attempt(claimed: Claimed, bodyOf: BodyOf): Promise<Outcome | undefined> {
+  /**
+   * @param stopped the webhooks that want no more attempts
+   * @returns undefined for one of them, and for one that has too many attempts under way
+   */
+  async #attempt(
+    claimed: Claimed,
+    bodyOf: BodyOf,
+    stopped: Set<number>,
+  ): Promise<Outcome | undefined> {
     const { webhookId, id, step, url, format } = claimed;
     const body = bodyOf(claimed);
     if (body === null) return failedForGood(NOT_KEPT, step);
     const leave = await this.#lanes.enter(webhookId, MAX_AT_ONCE[format]);
     if (!leave) return undefined;
     try {
+      if (stopped.has(webhookId)) return undefined;
       const sending: Sending = { id, step, url, format, secrets: secretsOf(claimed), body };
       const outcome = await attempt(this.#outbound, sending, Date.now());
-      if (outcome.closedMs > 0) this.#lanes.close(webhookId, outcome.closedMs);
+      if (outcome.pausedUntil !== null || outcome.goneReason !== null) stopped.add(webhookId);
+      this.#lanes.close(webhookId, outcome.closedMs);
       return outcome;
     } finally {
       leave();
@@ -117,7 +184,7 @@ export class Deliverer {
 
 function secretsOf({ secret, previousSecret, previousSecretUntil }: Claimed): string[] {
   const isOld = previousSecretUntil === null || previousSecretUntil <= Date.now();
-  return previousSecret === null || isOld ? [secret] : [secret, previousSecret];
+  return previousSecret === null || isOld ? [secret] : [secret, ...previousSecret.split(' ')];
 }
 
 const failedForGood = (error: string, step: number): Outcome => ({
@@ -134,19 +201,23 @@ const failedForGood = (error: string, step: number): Outcome => ({
 });
 
 /** The webhooks to switch off, with the reasons. */
-function reasonsToDisable(
-  attempted: readonly (Claimed & { outcome: Outcome })[],
-  now: number,
-): Map<number, string> {
+function reasonsToDisable(attempted: readonly Attempted[], now: number): DisabledWebhook[] {
   const working = new Set(
     attempted.flatMap(({ webhookId, outcome }) => (outcome.isWorking ? webhookId : [])),
   );
-  const reasons = new Map<number, string>();
-  for (const { webhookId, failingSince, outcome } of attempted) {
+  const reasons = new Map<number, DisabledWebhook>();
+  for (const { webhookId, url, failingSince, outcome } of attempted) {
     const isFailing = outcome.isWorking === false && !working.has(webhookId);
     const isTooLong = failingSince !== null && now - failingSince >= MAX_FAILING_MS;
     const reason = outcome.goneReason ?? (isFailing && isTooLong ? FAILED_TOO_LONG : null);
-    if (reason !== null) reasons.set(webhookId, reason);
+    if (reason === null) continue;
+    const isGone = outcome.goneReason !== null;
+    reasons.set(webhookId, {
+      id: webhookId,
+      url,
+      failingSince: isGone ? null : failingSince,
+      reason,
+    });
   }
-  return reasons;
+  return [...reasons.values()];
 }

@@ -51,6 +51,7 @@ export class Lanes {
 
   /** Lets no attempt begin for a time. */
   close(webhookId: number, milliseconds: number): void {
+    if (milliseconds === 0) return;
     const lane = this.#laneOf(webhookId);
     lane.closedUntil = Math.max(lane.closedUntil, performance.now() + milliseconds);
   }

@@ -71,7 +71,7 @@ const NO_NAMES: EventNames = { product: null, customer: null, licenseKey: null }
 
 const customerName = sql<string | null>`nullif(coalesce(
   nullif(trim(ifnull(first_name, '') || ' ' || ifnull(last_name, '')), ''),
-  username, chat_username, email, ''), '')`;
+  username, chat_username, ''), '')`;
 
 async function readNames(db: Database, about: readonly EventRow[]): Promise<NamesOf> {
   const idsOf = (type: EventRow['resourceType']) =>

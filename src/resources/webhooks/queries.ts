@@ -14,7 +14,7 @@ import { rowsById, rowValues } from '../../db/predicates.ts';
 import { webhooks } from '../../db/schema.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { newSecret } from './signature.ts';
-import { closeDeliveries } from './store.ts';
+import { closeDeliveriesOf } from './store.ts';
 
 export type WebhookRow = typeof webhooks.$inferSelect;
 
@@ -32,6 +32,7 @@ type Sent<Values> = Values & { consoleOrigin: string | null };
 
 /** The time for which a former secret still signs. */
 const ROTATION_MS = DAY_MS;
+const MAX_FORMER_SECRETS = 3;
 const TOO_MANY = new DomainError(
   'conflict',
   `There are at most ${MAX_WEBHOOKS} webhooks: delete one first`,
@@ -63,9 +64,9 @@ export const listWebhooks = (db: Database) => rowsById(db, webhooks, undefined);
 export const findWebhook = (db: Database, id: number): Promise<WebhookRow | undefined> =>
   db.select().from(webhooks).where(eq(webhooks.id, id)).get();
 
-/** The address that a PUT means: the stored one if it is the one that GET shows. */
-export const sentAddress = (row: WebhookRow, url: string): string =>
-  url === withoutToken(row.url) ? row.url : url;
+/** Whether an address is the one of a webhook, also as GET shows it. */
+export const isAddressOf = ({ url }: WebhookRow, sent: string): boolean =>
+  sent === url || sent === withoutToken(url);
 
 const formatOf = (url: string): WebhookFormat => (isDiscordWebhook(url) ? 'discord' : 'standard');
 
@@ -139,18 +140,20 @@ export async function updateWebhook(
   return write(sender, row, updated, diff(shown(row), shown({ ...row, ...updated })));
 }
 
-/** Gives a webhook a new secret. The former one signs for another day. Throws like {@link updateWebhook}. */
-export const rotateSecret = (sender: Sender, row: WebhookRow): Promise<WebhookRow> =>
-  write(
-    sender,
-    row,
-    {
-      secret: newSecret(),
-      previousSecret: row.secret,
-      previousSecretUntil: sender.now + ROTATION_MS,
-    },
-    { secret: { before: null, after: null } },
-  );
+/**
+ * Gives a webhook a new secret. Those of the last day sign for another day: the response to a rotation can get lost, and
+ * the receiver then has the secret from before it. Throws like {@link updateWebhook}.
+ */
+export function rotateSecret(sender: Sender, row: WebhookRow): Promise<WebhookRow> {
+  const isKnown = (row.previousSecretUntil ?? 0) > sender.now;
+  const former = isKnown ? (row.previousSecret?.split(' ') ?? []) : [];
+  const values = {
+    secret: newSecret(),
+    previousSecret: [row.secret, ...former].slice(0, MAX_FORMER_SECRETS).join(' '),
+    previousSecretUntil: sender.now + ROTATION_MS,
+  };
+  return write(sender, row, values, { secret: { before: null, after: null } });
+}
 
 async function write(
   sender: Sender,
@@ -164,7 +167,7 @@ async function write(
     when: [isUnchanged(webhooks, row)],
     statements: {
       // Before it is switched on: it gets no events from the time in which it was off.
-      closed: row.isEnabled ? [] : closeDeliveries(db),
+      closed: row.isEnabled ? [] : closeDeliveriesOf(db, row.id),
       stored: db
         .update(webhooks)
         .set({ ...values, updatedAt: now, revision: nextRevision(row.revision, now) })

@@ -1,4 +1,5 @@
 import { DAY_MS, MINUTE_MS } from '@licet/contract/durations';
+import { PING } from '@licet/contract/enums';
 import { eq, getTableColumns, sql } from 'drizzle-orm';
 import { batch, type Database } from '../../db/client.ts';
 import { insertDeliveries, LEASE_MS, type StoredDelivery } from '../../db/deliveries.ts';
@@ -17,6 +18,8 @@ const MAX_REMOVED = 1_000;
 const LAST_SUCCESS_PRECISION_MS = 5 * MINUTE_MS;
 /** The attempts of a round for a webhook that fails, each of which may take ten seconds. */
 const MAX_FAILING = 4;
+/** The pause of a delivery for which its webhook had no room: the same run must not claim it again at once. */
+const RELEASED_MS = 10_000;
 
 /** A delivery that an attempt has for itself, with its webhook and its event. */
 export interface Claimed extends Unsent {
@@ -81,7 +84,8 @@ export const claimDelivery = (
 ): Promise<StoredDelivery[]> =>
   db
     .update(deliveries)
-    .set({ ...lease(now), step: 0 })
+    // A test has one attempt.
+    .set({ ...lease(now), step: sql`iif(type = ${PING}, step, 0)` })
     .where(sql`webhook_id = ${webhookId} and id = ${id} and ifnull(lease_until, 0) <= ${now}`)
     .returning(returned);
 
@@ -122,7 +126,8 @@ export const withName = (event: typeof events.$inferSelect, tokenName: string | 
   tokenName,
 });
 
-type Attempted = StoredDelivery & { outcome: Outcome };
+/** A delivery with the outcome of its attempt. */
+export type Attempted = Claimed & { outcome: Outcome };
 
 /** A select of the objects in a list, with these fields as columns. */
 const rowsOf = (list: readonly object[], names: readonly string[]) =>
@@ -191,26 +196,28 @@ function updateWebhooks(db: Database, attempted: readonly Attempted[], now: numb
     });
   }
   const list = [...notes].map(([webhookId, note]) => ({ webhookId, ...note }));
-  const isWorking = sql`n.isWorking = 1`;
+  const isWorking = sql`ifnull(n.isWorking, 0) = 1`;
+  // A failure without a wish does not end the pause of another attempt.
+  const longerPause = sql`max(ifnull(n.pausedUntil, 0), ifnull(${webhooks.pausedUntil}, 0))`;
   return db
     .update(webhooks)
     .set({
       lastSuccessAt: sql`iif(${isWorking}, ${now}, ${webhooks.lastSuccessAt})`,
       failingSince: sql`case n.isWorking when 1 then null when 0 then ifnull(${webhooks.failingSince}, ${now})
         else ${webhooks.failingSince} end`,
-      pausedUntil: sql`n.pausedUntil`,
+      pausedUntil: sql`iif(${isWorking}, null, nullif(${longerPause}, 0))`,
     })
     .from(sql`${rowsOf(list, ['webhookId', 'isWorking', 'pausedUntil'])} n`)
     .where(
       sql`${webhooks.id} = n.webhookId and (
-        n.pausedUntil is not ${webhooks.pausedUntil}
-        or (${isWorking} and (${webhooks.failingSince} is not null
+        (not ${isWorking} and ${longerPause} > ifnull(${webhooks.pausedUntil}, 0))
+        or (${isWorking} and (${webhooks.failingSince} is not null or ${webhooks.pausedUntil} is not null
           or ifnull(${webhooks.lastSuccessAt}, 0) < ${now - LAST_SUCCESS_PRECISION_MS}))
         or (n.isWorking = 0 and ${webhooks.failingSince} is null))`,
     );
 }
 
-/** Gives up leases without an attempt: the deliveries are due at once. @param now milliseconds since 1970 */
+/** Gives up leases without an attempt. The deliveries are due soon. @param now milliseconds since 1970 */
 export async function releaseDeliveries(
   db: Database,
   leased: readonly StoredDelivery[],
@@ -219,7 +226,7 @@ export async function releaseDeliveries(
   if (leased.length === 0) return;
   await db
     .update(deliveries)
-    .set({ attempts: sql`${deliveries.attempts} - 1`, nextAt: now, leaseUntil: null })
+    .set({ attempts: sql`${deliveries.attempts} - 1`, nextAt: now + RELEASED_MS, leaseUntil: null })
     .where(
       sql`(webhook_id, id, attempts) in (
         select value ->> '$.webhookId', value ->> '$.id', value ->> '$.attempts'
@@ -227,40 +234,60 @@ export async function releaseDeliveries(
     );
 }
 
+/** A webhook to switch off. */
+export interface DisabledWebhook {
+  id: number;
+  /** The address that failed. Another one, set meanwhile, stays on. */
+  url: string;
+  /** The first failure, if the webhook is switched off for it: a success meanwhile keeps it on. */
+  failingSince: number | null;
+  /** For the console. */
+  reason: string;
+}
+
+/** The queries of {@link disableWebhooks}, beside one for each webhook. */
+export const DISABLE_QUERIES = 3;
+
 /**
- * Switches a webhook off, which is an event. Nothing happens if it is off.
+ * Switches webhooks off, which is an event of each. Nothing happens to one that is off.
  *
- * @param reason for the console
  * @param now milliseconds since 1970
  */
-export async function disableWebhook(
+export async function disableWebhooks(
   db: Database,
-  webhookId: number,
-  reason: string,
+  off: readonly DisabledWebhook[],
   now: number,
 ): Promise<void> {
-  const isOn = sql`exists (select 1 from webhooks where id = ${webhookId} and is_enabled)`;
+  const isOn = ({ id, url, failingSince }: DisabledWebhook) =>
+    sql`exists (select 1 from webhooks where id = ${id} and is_enabled and url = ${url}
+      and (${failingSince} is null or failing_since = ${failingSince}))`;
   await batch(db, {
-    event: insertEvent(
-      db,
-      SERVICE,
-      {
-        type: 'webhook.disabled',
-        id: webhookId,
-        changes: { reason: { before: null, after: reason } },
-        condition: isOn,
-      },
-      now,
+    events: off.flatMap((one) =>
+      insertEvent(
+        db,
+        SERVICE,
+        {
+          type: 'webhook.disabled',
+          id: one.id,
+          changes: { reason: { before: null, after: one.reason } },
+          condition: isOn(one),
+        },
+        now,
+      ),
     ),
-    webhook: db
+    webhooks: db
       .update(webhooks)
       .set({
         isEnabled: false,
-        disabledReason: reason,
+        disabledReason: sql`o.reason`,
         updatedAt: now,
         revision: nextRevisionSql(webhooks.revision, now),
       })
-      .where(sql`${webhooks.id} = ${webhookId} and ${webhooks.isEnabled}`),
+      .from(sql`${rowsOf(off, ['id', 'url', 'failingSince', 'reason'])} o`)
+      .where(
+        sql`${webhooks.id} = o.id and ${webhooks.isEnabled} and ${webhooks.url} = o.url
+          and (o.failingSince is null or ${webhooks.failingSince} = o.failingSince)`,
+      ),
     // To the other webhooks.
     deliveries: insertDeliveries(db, now, true),
     closed: closeDeliveries(db),
@@ -270,16 +297,25 @@ export async function disableWebhook(
 /** The error of a delivery without another attempt. */
 const SWITCHED_OFF = 'The webhook was switched off';
 
+const CLOSED = {
+  nextAt: null,
+  error: sql`ifnull(${deliveries.error} || '. ', '') || ${SWITCHED_OFF}`,
+};
+
 /** Closes a bounded number of open deliveries of webhooks that are off: they are not sent when those are on again. */
-export const closeDeliveries = (db: Database) =>
+const closeDeliveries = (db: Database) =>
   db
     .update(deliveries)
-    .set({ nextAt: null, error: sql`ifnull(${deliveries.error} || '. ', '') || ${SWITCHED_OFF}` })
+    .set(CLOSED)
     .where(
       sql`(webhook_id, id) in (
         select d.webhook_id, d.id from webhooks w cross join deliveries d on d.webhook_id = w.id
         where not w.is_enabled and d.next_at is not null limit ${MAX_REMOVED})`,
     );
+
+/** Closes all open deliveries of a webhook. */
+export const closeDeliveriesOf = (db: Database, webhookId: number) =>
+  db.update(deliveries).set(CLOSED).where(sql`webhook_id = ${webhookId} and next_at is not null`);
 
 /**
  * Closes deliveries of webhooks that are off, and removes those that are old or whose webhook is deleted, a bounded number

@@ -1,3 +1,4 @@
+import { isShownDiscordWebhook } from '@licet/contract/discord';
 import { INTENTS } from '@licet/contract/intents';
 import { MAX_PAGE_DELIVERIES } from '@licet/contract/limits';
 import { objectPath } from '@licet/contract/parameters';
@@ -29,9 +30,9 @@ import {
   deleteWebhook,
   findWebhook,
   insertWebhook,
+  isAddressOf,
   listWebhooks,
   rotateSecret,
-  sentAddress,
   toWebhook,
   updateWebhook,
   type WebhookRow,
@@ -102,10 +103,16 @@ async function webhookOf(c: Context<AuthEnv>, id: number): Promise<WebhookRow> {
   return row;
 }
 
-/** @throws ApiError for an address to which nothing may be sent (8) */
-function checkAddress(c: Context<AuthEnv>, url: string): void {
-  const fault = isolateOf(c.env).outbound.faultOf(url, new URL(c.req.url).host);
-  if (fault !== undefined) throw new ApiError(400, `url ${fault}`, { field: 'url' });
+const NEEDS_TOKEN = 'must have the token of the Discord webhook in the place of ***';
+
+/** An address in its usual spelling. @throws ApiError for one to which nothing may be sent (8) */
+function checkedAddress(c: Context<AuthEnv>, sent: string): string {
+  const fault = isolateOf(c.env).outbound.faultOf(sent, new URL(c.req.url).host);
+  // As it is sent later: otherwise an unusual spelling would hide that it is an address of Discord.
+  const url = fault === undefined ? new URL(sent).href : sent;
+  const message = fault ?? (isShownDiscordWebhook(url) ? NEEDS_TOKEN : undefined);
+  if (message !== undefined) throw new ApiError(400, `url ${message}`, { field: 'url' });
+  return url;
 }
 
 /** The response of a receiver tells of its network: only tokens that can name receivers see it. */
@@ -149,8 +156,9 @@ export const webhookRoutes = new Hono<AuthEnv>()
     return objectResponse(c, row, toWebhook(row));
   })
   .post('/', canWrite(create), body(webhookCreate), idempotencyKey, async (c) => {
-    const values = { ...c.req.valid('json'), consoleOrigin: consoleOriginOf(c.req.raw) };
-    checkAddress(c, values.url);
+    const sent = c.req.valid('json');
+    const url = checkedAddress(c, sent.url);
+    const values = { ...sent, url, consoleOrigin: consoleOriginOf(c.req.raw) };
     return createOnce(c, {
       create: (sender) => insertWebhook(sender, values),
       respond: (row) => createdResponse(c, 'webhooks', row, withSecret(row)),
@@ -163,8 +171,8 @@ export const webhookRoutes = new Hono<AuthEnv>()
       bodyId,
       find: findWebhook,
       write(sender, current) {
-        const url = sentUrl === undefined ? current.url : sentAddress(current, sentUrl);
-        if (url !== current.url) checkAddress(c, url);
+        const isKept = sentUrl === undefined || isAddressOf(current, sentUrl);
+        const url = isKept ? current.url : checkedAddress(c, sentUrl);
         const consoleOrigin = consoleOriginOf(c.req.raw);
         return updateWebhook(sender, current, { ...changes, url, consoleOrigin });
       },
@@ -206,7 +214,9 @@ export const webhookRoutes = new Hono<AuthEnv>()
       const { id, deliveryId } = c.req.valid('param');
       const row = await webhookOf(c, id);
       const db = databaseOf(c);
-      if (!(await findDelivery(db, row, deliveryId))) throw notFound('Delivery');
+      const known = await findDelivery(db, row, deliveryId);
+      if (!known) throw notFound('Delivery');
+      if (known.request === null) throw new ApiError(409, 'The event is no longer kept');
       const delivery = { webhookId: id, id: deliveryId };
       return attemptNow(c, row, await claimDelivery(db, delivery, Date.now()));
     },
