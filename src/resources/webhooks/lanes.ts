@@ -68,7 +68,11 @@ export class Lanes {
   #leave(webhookId: number, lane: Lane, holder: symbol): void {
     lane.holders.delete(holder);
     const [wake] = lane.waiting;
-    wake?.();
+    if (wake) {
+      // Another that leaves wakes another one.
+      lane.waiting.delete(wake);
+      wake();
+    }
     const isIdle = lane.holders.size + lane.waiting.size === 0;
     if (isIdle && lane.closedUntil <= performance.now()) this.#lanes.delete(webhookId);
   }

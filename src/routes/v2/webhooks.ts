@@ -173,7 +173,8 @@ export const webhookRoutes = new Hono<AuthEnv>()
       write(sender, current) {
         const isKept = sentUrl === undefined || isAddressOf(current, sentUrl);
         const url = isKept ? current.url : checkedAddress(c, sentUrl);
-        const consoleOrigin = consoleOriginOf(c.req.raw);
+        // One that nobody else can open does not replace one that they can.
+        const consoleOrigin = consoleOriginOf(c.req.raw) ?? current.consoleOrigin;
         return updateWebhook(sender, current, { ...changes, url, consoleOrigin });
       },
     });

@@ -144,7 +144,7 @@ describeInBrowser('webhooks in the console', () => {
     await dialog.getByRole('button', { name: 'Add webhook' }).click();
     await dialog.getByText('Fill this in.').waitFor();
     await dialog.getByLabel('URL').fill('https://discord.com/api/webhooks/1/***');
-    await dialog.getByText('Your own server', { exact: true }).waitFor();
+    await dialog.getByText('Discord channel', { exact: true }).waitFor();
     await dialog.getByRole('button', { name: 'Add webhook' }).click();
     await dialog.getByText('Must be the whole URL: copy it again.').waitFor();
     await dialog.getByLabel('URL').fill('https://discord.com/api/webhooks/1/secret_Token-1');
