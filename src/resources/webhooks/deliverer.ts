@@ -52,6 +52,8 @@ const RUN_ON_ONE_MACHINE: RunLimits = {
 };
 /** A request that gathers for longer was cancelled. */
 const CANCELLED_AFTER_MS = 1_000;
+/** The time between the beginnings of two attempts. */
+const SPACING_MS = 2;
 /** Outcomes are stored after this time, and again when the slow receivers have responded. */
 const FIRST_OUTCOMES_MS = 1_000;
 
@@ -131,7 +133,9 @@ export class Deliverer {
     const released: Claimed[] = [];
     const stopped = new Set<number>();
     const attempting = Promise.all(
-      claimed.map(async (one) => {
+      claimed.map(async (one, index) => {
+        // One after the other: together, they would hold up a validation.
+        await wait(index * SPACING_MS);
         const outcome = await this.#attempt(one, bodyOf, stopped);
         if (outcome) finished.push({ ...one, outcome });
         else released.push(one);
