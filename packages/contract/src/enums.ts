@@ -72,6 +72,8 @@ export const EVENT_RESOURCES = [
   'blacklist',
   'token',
   'webhook',
+  'market',
+  'purchase',
   'session',
 ] as const;
 export type EventResource = (typeof EVENT_RESOURCES)[number];
@@ -85,6 +87,12 @@ export const SERVICE_EVENT_TYPES = [
   'license.many_addresses',
   'blacklist.hit',
   'webhook.disabled',
+  'market.failing',
+  'purchase.granted',
+  'purchase.revoked',
+  'purchase.restored',
+  'purchase.extended',
+  'purchase.unmatched',
 ] as const satisfies readonly `${EventResource}.${string}`[];
 export type ServiceEventType = (typeof SERVICE_EVENT_TYPES)[number];
 
@@ -111,6 +119,9 @@ export const EVENT_TYPES = [
   'webhook.created',
   'webhook.updated',
   'webhook.deleted',
+  'market.created',
+  'market.updated',
+  'market.deleted',
   'session.created',
   ...SERVICE_EVENT_TYPES,
 ] as const satisfies readonly `${EventResource}.${string}`[];
@@ -124,6 +135,8 @@ export const EVENT_GROUPS = [
   'blacklist.*',
   'token.*',
   'webhook.*',
+  'market.*',
+  'purchase.*',
   'session.*',
 ] as const satisfies readonly `${EventResource}.*`[];
 
@@ -140,6 +153,31 @@ export const PING = 'ping';
 /** The states of a delivery. A pending one has another attempt before it (8). */
 export const DELIVERY_STATES = ['PENDING', 'DELIVERED', 'FAILED'] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
+
+/** The markets that sell keys (9). `dynamic` is any shop that asks for a key and waits. */
+export const MARKET_KINDS = [
+  'builtbybit',
+  'voxel',
+  'dynamic',
+  'tebex',
+  'stripe',
+  'paynow',
+] as const;
+export type MarketKind = (typeof MARKET_KINDS)[number];
+
+/** The effect of a refund in full, and of a dispute, on the license (9). */
+export const REFUND_ACTIONS = ['deactivate', 'keep'] as const;
+export type RefundAction = (typeof REFUND_ACTIONS)[number];
+export const DISPUTE_ACTIONS = ['deactivate', 'wait', 'keep'] as const;
+export type DisputeAction = (typeof DISPUTE_ACTIONS)[number];
+
+/** The meaning of a quantity: so many licenses, or one license with its limits multiplied (9). */
+export const QUANTITY_MEANINGS = ['licenses', 'limits'] as const;
+export type QuantityMeaning = (typeof QUANTITY_MEANINGS)[number];
+
+/** The states of a purchase. An unmatched one waits for a product (9). */
+export const PURCHASE_STATES = ['GRANTED', 'REVOKED', 'UNMATCHED'] as const;
+export type PurchaseState = (typeof PURCHASE_STATES)[number];
 
 /** The kinds of items of an import, in their order: later ones refer to earlier ones. */
 export const IMPORT_KINDS = ['products', 'customers', 'licenses', 'blacklists'] as const;

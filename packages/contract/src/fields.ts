@@ -3,13 +3,18 @@ import { canonicalAddress, canonicalNetwork } from './addresses.ts';
 import {
   API_INTENTS,
   DELIVERY_STATES,
+  DISPUTE_ACTIONS,
   EVENT_RESOURCES,
   EVENT_TYPES,
   LICENSE_DATA_TYPES,
   LICENSE_PLATFORMS,
   LICENSE_STATUSES,
   LICENSE_TYPES,
+  MARKET_KINDS,
   PRODUCT_TYPES,
+  PURCHASE_STATES,
+  QUANTITY_MEANINGS,
+  REFUND_ACTIONS,
   REQUEST_TYPES,
   WEBHOOK_FORMATS,
 } from './enums.ts';
@@ -139,4 +144,25 @@ export const webhookFormat = z.enum(WEBHOOK_FORMATS).meta({
 export const deliveryState = z.enum(DELIVERY_STATES).meta({
   id: 'DeliveryState',
   description: 'Whether a delivery has arrived, or another attempt follows.',
+});
+export const marketKind = z
+  .enum(MARKET_KINDS)
+  .meta({ id: 'MarketKind', description: 'A market that sells keys.' });
+export const refundAction = z.enum(REFUND_ACTIONS).meta({
+  id: 'RefundAction',
+  description: 'Whether a refund in full deactivates the license, or keeps it.',
+});
+export const disputeAction = z.enum(DISPUTE_ACTIONS).meta({
+  id: 'DisputeAction',
+  description:
+    'Whether a dispute deactivates the license when it is opened, when it is lost (`wait`), or not at all.',
+});
+export const quantityMeaning = z.enum(QUANTITY_MEANINGS).meta({
+  id: 'QuantityMeaning',
+  description:
+    'Whether a quantity makes so many licenses, or one license with its limits multiplied.',
+});
+export const purchaseState = z.enum(PURCHASE_STATES).meta({
+  id: 'PurchaseState',
+  description: 'Whether a purchase has its license, has lost it, or waits for a product.',
 });

@@ -34,6 +34,14 @@ export const MAX_SEARCH_LENGTH = 100;
 
 /** A change sends to each webhook, and the platform limits the requests of one invocation (8). */
 export const MAX_WEBHOOKS = 10;
+/** The markets, the products that a market maps, and the secrets that it may sign with (9). */
+export const MAX_MARKETS = 20;
+export const MAX_MARKET_PRODUCTS = 200;
+export const MAX_MARKET_SECRETS = 10;
+/** A larger quantity of one line makes no licenses by itself. */
+export const MAX_QUANTITY = 100;
+/** The id of a product, a buyer or an order at a market. */
+export const MAX_MARKET_ID_LENGTH = 255;
 /** A page of deliveries shows the bodies of requests and responses. */
 export const MAX_PAGE_DELIVERIES = 100;
 

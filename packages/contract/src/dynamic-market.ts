@@ -1,0 +1,117 @@
+import * as z from 'zod';
+import { text } from './fields.ts';
+
+/** The settings of a shop that asks for a key and waits (9). */
+
+const name = text(100)
+  .trim()
+  .regex(/^[\w-]+$/, 'must be the name of a header');
+/** A path into a JSON body, such as `item.product.id`. Alternatives are separated by `|`; the first that is there counts. */
+const path = text(200)
+  .trim()
+  .regex(/^[\w-]+([.|][\w-]+)*$/, 'must be a path such as item.product.id');
+const optionalPath = path.nullable().default(null);
+
+/** How a request shows that it comes from the shop. */
+export const signatureSettings = z.discriminatedUnion('kind', [
+  z.strictObject({
+    kind: z.literal('hmac').describe('HMAC-SHA256 of a message, in a header.'),
+    header: name.describe('The header with the signature.'),
+    encoding: z.enum(['hex', 'base64']).default('hex'),
+    prefix: text(20).default('').describe('Text before the signature, such as `sha256=`.'),
+    part: text(20)
+      .nullable()
+      .default(null)
+      .describe('For a header such as `t=1,v1=ab`: the name of the part with the signature.'),
+    message: text(100)
+      .default('{body}')
+      .describe('The signed text, of `{body}`, `{time}` and `{id}`, such as `{time}.{body}`.')
+      .refine((value) => value.includes('{body}'), { error: 'must contain {body}' }),
+    timeHeader: name.nullable().default(null).describe('The header with `{time}`, in seconds.'),
+    idHeader: name.nullable().default(null).describe('The header with `{id}`.'),
+  }),
+  z.strictObject({
+    kind: z.literal('secret').describe('The secret itself.'),
+    header: name.nullable().default(null).describe('The header with the secret.'),
+    field: optionalPath.describe('The field of the body with the secret.'),
+  }),
+]);
+
+export const dynamicSettings = z
+  .strictObject({
+    signature: signatureSettings.describe('How a request shows that it comes from the shop.'),
+    item: path.describe('The path of the id of the product.'),
+    line: path.describe('The path of the id of the order line, or of the order: one license each.'),
+    order: optionalPath.describe('The path of the id of the order.'),
+    buyer: optionalPath.describe('The path of the id of the buyer.'),
+    buyerName: optionalPath.describe('The path of the name of the buyer.'),
+    email: optionalPath.describe('The path of the e-mail of the buyer.'),
+    quantity: optionalPath.describe('The path of the quantity; 1 without one.'),
+    event: optionalPath.describe('The path of the type of event.'),
+    deliverOn: z
+      .array(text(100))
+      .max(20)
+      .default([])
+      .describe(
+        'The types of event that ask for a key; empty for all. Others are accepted and ignored.',
+      ),
+    response: z
+      .string()
+      .max(2_000)
+      .nullable()
+      .default(null)
+      .describe(
+        'The response as JSON, in which `{keys}` stands for the keys, one a line, and `"{count}"` for their number. Null for the keys as text.',
+      ),
+  })
+  .meta({ id: 'DynamicSettings', description: 'How the requests of a shop are signed and read.' });
+export type DynamicSettings = z.output<typeof dynamicSettings>;
+
+/** The settings of known shops. */
+export const DYNAMIC_PRESETS = {
+  sellauth: {
+    label: 'SellAuth',
+    settings: {
+      signature: { kind: 'hmac', header: 'X-Signature' },
+      item: 'item.product.id|item.product_id',
+      line: 'item.id',
+      order: 'unique_id|id',
+      buyer: 'shop_customer_id',
+      email: 'email',
+      quantity: 'item.quantity',
+      event: 'event',
+      deliverOn: ['INVOICE.ITEM.DELIVER-DYNAMIC'],
+    },
+  },
+  sellapp: {
+    label: 'Sell.app',
+    settings: {
+      signature: { kind: 'hmac', header: 'Signature' },
+      item: 'product_id|product.id|listing.id|data.product_id',
+      line: 'order_id|order.id|data.order_id|id|data.id',
+      order: 'order_id|order.id|data.order_id|id|data.id',
+      email: 'customer_email|customer.email|email|data.email',
+      quantity: 'quantity|data.quantity',
+    },
+  },
+  shoppex: {
+    label: 'Shoppex',
+    settings: {
+      signature: {
+        kind: 'hmac',
+        header: 'X-Shoppex-Signature-V2',
+        part: 'h',
+        message: '{id}.{time}.{body}',
+        timeHeader: 'X-Shoppex-Timestamp',
+        idHeader: 'X-Shoppex-Delivery-Id',
+      },
+      item: 'productId|product_id',
+      line: 'line_item.id|deliveryId|delivery_id',
+      order: 'invoiceId|invoice_id',
+      email: 'customerEmail|customer_email',
+      quantity: 'quantity',
+      response:
+        '{"data":{"service_text":"{keys}","dynamic_response":{"key":"{keys}"},"deliveryType":"DYNAMIC","count":"{count}"}}',
+    },
+  },
+} as const satisfies Record<string, { label: string; settings: z.input<typeof dynamicSettings> }>;

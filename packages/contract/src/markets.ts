@@ -1,0 +1,262 @@
+import * as z from 'zod';
+import { CREATED, named, UPDATED } from './bodies.ts';
+import { dynamicSettings } from './dynamic-market.ts';
+import {
+  disputeAction,
+  id,
+  idText,
+  integerText,
+  licenseType,
+  limit,
+  marketKind,
+  nameText,
+  quantityMeaning,
+  refundAction,
+  text,
+} from './fields.ts';
+import {
+  MAX_EXPIRES_AFTER_DAYS,
+  MAX_MARKET_ID_LENGTH,
+  MAX_MARKET_PRODUCTS,
+  MAX_MARKET_SECRETS,
+  MAX_MARKETS,
+  MAX_PAGE_DELIVERIES,
+  MAX_TEXT_LENGTH,
+} from './limits.ts';
+import { pageQuery } from './parameters.ts';
+import {
+  createBody,
+  ignored,
+  objectId,
+  optional,
+  required,
+  setByService,
+  systemTime,
+  updateBody,
+  wireBody,
+  wireMapper,
+} from './resource.ts';
+import { wireTimestamp } from './time.ts';
+
+/** Markets that sell keys, and the notices that arrived from them (9). */
+
+/** An id at a market. Markets send it as text or as a number. */
+export const marketId = z
+  .union([text(MAX_MARKET_ID_LENGTH).trim().min(1), z.int()], {
+    error: 'must be a string or an integer',
+  })
+  .transform(String);
+
+/** A product of a market, the product that it stands for, and the licenses that are made for it. */
+export const marketProduct = z.strictObject({
+  item: marketId.describe('The id of the product at the market.'),
+  productId: id.describe('The product of the licenses.'),
+  licenseType: licenseType
+    .default('PERMANENT')
+    .describe('`TEMPORARY` needs `expiresAfterDays`, here or at the product.'),
+  expiresAfterDays: z
+    .int()
+    .min(1)
+    .max(MAX_EXPIRES_AFTER_DAYS)
+    .nullable()
+    .default(null)
+    .describe('For `TEMPORARY`: the days from the first use. Null for that of the product.'),
+  maxIPs: limit.nullable().default(null).describe('Null for that of the product.'),
+  maxHWIDs: limit.nullable().default(null).describe('Null for that of the product.'),
+  quantity: quantityMeaning.default('licenses'),
+});
+export type MarketProduct = z.output<typeof marketProduct>;
+
+const products = z
+  .array(marketProduct)
+  .max(MAX_MARKET_PRODUCTS)
+  .refine((list) => new Set(list.map(({ item }) => item)).size === list.length, {
+    error: 'must have each item once',
+  });
+
+const secret = text(MAX_TEXT_LENGTH)
+  .trim()
+  .min(6, 'must have at least 6 characters')
+  .refine((value) => /^[!-~]+$/.test(value), {
+    error: 'must be visible characters without blanks',
+  });
+const secrets = z.array(secret).max(MAX_MARKET_SECRETS);
+
+/** A field that no response has. */
+const writeOnly = <Schema extends z.ZodType>(schema: Schema, description: string) => {
+  const sent = z.exactOptional(schema);
+  return { create: sent, update: sent, wire: schema, description };
+};
+
+export const marketFields = {
+  id: objectId(),
+  kind: {
+    create: marketKind,
+    update: z.exactOptional(marketKind),
+    wire: marketKind,
+    description: 'Does not change.',
+  },
+  name: required(nameText, z.string(), 'For people.'),
+  enabled: optional(
+    z.boolean().default(true),
+    z.boolean(),
+    z.boolean(),
+    'Whether its requests are accepted.',
+  ),
+  products: optional(
+    products.default([]),
+    products,
+    z.array(marketProduct),
+    'The products of the market, and the licenses that a purchase of each makes.',
+  ),
+  onRefund: optional(
+    refundAction.default('deactivate'),
+    refundAction,
+    refundAction,
+    'The effect of a refund in full. A partial refund has none.',
+  ),
+  onDispute: optional(
+    disputeAction.default('deactivate'),
+    disputeAction,
+    disputeAction,
+    'The effect of a dispute or chargeback. A dispute that is won restores the license.',
+  ),
+  settings: optional(
+    dynamicSettings.nullable().default(null),
+    dynamicSettings.nullable(),
+    dynamicSettings.nullable(),
+    'For `dynamic` only, which needs it: how its requests are signed and read.',
+  ),
+  addresses: setByService(
+    z.array(z.string()),
+    'The addresses to paste into the market. The first takes everything that the market sends. Each is a secret.',
+  ),
+  secretCount: {
+    create: ignored,
+    update: ignored,
+    wire: z.int(),
+    description: 'The number of `secrets`. Without one, every request is rejected.',
+  },
+  hasApiToken: {
+    create: ignored,
+    update: ignored,
+    wire: z.boolean(),
+    description: 'Whether there is an `apiToken`.',
+  },
+  createdAt: systemTime,
+  updatedAt: systemTime,
+  reconciledAt: setByService(
+    wireTimestamp.nullable(),
+    'When the purchases were last compared with those of the market, which needs an `apiToken`.',
+  ),
+};
+
+const sentFields = {
+  ...marketFields,
+  secrets: writeOnly(
+    secrets,
+    'The secrets that the market sends or signs with: one is enough for a request. A PUT replaces all of them. No response shows them.',
+  ),
+  apiToken: writeOnly(
+    text(MAX_TEXT_LENGTH).trim().nullable(),
+    'For `builtbybit` and `voxel`: a token of their interface, by which refunds are found. Null or empty for none. No response shows it.',
+  ),
+};
+
+/** Picks the fields of a response, without the secrets. */
+export const pickMarket = wireMapper(marketFields);
+
+const product = {
+  item: '62494',
+  productId: 1,
+  licenseType: 'PERMANENT' as const,
+  expiresAfterDays: null,
+  maxIPs: 2,
+  maxHWIDs: null,
+  quantity: 'licenses' as const,
+};
+
+export const market = named(
+  'Market',
+  'A market: purchases there make licenses, and refunds deactivate them.',
+  wireBody(marketFields),
+  {
+    id: 1,
+    kind: 'builtbybit',
+    name: 'BuiltByBit',
+    enabled: true,
+    products: [product],
+    onRefund: 'deactivate',
+    onDispute: 'deactivate',
+    settings: null,
+    addresses: ['https://license.example.com/markets/0JZ6c1P7s1x2g3u4Q5w6E7r8T9y0U1i2'],
+    secretCount: 1,
+    hasApiToken: false,
+    createdAt: CREATED,
+    updatedAt: UPDATED,
+    reconciledAt: null,
+  },
+);
+export const marketCreate = named(
+  'MarketCreate',
+  `A new market. There are at most ${MAX_MARKETS}.`,
+  createBody(sentFields),
+  {
+    kind: 'builtbybit',
+    name: 'BuiltByBit',
+    products: [{ item: 62494, productId: 1, maxIPs: 2 }],
+    secrets: ['f3b9c2d1e0a4'],
+  },
+);
+export const marketUpdate = named(
+  'MarketUpdate',
+  'Changes of a market: an omitted field keeps its value [4.8].',
+  updateBody(sentFields),
+  { enabled: false },
+);
+
+/** The query of a list of markets. */
+export const marketQuery = z.strictObject(pageQuery);
+
+export const marketDelivery = named(
+  'MarketDelivery',
+  'A request that arrived from a market.',
+  z.strictObject({
+    id: z.int().describe('Its id, which grows with the time.'),
+    time: wireTimestamp.describe('When it arrived.'),
+    type: z.string().nullable().describe('The type of event at the market; null if it is unknown.'),
+    eventId: z.string().nullable().describe('The id that the market gave it; null without one.'),
+    isAccepted: z.boolean().describe('Whether it was accepted.'),
+    status: z.int().describe('The HTTP status of the response.'),
+    result: z.string().describe('The effect, or why it was not accepted.'),
+    body: z
+      .string()
+      .nullable()
+      .describe(
+        'The first 4 KB of the body, without secrets, e-mail addresses, names and IP addresses. Null if it was not accepted for its signature.',
+      ),
+  }),
+  {
+    id: 11800166572032,
+    time: UPDATED,
+    type: 'payment.completed',
+    eventId: '173c9b8f',
+    isAccepted: true,
+    status: 200,
+    result: 'Purchase granted',
+    body: '{"type":"payment.completed"}',
+  },
+);
+export type MarketDelivery = z.infer<typeof marketDelivery>;
+
+/** The query of a list of what arrived. */
+export const marketDeliveryQuery = z.strictObject({
+  limit: integerText(MAX_PAGE_DELIVERIES).optional().meta({
+    description: 'The number of requests on a page.',
+    example: 50,
+  }),
+  after: idText.optional().meta({
+    description: 'The id of the last request of the page before.',
+    example: 11800166572032,
+  }),
+});
