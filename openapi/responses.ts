@@ -150,6 +150,7 @@ const NAMES: Partial<Record<Tag, string>> = {
   Customers: 'Customer',
   Tokens: 'Token',
   Webhooks: 'Webhook',
+  Markets: 'Market',
 };
 
 const OF_ANOTHER_CUSTOMER = 'The e-mail or an account belongs to another customer';

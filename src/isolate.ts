@@ -12,6 +12,7 @@ import type { RequestTimings } from './lib/request-timings.ts';
 import { SigningKeys } from './lib/signing-keys.ts';
 import { HeldCounts } from './requests/counts.ts';
 import { Recorder, type RecordQueue } from './requests/recorder.ts';
+import { HeldMarkets } from './resources/markets/held.ts';
 import { Deliverer } from './resources/webhooks/deliverer.ts';
 
 const MAX_COUNTED = 10_000;
@@ -85,6 +86,7 @@ export class Isolate {
   readonly counts: HeldCounts;
   readonly outbound: Outbound;
   readonly deliverer: Deliverer;
+  readonly markets: HeldMarkets;
   /** Bounds the requests that begin in a turn. Validations also wait for room for their records (1.6). */
   readonly admission: Record<'validations' | 'files' | 'management', Admission>;
   readonly limits: Record<'validations' | 'refused' | 'failedTokens', RateLimiter>;
@@ -99,6 +101,8 @@ export class Isolate {
     publishedReads: new LocalLimiter(300),
     /** Records of validations that fail in the service. */
     failedRecords: new LocalLimiter(300),
+    /** Rejected requests of each market that are listed. */
+    rejectedNotices: new LocalLimiter(10),
   };
   readonly failedValidations = new RepeatedFailure((count) => `Validations failed: ${count}`);
   /**
@@ -131,6 +135,7 @@ export class Isolate {
     this.recorder = new Recorder(this.db, this.caches, env.RECORDS);
     this.counts = new HeldCounts(this.db);
     this.outbound = new Outbound(env);
+    this.markets = new HeldMarkets(this.db);
     const limiter = (name: Limiters) => {
       const bound = env[name] ?? LIMITS[name];
       return typeof bound === 'object'

@@ -48,7 +48,7 @@ type OwnNames = 'conditions' | 'moved' | 'touched' | 'event' | 'deliveries' | 'k
 
 interface NewChange<Named> {
   /** Null for a part of a change that another part stores. */
-  event: NewEvent | null;
+  event: NewEvent | readonly NewEvent[] | null;
   /** The snapshots that become stale. */
   touches?: readonly Touch[];
   /** Snapshots that are evicted here and published nowhere: no other isolate is thought to have one. */
@@ -84,7 +84,7 @@ export async function change(
     conditions: conditions.length > 0 ? check(db, conditions) : [],
     ...putIntoOutbox(db, touches, now),
     ...statements,
-    event: event ? insertEvent(db, sender, event, now) : [],
+    event: event ? [event].flat().flatMap((one) => insertEvent(db, sender, one, now)) : [],
     deliveries: event ? [insertDeliveries(db, now)] : [],
     key: key && creates ? storeKey(db, key, creates) : [],
   }).catch((error) => {
@@ -115,15 +115,31 @@ function check(db: Database, conditions: readonly Condition[]) {
 
 const OVERTAKEN = new DomainError('overtaken', 'The object has changed since it was read');
 
+/** A condition that held when the objects were read. */
+export const stillHolds = (holds: SQL): Condition => ({
+  constraint: 'object_is_unchanged',
+  holds,
+  error: OVERTAKEN,
+});
+
 /** The row still exists, unchanged since it was read. */
 export const isUnchanged = (
   table: SQLiteTable & { id: SQLiteColumn; revision: SQLiteColumn },
   { id, revision }: { id: number; revision: number },
-): Condition => ({
-  constraint: 'object_is_unchanged',
-  holds: sql`exists (select 1 from ${table} where ${and(eq(table.id, id), eq(table.revision, revision))})`,
-  error: OVERTAKEN,
-});
+): Condition =>
+  stillHolds(
+    sql`exists (select 1 from ${table} where ${and(eq(table.id, id), eq(table.revision, revision))})`,
+  );
+
+/** {@link isUnchanged} for several rows. */
+export const areUnchanged = (
+  table: SQLiteTable & { id: SQLiteColumn; revision: SQLiteColumn },
+  rows: readonly { id: number; revision: number }[],
+): Condition =>
+  stillHolds(
+    sql`(select count(*) from json_each(${JSON.stringify(rows.map(({ id, revision }) => [id, revision]))})
+      cross join ${table} on ${table.id} = value ->> 0 and ${table.revision} = value ->> 1) = ${rows.length}`,
+  );
 
 /** The row of a statement that always returns one. */
 export function only<Row>([row]: readonly Row[]): Row {

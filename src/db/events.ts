@@ -100,6 +100,26 @@ export function nextEventId(now: number): SQL {
 }
 
 /**
+ * The statement that stores the events of several objects, after those of its change.
+ *
+ * @param now milliseconds since 1970
+ */
+export const insertEvents = (
+  db: Database,
+  { tokenId, isConsole, ip, actor }: EventSender,
+  list: readonly { type: EventType; id: number; changes: EventChanges }[],
+  now: number,
+) =>
+  list.length === 0
+    ? []
+    : db.insert(events).select(
+        sql`select ${nextEventId(now)} + key, value ->> 'type', ${tokenId}, ${Number(isConsole)}, ${ip},
+          substr(value ->> 'type', 1, instr(value ->> 'type', '.') - 1), value ->> 'id', value ->> 'changes',
+          ${actor ?? null}
+          from json_each(${JSON.stringify(list)})`,
+      );
+
+/**
  * The statement that stores an event, after those of its change. None if no field has changed.
  *
  * @param now milliseconds since 1970

@@ -1,5 +1,7 @@
+import type { DynamicSettings } from '@licet/contract/dynamic-market';
 import {
   type ApiIntent,
+  DISPUTE_ACTIONS,
   EVENT_RESOURCES,
   EVENT_TYPES,
   LICENSE_DATA_TYPES,
@@ -7,11 +9,15 @@ import {
   LICENSE_STATES,
   LICENSE_STATUSES,
   LICENSE_TYPES,
+  MARKET_KINDS,
   PRODUCT_TYPES,
+  PURCHASE_STATES,
+  REFUND_ACTIONS,
   SERVICE_EVENT_TYPES,
   WEBHOOK_FORMATS,
   type WebhookType,
 } from '@licet/contract/enums';
+import type { MarketProduct } from '@licet/contract/markets';
 import { type SQL, sql } from 'drizzle-orm';
 import {
   type AnySQLiteColumn,
@@ -519,6 +525,128 @@ export const alerts = sqliteTable(
   (t) => [primaryKey({ columns: [t.licenseId, t.type] })],
 );
 
+/** Markets that sell keys (9). */
+export const markets = sqliteTable(
+  'markets',
+  {
+    id: id(),
+    kind: text('kind', { enum: MARKET_KINDS }).notNull(),
+    name: text('name').notNull(),
+    isEnabled: integer('is_enabled', { mode: 'boolean' }).notNull(),
+    /** 192 random bits, the end of the address to which the market sends. */
+    path: text('path').notNull(),
+    products: text('products', { mode: 'json' }).$type<readonly MarketProduct[]>().notNull(),
+    onRefund: text('on_refund', { enum: REFUND_ACTIONS }).notNull(),
+    onDispute: text('on_dispute', { enum: DISPUTE_ACTIONS }).notNull(),
+    settings: text('settings', { mode: 'json' }).$type<DynamicSettings>(),
+    /** They verify signatures, so they are stored themselves and not their hashes. */
+    secrets: text('secrets', { mode: 'json' }).$type<readonly string[]>().notNull(),
+    apiToken: text('api_token'),
+    reconciledAt: integer('reconciled_at'),
+    /** When the event of failing requests was last made. */
+    failingAt: integer('failing_at'),
+    createdAt: createdAt(),
+    updatedAt: updatedAt(),
+    revision: revision(),
+  },
+  (t) => [
+    uniqueIndex('markets_path').on(t.path),
+    check('markets_kind', oneOf(t.kind, MARKET_KINDS)),
+    check('markets_products', sql`json_valid(${t.products})`),
+  ],
+);
+
+/**
+ * What a market has told of a purchase or an order (9). Facts are merged and never taken back, and the state of a
+ * purchase is a function of them: it does not depend on the order of the notices, nor on their repetitions.
+ */
+export interface Facts {
+  /** The latest purchase, in milliseconds since 1970. A buyer may buy again after a refund. */
+  boughtAt?: number;
+  refunded?: number;
+  removed?: number;
+  'charged back'?: number;
+  /** The last steps of disputes, by their ids. */
+  disputes?: Record<string, 'opened' | 'won' | 'lost'>;
+  /** When a subscription was told to have ended, and to go on. */
+  ended?: number;
+  continued?: number;
+  paidUntil?: number;
+}
+
+/**
+ * Purchases at markets, each with one license (9). The first to store a purchase grants it: its reference, item and
+ * unit are unique.
+ */
+export const purchases = sqliteTable(
+  'purchases',
+  {
+    id: id(),
+    marketId: integer('market_id').notNull(),
+    /** The product of the market. */
+    item: text('item').notNull(),
+    /** The buyer, where one buys once, else the order line. */
+    reference: text('reference').notNull(),
+    /** Counts the licenses of a quantity. */
+    unit: integer('unit').notNull(),
+    orderId: text('order_id'),
+    buyerId: text('buyer_id'),
+    buyerName: text('buyer_name'),
+    /** For a purchase that waits for a product; then the customer has it. */
+    email: text('email'),
+    quantity: integer('quantity').notNull(),
+    isTest: integer('is_test', { mode: 'boolean' }).notNull(),
+    state: text('state', { enum: PURCHASE_STATES }).notNull(),
+    /** Why it is not GRANTED. */
+    reason: text('reason'),
+    /** What the market has told of it (see `facts.ts`). */
+    facts: text('facts', { mode: 'json' }).$type<Facts>().notNull(),
+    licenseId: integer('license_id'),
+    /** The revision of the license after the service deactivated it: a change by hand makes another one. */
+    deactivatedRevision: integer('deactivated_revision'),
+    /** How often the market has not listed it, one after the other. */
+    misses: integer('misses').notNull().default(0),
+    createdAt: createdAt(),
+    updatedAt: updatedAt(),
+    revision: revision(),
+  },
+  (t) => [
+    uniqueIndex('purchases_reference').on(t.marketId, t.item, t.reference, t.unit),
+    index('purchases_order').on(t.marketId, t.orderId).where(sql`${t.orderId} is not null`),
+    index('purchases_license').on(t.licenseId).where(sql`${t.licenseId} is not null`),
+    check('purchases_state', oneOf(t.state, PURCHASE_STATES)),
+  ],
+);
+
+/** What a market has told of an order as a whole (9), also before its purchases. Without a rowid. */
+export const marketOrders = sqliteTable(
+  'market_orders',
+  {
+    marketId: integer('market_id').notNull(),
+    orderId: text('order_id').notNull(),
+    facts: text('facts', { mode: 'json' }).$type<Facts>().notNull(),
+    revision: revision(),
+  },
+  (t) => [primaryKey({ columns: [t.marketId, t.orderId] })],
+);
+
+/** The requests of markets of 30 days (9), without secrets. Without a rowid. */
+export const marketDeliveries = sqliteTable(
+  'market_deliveries',
+  {
+    marketId: integer('market_id').notNull(),
+    /** Holds the time. */
+    id: integer('id').notNull(),
+    type: text('type'),
+    eventId: text('event_id'),
+    isAccepted: integer('is_accepted', { mode: 'boolean' }).notNull(),
+    status: integer('status').notNull(),
+    result: text('result').notNull(),
+    body: text('body'),
+  },
+  (t) => [primaryKey({ columns: [t.marketId, t.id] })],
+);
+
 /** The sessions of the console (4). A session that was ended or is too old is removed. Without a rowid. */
 export const sessions = sqliteTable('sessions', {
   /** SHA-256 of the 256 random bits in the cookie. */
@@ -585,6 +713,7 @@ const CONSTRAINTS = [
   'customer_is_shown',
   'customer_exists',
   'customer_has_email',
+  'license_exists',
 ] as const;
 
 /**

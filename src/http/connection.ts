@@ -87,35 +87,46 @@ export const BODY_TIMEOUT_MS = 10_000;
 export const TOO_LATE = `Body must arrive within ${BODY_TIMEOUT_MS / 1000} seconds`;
 
 /**
- * Reads a body as text, as far as it arrived.
+ * Reads a body, as far as it arrived.
  *
  * @throws ApiError 413 for a body of more than `maxBytes`, 408 for one that takes longer than 10 seconds
  */
-export async function readBody(request: Request, maxBytes: number): Promise<string> {
-  const text = await withTimeout(readText(request, maxBytes), BODY_TIMEOUT_MS).catch((error) => {
+export async function readBody(request: Request, maxBytes: number): Promise<Uint8Array> {
+  const bytes = await withTimeout(readBytes(request, maxBytes), BODY_TIMEOUT_MS).catch((error) => {
     if (!(error instanceof TimeoutError)) throw error;
     throw new ApiError(408, TOO_LATE);
   });
-  if (text === null) throw new ApiError(413, tooLarge(maxBytes));
-  return text;
+  if (bytes === null) throw new ApiError(413, tooLarge(maxBytes));
+  return bytes;
 }
+
+/** {@link readBody} as text. */
+export const readBodyText = async (request: Request, maxBytes: number): Promise<string> =>
+  decoder.decode(await readBody(request, maxBytes));
 
 export const tooLarge = (maxBytes: number): string => `Body must be at most ${maxBytes} bytes`;
 
 /** Reads a body as text, as far as it arrived, however long it takes. Null for more than `maxBytes`. */
 export function readText(request: Request, maxBytes: number): Promise<string | null> {
+  return readBytes(request, maxBytes).then((bytes) => bytes && decoder.decode(bytes));
+}
+
+const NOTHING = new Uint8Array();
+
+/** Reads a body, as far as it arrived, however long it takes. Null for more than `maxBytes`. */
+export function readBytes(request: Request, maxBytes: number): Promise<Uint8Array | null> {
   // The common case and the fastest way: the platform reads at most the announced length.
   const sizeText = request.headers.get('Content-Length');
   if (sizeText === null || Number(sizeText) > maxBytes) return readParts(request, maxBytes);
   // `text()` would log a warning if the content type is not text.
   return request.arrayBuffer().then(
-    (bytes) => decoder.decode(bytes),
-    () => '',
+    (bytes) => new Uint8Array(bytes),
+    () => NOTHING,
   );
 }
 
-async function readParts({ body }: Request, maxBytes: number): Promise<string | null> {
-  if (!body) return '';
+async function readParts({ body }: Request, maxBytes: number): Promise<Uint8Array | null> {
+  if (!body) return NOTHING;
   const reader: BodyReader = body.getReader();
   const parts: Uint8Array[] = [];
   let sizeBytes = 0;
@@ -127,7 +138,7 @@ async function readParts({ body }: Request, maxBytes: number): Promise<string | 
     }
     parts.push(part);
   }
-  return await new Blob(parts).text();
+  return await new Blob(parts).bytes();
 }
 
 /** Longer than most work after a response, which ends with the connection. Another request takes over the rest. */

@@ -14,6 +14,7 @@ export type Tag =
   | 'Tokens'
   | 'Events'
   | 'Webhooks'
+  | 'Markets'
   | 'Import';
 
 export type ResponseHeader =

@@ -15,7 +15,7 @@ import { isFromElsewhere } from '../auth/own-page.ts';
 import { endSession, insertSession, newSession } from '../auth/sessions.ts';
 import { activeRootToken } from '../auth/tokens.ts';
 import { isUniqueViolation } from '../db/client.ts';
-import { readBody } from '../http/connection.ts';
+import { readBodyText } from '../http/connection.ts';
 import { ApiError } from '../http/errors.ts';
 import { isolateOf } from '../isolate.ts';
 import { sha256Hex } from '../lib/sha256.ts';
@@ -38,7 +38,7 @@ async function tokenOf(code: string, secret: string | undefined): Promise<string
 }
 
 async function readCode(request: Request): Promise<string | undefined> {
-  const text = await readBody(request, MAX_BODY_BYTES);
+  const text = await readBodyText(request, MAX_BODY_BYTES);
   return login.safeParse(parseJson(text)).data?.code;
 }
 

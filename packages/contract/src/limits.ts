@@ -40,6 +40,8 @@ export const MAX_MARKET_PRODUCTS = 200;
 export const MAX_MARKET_SECRETS = 10;
 /** A larger quantity of one line makes no licenses by itself. */
 export const MAX_QUANTITY = 100;
+/** A request of a market. */
+export const MAX_MARKET_BODY_BYTES = 256 * 1024;
 /** The id of a product, a buyer or an order at a market. */
 export const MAX_MARKET_ID_LENGTH = 255;
 /** A page of deliveries shows the bodies of requests and responses. */

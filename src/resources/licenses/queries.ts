@@ -1,8 +1,8 @@
 import type { EventType, LicenseDataType } from '@licet/contract/enums';
 import { and, asc, eq, getTableColumns, not, type SQL, sql } from 'drizzle-orm';
-import { change, isUnchanged, only, type Sender } from '../../db/change.ts';
-import type { Database } from '../../db/client.ts';
-import { newestId } from '../../db/events.ts';
+import { type Condition, change, isUnchanged, only, type Sender } from '../../db/change.ts';
+import type { Database, Statement } from '../../db/client.ts';
+import { type NewEvent, newestId } from '../../db/events.ts';
 import { rowJson, rowOf } from '../../db/idempotency.ts';
 import { license, nextRevision } from '../../db/outbox.ts';
 import { isOneOf, rowValues } from '../../db/predicates.ts';
@@ -68,6 +68,14 @@ export async function findLicenseByKey(
   return (await selectLicenses(db).where(hasKey).get()) ?? selectLicenses(db).where(hadKey).get();
 }
 
+/** What is stored in the transaction of new licenses. */
+export interface BesideLicenses {
+  when: readonly Condition[];
+  /** @param keys a JSON array of the normalized keys */
+  statements: (keys: string) => Statement[];
+  events: readonly NewEvent[];
+}
+
 /**
  * Stores licenses with the same values under new keys, with their customer and their bindings: all or none.
  *
@@ -81,6 +89,7 @@ export async function insertLicenses(
   { ips, hwids, ...values }: LicenseValues,
   owner: NamedOwner | undefined,
   count: number,
+  beside?: BesideLicenses,
 ): Promise<LicenseRow[]> {
   const { db, now } = sender;
   const licenseKeys = Array.from({ length: count }, newLicenseKey);
@@ -102,18 +111,21 @@ export async function insertLicenses(
   const customerOfFirst = sql`(select customer_id from licenses
     where license_key_normalized = ${licenseKey})`;
   const { rows, owners } = await change(sender, {
-    event: {
-      type: 'license.created',
-      id: count === 1 ? newestId(licenses) : null,
-      changes: withCustomer(
-        changesOfNew({ ...values, ips, hwids }, licenseKeys, now),
-        null,
-        customerOfFirst,
-      ),
-    },
+    event: [
+      {
+        type: 'license.created',
+        id: count === 1 ? newestId(licenses) : null,
+        changes: withCustomer(
+          changesOfNew({ ...values, ips, hwids }, licenseKeys, now),
+          null,
+          customerOfFirst,
+        ),
+      },
+      ...(beside?.events ?? []),
+    ],
     // The others are published when they are asked for.
     touches: [license(licenseKey, now)],
-    when,
+    when: [...when, ...(beside?.when ?? [])],
     statements: {
       owner: statements,
       licenses: db
@@ -121,6 +133,7 @@ export async function insertLicenses(
         .select(sql`select ${row} from json_each(${keys}) k order by k.key`),
       ips: bindNew(db, keys, 'IP', ips, now),
       hwids: bindNew(db, keys, 'HWID', hwids, now),
+      beside: beside?.statements(keys) ?? [],
       ...readWritten(db, isOneOf(licenses.licenseKeyNormalized, licenseKeys)),
     },
     creates: { json: createdLicenses(keys), customerId: customerOfFirst },

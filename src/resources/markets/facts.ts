@@ -1,23 +1,8 @@
 import type { DisputeAction, RefundAction } from '@licet/contract/enums';
+import type { Facts } from '../../db/schema.ts';
 import type { Fact, RevokeReason } from './notice.ts';
 
-/**
- * What a market has told of a purchase or an order (9). Facts are merged and never taken back, and the state of a
- * purchase is a function of them: it does not depend on the order of the notices, nor on their repetitions.
- */
-export interface Facts {
-  /** The latest purchase, in milliseconds since 1970. A buyer may buy again after a refund. */
-  boughtAt?: number;
-  refunded?: number;
-  removed?: number;
-  'charged back'?: number;
-  /** The last steps of disputes, by their ids. */
-  disputes?: Record<string, 'opened' | 'won' | 'lost'>;
-  /** When a subscription was told to have ended, and to go on. */
-  ended?: number;
-  continued?: number;
-  paidUntil?: number;
-}
+/** The facts about a purchase or an order, merged, and the state that follows from them (9). */
 
 const latest = (known: number | undefined, at: number): number => Math.max(known ?? 0, at);
 

@@ -32,6 +32,15 @@ const TITLES: Readonly<Record<EventType, string>> = {
   'webhook.updated': 'Webhook changed',
   'webhook.deleted': 'Webhook deleted',
   'webhook.disabled': 'Webhook switched off',
+  'market.created': 'Market created',
+  'market.updated': 'Market changed',
+  'market.deleted': 'Market deleted',
+  'market.failing': 'Requests of a market are rejected',
+  'purchase.granted': 'Sold',
+  'purchase.revoked': 'Purchase revoked',
+  'purchase.restored': 'Purchase restored',
+  'purchase.extended': 'Subscription renewed',
+  'purchase.unmatched': 'Purchase without a product',
   'session.created': 'Log-in to the console',
 };
 
@@ -40,11 +49,20 @@ const WARNINGS: ReadonlySet<EventType> = new Set([
   'license.limit_reached',
   'license.expiring',
   'license.many_addresses',
+  'purchase.unmatched',
 ]);
 const BAD: ReadonlySet<EventType> = new Set([
   'license.expired',
   'blacklist.hit',
   'webhook.disabled',
+  'market.failing',
+  'purchase.revoked',
+]);
+
+const GOOD: ReadonlySet<EventType> = new Set([
+  'license.first_used',
+  'purchase.granted',
+  'purchase.restored',
 ]);
 
 /** The fields that can be about a person, or let a reader use or enter something. A channel has many readers. */
@@ -151,5 +169,5 @@ const messageOf = (embed: object): string =>
 function colorOf(type: EventType): number {
   if (BAD.has(type) || type.endsWith('.deleted')) return COLORS.bad;
   if (WARNINGS.has(type)) return COLORS.warning;
-  return type.endsWith('.created') || type === 'license.first_used' ? COLORS.good : COLORS.plain;
+  return type.endsWith('.created') || GOOD.has(type) ? COLORS.good : COLORS.plain;
 }

@@ -28,6 +28,7 @@ const PAGES: Readonly<Record<string, string>> = {
   customer: 'customers',
   token: 'tokens',
   webhook: 'webhooks',
+  market: 'markets',
 };
 
 function linkOf(consoleOrigin: string | null, { resourceType, resourceId }: EventRow) {

@@ -1,0 +1,44 @@
+import type { Database } from '../../db/client.ts';
+import { markets } from '../../db/schema.ts';
+import type { MarketRow } from './seller.ts';
+
+/** A change of a market is known everywhere after this time. */
+const HELD_MS = 10_000;
+/** Requests that no known market accepts read the markets at most this often: a flood costs a query a second. */
+const MIN_READ_MS = 1_000;
+
+/** The markets that an isolate holds. There are few, and a burst of notices must not read them again and again. */
+export class HeldMarkets {
+  readonly #db: Database;
+  #rows: readonly MarketRow[] = [];
+  #readAt = Number.NEGATIVE_INFINITY;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** The markets, at most ten seconds old; after `forget` at most one. */
+  async all(): Promise<readonly MarketRow[]> {
+    if (performance.now() - this.#readAt > HELD_MS) await this.#read();
+    return this.#rows;
+  }
+
+  /** The markets again, for a request that none of them accepts. @returns undefined if they were read just now */
+  async again(): Promise<readonly MarketRow[] | undefined> {
+    if (performance.now() - this.#readAt < MIN_READ_MS) return undefined;
+    await this.#read();
+    return this.#rows;
+  }
+
+  /** Lets the next request read them, after a change in this isolate. */
+  forget(): void {
+    this.#readAt = Number.NEGATIVE_INFINITY;
+  }
+
+  async #read(): Promise<void> {
+    const startedAt = performance.now();
+    const rows = await this.#db.select().from(markets);
+    this.#rows = rows;
+    this.#readAt = startedAt;
+  }
+}
