@@ -304,6 +304,28 @@ const guardedValidation = (source: Source): Responses => ({
   },
 });
 
+const forMarkets = (description: string, example: string): ZodOpenApiResponseObject => ({
+  description,
+  content: {
+    'text/plain': { schema: { type: 'string' }, example },
+    'application/json': { schema: {} },
+  },
+});
+
+/** The responses to a market. It shows them to nobody, or writes the key where it belongs. */
+const MARKET: Responses = {
+  200: forMarkets('It is done, or was done before. For a download: the key.', 'OK'),
+  400: forMarkets('The request cannot be read.', 'The body has no user_id'),
+  401: forMarkets('The signature or the secret is wrong.', 'The secret is wrong'),
+  403: forMarkets('The market is off, or the purchase is revoked.', 'Already revoked'),
+  404: forMarkets(
+    'There is no market at this address, or no product is chosen.',
+    'No product is chosen for 62494',
+  ),
+  422: forMarkets('The kind of event cannot be used.', 'Choose snapshot events'),
+  503: forMarkets('The service failed: the market sends it again.', 'Try again'),
+};
+
 /**
  * All responses of an operation. Pages of any site may read those of an operation that needs no token.
  *
@@ -313,6 +335,7 @@ export function responsesOf(source: Source, statuses: readonly ErrorStatus[]): R
   const { success } = source.operation;
   const isGuarded = source.intents !== undefined;
   if (success === 'validation') return isGuarded ? guardedValidation(source) : forPages(VALIDATION);
+  if (success === 'market') return { ...errors(source, [408, 413, 500]), ...MARKET };
   const { status = 200, description, body, text } = success;
   const content = body ? json(body) : text && plainText(text);
   const responses = {

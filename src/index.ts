@@ -10,6 +10,8 @@ import { keepCounts } from './requests/counts.ts';
 import { receiveRecords } from './requests/queue.ts';
 import { removeRecordsBefore } from './requests/retention.ts';
 import { removeEventsBefore } from './resources/events/queries.ts';
+import { clearDeliveries as clearArrived } from './resources/markets/deliveries.ts';
+import { reportFailing } from './resources/markets/failing.ts';
 import { clearDeliveries } from './resources/webhooks/store.ts';
 import { app } from './routes/app.ts';
 
@@ -105,6 +107,12 @@ export default {
       'Idempotency keys were not removed',
     );
     await attempt(2, () => clearDeliveries(db, scheduledTime), 'Old deliveries were not removed');
+    await attempt(
+      1,
+      () => clearArrived(db, scheduledTime),
+      'Old requests of markets were not removed',
+    );
+    await attempt(3, () => reportFailing(db, scheduledTime), 'Failing markets were not reported');
     await attempt(
       ALERT_QUERIES,
       () => {

@@ -46,10 +46,13 @@ export const isFromElsewhere = (request: Request): boolean =>
 const PUBLIC_HOST =
   /^(?!.*\.(?:localhost|local|internal)(?::|$))[^:[\]]*\.[a-z][^:.[\]]*(?::\d+)?$/i;
 
+/** The origin under which a sender uses the service. */
+export function ownOriginOf({ headers, url }: Pick<Request, 'headers' | 'url'>): string {
+  const origin = headers.get('Origin');
+  return origin !== null && isOwnOrigin(origin, url) ? origin : new URL(url).origin;
+}
+
 /** The origin under which a sender uses the service, for links to the console; null if others cannot open it. */
 export function consoleOriginOf({ headers, url }: Request): string | null {
-  const origin = headers.get('Origin');
-  const { host, origin: own } = new URL(url);
-  if (!PUBLIC_HOST.test(host)) return null;
-  return origin !== null && isOwnOrigin(origin, url) ? origin : own;
+  return PUBLIC_HOST.test(new URL(url).host) ? ownOriginOf({ headers, url }) : null;
 }

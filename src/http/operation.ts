@@ -42,8 +42,8 @@ export interface Operation {
   tag: Tag;
   summary: string;
   description: string;
-  /** Those of a validation have several forms. */
-  success: Success | 'validation';
+  /** Those of a validation, and of a request of a market, have several forms. */
+  success: Success | 'validation' | 'market';
   /** The errors that do not follow from the intents and the inputs of the route. */
   errors?: readonly (404 | 409 | 503)[];
 }

@@ -21,8 +21,7 @@ const RECEIVE: Operation = {
   summary: 'Receive a request of a market',
   description:
     'For the market, at the address that the service made. The signature or secret of the market is checked first. A failure is never 200, because its text would land where a key belongs. An extension.',
-  success: { description: 'It is done, or was done before. For a download: the key.', text: 'OK' },
-  errors: [404],
+  success: 'market',
 };
 const RECEIVE_DOWNLOAD: Operation = {
   ...RECEIVE,

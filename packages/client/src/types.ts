@@ -580,10 +580,10 @@ export interface TokenUpdate {
 }
 
 /** A kind of resource, and its change. */
-export type EventType = 'product.created' | 'product.updated' | 'product.deleted' | 'license.created' | 'license.updated' | 'license.slots_freed' | 'license.rotated' | 'license.transferred' | 'license.deleted' | 'customer.created' | 'customer.updated' | 'customer.deleted' | 'blacklist.created' | 'blacklist.updated' | 'blacklist.deleted' | 'token.created' | 'token.updated' | 'token.deleted' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'session.created' | 'license.first_used' | 'license.limit_reached' | 'license.expiring' | 'license.expired' | 'license.many_addresses' | 'blacklist.hit' | 'webhook.disabled';
+export type EventType = 'product.created' | 'product.updated' | 'product.deleted' | 'license.created' | 'license.updated' | 'license.slots_freed' | 'license.rotated' | 'license.transferred' | 'license.deleted' | 'customer.created' | 'customer.updated' | 'customer.deleted' | 'blacklist.created' | 'blacklist.updated' | 'blacklist.deleted' | 'token.created' | 'token.updated' | 'token.deleted' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'market.created' | 'market.updated' | 'market.deleted' | 'session.created' | 'license.first_used' | 'license.limit_reached' | 'license.expiring' | 'license.expired' | 'license.many_addresses' | 'blacklist.hit' | 'webhook.disabled' | 'market.failing' | 'purchase.granted' | 'purchase.revoked' | 'purchase.restored' | 'purchase.extended' | 'purchase.unmatched';
 
 /** The kind of an object that an event is about. */
-export type EventResource = 'product' | 'license' | 'customer' | 'blacklist' | 'token' | 'webhook' | 'session';
+export type EventResource = 'product' | 'license' | 'customer' | 'blacklist' | 'token' | 'webhook' | 'market' | 'purchase' | 'session';
 
 /** A new webhook. There are at most 10. */
 export interface WebhookCreate {
@@ -617,7 +617,7 @@ export interface WebhookCreate {
 export type WebhookFormat = 'standard' | 'discord';
 
 /** A type of events, or a group of them such as `license.*`. */
-export type WebhookType = 'product.*' | 'license.*' | 'customer.*' | 'blacklist.*' | 'token.*' | 'webhook.*' | 'session.*' | 'product.created' | 'product.updated' | 'product.deleted' | 'license.created' | 'license.updated' | 'license.slots_freed' | 'license.rotated' | 'license.transferred' | 'license.deleted' | 'customer.created' | 'customer.updated' | 'customer.deleted' | 'blacklist.created' | 'blacklist.updated' | 'blacklist.deleted' | 'token.created' | 'token.updated' | 'token.deleted' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'session.created' | 'license.first_used' | 'license.limit_reached' | 'license.expiring' | 'license.expired' | 'license.many_addresses' | 'blacklist.hit' | 'webhook.disabled';
+export type WebhookType = 'product.*' | 'license.*' | 'customer.*' | 'blacklist.*' | 'token.*' | 'webhook.*' | 'market.*' | 'purchase.*' | 'session.*' | 'product.created' | 'product.updated' | 'product.deleted' | 'license.created' | 'license.updated' | 'license.slots_freed' | 'license.rotated' | 'license.transferred' | 'license.deleted' | 'customer.created' | 'customer.updated' | 'customer.deleted' | 'blacklist.created' | 'blacklist.updated' | 'blacklist.deleted' | 'token.created' | 'token.updated' | 'token.deleted' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'market.created' | 'market.updated' | 'market.deleted' | 'session.created' | 'license.first_used' | 'license.limit_reached' | 'license.expiring' | 'license.expired' | 'license.many_addresses' | 'blacklist.hit' | 'webhook.disabled' | 'market.failing' | 'purchase.granted' | 'purchase.revoked' | 'purchase.restored' | 'purchase.extended' | 'purchase.unmatched';
 
 /** Changes of a webhook: an omitted field keeps its value [4.8]. */
 export interface WebhookUpdate {
@@ -653,6 +653,193 @@ export interface WebhookAction {
 
 /** Whether a delivery has arrived, or another attempt follows. */
 export type DeliveryState = 'PENDING' | 'DELIVERED' | 'FAILED';
+
+/** A new market. There are at most 20. */
+export interface MarketCreate {
+  /** Set by the service: must not be sent. */
+  id?: null | undefined;
+  /** Does not change. */
+  kind: MarketKind;
+  /** For people. */
+  name: string;
+  /** Whether its requests are accepted. */
+  enabled?: boolean | undefined;
+  /** The products of the market, and the licenses that a purchase of each makes. */
+  products?: MarketProduct[] | undefined;
+  /** The effect of a refund in full. A partial refund has none. */
+  onRefund?: RefundAction | undefined;
+  /** The effect of a dispute or chargeback. A dispute that is won restores the license. */
+  onDispute?: DisputeAction | undefined;
+  /** For `dynamic` only, which needs it: how its requests are signed and read. */
+  settings?: DynamicSettings | null | undefined;
+  /** Set by the service: must not be sent. */
+  addresses?: null | undefined;
+  /** Set by the service: accepted and ignored. */
+  secretCount?: unknown | undefined;
+  /** Set by the service: accepted and ignored. */
+  hasApiToken?: unknown | undefined;
+  /** Set by the service: must not be sent. */
+  createdAt?: null | undefined;
+  /** Set by the service: must not be sent. */
+  updatedAt?: null | undefined;
+  /** Set by the service: must not be sent. */
+  reconciledAt?: null | undefined;
+  /** The secrets that the market sends or signs with: one is enough for a request. A PUT replaces all of them. No response shows them. */
+  secrets?: string[] | undefined;
+  /** For `builtbybit` and `voxel`: a token of their interface, by which refunds are found. Null or empty for none. No response shows it. */
+  apiToken?: string | null | undefined;
+}
+
+/** A market that sells keys. */
+export type MarketKind = 'builtbybit' | 'voxel' | 'dynamic' | 'tebex' | 'stripe' | 'paynow';
+
+/** A product of a market, the product that it stands for, and the licenses that are made for it. */
+export interface MarketProduct {
+  /** The id of the product at the market. */
+  item: string | number;
+  /** The product of the licenses. */
+  productId: number;
+  /** `TEMPORARY` needs `expiresAfterDays`, here or at the product. */
+  licenseType?: LicenseType | undefined;
+  /** For `TEMPORARY`: the days from the first use. Null for that of the product. */
+  expiresAfterDays?: number | null | undefined;
+  /** Null for that of the product. */
+  maxIPs?: number | null | undefined;
+  /** Null for that of the product. */
+  maxHWIDs?: number | null | undefined;
+  /** Whether a quantity makes so many licenses, or one with larger limits. */
+  quantity?: QuantityMeaning | undefined;
+}
+
+/** Whether a quantity makes so many licenses, or one license with its limits multiplied. */
+export type QuantityMeaning = 'licenses' | 'limits';
+
+/** Whether a refund in full deactivates the license, or keeps it. */
+export type RefundAction = 'deactivate' | 'keep';
+
+/** Whether a dispute deactivates the license when it is opened, when it is lost (`wait`), or not at all. */
+export type DisputeAction = 'deactivate' | 'wait' | 'keep';
+
+/** How the requests of a shop are signed and read. */
+export interface DynamicSettings {
+  /** How a request shows that it comes from the shop. */
+  signature: HmacSignature | SentSecret;
+  /** The path of the id of the product. */
+  item: string;
+  /** The path of the id of the order line, or of the order: one license each. */
+  line: string;
+  /** The path of the id of the order. */
+  order?: string | null | undefined;
+  /** The path of the id of the buyer. */
+  buyer?: string | null | undefined;
+  /** The path of the name of the buyer. */
+  buyerName?: string | null | undefined;
+  /** The path of the e-mail of the buyer. */
+  email?: string | null | undefined;
+  /** The path of the quantity; 1 without one. */
+  quantity?: string | null | undefined;
+  /** The path of the type of event. */
+  event?: string | null | undefined;
+  /** The types of event that ask for a key; empty for all. Others are accepted and ignored. */
+  deliverOn?: string[] | undefined;
+  /** The response as JSON, in which `{keys}` stands for the keys, one a line, and `"{count}"` for their number. Null for the keys as text. */
+  response?: string | null | undefined;
+}
+
+/** A signature by HMAC-SHA256. */
+export interface HmacSignature {
+  /** HMAC-SHA256 of a message, in a header. */
+  kind: 'hmac';
+  /** The header with the signature. */
+  header: string;
+  /** The encoding of the signature. */
+  encoding?: 'hex' | 'base64' | undefined;
+  /** Text before the signature, such as `sha256=`. */
+  prefix?: string | undefined;
+  /** For a header such as `t=1,v1=ab`: the name of the part with the signature. */
+  part?: string | null | undefined;
+  /** The signed text, of `{body}`, `{time}` and `{id}`, such as `{time}.{body}`. */
+  message?: string | undefined;
+  /** The header with `{time}`, in seconds. */
+  timeHeader?: string | null | undefined;
+  /** The header with `{id}`. */
+  idHeader?: string | null | undefined;
+}
+
+/** The secret itself, in a header or in the body. */
+export interface SentSecret {
+  /** The secret itself. */
+  kind: 'secret';
+  /** The header with the secret. */
+  header?: string | null | undefined;
+  /** The field of the body with the secret. */
+  field?: string | null | undefined;
+}
+
+/** Changes of a market: an omitted field keeps its value [4.8]. */
+export interface MarketUpdate {
+  /** Set by the service. */
+  id?: number | undefined;
+  /** Does not change. */
+  kind?: MarketKind | undefined;
+  /** For people. */
+  name?: string | undefined;
+  /** Whether its requests are accepted. */
+  enabled?: boolean | undefined;
+  /** The products of the market, and the licenses that a purchase of each makes. */
+  products?: MarketProduct[] | undefined;
+  /** The effect of a refund in full. A partial refund has none. */
+  onRefund?: RefundAction | undefined;
+  /** The effect of a dispute or chargeback. A dispute that is won restores the license. */
+  onDispute?: DisputeAction | undefined;
+  /** For `dynamic` only, which needs it: how its requests are signed and read. */
+  settings?: DynamicSettings | null | undefined;
+  /** Set by the service: accepted and ignored. */
+  addresses?: unknown | undefined;
+  /** Set by the service: accepted and ignored. */
+  secretCount?: unknown | undefined;
+  /** Set by the service: accepted and ignored. */
+  hasApiToken?: unknown | undefined;
+  /** Set by the service: accepted and ignored. */
+  createdAt?: unknown | undefined;
+  /** Set by the service: accepted and ignored. */
+  updatedAt?: unknown | undefined;
+  /** Set by the service: accepted and ignored. */
+  reconciledAt?: unknown | undefined;
+  /** The secrets that the market sends or signs with: one is enough for a request. A PUT replaces all of them. No response shows them. */
+  secrets?: string[] | undefined;
+  /** For `builtbybit` and `voxel`: a token of their interface, by which refunds are found. Null or empty for none. No response shows it. */
+  apiToken?: string | null | undefined;
+}
+
+/** Whether a purchase has its license, has lost it, or waits for a product. */
+export type PurchaseState = 'GRANTED' | 'REVOKED' | 'UNMATCHED';
+
+/** A purchase from before, or for staff and gifts: the market then delivers the key of the license. */
+export interface PurchaseCreate {
+  /** The market. */
+  marketId: number;
+  /** The id of the product at the market. */
+  item: string | number;
+  /** The buyer, at BuiltByBit and Voxel Shop, else the order line. */
+  reference: string | number;
+  /** The id of the order. */
+  order?: string | number | null | undefined;
+  /** The id of the buyer at the market. */
+  buyerId?: string | number | null | undefined;
+  /** The name of the buyer at the market. */
+  buyerName?: string | number | null | undefined;
+  /** The license. */
+  licenseId: number;
+}
+
+/** The license of a purchase: an existing one, a new one of a product, or, without a field, a new one as the market maps the product. */
+export interface PurchaseGrant {
+  /** An existing license. */
+  licenseId?: number | undefined;
+  /** The product of a new license. */
+  productId?: number | undefined;
+}
 
 /** Objects of another service, of one kind. */
 export interface ImportRequest {
@@ -1370,6 +1557,94 @@ export interface Delivery {
   response: string | null;
 }
 
+/** A market: purchases there make licenses, and refunds deactivate them. */
+export interface Market {
+  /** Set by the service. */
+  id: number;
+  /** Does not change. */
+  kind: MarketKind;
+  /** For people. */
+  name: string;
+  /** Whether its requests are accepted. */
+  enabled: boolean;
+  /** The products of the market, and the licenses that a purchase of each makes. */
+  products: MarketProductOutput[];
+  /** The effect of a refund in full. A partial refund has none. */
+  onRefund: RefundAction;
+  /** The effect of a dispute or chargeback. A dispute that is won restores the license. */
+  onDispute: DisputeAction;
+  /** For `dynamic` only, which needs it: how its requests are signed and read. */
+  settings: DynamicSettingsOutput | null;
+  /** The addresses to paste into the market. The first takes everything that the market sends. Each is a secret. */
+  addresses: string[];
+  /** The number of `secrets`. Without one, every request is rejected. */
+  secretCount: number;
+  /** Whether there is an `apiToken`. */
+  hasApiToken: boolean;
+  /** Set by the service. */
+  createdAt: string;
+  /** Set by the service. */
+  updatedAt: string;
+  /** When the purchases were last compared with those of the market, which needs an `apiToken`. */
+  reconciledAt: string | null;
+}
+
+/** A request that arrived from a market. */
+export interface MarketDelivery {
+  /** Its id, which grows with the time. */
+  id: number;
+  /** When it arrived. */
+  time: string;
+  /** The type of event at the market; null if it is unknown. */
+  type: string | null;
+  /** The id that the market gave it; null without one. */
+  eventId: string | null;
+  /** Whether it was accepted. */
+  isAccepted: boolean;
+  /** The HTTP status of the response. */
+  status: number;
+  /** The effect, or why it was not accepted. */
+  result: string;
+  /** The first 4 KB of the body, without secrets, e-mail addresses, names and IP addresses. Null if it was not accepted for its signature. */
+  body: string | null;
+}
+
+/** A purchase at a market, and its license. */
+export interface Purchase {
+  /** Its id. */
+  id: number;
+  /** The market. */
+  marketId: number;
+  /** The id of the product at the market. */
+  item: string;
+  /** The buyer, at BuiltByBit and Voxel Shop, else the order line: one purchase for each reference and item. */
+  reference: string;
+  /** Counts the licenses of a quantity, from 0. */
+  unit: number;
+  /** The id of the order; null without one. */
+  order: string | null;
+  /** The id of the buyer at the market. */
+  buyerId: string | null;
+  /** The name of the buyer at the market. */
+  buyerName: string | null;
+  /** The quantity that was bought. */
+  quantity: number;
+  /** Whether it is a test of the market. */
+  isTest: boolean;
+  /** Whether it has its license, has lost it, or waits for a product. */
+  state: PurchaseState;
+  /** Why it is not `GRANTED`; null if it is. */
+  reason: string | null;
+  /** Its license; null before it has one. */
+  licenseId: number | null;
+  /** The product of the license. */
+  productId: number | null;
+  /** When the service first heard of it. */
+  createdAt: string;
+  /** When it last changed. */
+  updatedAt: string;
+}
+
 /** The results of an import. */
 export interface ImportResponse {
   /** In the order of the items. */
@@ -1390,6 +1665,80 @@ export interface ImportResult {
   differences: string[];
   /** Why it was rejected, or which values of a new one were not stored: each field, value and reason. */
   reason: string | null;
+}
+
+/** A product of a market, the product that it stands for, and the licenses that are made for it. */
+export interface MarketProductOutput {
+  /** The id of the product at the market. */
+  item: unknown;
+  /** The product of the licenses. */
+  productId: number;
+  /** `TEMPORARY` needs `expiresAfterDays`, here or at the product. */
+  licenseType: LicenseType;
+  /** For `TEMPORARY`: the days from the first use. Null for that of the product. */
+  expiresAfterDays: number | null;
+  /** Null for that of the product. */
+  maxIPs: number | null;
+  /** Null for that of the product. */
+  maxHWIDs: number | null;
+  /** Whether a quantity makes so many licenses, or one with larger limits. */
+  quantity: QuantityMeaning;
+}
+
+/** How the requests of a shop are signed and read. */
+export interface DynamicSettingsOutput {
+  /** How a request shows that it comes from the shop. */
+  signature: HmacSignatureOutput | SentSecretOutput;
+  /** The path of the id of the product. */
+  item: string;
+  /** The path of the id of the order line, or of the order: one license each. */
+  line: string;
+  /** The path of the id of the order. */
+  order: string | null;
+  /** The path of the id of the buyer. */
+  buyer: string | null;
+  /** The path of the name of the buyer. */
+  buyerName: string | null;
+  /** The path of the e-mail of the buyer. */
+  email: string | null;
+  /** The path of the quantity; 1 without one. */
+  quantity: string | null;
+  /** The path of the type of event. */
+  event: string | null;
+  /** The types of event that ask for a key; empty for all. Others are accepted and ignored. */
+  deliverOn: string[];
+  /** The response as JSON, in which `{keys}` stands for the keys, one a line, and `"{count}"` for their number. Null for the keys as text. */
+  response: string | null;
+}
+
+/** A signature by HMAC-SHA256. */
+export interface HmacSignatureOutput {
+  /** HMAC-SHA256 of a message, in a header. */
+  kind: 'hmac';
+  /** The header with the signature. */
+  header: string;
+  /** The encoding of the signature. */
+  encoding: 'hex' | 'base64';
+  /** Text before the signature, such as `sha256=`. */
+  prefix: string;
+  /** For a header such as `t=1,v1=ab`: the name of the part with the signature. */
+  part: string | null;
+  /** The signed text, of `{body}`, `{time}` and `{id}`, such as `{time}.{body}`. */
+  message: string;
+  /** The header with `{time}`, in seconds. */
+  timeHeader: string | null;
+  /** The header with `{id}`. */
+  idHeader: string | null;
+}
+
+/** The secret itself, in a header or in the body. */
+export interface SentSecretOutput {
+  /** The secret itself. */
+  kind: 'secret';
+  /** The header with the secret. */
+  header: string | null;
+  /** The field of the body with the secret. */
+  field: string | null;
 }
 
 /** The kind of an error of v2, for programs (3.1). */
@@ -1725,6 +2074,38 @@ export interface ListDeliveriesQuery {
   state?: DeliveryState | undefined;
 }
 
+/** Filters: List markets */
+export interface ListMarketsQuery {
+  /** The number of objects on a page. A page has fewer only if it is the last one. */
+  limit?: number | undefined;
+  /** The id of the last object of the page before. */
+  after?: number | undefined;
+}
+
+/** Filters: List what arrived from a market */
+export interface ListMarketDeliveriesQuery {
+  /** The number of requests on a page. */
+  limit?: number | undefined;
+  /** The id of the last request of the page before. */
+  after?: number | undefined;
+}
+
+/** Filters: List purchases */
+export interface ListPurchasesQuery {
+  /** The number of objects on a page. A page has fewer only if it is the last one. */
+  limit?: number | undefined;
+  /** The id of the last object of the page before. */
+  after?: number | undefined;
+  /** Only purchases at this market. */
+  marketId?: number | undefined;
+  /** Only the purchases of this license. */
+  licenseId?: number | undefined;
+  /** Only purchases in this state. */
+  state?: PurchaseState | undefined;
+  /** Text to find, such as `guard`, without regard to the case of A to Z. */
+  q?: string | undefined;
+}
+
 /** The query, the body and the response of each operation. */
 export interface Operations {
   /** Validate a license */
@@ -1744,6 +2125,18 @@ export interface Operations {
     query: undefined;
     body: undefined;
     response: KeySet;
+  };
+  /** Receive a request of a market */
+  'POST /markets/{path}': {
+    query: undefined;
+    body: undefined;
+    response: unknown;
+  };
+  /** Receive a download from BuiltByBit, at the old address */
+  'POST /api/v1/bbb/{productId}': {
+    query: undefined;
+    body: undefined;
+    response: unknown;
   };
   /** Check that the service runs */
   'GET /api/v2/healthy': {
@@ -2068,6 +2461,66 @@ export interface Operations {
     query: undefined;
     body: WebhookAction;
     response: Delivery;
+  };
+  /** List markets */
+  'GET /api/v2/markets': {
+    query: ListMarketsQuery;
+    body: undefined;
+    response: Market[];
+  };
+  /** Create a market */
+  'POST /api/v2/markets': {
+    query: undefined;
+    body: MarketCreate;
+    response: Market;
+  };
+  /** Get a market by its id */
+  'GET /api/v2/markets/{id}': {
+    query: undefined;
+    body: undefined;
+    response: Market;
+  };
+  /** Change a market */
+  'PUT /api/v2/markets/{id}': {
+    query: undefined;
+    body: MarketUpdate;
+    response: Market;
+  };
+  /** Delete a market */
+  'DELETE /api/v2/markets/{id}': {
+    query: undefined;
+    body: undefined;
+    response: undefined;
+  };
+  /** List what arrived from a market */
+  'GET /api/v2/markets/{id}/deliveries': {
+    query: ListMarketDeliveriesQuery;
+    body: undefined;
+    response: MarketDelivery[];
+  };
+  /** List purchases */
+  'GET /api/v2/purchases': {
+    query: ListPurchasesQuery;
+    body: undefined;
+    response: Purchase[];
+  };
+  /** Create a purchase */
+  'POST /api/v2/purchases': {
+    query: undefined;
+    body: PurchaseCreate;
+    response: Purchase;
+  };
+  /** Get a purchase by its id */
+  'GET /api/v2/purchases/{id}': {
+    query: undefined;
+    body: undefined;
+    response: Purchase;
+  };
+  /** Give a purchase its license */
+  'POST /api/v2/purchases/{id}/grant': {
+    query: undefined;
+    body: PurchaseGrant;
+    response: Purchase;
   };
   /** Import objects of another service */
   'POST /api/v2/import': {

@@ -13,11 +13,11 @@ const path = text(200)
 const optionalPath = path.nullable().default(null);
 
 /** How a request shows that it comes from the shop. */
-export const signatureSettings = z.discriminatedUnion('kind', [
-  z.strictObject({
+const hmacSignature = z
+  .strictObject({
     kind: z.literal('hmac').describe('HMAC-SHA256 of a message, in a header.'),
     header: name.describe('The header with the signature.'),
-    encoding: z.enum(['hex', 'base64']).default('hex'),
+    encoding: z.enum(['hex', 'base64']).default('hex').describe('The encoding of the signature.'),
     prefix: text(20).default('').describe('Text before the signature, such as `sha256=`.'),
     part: text(20)
       .nullable()
@@ -29,13 +29,18 @@ export const signatureSettings = z.discriminatedUnion('kind', [
       .refine((value) => value.includes('{body}'), { error: 'must contain {body}' }),
     timeHeader: name.nullable().default(null).describe('The header with `{time}`, in seconds.'),
     idHeader: name.nullable().default(null).describe('The header with `{id}`.'),
-  }),
-  z.strictObject({
+  })
+  .meta({ id: 'HmacSignature', description: 'A signature by HMAC-SHA256.' });
+
+const sentSecret = z
+  .strictObject({
     kind: z.literal('secret').describe('The secret itself.'),
     header: name.nullable().default(null).describe('The header with the secret.'),
     field: optionalPath.describe('The field of the body with the secret.'),
-  }),
-]);
+  })
+  .meta({ id: 'SentSecret', description: 'The secret itself, in a header or in the body.' });
+
+const signatureSettings = z.union([hmacSignature, sentSecret]);
 
 export const dynamicSettings = z
   .strictObject({

@@ -48,23 +48,31 @@ export const marketId = z
   .transform(String);
 
 /** A product of a market, the product that it stands for, and the licenses that are made for it. */
-export const marketProduct = z.strictObject({
-  item: marketId.describe('The id of the product at the market.'),
-  productId: id.describe('The product of the licenses.'),
-  licenseType: licenseType
-    .default('PERMANENT')
-    .describe('`TEMPORARY` needs `expiresAfterDays`, here or at the product.'),
-  expiresAfterDays: z
-    .int()
-    .min(1)
-    .max(MAX_EXPIRES_AFTER_DAYS)
-    .nullable()
-    .default(null)
-    .describe('For `TEMPORARY`: the days from the first use. Null for that of the product.'),
-  maxIPs: limit.nullable().default(null).describe('Null for that of the product.'),
-  maxHWIDs: limit.nullable().default(null).describe('Null for that of the product.'),
-  quantity: quantityMeaning.default('licenses'),
-});
+export const marketProduct = z
+  .strictObject({
+    item: marketId.describe('The id of the product at the market.'),
+    productId: id.describe('The product of the licenses.'),
+    licenseType: licenseType
+      .default('PERMANENT')
+      .describe('`TEMPORARY` needs `expiresAfterDays`, here or at the product.'),
+    expiresAfterDays: z
+      .int()
+      .min(1)
+      .max(MAX_EXPIRES_AFTER_DAYS)
+      .nullable()
+      .default(null)
+      .describe('For `TEMPORARY`: the days from the first use. Null for that of the product.'),
+    maxIPs: limit.nullable().default(null).describe('Null for that of the product.'),
+    maxHWIDs: limit.nullable().default(null).describe('Null for that of the product.'),
+    quantity: quantityMeaning
+      .default('licenses')
+      .describe('Whether a quantity makes so many licenses, or one with larger limits.'),
+  })
+  .meta({
+    id: 'MarketProduct',
+    description:
+      'A product of a market, the product that it stands for, and the licenses that are made for it.',
+  });
 export type MarketProduct = z.output<typeof marketProduct>;
 
 const products = z

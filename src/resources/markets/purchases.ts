@@ -854,6 +854,7 @@ export async function insertPurchase(
         })
         .returning({ id: purchases.id }),
     },
+    creates: { json: null },
     errors: {
       unique: new DomainError('conflict', 'The purchase is known: change its license', 'reference'),
     },

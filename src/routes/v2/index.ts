@@ -13,7 +13,9 @@ import { customerRoutes } from './customers.ts';
 import { eventRoutes } from './events.ts';
 import { importRoute } from './import.ts';
 import { licenseRoutes } from './licenses.ts';
+import { marketRoutes } from './markets.ts';
 import { productRoutes } from './products.ts';
+import { purchaseRoutes } from './purchases.ts';
 import { requestRoutes } from './requests.ts';
 import { statisticsRoutes } from './statistics.ts';
 import { tokenRoutes } from './tokens.ts';
@@ -72,4 +74,6 @@ export const v2 = new Hono<AuthEnv>()
   .route('/tokens', tokenRoutes)
   .route('/events', eventRoutes)
   .route('/webhooks', webhookRoutes)
+  .route('/markets', marketRoutes)
+  .route('/purchases', purchaseRoutes)
   .route('/import', importRoute);

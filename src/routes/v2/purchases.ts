@@ -1,0 +1,109 @@
+import { INTENTS } from '@licet/contract/intents';
+import { marketProduct } from '@licet/contract/markets';
+import { purchase, purchaseCreate, purchaseGrant, purchaseQuery } from '@licet/contract/purchases';
+import { type Context, Hono } from 'hono';
+import { type AuthEnv, databaseOf, requireIntents } from '../../auth/middleware.ts';
+import type { Sender } from '../../db/change.ts';
+import { notFound } from '../../http/errors.ts';
+import { body, idempotencyKey, ifMatch, pathId, query } from '../../http/input.ts';
+import { type Operation, operationsOn } from '../../http/operation.ts';
+import { listResponse } from '../../http/pagination.ts';
+import { DomainError } from '../../lib/errors.ts';
+import {
+  findPurchase,
+  type ListedPurchase,
+  listPurchases,
+  toPurchase,
+} from '../../resources/markets/list.ts';
+import {
+  bindLicense,
+  grantWith,
+  insertPurchase,
+  type PurchaseRow,
+} from '../../resources/markets/purchases.ts';
+import { findMarket } from '../../resources/markets/queries.ts';
+import { type MarketRow, sellerOf } from '../../resources/markets/seller.ts';
+import { createdResponse, createOnce, objectResponse, optimisticUpdate } from './objects.ts';
+
+const canRead = requireIntents(INTENTS.readPurchases);
+const canWrite = requireIntents(INTENTS.writePurchases);
+
+const { list, get, create } = operationsOn({
+  tag: 'Markets',
+  names: ['Purchase', 'Purchases'],
+  one: 'a purchase',
+  many: 'purchases',
+  section: 'An extension.',
+  body: purchase,
+  creating:
+    'For purchases from before, staff and gifts. 409 if the purchase is known: change its license instead.',
+});
+
+const GRANT: Operation = {
+  operationId: 'grantPurchase',
+  tag: 'Markets',
+  summary: 'Give a purchase its license',
+  description:
+    'An unmatched purchase gets a new license: of the sent product, or as the market now maps it. With `licenseId`, any purchase gets that license, and the market delivers its key. An extension.',
+  success: { description: 'The purchase.', headers: ['ETag'], body: purchase },
+  errors: [404, 409],
+};
+
+async function purchaseOf(c: Context<AuthEnv>, id: number): Promise<ListedPurchase> {
+  const found = await findPurchase(databaseOf(c), id);
+  if (!found) throw notFound('Purchase');
+  return found;
+}
+
+const onePurchase = (c: Context<AuthEnv>, found: ListedPurchase): Response =>
+  objectResponse(c, found.purchase, toPurchase(found));
+
+async function marketOf(sender: Sender, id: number): Promise<MarketRow> {
+  const row = await findMarket(sender.db, id);
+  if (!row) throw new DomainError('invalid', `marketId ${id} does not exist`, 'marketId');
+  return row;
+}
+
+/** Purchases at markets, an extension (9). */
+export const purchaseRoutes = new Hono<AuthEnv>()
+  .get('/', canRead(list), query(purchaseQuery), (c) => {
+    const { limit, after, ...filter } = c.req.valid('query');
+    return listResponse(c, { limit, after }, listPurchases(databaseOf(c), filter), toPurchase);
+  })
+  .get('/:id', canRead(get), pathId, async (c) =>
+    onePurchase(c, await purchaseOf(c, c.req.valid('param').id)),
+  )
+  .post('/', canWrite(create), body(purchaseCreate), idempotencyKey, (c) => {
+    const { marketId, ...sent } = c.req.valid('json');
+    return createOnce(c, {
+      async create(sender) {
+        const id = await insertPurchase(sender, await marketOf(sender, marketId), sent);
+        return purchaseOf(c, id);
+      },
+      respond: (found) => createdResponse(c, 'purchases', found.purchase, toPurchase(found)),
+    });
+  })
+  .post('/:id/grant', canWrite(GRANT), pathId, ifMatch, body(purchaseGrant), async (c) => {
+    const { licenseId, productId } = c.req.valid('json');
+    await optimisticUpdate<PurchaseRow, void>(c, {
+      name: 'Purchase',
+      find: async (db, id) => (await findPurchase(db, id))?.purchase,
+      async write(sender, row) {
+        const market = await marketOf(sender, row.marketId);
+        if (licenseId !== undefined) return bindLicense(sender, market, row, licenseId);
+        const mapped =
+          productId === undefined
+            ? market.products.find(({ item }) => item === row.item)
+            : marketProduct.parse({ item: row.item, productId });
+        if (!mapped) {
+          throw new DomainError(
+            'missing',
+            'productId or licenseId is required: the market maps no product to this item',
+            'productId',
+          );
+        }
+        return grantWith(sender, sellerOf(market, c.env.PLATFORM_LABELS), row, mapped);
+      },
+    });
+    return onePurchase(c, await purchaseOf(c, c.req.valid('param').id));
+  });

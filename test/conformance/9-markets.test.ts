@@ -1,0 +1,324 @@
+import { env } from 'cloudflare:workers';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { settled } from '../support/app.ts';
+import { call, create, expectError } from '../support/client.ts';
+import { DAY_MS, setNow } from '../support/history.ts';
+import { type Market, MarketService } from '../support/shop-market.ts';
+
+/** Markets and purchases (9), by the requests of BuiltByBit. The tests of other markets are in test/markets. */
+
+const PATH = '/api/v2/markets';
+
+let service: MarketService;
+let productId: number;
+let market: Market;
+beforeEach(async () => {
+  await settled();
+  await env.DB.batch(
+    ['markets', 'purchases', 'market_orders', 'market_deliveries', 'events'].map((table) =>
+      env.DB.prepare(`delete from ${table}`),
+    ),
+  );
+  service = new MarketService();
+  ({ id: productId } = await create.product({ defaultMaxIPs: 3 }));
+  market = await service.create({ products: [{ item: 62494, productId }] });
+});
+
+const eventTypes = async (): Promise<string[]> => {
+  const { json } = await service.isolate.call('GET', '/api/v2/events?actor=service');
+  return Array.from(Object(json), ({ type }) => type);
+};
+
+describe('a download', () => {
+  it('makes the license, and delivers its bare key', async () => {
+    const { status, text, headers } = await service.download(market);
+    const { licenseId, ...purchase } = await service.purchase();
+    const license = await service.license(licenseId);
+    expect({ status, text }).toEqual({ status: 200, text: license.licenseKey });
+    expect(headers.get('Content-Type')).toBe('text/plain; charset=utf-8');
+    expect(headers.get('Cache-Control')).toBe('no-store');
+    expect(purchase).toMatchObject({
+      marketId: market.id,
+      item: '62494',
+      reference: '540773',
+      unit: 0,
+      order: null,
+      buyerId: '540773',
+      isTest: false,
+      state: 'GRANTED',
+      reason: null,
+      productId,
+    });
+    expect(license).toMatchObject({
+      licenseType: 'PERMANENT',
+      licenseStatus: 'ACTIVE',
+      maxIPs: 3,
+      licensePlatform: 'OTHER',
+      licensePlatformOther: 'Market',
+      ownerPlatformId: '540773',
+    });
+    expect(await eventTypes()).toEqual(['purchase.granted', 'license.created']);
+  });
+
+  it('delivers the same key again, and writes nothing but what arrived', async () => {
+    const first = await service.download(market);
+    const again = await service.download(market);
+    expect(again.text).toBe(first.text);
+    expect(await service.purchases()).toHaveLength(1);
+    expect(await eventTypes()).toHaveLength(2);
+    expect((await service.arrived(market.id)).map(({ result }) => result)).toEqual([
+      'Already granted: the same license',
+      'Granted a license',
+    ]);
+  });
+
+  it('delivers the key of the purchase notice, which came before', async () => {
+    expect(await service.bought(market)).toMatchObject({ status: 200, text: 'OK' });
+    const { licenseId, buyerName } = await service.purchase();
+    expect(buyerName).toBe('kas');
+    const { licenseKey, customer } = await service.license(licenseId);
+    expect((await service.download(market)).text).toBe(licenseKey);
+    expect(customer).toMatchObject({ username: 'kas' });
+  });
+
+  it('of ten downloads and ten notices in four isolates at once, all are of one license', async () => {
+    const isolates = [1, 2, 3, 4].map(() => service.newIsolate());
+    const sent = await Promise.all(
+      Array.from({ length: 20 }, (_, index) =>
+        index % 2 === 0
+          ? service.download(market, {}, isolates[index % 4])
+          : service.bought(market, {}, isolates[index % 4]),
+      ),
+    );
+    expect(sent.map(({ status }) => status)).toEqual(Array(20).fill(200));
+    const { licenseKey } = await service.license((await service.purchase()).licenseId);
+    const keys = sent.map(({ text }) => text).filter((text) => text !== 'OK');
+    expect(keys).toEqual(Array(10).fill(licenseKey));
+    const count = await env.DB.prepare('select count(*) as n from licenses where product_id = ?')
+      .bind(productId)
+      .first();
+    expect(count).toEqual({ n: 1 });
+  });
+
+  it('at the old address of the product takes a resource that is mapped nowhere', async () => {
+    const { status, text } = await service.download(`/api/v1/bbb/${productId}`, {
+      resource_id: '99',
+    });
+    expect(status).toBe(200);
+    expect(text).toBe((await service.license((await service.purchase()).licenseId)).licenseKey);
+    expect(market.addresses).toContain(`http://licet.test/api/v1/bbb/${productId}`);
+  });
+
+  it.each([
+    ['another secret', { secret: 'wrong-secret' }, 401],
+    ['no secret', { secret: '' }, 401],
+    ['no buyer', { user_id: '' }, 400],
+    ['an unknown product', { resource_id: '1' }, 404],
+  ])('with %s is never 200, and makes no license', async (_, fields, status) => {
+    for (const to of [market, `/api/v1/bbb/${productId}`]) {
+      const isOld = to !== market;
+      const sent = await service.download(to, fields);
+      expect(sent.status).toBe(isOld && status === 404 ? 200 : status);
+      if (sent.status !== 200) expect(sent.text).not.toMatch(/[0-9A-Z]{4}-/);
+    }
+  });
+
+  it.each(['/markets/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA', '/api/v1/bbb/999999', '/api/v1/bbb/x'])(
+    'to %s is 404',
+    async (path) => {
+      const sent = await service.download(path);
+      expect(sent).toMatchObject({ status: 404, text: 'There is no market at this address' });
+    },
+  );
+
+  it('to a market that is off, or without a secret, is rejected', async () => {
+    await service.update(market.id, { enabled: false });
+    expect((await service.download(market)).status).toBe(403);
+    await service.update(market.id, { enabled: true, secrets: [] });
+    expect((await service.download(market)).status).toBe(401);
+    expect(await service.purchases()).toEqual([]);
+  });
+});
+
+describe('a purchase without a product', () => {
+  it('is kept and told once, and granted by one action', async () => {
+    for (let time = 0; time < 3; time++) {
+      expect(await service.download(market, { resource_id: '7' })).toMatchObject({
+        status: 404,
+        text: 'No product is chosen for 7',
+      });
+    }
+    const { id, ...purchase } = await service.purchase();
+    expect(purchase).toMatchObject({ state: 'UNMATCHED', licenseId: null, item: '7' });
+    expect(await eventTypes()).toEqual(['purchase.unmatched']);
+    const granted = await service.isolate.call('POST', `/api/v2/purchases/${id}/grant`, {
+      body: { productId },
+    });
+    expect(granted.status, granted.text).toBe(200);
+    expect(granted.json).toMatchObject({ id, state: 'GRANTED', productId });
+    const { licenseKey } = await service.license(Object(granted.json).licenseId);
+    expect((await service.download(market, { resource_id: '7' })).text).toBe(licenseKey);
+  });
+
+  it('gets its license by the next download, once its product is chosen', async () => {
+    await service.download(market, { resource_id: '7' });
+    await service.update(market.id, { products: [{ item: '7', productId }] });
+    expect((await service.download(market, { resource_id: '7' })).status).toBe(200);
+    expect(await service.purchase()).toMatchObject({ state: 'GRANTED' });
+  });
+});
+
+it('a person gives a purchase another license, whose key the market then delivers', async () => {
+  await service.download(market);
+  const { id } = await service.purchase();
+  const other = await create.license({ productId, licenseType: 'PERMANENT' });
+  const path = `/api/v2/purchases/${id}/grant`;
+  const response = await service.isolate.call('POST', path, { body: { licenseId: other.id } });
+  expect(response.json).toMatchObject({ id, licenseId: other.id, state: 'GRANTED' });
+  expect((await service.download(market)).text).toBe(other.licenseKey);
+  expectError(
+    await call('POST', path, { body: { licenseId: 999_999 } }),
+    400,
+    'licenseId 999999 does not exist',
+  );
+  expectError(
+    await call('POST', path, { body: { productId } }),
+    409,
+    'The purchase has a license: send licenseId to change it',
+  );
+});
+
+it('a purchase from before is entered with its license, once', async () => {
+  const { id: licenseId, licenseKey } = await create.license({
+    productId,
+    licenseType: 'PERMANENT',
+  });
+  const body = { marketId: market.id, item: 62494, reference: 540773, licenseId };
+  const made = await service.isolate.call('POST', '/api/v2/purchases', { body });
+  expect(made.status, made.text).toBe(201);
+  expect((await service.download(market)).text).toBe(licenseKey);
+  const again = await service.isolate.call('POST', '/api/v2/purchases', { body });
+  expectError(again, 409, 'The purchase is known: change its license');
+});
+
+describe('what arrived', () => {
+  it('is listed newest first, accepted or not and why, without secrets and persons', async () => {
+    await service.bought(market, { username: 'kas', note: 'mail ada@shop.example' });
+    await service.download(market, { secret: 'wrong-secret' });
+    const [wrong, good] = await service.arrived(market.id);
+    expect(wrong).toMatchObject({
+      isAccepted: false,
+      status: 401,
+      result: 'The secret is wrong',
+      body: null,
+    });
+    expect(good).toMatchObject({ isAccepted: true, status: 200, type: 'purchase' });
+    const kept = JSON.parse(good?.body ?? '');
+    expect(kept).toMatchObject({ secret: '***', username: '***', user_id: '540773' });
+    expect(good?.body).not.toMatch(/ada@|f3b9c2d1e0a4|kas/);
+  });
+
+  it('is kept for 30 days', async () => {
+    await service.download(market);
+    setNow(Date.now() + 30 * DAY_MS - 1000);
+    await service.isolate.runScheduled();
+    expect(await service.arrived(market.id)).toHaveLength(1);
+    setNow(Date.now() + 2000);
+    await service.isolate.runScheduled();
+    expect(await service.arrived(market.id)).toEqual([]);
+    expect(await service.purchases()).toHaveLength(1);
+  });
+});
+
+describe('a market whose last requests were all rejected', () => {
+  it('is an event, once a day, with the last reason', async () => {
+    for (let count = 0; count < 4; count++) await service.download(market, { secret: 'wrong-one' });
+    await service.isolate.runScheduled();
+    expect(await eventTypes()).toEqual([]);
+    await service.download(market, { resource_id: '7' });
+    for (let run = 0; run < 2; run++) await service.isolate.runScheduled();
+    const { json } = await service.isolate.call('GET', '/api/v2/events?type=market.failing');
+    expect(json).toMatchObject([
+      { resourceId: market.id, changes: { reason: { after: 'No product is chosen for 7' } } },
+    ]);
+    setNow(Date.now() + DAY_MS);
+    await service.isolate.runScheduled();
+    expect((await eventTypes()).filter((type) => type === 'market.failing')).toHaveLength(2);
+  });
+
+  it('is none after a request that was accepted', async () => {
+    for (let count = 0; count < 6; count++) {
+      await service.download(market, count === 3 ? {} : { secret: 'wrong-one' });
+    }
+    await service.isolate.runScheduled();
+    expect(await eventTypes()).not.toContain('market.failing');
+  });
+});
+
+describe('the resource', () => {
+  it('shows no secret, in no response and no event', async () => {
+    const { id } = await service.create({ secrets: ['top-secret-1'], apiToken: 'token-secret-2' });
+    await service.update(id, { secrets: ['top-secret-3'] });
+    const reader = await create.token(['ALL_READ']);
+    const paths = [PATH, `${PATH}/${id}`, '/api/v2/events', `${PATH}/${id}/deliveries`];
+    for (const path of paths) {
+      const { text } = await service.isolate.call('GET', path);
+      expect(text).not.toMatch(/top-secret|token-secret/);
+      const read = await service.isolate.call('GET', path, { token: reader.token });
+      expect(read.text).not.toContain('/markets/');
+    }
+    expect(await service.update(id, {})).toMatchObject({ secretCount: 1, hasApiToken: true });
+    expect(await service.update(id, { apiToken: null })).toMatchObject({ hasApiToken: false });
+  });
+
+  it.each([
+    [{ kind: 'tebex' }, 'kind does not change: create another market'],
+    [{ secrets: ['short'] }, /secrets\[0\] must have at least 6 characters/],
+    [
+      { settings: { signature: { kind: 'secret', field: 's' }, item: 'a', line: 'b' } },
+      'settings is for a dynamic market only',
+    ],
+  ])('a PUT of %j is rejected', async (body, message) => {
+    expectError(await call('PUT', `${PATH}/${market.id}`, { body }), 400, message);
+  });
+
+  it('a dynamic market needs its settings', async () => {
+    const body = { kind: 'dynamic', name: 'Shop' };
+    expectError(
+      await call('POST', PATH, { body }),
+      400,
+      'settings is required for a dynamic market',
+    );
+  });
+
+  it('its deletion keeps the purchases and their licenses, and ends its address', async () => {
+    await service.download(market);
+    await service.isolate.call('DELETE', `${PATH}/${market.id}`);
+    expect((await service.download(market)).status).toBe(404);
+    const { licenseId } = await service.purchase();
+    expect(await service.license(licenseId)).toMatchObject({ licenseStatus: 'ACTIVE' });
+  });
+});
+
+it('a flood of wrong secrets costs a query a second, and the right one still passes', async () => {
+  await service.download(market);
+  const { DB } = env;
+  let statements = 0;
+  const counting = new Proxy(DB, {
+    get(target, name) {
+      if (name === 'prepare') statements++;
+      const value = Reflect.get(target, name);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+  const flooded = service.newIsolate({ DB: counting });
+  for (let count = 0; count < 200; count++) {
+    expect((await service.download(market, { secret: `wrong-${count}` }, flooded)).status).toBe(
+      401,
+    );
+  }
+  // Each of ten is listed; the markets are read at first, and about once a second.
+  expect(statements).toBeLessThan(10 + 1 + 10);
+  expect((await service.download(market, {}, flooded)).status).toBe(200);
+  expect((await service.arrived(market.id)).filter((one) => !one.isAccepted)).toHaveLength(10);
+});
