@@ -11,8 +11,10 @@ import { addEvents } from './licet/events.ts';
 import { addHistory } from './licet/history.ts';
 import { addKeys } from './licet/keys.ts';
 import { addLicenses } from './licet/licenses.ts';
+import { addMarkets } from './licet/markets.ts';
 import { examples } from './licet/output.ts';
 import { addProducts } from './licet/products.ts';
+import { addPurchases } from './licet/purchases.ts';
 import { explain, type GlobalOptions, openSession, type Session } from './licet/session.ts';
 import { addStats } from './licet/stats.ts';
 import { addTokens } from './licet/tokens.ts';
@@ -94,7 +96,7 @@ function findCommand(program: CommandUnknownOpts, names: readonly string[]): Com
 export function newProgram(open: (options: GlobalOptions) => Session) {
   const program = new Command(callOf('licet'))
     .description(
-      'Manages a Licet service: products, licenses, customers, tokens, webhooks, the blacklist, the history and the events.',
+      'Manages a Licet service: products, licenses, customers, tokens, webhooks, markets, the blacklist, the history and the events.',
     )
     .version(versionOfLicet(), '--version', 'print the version')
     .addOption(serviceOption('the address of the service'))
@@ -115,6 +117,8 @@ export function newProgram(open: (options: GlobalOptions) => Session) {
     addCustomers,
     addTokens,
     addWebhooks,
+    addMarkets,
+    addPurchases,
     addBlacklist,
     addHistory,
     addEvents,

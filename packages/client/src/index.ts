@@ -259,6 +259,40 @@ class Webhooks extends Managed<typeof WEBHOOKS> {
   }
 }
 
+const MARKETS = '/api/v2/markets';
+
+class Markets extends Managed<typeof MARKETS> {
+  /** What arrived from a market, newest first, to `list` or `iterate`. */
+  deliveries(id: number) {
+    return new List<`GET ${typeof MARKETS}/{id}/deliveries`>(
+      this.connection,
+      `${this.path}/${segmentOf(id)}/deliveries`,
+    );
+  }
+}
+
+const PURCHASES = '/api/v2/purchases';
+
+class Purchases extends Collection<typeof PURCHASES> {
+  /** Enters a purchase from before, with its license. */
+  create(
+    body: Part<`POST ${typeof PURCHASES}`, 'body'>,
+    { signal, idempotencyKey }: CreateOptions = {},
+  ): Promise<Part<`POST ${typeof PURCHASES}`, 'response'>> {
+    return this.connection.create(this.path, { body, signal, idempotencyKey });
+  }
+
+  /** Gives a purchase a license: a new one of a product, or an existing one. */
+  grant(
+    id: number,
+    body: Part<`POST ${typeof PURCHASES}/{id}/grant`, 'body'>,
+    { signal, ifMatch }: UpdateOptions = {},
+  ): Promise<Part<`POST ${typeof PURCHASES}/{id}/grant`, 'response'>> {
+    const path = `${this.path}/${segmentOf(id)}/grant`;
+    return this.connection.read('POST', path, { body, signal, ifMatch });
+  }
+}
+
 const LICENSES = '/api/v2/licenses';
 /** Counting the total reads a row for each license. */
 const WITHOUT_TOTAL = { total: false };
@@ -369,6 +403,8 @@ export class Licet {
   readonly customers: Managed<'/api/v2/customers'>;
   readonly tokens: Tokens;
   readonly webhooks: Webhooks;
+  readonly markets: Markets;
+  readonly purchases: Purchases;
   /** Has only `list` and `iterate`. */
   readonly events: List<'GET /api/v2/events'>;
   readonly #connection: Connection;
@@ -384,6 +420,8 @@ export class Licet {
     this.customers = new Managed(connection, '/api/v2/customers');
     this.tokens = new Tokens(connection, TOKENS);
     this.webhooks = new Webhooks(connection, WEBHOOKS);
+    this.markets = new Markets(connection, MARKETS);
+    this.purchases = new Purchases(connection, PURCHASES);
     this.events = new List(connection, '/api/v2/events');
   }
 

@@ -45,7 +45,8 @@ export const marketId = z
   .union([text(MAX_MARKET_ID_LENGTH).trim().min(1), z.int()], {
     error: 'must be a string or an integer',
   })
-  .transform(String);
+  .transform(String)
+  .pipe(z.string());
 
 /** A product of a market, the product that it stands for, and the licenses that are made for it. */
 export const marketProduct = z

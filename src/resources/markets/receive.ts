@@ -46,7 +46,6 @@ const reject = ({ market }: Seller, { status, why }: Rejection): Received => ({
 /** Verifies and reads a request. */
 export async function read(seller: Seller, incoming: Incoming): Promise<Accepted | Rejection> {
   const adapter = ADAPTERS[seller.market.kind];
-  if (!adapter) return { status: 400, why: 'This market is not supported' };
   if (!seller.market.isEnabled) return { status: 403, why: 'The market is switched off in Licet' };
   if (seller.market.secrets.length === 0) {
     return { status: 401, why: 'The market has no secret in Licet yet' };

@@ -1,0 +1,72 @@
+import { type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
+import type { Purchase } from '@licet/client';
+import { PURCHASE_STATES } from '@licet/contract/enums';
+import { type Column, examples, timeText } from './output.ts';
+import { idArgument, type OpenSession } from './session.ts';
+
+const STYLES = { GRANTED: 'green', REVOKED: 'red', UNMATCHED: 'yellow' } as const;
+
+const COLUMNS: Column<Purchase>[] = [
+  { title: 'ID', text: ({ id }) => String(id) },
+  { title: 'MARKET', text: ({ marketId }) => String(marketId) },
+  { title: 'ITEM', text: ({ item }) => item, isFlexible: true },
+  { title: 'ORDER', text: ({ order }) => order ?? '', isFlexible: true },
+  {
+    title: 'BUYER',
+    text: ({ buyerName, buyerId }) => buyerName ?? buyerId ?? '',
+    isFlexible: true,
+  },
+  { title: 'STATE', text: ({ state }) => state, style: ({ state }) => STYLES[state] },
+  { title: 'LICENSE', text: ({ licenseId }) => String(licenseId ?? '') },
+  { title: 'SINCE (UTC)', text: ({ createdAt }) => timeText(createdAt) },
+  { title: 'REASON', text: ({ reason }) => reason ?? '', isFlexible: true },
+];
+
+/** `licet purchases`: what was sold at markets. */
+export function addPurchases(parent: CommandUnknownOpts, open: OpenSession): void {
+  const purchases = parent.command('purchases').description('see purchases at markets');
+
+  purchases
+    .command('list')
+    .description('list purchases')
+    .addOption(new Option('--state <state>', 'only those in this state').choices(PURCHASE_STATES))
+    .option('--market <id>', 'only those of a market', idArgument)
+    .option('--find <text>', 'only those with this text in order, buyer or item')
+    .addHelpText('after', examples('purchases list --state UNMATCHED'))
+    .action(async ({ state, market: marketId, find: q }) => {
+      const { licet, output } = open();
+      output.list(await licet.purchases.list({ state, marketId, q }), COLUMNS, 'No purchases.');
+    });
+
+  purchases
+    .command('grant')
+    .description('give a purchase its license: a new one of a product, or an existing one')
+    .argument('<id>', 'its id, as purchases list shows it', idArgument)
+    .addOption(
+      new Option('--product <id>', 'the product of a new license')
+        .argParser(idArgument)
+        .conflicts('license'),
+    )
+    .option('--license <id>', 'an existing license', idArgument)
+    .addHelpText('after', examples('purchases grant 12 --product 1'))
+    .action(async (id, { product: productId, license: licenseId }) => {
+      const { licet, output } = open();
+      const purchase = await licet.purchases.grant(id, { productId, licenseId });
+      output.done(`Purchase ${id} has license ${purchase.licenseId}.`, purchase);
+    });
+
+  purchases
+    .command('add')
+    .description('enter a purchase from before, for staff or a gift, with its license')
+    .argument('<market>', 'the id of the market', idArgument)
+    .argument('<item>', 'the id of the product at the market')
+    .argument('<reference>', 'the id of the buyer at BuiltByBit or Voxel Shop, else the order line')
+    .argument('<license>', 'the id of the license', idArgument)
+    .addHelpText('after', examples('purchases add 1 62494 540773 7341'))
+    .action(async (marketId, item, reference, licenseId) => {
+      const { licet, output } = open();
+      const body = { marketId, item, reference, buyerId: reference, licenseId };
+      const purchase = await licet.purchases.create(body);
+      output.done(`Purchase ${purchase.id} has license ${licenseId}.`, purchase);
+    });
+}

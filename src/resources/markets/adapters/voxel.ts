@@ -1,0 +1,69 @@
+import { parseObject, secondsAt, textAt, valueAt } from '../json.ts';
+import type { Accepted, Adapter, Grant, Target } from '../notice.ts';
+import { isRecent, isSigned } from '../signature.ts';
+
+/**
+ * Voxel Shop, formerly Polymart: the placeholder "External API", whose response is the key as JSON, and the webhooks of
+ * a product. All are signed over the raw body; each webhook of a product, and the placeholder, has a secret of its own.
+ */
+
+/** The events of a refund or chargeback. Only the first is in the documents. */
+const REMOVALS = ['product.user.purchaseRemoved', 'product.user.refund'];
+
+export const voxel: Adapter = async ({ bytes, text, headers, now }, { secrets }) => {
+  const signature = headers.get('X-Polymart-Signature')?.trim() ?? '';
+  if (signature === '') return { status: 401, why: 'The header X-Polymart-Signature is missing' };
+  if (!(await isSigned(secrets, [signature], 'hex', [bytes]))) {
+    return { status: 401, why: 'The signature is wrong' };
+  }
+  const body = parseObject(text);
+  if (!body) return { status: 400, why: 'The body is not JSON' };
+  if (!isRecent(textAt(body, 'time'), now)) {
+    return { status: 401, why: 'The time of the request is more than five minutes off' };
+  }
+
+  const event = textAt(body, 'event');
+  const accepted: Accepted = {
+    eventId: textAt(body, 'nonce'),
+    type: event ?? 'placeholder',
+    notices: [],
+    verified: ['signature', 'time'],
+  };
+  const isDownload = event === null;
+  const item = textAt(body, isDownload ? 'product' : 'payload.product.id');
+  const buyerId = textAt(body, isDownload ? 'user' : 'payload.user.id');
+  if (isDownload || event === 'product.user.purchase') {
+    if (item === null) return { status: 400, why: 'The body has no product' };
+    if (buyerId === null) return { status: 400, why: 'The body has no user' };
+    const grant: Grant = {
+      do: 'grant',
+      item,
+      reference: buyerId,
+      order: null,
+      buyer: { id: buyerId, name: null, email: null },
+      quantity: 1,
+      isTest: valueAt(body, 'test') === true,
+      boughtAt: isDownload ? null : secondsAt(body, 'time'),
+      paidUntil: null,
+    };
+    const granting = { ...accepted, notices: [grant] };
+    if (!isDownload) return granting;
+    return {
+      ...granting,
+      needsKey: true,
+      respond: ([value = '']) => ({
+        body: JSON.stringify({ value }),
+        contentType: 'application/json',
+      }),
+    };
+  }
+  if (REMOVALS.includes(event)) {
+    if (item === null || buyerId === null) {
+      return { ...accepted, ignored: 'It names no product or no user' };
+    }
+    const target: Target = { item, reference: buyerId };
+    const at = secondsAt(body, 'time') ?? now;
+    return { ...accepted, notices: [{ do: 'revoke', target, at, reason: 'removed' }] };
+  }
+  return { ...accepted, ignored: 'This event changes no purchase' };
+};

@@ -1,0 +1,129 @@
+import { expect, it } from 'vitest';
+import { sha256Hex } from '../../src/lib/sha256.ts';
+import { tebex } from '../../src/resources/markets/adapters/tebex.ts';
+import { accepted, hmac, incoming, settingsOf } from './samples.ts';
+
+/** Tebex: its notices, from the samples of its documents. */
+
+const TRANSACTION = 'tbx-42621624a26579-8a531b';
+const DATE = '2026-08-04T07:23:03+00:00';
+const AT = Date.parse(DATE);
+const payment = {
+  transaction_id: TRANSACTION,
+  status: { id: 1, description: 'Complete' },
+  created_at: DATE,
+  payment_method: { name: 'PayPal', refundable: true },
+  customer: { email: 'a@b.c', username: { id: '2535', username: 'Steve' } },
+  products: [
+    {
+      id: 127,
+      name: 'P',
+      quantity: 1,
+      variables: [],
+      expires_at: null,
+      custom: null,
+      username: null,
+      servers: [],
+    },
+  ],
+  recurring_payment_reference: null,
+  custom: {},
+};
+
+async function read(type: string, subject: object) {
+  const body = JSON.stringify({ id: '173c9b8f', type, date: DATE, subject });
+  const signature = await hmac(await sha256Hex(body));
+  return accepted(await tebex(incoming(body, { 'X-Signature': signature }), settingsOf('tebex')));
+}
+const notices = async (type: string, subject: object) => (await read(type, subject)).notices;
+
+const grant = {
+  do: 'grant',
+  item: '127',
+  reference: `${TRANSACTION}:0`,
+  order: TRANSACTION,
+  buyer: { id: '2535', name: 'Steve', email: 'a@b.c' },
+  quantity: 1,
+  isTest: false,
+  boughtAt: AT,
+  paidUntil: null,
+};
+
+it('the address is confirmed with the same id', async () => {
+  const { respond, eventId } = await read('validation.webhook', {});
+  expect(eventId).toBe('173c9b8f');
+  expect(respond?.([])).toEqual({ body: '{"id":"173c9b8f"}', contentType: 'application/json' });
+});
+
+it('a payment grants each of its lines', async () => {
+  expect(await notices('payment.completed', payment)).toEqual([grant]);
+  const [product] = payment.products;
+  const products = [product, { ...product, id: 5, quantity: 3 }];
+  expect(await notices('payment.completed', { ...payment, products })).toMatchObject([
+    { item: '127', reference: `${TRANSACTION}:0` },
+    { item: '5', reference: `${TRANSACTION}:1`, quantity: 3 },
+  ]);
+});
+
+it.each([
+  [{ username: 'Alex' }, { name: 'Alex', id: null }],
+  [{ username: null }, { name: null, id: null }],
+  [{ username: { id: '1', username: 'Alex' } }, { name: 'Alex', id: '1' }],
+])('a buyer can be written in three ways: %j', async (customer, buyer) => {
+  const sent = { ...payment, customer: { email: null, ...customer } };
+  expect(await notices('payment.completed', sent)).toMatchObject([{ buyer }]);
+});
+
+it.each([
+  [{ id: 0, custom: { licet: 'guard' } }, 'guard'],
+  [{ id: 0, variables: [{ identifier: 'licet', option: 'guard' }] }, 'guard'],
+  [{ id: 0 }, '0'],
+])('a line without a package names its product in its own data: %j', async (fields, item) => {
+  const products = [{ ...payment.products[0], ...fields }];
+  expect(await notices('payment.completed', { ...payment, products })).toMatchObject([{ item }]);
+});
+
+it('a test payment is a test', async () => {
+  const sent = { ...payment, payment_method: { name: 'Test Payments' } };
+  expect(await notices('payment.completed', sent)).toMatchObject([{ isTest: true }]);
+});
+
+it.each([
+  ['payment.refunded', { do: 'revoke', reason: 'refunded' }],
+  ['payment.dispute.opened', { do: 'revoke', reason: 'disputed', id: '' }],
+  ['payment.dispute.lost', { do: 'revoke', reason: 'dispute lost', id: '' }],
+  ['payment.dispute.won', { do: 'restore', id: '' }],
+])('%s is about the whole payment', async (type, fact) => {
+  expect(await notices(type, payment)).toEqual([
+    { ...fact, target: { order: TRANSACTION }, at: AT },
+  ]);
+});
+
+it('a subscription is one order for all its payments', async () => {
+  const reference = 'tbx-r-1';
+  const sent = { ...payment, recurring_payment_reference: reference };
+  expect(await notices('payment.completed', sent)).toMatchObject([
+    { order: reference, reference: `${reference}:0` },
+  ]);
+  const subject = { reference, next_payment_at: '2026-09-04T07:23:03+00:00' };
+  const target = { order: reference };
+  expect(await notices('recurring-payment.renewed', subject)).toEqual([
+    { do: 'extend', target, at: AT, until: Date.parse('2026-09-04T07:23:03Z') },
+  ]);
+  expect(await notices('recurring-payment.ended', subject)).toEqual([
+    { do: 'revoke', reason: 'ended', target, at: AT },
+  ]);
+});
+
+it.each([
+  'payment.declined',
+  'payment.dispute.closed',
+  'recurring-payment.cancellation.requested',
+  'recurring-payment.cancellation.aborted',
+  'basket.abandoned',
+])('%s changes nothing', async (type) => {
+  expect(await read(type, { ...payment, reference: 'tbx-r-1' })).toMatchObject({
+    notices: [],
+    ignored: 'This event changes no purchase',
+  });
+});
