@@ -39,6 +39,8 @@ const resources: Record<EventResource, string> = {
   blacklist: 'Blacklist entry',
   token: 'Token',
   webhook: 'Webhook',
+  market: 'Market',
+  purchase: 'Purchase',
   session: 'Session',
 };
 

@@ -158,6 +158,17 @@ describe('for each operation there is a method', () => {
     'GET /api/v2/webhooks/{id}/deliveries': (licet) => licet.webhooks.deliveries(7).list(),
     'POST /api/v2/webhooks/{id}/deliveries/{deliveryId}/resend': (licet) =>
       licet.webhooks.resend(7, 8),
+    'GET /api/v2/markets': (licet) => licet.markets.list(),
+    'GET /api/v2/markets/{id}': (licet) => licet.markets.get(7),
+    'POST /api/v2/markets': (licet) => licet.markets.create({ kind: 'tebex', name: 'Shop' }),
+    'PUT /api/v2/markets/{id}': (licet) => licet.markets.update(7, { enabled: false }),
+    'DELETE /api/v2/markets/{id}': (licet) => licet.markets.delete(7),
+    'GET /api/v2/markets/{id}/deliveries': (licet) => licet.markets.deliveries(7).list(),
+    'GET /api/v2/purchases': (licet) => licet.purchases.list(),
+    'GET /api/v2/purchases/{id}': (licet) => licet.purchases.get(7),
+    'POST /api/v2/purchases': (licet) =>
+      licet.purchases.create({ marketId: 7, item: '1', reference: '2', licenseId: 3 }),
+    'POST /api/v2/purchases/{id}/grant': (licet) => licet.purchases.grant(7, { productId: 1 }),
     'GET /api/v2/statistics': (licet) => licet.statistics(),
     'POST /api/v2/import': (licet) => licet.importItems({ kind: 'products', items: [{ id: 7 }] }),
   };

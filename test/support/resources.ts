@@ -1,3 +1,4 @@
+import { DYNAMIC_PRESETS, dynamicSettings } from '@licet/contract/dynamic-market';
 import { expect } from 'vitest';
 import * as z from 'zod';
 import { call, create, type ReadResponse } from './client.ts';
@@ -76,7 +77,7 @@ const nextNumber = () => ++created;
 /** A number of an account elsewhere: longer than a JSON number can be exact. */
 const nextAccountId = () => `90071992547409${String(nextNumber()).padStart(5, '0')}`;
 
-async function post(path: string, body: Fields): Promise<AnyObject> {
+export async function post(path: string, body: Fields): Promise<AnyObject> {
   const response = await call('POST', path, { body });
   expect(response.status, response.text).toBe(201);
   return anyObject.parse(response.json);
@@ -336,6 +337,69 @@ export const webhooks: CreatableResource = {
   updateTime: 'updatedAt',
 };
 
-export const CREATABLE = [products, licenses, blacklists, tokens, webhooks];
+export const markets: CreatableResource = {
+  name: 'Market',
+  path: '/api/v2/markets',
+  create: async () => {
+    // There are at most twenty.
+    const [oldest, ...others] = await readList(markets.path);
+    if (oldest && others.length >= 18) await call('DELETE', `${markets.path}/${oldest.id}`);
+    const { id } = await post(markets.path, await markets.fullBody());
+    return read(`${markets.path}/${id}`);
+  },
+  fullBody: async () => ({
+    kind: 'dynamic',
+    name: `Market ${nextNumber()}`,
+    enabled: false,
+    products: [
+      {
+        item: '62494',
+        productId: (await create.product()).id,
+        licenseType: 'TEMPORARY',
+        expiresAfterDays: 30,
+        maxIPs: 2,
+        maxHWIDs: -1,
+        quantity: 'limits',
+      },
+    ],
+    onRefund: 'keep',
+    onDispute: 'wait',
+    settings: dynamicSettings.parse(DYNAMIC_PRESETS.sellauth.settings),
+  }),
+  forbidden: {
+    id: 999_999,
+    addresses: ['https://evil.example'],
+    createdAt: LONG_AGO,
+    updatedAt: LONG_AGO,
+    reconciledAt: LONG_AGO,
+  },
+  changes: () => ({
+    name: `Market ${nextNumber()}`,
+    enabled: true,
+    products: [],
+    onRefund: 'deactivate',
+    onDispute: 'keep',
+    settings: dynamicSettings.parse(DYNAMIC_PRESETS.shoppex.settings),
+  }),
+  cleared: {},
+  systemFields: {
+    addresses: ['https://evil.example'],
+    secretCount: 7,
+    hasApiToken: true,
+    createdAt: LONG_AGO,
+    updatedAt: LONG_AGO,
+    reconciledAt: LONG_AGO,
+  },
+  updateTime: 'updatedAt',
+};
+
+/** A purchase of before, with its market and its license. */
+export async function newPurchase() {
+  const { id: marketId } = await markets.create();
+  const { id: licenseId } = await licenses.create();
+  return { marketId, item: '62494', reference: String(nextNumber()), licenseId };
+}
+
+export const CREATABLE = [products, licenses, blacklists, tokens, webhooks, markets];
 /** All of them. The DELETE of a customer leaves its row, without the person. */
 export const UPDATABLE = [...CREATABLE, customers];

@@ -6,6 +6,9 @@ import {
   customers,
   type Fields,
   licenses,
+  markets,
+  newPurchase,
+  post,
   products,
   type Resource,
   tokens,
@@ -66,6 +69,15 @@ export const WRITES: Readonly<Record<string, () => Promise<Write>>> = {
     path: `${(await remove(webhooks)()).path}/rotate-secret`,
     body: {},
   }),
+  'POST /api/v2/markets': create(markets),
+  'PUT /api/v2/markets/:id': update(markets),
+  'DELETE /api/v2/markets/:id': remove(markets),
+  'POST /api/v2/purchases': async () => ({ path: '/api/v2/purchases', body: await newPurchase() }),
+  'POST /api/v2/purchases/:id/grant': async () => {
+    const { id } = await post('/api/v2/purchases', await newPurchase());
+    const { licenseId } = await newPurchase();
+    return { path: `/api/v2/purchases/${id}/grant`, body: { licenseId } };
+  },
   'POST /api/v2/import': async () => {
     const { createdDate, ...product } = await products.create();
     const id = product.id + 1_000_000;
