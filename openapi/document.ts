@@ -49,7 +49,8 @@ const TAGS: Readonly<Record<Tag, string>> = {
   Tokens: 'API tokens and their intents; an extension [5].',
   Events: 'The log of changes; an extension.',
   Webhooks: 'Addresses to which events are sent, their deliveries and their tests. An extension.',
-  Markets: 'Shops that sell keys, their purchases, and what arrived from them. An extension.',
+  Markets: 'Shops that sell keys, and what arrived from them. An extension.',
+  Purchases: 'Purchases at markets, and their licenses. An extension.',
   Import: 'Moving here from another service; an extension.',
 };
 

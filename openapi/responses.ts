@@ -151,6 +151,7 @@ const NAMES: Partial<Record<Tag, string>> = {
   Tokens: 'Token',
   Webhooks: 'Webhook',
   Markets: 'Market',
+  Purchases: 'Purchase',
 };
 
 const OF_ANOTHER_CUSTOMER = 'The e-mail or an account belongs to another customer';
@@ -165,6 +166,7 @@ const CONFLICTS: Readonly<Record<string, string>> = {
   updateCustomer: OF_ANOTHER_CUSTOMER,
   forgetCustomer:
     'The history of customer 1 is too long for one request: send the request again, without If-Match, to erase the rest',
+  createPurchase: 'The purchase is known: change its license',
   resendDelivery: 'An attempt is under way: see its outcome in a minute',
   importItems: 'Another import is changing the same objects; try again',
 };
@@ -308,7 +310,7 @@ const forMarkets = (description: string, example: string): ZodOpenApiResponseObj
   description,
   content: {
     'text/plain': { schema: { type: 'string' }, example },
-    'application/json': { schema: {} },
+    'application/json': { schema: {}, example: { value: '7K2M-9QX4-B3TD-WJ8R-5HVN' } },
   },
 });
 

@@ -69,6 +69,8 @@ const HAS_TYPE = new Set([
 const HEADER = `// Made by \`npm run openapi\` from the routes and schemas of the service. Do not edit.
 `;
 
+const IS_OF_MARKET = /^\/markets\/|\/bbb\//;
+
 /** The addresses of links are those of the service. */
 const withoutLinks = (text: string): string => text.replaceAll(/\[([^[\]]+)\]\(\/[^)]*\)/g, '$1');
 
@@ -185,8 +187,8 @@ export function clientTypes({ paths, components }: Document): string {
   const operations: string[] = [];
   for (const [path, item] of Object.entries(paths)) {
     for (const [method, operation] of Object.entries(item)) {
-      // Only browsers send preflights.
-      if (method === 'options') continue;
+      // Only browsers send preflights, and only markets send what is theirs.
+      if (method === 'options' || IS_OF_MARKET.test(path)) continue;
       const { operationId, summary, parameters = [], requestBody, responses } = operation;
       const filters = parameters
         .filter((parameter) => 'name' in parameter)

@@ -10,8 +10,7 @@ import { keepCounts } from './requests/counts.ts';
 import { receiveRecords } from './requests/queue.ts';
 import { removeRecordsBefore } from './requests/retention.ts';
 import { removeEventsBefore } from './resources/events/queries.ts';
-import { clearDeliveries as clearArrived } from './resources/markets/deliveries.ts';
-import { reportFailing } from './resources/markets/failing.ts';
+import { lookAfterMarkets, MARKET_QUERIES } from './resources/markets/scheduled.ts';
 import { clearDeliveries } from './resources/webhooks/store.ts';
 import { app } from './routes/app.ts';
 
@@ -108,11 +107,10 @@ export default {
     );
     await attempt(2, () => clearDeliveries(db, scheduledTime), 'Old deliveries were not removed');
     await attempt(
-      1,
-      () => clearArrived(db, scheduledTime),
-      'Old requests of markets were not removed',
+      MARKET_QUERIES,
+      () => lookAfterMarkets(db, scheduledTime),
+      'Markets were not looked after',
     );
-    await attempt(3, () => reportFailing(db, scheduledTime), 'Failing markets were not reported');
     await attempt(
       ALERT_QUERIES,
       () => {

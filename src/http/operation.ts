@@ -15,6 +15,7 @@ export type Tag =
   | 'Events'
   | 'Webhooks'
   | 'Markets'
+  | 'Purchases'
   | 'Import';
 
 export type ResponseHeader =

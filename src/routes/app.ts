@@ -12,7 +12,7 @@ import { type AppEnv, isolateOf } from '../isolate.ts';
 import { consolePage, consoleRoutes, isConsolePage } from './console.ts';
 import { allowPages, preflight } from './cors.ts';
 import { errorResponse, respondToError } from './error-response.ts';
-import { marketRoutes, oldMarketRoutes } from './markets.ts';
+import { marketRoutes } from './markets.ts';
 import { observe } from './request-log.ts';
 import { v1 } from './v1.ts';
 import { v2 } from './v2/index.ts';
@@ -80,7 +80,6 @@ const management = new Hono<AppEnv>({ getPath: plainPath })
   })
   .options('/.well-known/jwks.json', preflight('GET', 'allowSigningKeys', 'Validation'))
   .route('/markets', marketRoutes)
-  .route('/api/v1', oldMarketRoutes)
   .route('/api/v1', v1)
   .route('/api/v2', v2)
   .route('/console', consoleRoutes)

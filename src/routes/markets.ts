@@ -126,7 +126,5 @@ export const marketRoutes = new Hono<AppEnv>().post(
   Object.assign(fromMarket, { operation: RECEIVE }),
 );
 
-export const oldMarketRoutes = new Hono<AppEnv>().post(
-  '/bbb/:productId',
-  Object.assign(fromBuiltByBit, { operation: RECEIVE_DOWNLOAD }),
-);
+/** The handler of the old address. */
+export const receiveDownload = Object.assign(fromBuiltByBit, { operation: RECEIVE_DOWNLOAD });

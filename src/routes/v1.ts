@@ -2,6 +2,7 @@ import type { InvalidResponse } from '@licet/contract/validation';
 import { type Context, Hono } from 'hono';
 import type { AppEnv } from '../isolate.ts';
 import { allowPages, preflight } from './cors.ts';
+import { receiveDownload } from './markets.ts';
 
 const reject = (c: Context, status: 404 | 405, message: string): Response =>
   c.json({ valid: false, message } satisfies InvalidResponse, status);
@@ -10,6 +11,11 @@ const reject = (c: Context, status: 404 | 405, message: string): Response =>
 export const v1 = new Hono<AppEnv>()
   .options('/validate', preflight('POST', 'allowValidation', 'Validation'))
   .all('/validate', allowPages('POST'), (c) => {
+    c.header('Allow', 'POST');
+    return reject(c, 405, 'Method not allowed');
+  })
+  .post('/bbb/:productId', receiveDownload)
+  .all('/bbb/:productId', (c) => {
     c.header('Allow', 'POST');
     return reject(c, 405, 'Method not allowed');
   })

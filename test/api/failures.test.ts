@@ -76,6 +76,7 @@ it('the scheduled handler without the database throws nothing, tries all its tas
     'The licenses were not counted',
     'Idempotency keys were not removed',
     'Old deliveries were not removed',
+    'Markets were not looked after',
     'Events about licenses were not made',
     'Events were not delivered',
   );

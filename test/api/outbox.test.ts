@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { normalizeLicenseKey } from '../../src/resources/licenses/rules.ts';
 import { newIsolate, settled } from '../support/app.ts';
 import { call, create, type License, validate } from '../support/client.ts';
-import { customers, products, tokens, webhooks } from '../support/resources.ts';
+import { customers, markets, products, tokens, webhooks } from '../support/resources.ts';
 import { expectEveryWritingRoute, WRITES, type Write } from '../support/writes.ts';
 
 /**
@@ -106,7 +106,7 @@ const isNewKey = (route: string): boolean => /\/(rotate|transfer)$/.test(route);
 const CASES: Case[] = [
   ...Object.entries(WRITES).map(([route, prepare]): Case => {
     const [method = '', path = ''] = route.split(' ');
-    const isChange = /\/(import|rotate-secret)$/.test(path) || isNewKey(route);
+    const isChange = /\/(import|rotate-secret|grant)$/.test(path) || isNewKey(route);
     const status = isChange ? 200 : (STATUSES[method] ?? 0);
     const puts = isNewKey(route) ? 2 : CHANGES_SNAPSHOT.test(route) ? 1 : 0;
     return { method, what: path, status, puts, prepare };
@@ -190,7 +190,7 @@ it.each(CASES)(
 );
 
 const CREATES = Object.entries(WRITES).filter(([route]) =>
-  /^POST .*(?<!import|rotate-secret)$/.test(route),
+  /^POST .*(?<!import|rotate-secret|grant)$/.test(route),
 );
 
 it.each(CREATES)(
@@ -198,7 +198,9 @@ it.each(CREATES)(
   async (route, prepare) => {
     const { path, body } = await prepare();
     const status = isNewKey(route) ? 200 : 201;
-    const isCached = path !== customers.path && path !== webhooks.path;
+    const isCached = ![customers.path, webhooks.path, markets.path, '/api/v2/purchases'].includes(
+      path,
+    );
     const puts = isNewKey(route) ? 2 : isCached ? 1 : 0;
     const headers = { 'Idempotency-Key': crypto.randomUUID() };
     const seq = await newestSeq();
@@ -207,7 +209,9 @@ it.each(CREATES)(
     expect(await rowsAfter(seq)).toHaveLength(puts);
     const last = await newestSeq();
     const again = await call('POST', path, { body, headers });
-    expect(again.status).toBe([tokens.path, webhooks.path].includes(path) ? 409 : status);
+    expect(again.status).toBe(
+      [tokens.path, webhooks.path, markets.path].includes(path) ? 409 : status,
+    );
     expect(await rowsAfter(last)).toEqual([]);
   },
 );

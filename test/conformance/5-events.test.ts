@@ -74,6 +74,11 @@ const TYPES: Readonly<Record<string, string>> = {
   'PUT /api/v2/webhooks/:id': 'webhook.updated',
   'DELETE /api/v2/webhooks/:id': 'webhook.deleted',
   'POST /api/v2/webhooks/:id/rotate-secret': 'webhook.updated',
+  'POST /api/v2/markets': 'market.created',
+  'PUT /api/v2/markets/:id': 'market.updated',
+  'DELETE /api/v2/markets/:id': 'market.deleted',
+  'POST /api/v2/purchases': 'purchase.granted',
+  'POST /api/v2/purchases/:id/grant': 'purchase.granted',
   'POST /api/v2/import': 'product.created',
 };
 

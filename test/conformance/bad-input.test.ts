@@ -6,6 +6,7 @@ import {
   type CreatableResource,
   customers,
   licenses,
+  markets,
   products,
   type Resource,
   tokens,
@@ -100,6 +101,19 @@ const BAD: Record<string, BadValue[]> = {
     ['description', 'd'.repeat(256), 'description must be at most 255 characters'],
     ['secret', 'whsec_my-own', 'secret must not be sent'],
   ],
+  [markets.name]: [
+    ['kind', 'steam', /^kind must be one of builtbybit, voxel, dynamic, /],
+    ['name', ' ', 'name must not be empty'],
+    ['enabled', 'true', 'enabled must be true or false'],
+    ['products', {}, 'products must be an array'],
+    ['products', [{ item: '1' }], 'products[0].productId is required'],
+    ['products', [{ item: '1', productId: 1, maxIPs: -2 }], /^products\[0\]\.maxIPs must be 0 to/],
+    ['onRefund', 'wait', 'onRefund must be one of deactivate, keep'],
+    ['onDispute', 'ask', 'onDispute must be one of deactivate, wait, keep'],
+    ['secrets', ['short'], 'secrets[0] must have at least 6 characters'],
+    ['secrets', ['with blank'], 'secrets[0] must be visible characters without blanks'],
+    ['apiToken', 5, 'apiToken must be a string'],
+  ],
 };
 
 it.each<Resource & Partial<CreatableResource>>(UPDATABLE)(
@@ -130,6 +144,7 @@ const REQUIRED: Record<string, string[]> = {
   [blacklists.name]: ['licenseDataType', 'data', 'isForAllProducts'],
   [tokens.name]: ['name', 'intents'],
   [webhooks.name]: ['url'],
+  [markets.name]: ['kind', 'name'],
 };
 
 it.each(CREATABLE)('a $name without a required field returns 400', async (resource) => {

@@ -1670,7 +1670,7 @@ export interface ImportResult {
 /** A product of a market, the product that it stands for, and the licenses that are made for it. */
 export interface MarketProductOutput {
   /** The id of the product at the market. */
-  item: unknown;
+  item: string;
   /** The product of the licenses. */
   productId: number;
   /** `TEMPORARY` needs `expiresAfterDays`, here or at the product. */
@@ -2125,18 +2125,6 @@ export interface Operations {
     query: undefined;
     body: undefined;
     response: KeySet;
-  };
-  /** Receive a request of a market */
-  'POST /markets/{path}': {
-    query: undefined;
-    body: undefined;
-    response: unknown;
-  };
-  /** Receive a download from BuiltByBit, at the old address */
-  'POST /api/v1/bbb/{productId}': {
-    query: undefined;
-    body: undefined;
-    response: unknown;
   };
   /** Check that the service runs */
   'GET /api/v2/healthy': {

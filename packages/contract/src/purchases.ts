@@ -88,8 +88,10 @@ export const purchaseGrant = named(
 /** The query of a list of purchases. */
 export const purchaseQuery = z.strictObject({
   ...pageQuery,
-  marketId: idText.optional().describe('Only purchases at this market.'),
-  licenseId: idText.optional().describe('Only the purchases of this license.'),
+  marketId: idText.optional().meta({ description: 'Only purchases at this market.', example: 1 }),
+  licenseId: idText
+    .optional()
+    .meta({ description: 'Only the purchases of this license.', example: 7341 }),
   state: purchaseState.optional().describe('Only purchases in this state.'),
   q: searchText,
 });

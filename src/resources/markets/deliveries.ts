@@ -1,4 +1,3 @@
-import { DAY_MS } from '@licet/contract/durations';
 import type { MarketDelivery } from '@licet/contract/markets';
 import { toTimestamp } from '@licet/contract/time';
 import { and, desc, eq, lt, sql } from 'drizzle-orm';
@@ -8,10 +7,6 @@ import { marketDeliveries } from '../../db/schema.ts';
 import { firstIdAt, SLOTS, timeOfId } from '../../lib/time-id.ts';
 
 /** The requests that arrived from markets (9). */
-
-const KEPT_DAYS = 30;
-/** Requests that one run removes; the next run goes on. */
-const MAX_REMOVED = 1_000;
 
 export type ArrivedRequest = Omit<typeof marketDeliveries.$inferInsert, 'id'>;
 
@@ -63,24 +58,4 @@ export async function listDeliveries(
     })),
     next: rows.length > limit ? page.at(-1)?.id : undefined,
   };
-}
-
-/**
- * Removes requests that are old or whose market is deleted, a bounded number of them.
- *
- * @param now milliseconds since 1970
- */
-export async function clearDeliveries(db: Database, now: number): Promise<void> {
-  const start = firstIdAt(now - KEPT_DAYS * DAY_MS);
-  await db.delete(marketDeliveries).where(
-    // A seek for each market, because the key begins with it.
-    sql`(market_id, id) in (
-      with recursive known(id) as (
-        select min(market_id) from market_deliveries
-        union all select (select min(market_id) from market_deliveries where market_id > known.id)
-          from known where known.id is not null)
-      select d.market_id, d.id from known cross join market_deliveries d on d.market_id = known.id
-        and d.id < iif(exists (select 1 from markets where id = known.id), ${start}, ${Number.MAX_SAFE_INTEGER})
-      limit ${MAX_REMOVED})`,
-  );
 }

@@ -1,25 +1,26 @@
 import type { Purchase, PurchaseQuery } from '@licet/contract/purchases';
 import { toTimestamp } from '@licet/contract/time';
-import { and, asc, eq, gt } from 'drizzle-orm';
+import { and, asc, eq, getTableColumns, gt, sql } from 'drizzle-orm';
 import type { Database } from '../../db/client.ts';
 import { containsText, equalsAll, type Page } from '../../db/predicates.ts';
-import { licenses, purchases } from '../../db/schema.ts';
-import type { PurchaseRow } from './purchases.ts';
+import { purchases } from '../../db/schema.ts';
 
 /** Purchases, as administrators see them (9). */
 
-/** A purchase with the product of its license. */
-export interface ListedPurchase {
-  id: number;
-  purchase: PurchaseRow;
-  productId: number | null;
-}
+export type PurchaseRow = typeof purchases.$inferSelect;
 
-const select = (db: Database) =>
-  db
-    .select({ id: purchases.id, purchase: purchases, productId: licenses.productId })
-    .from(purchases)
-    .leftJoin(licenses, eq(licenses.id, purchases.licenseId));
+/** A purchase with the product of its license. */
+export type ListedPurchase = PurchaseRow & { productId: number | null };
+
+export const purchaseColumns = {
+  ...getTableColumns(purchases),
+  // Drizzle would leave out the names of the tables.
+  productId: sql<
+    number | null
+  >`(select product_id from licenses where licenses.id = purchases.license_id)`.as(
+    'product_of_license',
+  ),
+};
 
 export function listPurchases(
   db: Database,
@@ -38,7 +39,9 @@ export function listPurchases(
   );
   return {
     read: ({ limit, after = 0 }: Page): Promise<ListedPurchase[]> =>
-      select(db)
+      db
+        .select(purchaseColumns)
+        .from(purchases)
         .where(and(where, gt(purchases.id, after)))
         .orderBy(asc(purchases.id))
         .limit(limit),
@@ -47,24 +50,24 @@ export function listPurchases(
 }
 
 export const findPurchase = (db: Database, id: number): Promise<ListedPurchase | undefined> =>
-  select(db).where(eq(purchases.id, id)).get();
+  db.select(purchaseColumns).from(purchases).where(eq(purchases.id, id)).get();
 
 /** A purchase as responses show it. */
-export const toPurchase = ({ purchase, productId }: ListedPurchase): Purchase => ({
-  id: purchase.id,
-  marketId: purchase.marketId,
-  item: purchase.item,
-  reference: purchase.reference,
-  unit: purchase.unit,
-  order: purchase.orderId,
-  buyerId: purchase.buyerId,
-  buyerName: purchase.buyerName,
-  quantity: purchase.quantity,
-  isTest: purchase.isTest,
-  state: purchase.state,
-  reason: purchase.reason,
-  licenseId: purchase.licenseId,
-  productId,
-  createdAt: toTimestamp(purchase.createdAt),
-  updatedAt: toTimestamp(purchase.updatedAt),
+export const toPurchase = (row: ListedPurchase): Purchase => ({
+  id: row.id,
+  marketId: row.marketId,
+  item: row.item,
+  reference: row.reference,
+  unit: row.unit,
+  order: row.orderId,
+  buyerId: row.buyerId,
+  buyerName: row.buyerName,
+  quantity: row.quantity,
+  isTest: row.isTest,
+  state: row.state,
+  reason: row.reason,
+  licenseId: row.licenseId,
+  productId: row.productId,
+  createdAt: toTimestamp(row.createdAt),
+  updatedAt: toTimestamp(row.updatedAt),
 });

@@ -9,11 +9,13 @@ import {
   type Condition,
   change,
   isUnchanged,
+  only,
   type Sender,
   stillHolds,
 } from '../../db/change.ts';
 import type { Database } from '../../db/client.ts';
 import { insertEvents } from '../../db/events.ts';
+import { rowJson } from '../../db/idempotency.ts';
 import { licensesWhere, nextRevision } from '../../db/outbox.ts';
 import { isOneOf, rowValues } from '../../db/predicates.ts';
 import { customers, type Facts, licenses, marketOrders, purchases } from '../../db/schema.ts';
@@ -23,12 +25,11 @@ import { insertLicenses } from '../licenses/queries.ts';
 import { EXPIRES_LATER, NEVER, statusAt, storedExpiryOf } from '../licenses/rules.ts';
 import { findProduct } from '../products/queries.ts';
 import { addFact, addPurchase, paidUntil, reasonsToRevoke } from './facts.ts';
+import { type ListedPurchase, type PurchaseRow, purchaseColumns } from './list.ts';
 import type { Buyer, Fact, Grant, Notice } from './notice.ts';
 import type { MarketRow, Seller } from './seller.ts';
 
 /** Purchases and their licenses: granting and revoking them, each once, whatever comes twice or in another order (9). */
-
-export type PurchaseRow = typeof purchases.$inferSelect;
 
 /** A purchase with its license; null before it has one. */
 interface Found {
@@ -53,7 +54,7 @@ const TEST_DAYS_MS = DAY_MS;
 const MAX_ATTEMPTS = 8;
 const MAX_PAUSE_MS = 100;
 
-export const selectPurchases = (db: Database) =>
+const selectPurchases = (db: Database) =>
   db
     .select({ purchase: getTableColumns(purchases), license: getTableColumns(licenses) })
     .from(purchases)
@@ -299,7 +300,7 @@ async function create(
   { market, platform }: Seller,
   sold: Sold,
   mapped: MarketProduct,
-): Promise<Applied> {
+): Promise<Applied & { licenseId?: number | null; productId?: number }> {
   const { db, now } = sender;
   const { buyer, isTest } = sold;
   const terms = await termsOf(db, sold, mapped, now);
@@ -357,6 +358,8 @@ async function create(
   );
   const keys = stored.map(({ licenseKey }) => licenseKey);
   return {
+    licenseId: stored[0]?.id ?? null,
+    productId: terms.productId,
     state,
     keys: isRevoked ? [] : keys,
     result: isRevoked ? `Granted, and revoked at once: ${reason}` : grantedText(count, isTest),
@@ -754,7 +757,7 @@ export async function grantWith(
   seller: Seller,
   purchase: PurchaseRow,
   mapped: MarketProduct,
-): Promise<void> {
+): Promise<ListedPurchase> {
   if (purchase.licenseId !== null) {
     throw new DomainError('conflict', 'The purchase has a license: send licenseId to change it');
   }
@@ -767,7 +770,13 @@ export async function grantWith(
     { item, reference, orderId, buyer, quantity, isTest, facts, known: purchase, order },
     mapped,
   );
-  if (applied.state === 'UNMATCHED') throw new DomainError('invalid', applied.result, 'productId');
+  const { state, licenseId = null, productId = null } = applied;
+  if (state === 'UNMATCHED' || state === null) {
+    throw new DomainError('invalid', applied.result, 'productId');
+  }
+  const revision = purchase.revision + 1;
+  const reason = state === 'GRANTED' ? null : purchase.reason;
+  return { ...purchase, state, reason, licenseId, productId, revision, updatedAt: sender.now };
 }
 
 /** Gives a purchase an existing license: the market delivers its key from now on. */
@@ -776,9 +785,9 @@ export async function bindLicense(
   market: MarketRow,
   purchase: PurchaseRow,
   licenseId: number,
-): Promise<void> {
+): Promise<ListedPurchase> {
   const { db, now } = sender;
-  await change(sender, {
+  const { row } = await change(sender, {
     event: {
       type: 'purchase.granted',
       id: purchase.id,
@@ -801,8 +810,10 @@ export async function bindLicense(
           revision: purchase.revision + 1,
         })
         .where(eq(purchases.id, purchase.id)),
+      row: db.select(purchaseColumns).from(purchases).where(eq(purchases.id, purchase.id)),
     },
   });
+  return only(row);
 }
 
 const licenseExists = (licenseId: number): Condition => ({
@@ -823,10 +834,10 @@ export async function insertPurchase(
     buyerName: string | null;
     licenseId: number;
   },
-): Promise<number> {
+): Promise<ListedPurchase> {
   const { db, now } = sender;
   const { order: orderId, licenseId, item, reference } = sent;
-  const { stored = [] } = await change(sender, {
+  const { row } = await change(sender, {
     event: {
       type: 'purchase.granted',
       id: purchaseIdSql(market.id, sent),
@@ -834,30 +845,34 @@ export async function insertPurchase(
     },
     when: [licenseExists(licenseId)],
     statements: {
-      stored: db
-        .insert(purchases)
-        .values({
-          marketId: market.id,
-          item,
-          reference,
-          unit: 0,
-          orderId,
-          buyerId: sent.buyerId,
-          buyerName: sent.buyerName,
-          quantity: 1,
-          isTest: false,
-          state: 'GRANTED',
-          facts: {},
-          licenseId,
-          createdAt: now,
-          updatedAt: now,
-        })
-        .returning({ id: purchases.id }),
+      purchase: db.insert(purchases).values({
+        marketId: market.id,
+        item,
+        reference,
+        unit: 0,
+        orderId,
+        buyerId: sent.buyerId,
+        buyerName: sent.buyerName,
+        quantity: 1,
+        isTest: false,
+        state: 'GRANTED',
+        facts: {},
+        licenseId,
+        createdAt: now,
+        updatedAt: now,
+      }),
+      row: db
+        .select(purchaseColumns)
+        .from(purchases)
+        .where(isPurchase(market.id, item, reference)),
     },
-    creates: { json: null },
+    creates: {
+      json: sql`(select ${rowJson({ ...purchaseColumns, productId: purchaseColumns.productId.sql })} from purchases order by id desc limit 1)`,
+      customerId: sql`(select customer_id from licenses where id = ${licenseId})`,
+    },
     errors: {
       unique: new DomainError('conflict', 'The purchase is known: change its license', 'reference'),
     },
   });
-  return stored[0]?.id ?? 0;
+  return only(row);
 }

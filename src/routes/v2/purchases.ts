@@ -15,21 +15,22 @@ import {
   listPurchases,
   toPurchase,
 } from '../../resources/markets/list.ts';
-import {
-  bindLicense,
-  grantWith,
-  insertPurchase,
-  type PurchaseRow,
-} from '../../resources/markets/purchases.ts';
+import { bindLicense, grantWith, insertPurchase } from '../../resources/markets/purchases.ts';
 import { findMarket } from '../../resources/markets/queries.ts';
 import { type MarketRow, sellerOf } from '../../resources/markets/seller.ts';
-import { createdResponse, createOnce, objectResponse, optimisticUpdate } from './objects.ts';
+import {
+  createdResponse,
+  createOnce,
+  objectResponse,
+  optimisticUpdate,
+  restoreRow,
+} from './objects.ts';
 
 const canRead = requireIntents(INTENTS.readPurchases);
 const canWrite = requireIntents(INTENTS.writePurchases);
 
 const { list, get, create } = operationsOn({
-  tag: 'Markets',
+  tag: 'Purchases',
   names: ['Purchase', 'Purchases'],
   one: 'a purchase',
   many: 'purchases',
@@ -41,7 +42,7 @@ const { list, get, create } = operationsOn({
 
 const GRANT: Operation = {
   operationId: 'grantPurchase',
-  tag: 'Markets',
+  tag: 'Purchases',
   summary: 'Give a purchase its license',
   description:
     'An unmatched purchase gets a new license: of the sent product, or as the market now maps it. With `licenseId`, any purchase gets that license, and the market delivers its key. An extension.',
@@ -56,7 +57,7 @@ async function purchaseOf(c: Context<AuthEnv>, id: number): Promise<ListedPurcha
 }
 
 const onePurchase = (c: Context<AuthEnv>, found: ListedPurchase): Response =>
-  objectResponse(c, found.purchase, toPurchase(found));
+  objectResponse(c, found, toPurchase(found));
 
 async function marketOf(sender: Sender, id: number): Promise<MarketRow> {
   const row = await findMarket(sender.db, id);
@@ -76,18 +77,16 @@ export const purchaseRoutes = new Hono<AuthEnv>()
   .post('/', canWrite(create), body(purchaseCreate), idempotencyKey, (c) => {
     const { marketId, ...sent } = c.req.valid('json');
     return createOnce(c, {
-      async create(sender) {
-        const id = await insertPurchase(sender, await marketOf(sender, marketId), sent);
-        return purchaseOf(c, id);
-      },
-      respond: (found) => createdResponse(c, 'purchases', found.purchase, toPurchase(found)),
+      create: async (sender) => insertPurchase(sender, await marketOf(sender, marketId), sent),
+      restore: restoreRow<ListedPurchase>,
+      respond: (row) => createdResponse(c, 'purchases', row, toPurchase(row)),
     });
   })
   .post('/:id/grant', canWrite(GRANT), pathId, ifMatch, body(purchaseGrant), async (c) => {
     const { licenseId, productId } = c.req.valid('json');
-    await optimisticUpdate<PurchaseRow, void>(c, {
+    const granted = await optimisticUpdate(c, {
       name: 'Purchase',
-      find: async (db, id) => (await findPurchase(db, id))?.purchase,
+      find: findPurchase,
       async write(sender, row) {
         const market = await marketOf(sender, row.marketId);
         if (licenseId !== undefined) return bindLicense(sender, market, row, licenseId);
@@ -105,5 +104,5 @@ export const purchaseRoutes = new Hono<AuthEnv>()
         return grantWith(sender, sellerOf(market, c.env.PLATFORM_LABELS), row, mapped);
       },
     });
-    return onePurchase(c, await purchaseOf(c, c.req.valid('param').id));
+    return onePurchase(c, granted);
   });

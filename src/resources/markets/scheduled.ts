@@ -1,0 +1,69 @@
+import { DAY_MS } from '@licet/contract/durations';
+import { type SQL, sql } from 'drizzle-orm';
+import { batch, type Database } from '../../db/client.ts';
+import { insertDeliveries } from '../../db/deliveries.ts';
+import { nextEventId } from '../../db/events.ts';
+import { events, marketDeliveries, markets } from '../../db/schema.ts';
+import { firstIdAt } from '../../lib/time-id.ts';
+
+/** What the scheduled handler does for markets (9). */
+
+const KEPT_DAYS = 30;
+/** Requests that one run removes; the next run goes on. */
+const MAX_REMOVED = 1_000;
+/** The last requests of a market that are looked at. */
+const LAST = 5;
+
+/** The queries of a run, at most. */
+export const MARKET_QUERIES = 5;
+
+/** Markets `m` whose last requests were all rejected, and whose last event about it is a day old. */
+const isFailing = (now: number): SQL => sql`
+  m.is_enabled and ifnull(m.failing_at, 0) <= ${now - DAY_MS} and (
+    select count(*) = ${LAST} and min(status) >= 400
+    from (select status from market_deliveries where market_id = m.id order by id desc limit ${LAST}))`;
+
+/** The requests that are old, or whose market is deleted. A seek for each market, because the key begins with it. */
+const oldRequests = (now: number, limit: number): SQL => sql`
+  with recursive known(id) as (
+    select min(market_id) from market_deliveries
+    union all select (select min(market_id) from market_deliveries where market_id > known.id)
+      from known where known.id is not null)
+  select d.market_id, d.id from known cross join market_deliveries d on d.market_id = known.id
+    and d.id < iif(exists (select 1 from markets where id = known.id),
+      ${firstIdAt(now - KEPT_DAYS * DAY_MS)}, ${Number.MAX_SAFE_INTEGER})
+  limit ${limit}`;
+
+/**
+ * Makes an event of each market whose last requests were all rejected, at most one a day, and removes a bounded number
+ * of old requests. Costs one query if there is nothing to do.
+ *
+ * @param now milliseconds since 1970
+ */
+export async function lookAfterMarkets(db: Database, now: number): Promise<void> {
+  const due = await db.get<{ failing: number; old: number }>(
+    sql`select exists (select 1 from ${markets} m where ${isFailing(now)}) as failing,
+      exists (${oldRequests(now, 1)}) as old`,
+  );
+  if (due.failing) await reportFailing(db, now);
+  if (due.old) {
+    await db
+      .delete(marketDeliveries)
+      .where(sql`(market_id, id) in (${oldRequests(now, MAX_REMOVED)})`);
+  }
+}
+
+const reportFailing = (db: Database, now: number) =>
+  batch(db, {
+    events: db.insert(events).select(
+      sql`select ${nextEventId(now)} + row_number() over (order by m.id) - 1, 'market.failing', null, 0, null,
+        'market', m.id, json_object('reason', json_object('before', null, 'after', (
+          select result from market_deliveries where market_id = m.id order by id desc limit 1))), 'service'
+        from ${markets} m where ${isFailing(now)}`,
+    ),
+    deliveries: insertDeliveries(db, now, true),
+    markets: db
+      .update(markets)
+      .set({ failingAt: now })
+      .where(sql`id in (select m.id from ${markets} m where ${isFailing(now)})`),
+  });
