@@ -9,6 +9,12 @@ import { historyRoute } from './screens/history/route.ts';
 import { importRoute } from './screens/import/route.ts';
 import { licenseEditRoute, licenseRoute } from './screens/license/route.ts';
 import { licenseNewRoute, licensesCreatedRoute, licensesRoute } from './screens/licenses/route.ts';
+import {
+  marketEditRoute,
+  marketRoute,
+  marketsRoute,
+  purchasesRoute,
+} from './screens/markets/route.ts';
 import { overviewRoute } from './screens/overview/route.ts';
 import { productEditRoute, productRoute, productsRoute } from './screens/products/route.ts';
 import { programRoute } from './screens/program/route.ts';
@@ -41,6 +47,10 @@ export const router = createRouter({
     tokensRoute,
     tokenRoute,
     tokenEditRoute,
+    marketsRoute,
+    marketRoute,
+    marketEditRoute,
+    purchasesRoute,
     webhooksRoute,
     webhookRoute,
     webhookEditRoute,

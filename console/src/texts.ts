@@ -78,6 +78,8 @@ export const texts = {
     blacklist: 'Blacklist',
     tokens: 'Tokens',
     webhooks: 'Webhooks',
+    markets: 'Markets',
+    purchases: 'Purchases',
     events: 'Events',
     mine: 'Your latest changes',
     import: 'Import and export',

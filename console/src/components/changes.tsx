@@ -283,6 +283,13 @@ export function EventObject({
   }
   if (type.endsWith('.deleted') || resourceType === 'session') return text;
   if (resourceType === 'token' && !mayReadTokens) return text;
+  if (resourceType === 'purchase') {
+    return (
+      <TextLink to="/purchases" title={label}>
+        {text}
+      </TextLink>
+    );
+  }
   if (resourceType === 'blacklist') {
     return (
       <TextLink to="/blacklist" search={{ open: id }} title={label}>
@@ -295,6 +302,7 @@ export function EventObject({
     customer: '/customers/$id',
     token: '/tokens/$id',
     webhook: '/webhooks/$id',
+    market: '/markets/$id',
   } as const;
   return (
     <TextLink to={places[resourceType]} params={{ id }} title={label}>

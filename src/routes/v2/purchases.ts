@@ -78,7 +78,10 @@ export const purchaseRoutes = new Hono<AuthEnv>()
     const { marketId, ...sent } = c.req.valid('json');
     return createOnce(c, {
       create: async (sender) => insertPurchase(sender, await marketOf(sender, marketId), sent),
-      restore: restoreRow<ListedPurchase>,
+      restore(json) {
+        const { isTest, ...row } = restoreRow<ListedPurchase>(json);
+        return { ...row, isTest: Boolean(isTest) };
+      },
       respond: (row) => createdResponse(c, 'purchases', row, toPurchase(row)),
     });
   })

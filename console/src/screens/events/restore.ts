@@ -22,6 +22,8 @@ const PATHS = {
   blacklist: 'blacklists',
   token: 'tokens',
   webhook: 'webhooks',
+  market: 'markets',
+  purchase: undefined,
   session: undefined,
 } as const;
 
@@ -32,6 +34,8 @@ const RIGHTS: Readonly<Record<Event['resourceType'], Right>> = {
   blacklist: 'writeBlacklists',
   token: 'everything',
   webhook: 'everything',
+  market: 'everything',
+  purchase: 'writePurchases',
   session: 'everything',
 };
 

@@ -1,0 +1,40 @@
+import { MARKET_KINDS, PURCHASE_STATES } from '@licet/contract/enums';
+import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import * as z from 'zod/mini';
+import { rootRoute } from '../../layout/root.tsx';
+import { id, idParams, isNew, oneOf, text } from '../../search.ts';
+
+export const marketsRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: 'markets',
+  validateSearch: z.object({ open: isNew, kind: oneOf(MARKET_KINDS) }),
+  component: lazyRouteComponent(() => import('./screen.tsx'), 'Screen'),
+});
+
+export const marketRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: 'markets/$id',
+  params: idParams,
+  component: lazyRouteComponent(() => import('./market.tsx'), 'Screen'),
+});
+
+export const marketEditRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: 'markets/$id/edit',
+  params: idParams,
+  component: lazyRouteComponent(() => import('./market.tsx'), 'EditScreen'),
+});
+
+export const purchasesRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: 'purchases',
+  /** `open` is the purchase for which a product is chosen. */
+  validateSearch: z.object({
+    q: text,
+    state: oneOf(PURCHASE_STATES),
+    marketId: id,
+    after: id,
+    open: id,
+  }),
+  component: lazyRouteComponent(() => import('./purchases.tsx'), 'Screen'),
+});
