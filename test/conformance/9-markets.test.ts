@@ -1,9 +1,14 @@
 import { env } from 'cloudflare:workers';
-import { beforeEach, describe, expect, it } from 'vitest';
+import fc from 'fast-check';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { sha256Hex } from '../../src/lib/sha256.ts';
+import { hmac } from '../markets/samples.ts';
 import { settled } from '../support/app.ts';
 import { call, create, expectError } from '../support/client.ts';
+import { interceptDatabase } from '../support/d1-intercept.ts';
+import { spyOnDatabase, sumRows } from '../support/d1-spy.ts';
 import { DAY_MS, setNow } from '../support/history.ts';
-import { type Market, MarketService } from '../support/shop-market.ts';
+import { type Market, MarketService, SECRET } from '../support/shop-market.ts';
 
 /** Markets and purchases (9), by the requests of BuiltByBit. The tests of other markets are in test/markets. */
 
@@ -321,4 +326,287 @@ it('a flood of wrong secrets costs a query a second, and the right one still pas
   expect(statements).toBeLessThan(10 + 1 + 10);
   expect((await service.download(market, {}, flooded)).status).toBe(200);
   expect((await service.arrived(market.id)).filter((one) => !one.isAccepted)).toHaveLength(10);
+});
+
+describe('refunds, disputes and subscriptions', () => {
+  const TRANSACTION = 'tbx-1';
+  const payment = (fields: object = {}) => ({
+    transaction_id: TRANSACTION,
+    created_at: '2026-08-04T07:00:00Z',
+    payment_method: { name: 'PayPal' },
+    customer: { email: 'ada@shop.example', username: { id: '25', username: 'Steve' } },
+    products: [{ id: 127, quantity: 1 }],
+    recurring_payment_reference: null,
+    ...fields,
+  });
+  let tebex: Market;
+  let minute = 0;
+  beforeEach(async () => {
+    minute = 0;
+    tebex = await service.create({
+      kind: 'tebex',
+      name: 'Tebex',
+      products: [{ item: '127', productId }],
+    });
+  });
+
+  /** A notice of Tebex, a minute after the one before. */
+  async function notice(type: string, subject: object = payment()) {
+    minute += 1;
+    const date = new Date(Date.UTC(2026, 7, 4, 8, minute)).toISOString();
+    const body = JSON.stringify({ id: `event-${minute}`, type, date, subject });
+    return send(body);
+  }
+  async function send(body: string) {
+    const signature = await hmac(await sha256Hex(body), SECRET);
+    const headers = { 'Content-Type': 'application/json', 'X-Signature': signature };
+    const sent = await service.send(tebex, body, { headers });
+    expect(sent.status, sent.text).toBe(200);
+    return body;
+  }
+  const status = async () => {
+    const { licenseId, state } = await service.purchase();
+    return [state, (await service.license(licenseId)).licenseStatus];
+  };
+
+  it('a payment makes a license of the customer with its e-mail, and a refund deactivates it with a note', async () => {
+    await notice('payment.completed');
+    const { licenseId, order } = await service.purchase();
+    expect(order).toBe(TRANSACTION);
+    expect(await service.license(licenseId)).toMatchObject({
+      licenseStatus: 'ACTIVE',
+      customer: { email: 'ada@shop.example', username: 'Steve' },
+    });
+    await notice('payment.refunded');
+    expect(await status()).toEqual(['REVOKED', 'DEACTIVATED']);
+    expect((await service.license(licenseId)).notes).toMatch(/^\d{4}-\d\d-\d\d, Tebex: refunded$/);
+    expect(await eventTypes()).toEqual([
+      'purchase.revoked',
+      'license.updated',
+      'purchase.granted',
+      'license.created',
+    ]);
+    expect((await service.arrived(tebex.id))[0]?.result).toBe(
+      'Revoked (refunded): the license is deactivated',
+    );
+  });
+
+  it('a program is refused within the moment after a chargeback', async () => {
+    await notice('payment.completed');
+    const { licenseKey } = await service.license((await service.purchase()).licenseId);
+    const validate = async () =>
+      (await service.isolate.validate({ licenseKey, productId, ip: '192.0.2.1' })).json;
+    expect(await validate()).toMatchObject({ valid: true });
+    await notice('payment.dispute.opened');
+    expect(await validate()).toMatchObject({ valid: false });
+    await notice('payment.dispute.won');
+    expect(await validate()).toMatchObject({ valid: true });
+  });
+
+  it('a refund that comes first is found by its purchase', async () => {
+    await notice('payment.refunded');
+    expect(await service.purchases()).toEqual([]);
+    await notice('payment.completed');
+    expect(await status()).toEqual(['REVOKED', 'DEACTIVATED']);
+  });
+
+  it('a license that a person reactivated stays so until a notice of another kind', async () => {
+    await notice('payment.completed');
+    await notice('payment.refunded');
+    const { licenseId } = await service.purchase();
+    await call('PUT', `/api/v2/licenses/${licenseId}`, { body: { licenseStatus: 'ACTIVE' } });
+    await notice('payment.refunded');
+    expect(await status()).toEqual(['REVOKED', 'ACTIVE']);
+    await notice('payment.dispute.lost');
+    expect(await status()).toEqual(['REVOKED', 'DEACTIVATED']);
+  });
+
+  it('a won dispute restores no license that a person has changed', async () => {
+    await notice('payment.completed');
+    const { licenseId } = await service.purchase();
+    await notice('payment.dispute.opened');
+    await call('PUT', `/api/v2/licenses/${licenseId}`, { body: { notes: 'Banned' } });
+    await notice('payment.dispute.won');
+    expect(await status()).toEqual(['GRANTED', 'DEACTIVATED']);
+    expect((await service.arrived(tebex.id))[0]?.result).toMatch('changed by hand since');
+  });
+
+  it.each([
+    ['keep', 'deactivate', 'payment.refunded', 'GRANTED'],
+    ['deactivate', 'keep', 'payment.dispute.lost', 'GRANTED'],
+    ['deactivate', 'wait', 'payment.dispute.opened', 'GRANTED'],
+    ['deactivate', 'wait', 'payment.dispute.lost', 'REVOKED'],
+  ] as const)(
+    'onRefund %s and onDispute %s: after %s it is %s',
+    async (onRefund, onDispute, type, state) => {
+      await service.update(tebex.id, { onRefund, onDispute });
+      await notice('payment.completed');
+      await notice(type);
+      expect((await service.purchase()).state).toBe(state);
+    },
+  );
+
+  it('a subscription ends, and a renewal goes on with the same license to the paid day', async () => {
+    await service.update(tebex.id, {
+      products: [{ item: '127', productId, licenseType: 'TEMPORARY', expiresAfterDays: 30 }],
+    });
+    const subscription = { reference: 'tbx-r-1', next_payment_at: '2036-09-04T00:00:00Z' };
+    await notice('recurring-payment.started', subscription);
+    await notice('payment.completed', payment({ recurring_payment_reference: 'tbx-r-1' }));
+    const { licenseId } = await service.purchase();
+    // Three days of grace.
+    expect((await service.license(licenseId)).expiryDate).toBe('2036-09-07T00:00:00.000+00:00');
+    await notice('recurring-payment.ended', subscription);
+    expect(await status()).toEqual(['REVOKED', 'DEACTIVATED']);
+    const renewed = { ...subscription, next_payment_at: '2036-10-04T00:00:00Z' };
+    await notice('recurring-payment.renewed', renewed);
+    expect(await status()).toEqual(['GRANTED', 'ACTIVE']);
+    expect((await service.license(licenseId)).expiryDate).toBe('2036-10-07T00:00:00.000+00:00');
+    expect(await service.purchases()).toHaveLength(1);
+  });
+
+  it('a quantity makes so many licenses, or one with larger limits', async () => {
+    const products = [{ id: 127, quantity: 3 }];
+    await notice('payment.completed', payment({ products }));
+    const made = await service.purchases();
+    expect(made.map(({ unit }) => unit)).toEqual([0, 1, 2]);
+    expect(new Set(made.map(({ licenseId }) => licenseId)).size).toBe(3);
+    await notice('payment.refunded');
+    for (const { licenseId } of made) {
+      expect(await service.license(licenseId)).toMatchObject({ licenseStatus: 'DEACTIVATED' });
+    }
+    await service.update(tebex.id, { products: [{ item: '127', productId, quantity: 'limits' }] });
+    await notice('payment.completed', payment({ transaction_id: 'tbx-2', products }));
+    const [one] = (await service.purchases()).slice(3);
+    expect(await service.license(one?.licenseId ?? 0)).toMatchObject({ maxIPs: 9 });
+    await notice(
+      'payment.completed',
+      payment({ transaction_id: 'tbx-3', products: [{ id: 127, quantity: 101 }] }),
+    );
+    expect((await service.purchases('?state=UNMATCHED'))[0]?.reason).toBe(
+      'The quantity 101 is larger than 100',
+    );
+  });
+
+  it('a test payment makes a license for a day, with a note, beside the real one', async () => {
+    await notice('payment.completed', payment({ payment_method: { name: 'Test Payments' } }));
+    const test = await service.purchase();
+    const { notes, expiryDate } = await service.license(test.licenseId);
+    expect(test.isTest).toBe(true);
+    expect(notes).toBe('Test of Tebex');
+    expect(Date.parse(expiryDate ?? '') - Date.now()).toBeLessThanOrEqual(DAY_MS);
+    await notice('payment.completed');
+    expect(await service.purchases()).toHaveLength(2);
+  });
+
+  it('the same notice twenty times, in four isolates at once, is one license', async () => {
+    const date = '2026-08-04T08:00:00Z';
+    const body = JSON.stringify({ id: '1', type: 'payment.completed', date, subject: payment() });
+    const signature = await hmac(await sha256Hex(body), SECRET);
+    const headers = { 'Content-Type': 'application/json', 'X-Signature': signature };
+    const isolates = [1, 2, 3, 4].map(() => service.newIsolate());
+    const sent = await Promise.all(
+      Array.from({ length: 20 }, (_, index) =>
+        service.send(tebex, body, { headers, isolate: isolates[index % 4] ?? expect.fail() }),
+      ),
+    );
+    expect(new Set(sent.map((one) => one.status))).toEqual(new Set([200]));
+    expect(await status()).toEqual(['GRANTED', 'ACTIVE']);
+    const made = await env.DB.prepare('select count(*) as n from licenses where product_id = ?')
+      .bind(productId)
+      .first();
+    expect(made).toEqual({ n: 1 });
+  });
+
+  it('in whatever order and however often notices come, the license has the same state', async () => {
+    const subject = payment({ transaction_id: 'ID' });
+    const types = [
+      'payment.completed',
+      'payment.dispute.opened',
+      'payment.dispute.won',
+      'payment.refunded',
+    ];
+    const bodies = (id: string, chosen: readonly string[]) =>
+      chosen.map((type) =>
+        JSON.stringify({
+          id: `${type}-${id}`,
+          type,
+          date: new Date(Date.UTC(2026, 7, 4, 9, types.indexOf(type))).toISOString(),
+          subject: { ...subject, transaction_id: id },
+        }),
+      );
+    let run = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        fc.subarray(types.slice(1)),
+        fc.infiniteStream(fc.nat()),
+        async (others, random) => {
+          const chosen = ['payment.completed', ...others];
+          const id = `tbx-p${++run}`;
+          const shuffled = [...chosen, ...chosen]
+            .map((type) => [random.next().value, type] as const)
+            .sort(([one], [other]) => one - other)
+            .map(([, type]) => type);
+          for (const body of bodies(id, shuffled)) await send(body);
+          const [purchase, ...more] = await service.purchases(`?q=${id}`);
+          expect(more).toEqual([]);
+          const isRefunded = chosen.includes('payment.refunded');
+          const isDisputed =
+            chosen.includes('payment.dispute.opened') && !chosen.includes('payment.dispute.won');
+          const isRevoked = isRefunded || isDisputed;
+          expect(purchase?.state).toBe(isRevoked ? 'REVOKED' : 'GRANTED');
+          const { licenseStatus } = await service.license(purchase?.licenseId ?? 0);
+          expect(licenseStatus).toBe(isRevoked ? 'DEACTIVATED' : 'ACTIVE');
+        },
+      ),
+      { numRuns: 25 },
+    );
+  });
+
+  it('a fault of the database at any statement makes the market repeat, and one license is made', async () => {
+    const body = JSON.stringify({
+      id: 'event',
+      type: 'payment.completed',
+      date: '2026-08-04T08:00:00Z',
+      subject: payment(),
+    });
+    const signature = await hmac(await sha256Hex(body), SECRET);
+    const headers = { 'Content-Type': 'application/json', 'X-Signature': signature };
+    vi.spyOn(console, 'error').mockImplementation(() => undefined);
+    for (let faulty = 0; faulty < 8; faulty++) {
+      let trips = 0;
+      const failing = interceptDatabase(env.DB, async (_, sendNow) => {
+        const isBefore = faulty % 2 === 0;
+        const isFaulty = trips++ === Math.floor(faulty / 2);
+        if (isFaulty && isBefore) throw new Error('D1_ERROR: lost');
+        const result = await sendNow();
+        if (isFaulty) throw new Error('D1_ERROR: lost');
+        return result;
+      });
+      const isolate = service.newIsolate({ DB: failing });
+      const { status: code } = await service.send(tebex, body, { headers, isolate });
+      expect([200, 500, 503]).toContain(code);
+    }
+    await send(body);
+    expect(await status()).toEqual(['GRANTED', 'ACTIVE']);
+    const made = await env.DB.prepare('select count(*) as n from licenses where product_id = ?')
+      .bind(productId)
+      .first();
+    expect(made).toEqual({ n: 1 });
+  });
+
+  it('a grant and a repetition cost few statements and rows', async () => {
+    const { spy: DB, roundTrips } = spyOnDatabase(env.DB);
+    const isolate = service.newIsolate({ DB });
+    await service.download(market, {}, isolate);
+    const made = await sumRows(roundTrips.flat());
+    expect(roundTrips.length).toBeLessThanOrEqual(7);
+    expect(roundTrips.flat().length).toBeLessThanOrEqual(24);
+    expect(made.written).toBeLessThanOrEqual(32);
+    roundTrips.length = 0;
+    await service.download(market, {}, isolate);
+    // The purchase, and the list of what arrived.
+    expect(roundTrips.flat()).toHaveLength(2);
+    expect((await sumRows(roundTrips.flat())).written).toBe(1);
+  });
 });

@@ -38,6 +38,9 @@ const VALUES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     ),
   },
   format: screenTexts.webhooks.formats,
+  kind: screenTexts.markets.kinds,
+  onRefund: screenTexts.markets.refundActions,
+  onDispute: screenTexts.markets.disputeActions,
 };
 
 const LIMITS = /^(?:max|defaultMax)(?:IPs|HWIDs)$/;
@@ -56,6 +59,10 @@ export function formatValue(field: string, value: unknown, names: Names): string
       ? screenTexts.licenses.unlimited
       : formatNumber(value);
   }
+  if (typeof value === 'object') {
+    // The other objects are settings, which people do not write.
+    return 'item' in value ? String(value.item) : '…';
+  }
   const text = String(value);
   const platform = LICENSE_PLATFORMS.find((one) => one === text);
   if (field === 'licensePlatform' && platform) return platformLabel(platform);
@@ -65,9 +72,13 @@ export function formatValue(field: string, value: unknown, names: Names): string
 const isBlank = (value: unknown): boolean =>
   value === null || value === undefined || value === '' || (Array.isArray(value) && !value.length);
 
+/** Whether a list has a value, or an object with the same fields. */
+const isIn = (list: unknown, value: unknown): boolean =>
+  Array.isArray(list) && list.some((each) => JSON.stringify(each) === JSON.stringify(value));
+
 /** The values of a list that another list does not have. */
 const without = (list: unknown, other: unknown): unknown[] =>
-  Array.isArray(list) ? list.filter((each) => !Array.isArray(other) || !other.includes(each)) : [];
+  Array.isArray(list) ? list.filter((each) => !isIn(other, each)) : [];
 
 const SHOWN_FIELDS = 3;
 

@@ -63,7 +63,7 @@ export function Mapping({
     ],
     [words.terms, (row) => words.describe(row)],
     [
-      '',
+      words.change,
       ({ item }) => (
         <Button look="link" refusal={refusal} onClick={() => remove(item)}>
           {words.unmap}

@@ -60,29 +60,29 @@ export function Screen() {
           {purchase.isTest && <Badge>{words.test}</Badge>}
         </span>
       ),
-      width: 'w-44',
+      width: 'w-38',
       phone: 'titleEnd',
     },
     {
       id: 'market',
       header: words.columns.market,
       cell: (purchase) => <Cut>{nameOfMarket(purchase.marketId)}</Cut>,
-      width: 'w-36',
+      width: 'w-32',
       phone: 'line',
     },
     {
       id: 'buyer',
       header: words.columns.buyer,
       cell: ({ buyerName, buyerId }) => <Cut>{buyerName ?? buyerId ?? ''}</Cut>,
-      width: 'w-36',
+      width: 'w-32',
       phone: 'lineEnd',
     },
     {
       id: 'order',
       header: words.columns.order,
       cell: ({ order }) => <Cut isMono>{order ?? ''}</Cut>,
-      width: 'w-40',
-      isWide: true,
+      width: 'w-32',
+      isExtra: true,
     },
     {
       id: 'license',
@@ -100,7 +100,7 @@ export function Screen() {
             </ButtonLink>
           )
         ),
-      width: 'w-40',
+      width: 'w-36',
       phone: 'last',
     },
     {
