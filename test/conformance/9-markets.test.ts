@@ -328,6 +328,23 @@ it('a flood of wrong secrets costs a query a second, and the right one still pas
   expect((await service.arrived(market.id)).filter((one) => !one.isAccepted)).toHaveLength(10);
 });
 
+it('forgetting a customer erases the buyer of its purchases', async () => {
+  await service.bought(market);
+  const { licenseId } = await service.purchase();
+  const { customer } = await service.license(licenseId);
+  await call('DELETE', `/api/v2/customers/${customer?.id}`);
+  const { id, ...forgotten } = await service.purchase();
+  expect(forgotten).toMatchObject({
+    buyerId: null,
+    buyerName: null,
+    reference: `forgotten-${id}`,
+    licenseId,
+    state: 'GRANTED',
+  });
+  await service.download(market);
+  expect(await service.purchases()).toHaveLength(2);
+});
+
 describe('refunds, disputes and subscriptions', () => {
   const TRANSACTION = 'tbx-1';
   const payment = (fields: object = {}) => ({

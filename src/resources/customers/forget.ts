@@ -9,6 +9,7 @@ import {
   events,
   idempotencyKeys,
   licenses,
+  purchases,
   webhooks,
 } from '../../db/schema.ts';
 import { PERSONAL_FIELDS } from '../licenses/events.ts';
@@ -141,6 +142,22 @@ export async function eraseIdentity(sender: Sender, row: CustomerRow): Promise<v
         .update(idempotencyKeys)
         .set({ created: null })
         .where(or(eq(idempotencyKeys.customerId, row.id), mentions(row))),
+      // Before the licenses lose their owners. A later download of the same buyer is a new purchase.
+      purchases: db
+        .update(purchases)
+        .set({
+          buyerId: null,
+          buyerName: null,
+          email: null,
+          reference: sql`'forgotten-' || ${purchases.id}`,
+          revision: sql`${purchases.revision} + 1`,
+        })
+        .where(
+          or(
+            sql`${purchases.licenseId} in (select id from licenses where customer_id = ${row.id})`,
+            row.email === null ? undefined : eq(purchases.email, row.email),
+          ),
+        ),
       licenses: db
         .update(licenses)
         .set({
