@@ -862,6 +862,7 @@ export const screenTexts = {
     address: 'Address for the market',
     addressHint:
       'Keep it to yourself: who knows it can send requests, though only with the secret.',
+    guide: 'Step by step, with refunds and how to try it',
     addressHidden: 'Only a token that may change everything sees the address.',
     steps: {
       builtbybit: [

@@ -23,7 +23,17 @@ export const SUBJECTS = {
     'docs/webhooks.md',
     'packages/client/README.md',
   ],
-  'Run the shop': ['docs/console.md', 'docs/import.md', 'packages/cli/README.md'],
+  'Run the shop': [
+    'docs/console.md',
+    'docs/import.md',
+    'packages/cli/README.md',
+    'docs/markets/builtbybit.md',
+    'docs/markets/voxel.md',
+    'docs/markets/dynamic.md',
+    'docs/markets/tebex.md',
+    'docs/markets/stripe.md',
+    'docs/markets/paynow.md',
+  ],
   'Run the service': [
     'docs/one-machine.md',
     'docs/deploy.md',

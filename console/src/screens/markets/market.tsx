@@ -142,6 +142,16 @@ function Steps({ market: { addresses, kind } }: { market: Market }) {
         </div>
       )}
       <p className="text-xs text-muted">{words.addressHint}</p>
+      <p>
+        <a
+          href={`/docs/${kind}`}
+          target="_blank"
+          rel="noreferrer"
+          className="rounded-sm text-accent underline underline-offset-2"
+        >
+          {words.guide}
+        </a>
+      </p>
     </>
   );
 }
