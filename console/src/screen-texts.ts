@@ -1212,6 +1212,8 @@ export const screenTexts = {
       extend: 'Extend',
       refusals: 'See requests',
       webhook: 'Open webhook',
+      market: 'Open market',
+      purchase: 'Choose product',
     },
   },
 

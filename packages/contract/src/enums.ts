@@ -88,10 +88,6 @@ export const SERVICE_EVENT_TYPES = [
   'blacklist.hit',
   'webhook.disabled',
   'market.failing',
-  'purchase.granted',
-  'purchase.revoked',
-  'purchase.restored',
-  'purchase.extended',
   'purchase.unmatched',
 ] as const satisfies readonly `${EventResource}.${string}`[];
 export type ServiceEventType = (typeof SERVICE_EVENT_TYPES)[number];
@@ -122,6 +118,10 @@ export const EVENT_TYPES = [
   'market.created',
   'market.updated',
   'market.deleted',
+  'purchase.granted',
+  'purchase.revoked',
+  'purchase.restored',
+  'purchase.extended',
   'session.created',
   ...SERVICE_EVENT_TYPES,
 ] as const satisfies readonly `${EventResource}.${string}`[];

@@ -35,8 +35,10 @@ export default function Alerts() {
         {data.map((event) =>
           event.resourceType === 'license' && event.resourceId !== null ? (
             <LicenseAlert key={event.id} event={event} id={event.resourceId} />
-          ) : (
+          ) : event.resourceType === 'webhook' ? (
             <WebhookAlert key={event.id} event={event} />
+          ) : (
+            <MarketAlert key={event.id} event={event} />
           ),
         )}
       </ul>
@@ -186,6 +188,26 @@ function Fix({
       return null;
   }
 }
+
+/** A market that fails, or a purchase that waits for a product. */
+const MarketAlert = ({ event }: { event: Event }) => (
+  <Line
+    event={event}
+    fix={
+      event.type === 'market.failing' && event.resourceId !== null ? (
+        <ButtonLink look="link" to="/markets/$id" params={{ id: event.resourceId }}>
+          {words.fixes.market}
+        </ButtonLink>
+      ) : (
+        <ButtonLink look="link" to="/purchases" search={{ state: 'UNMATCHED' }}>
+          {words.fixes.purchase}
+        </ButtonLink>
+      )
+    }
+  >
+    {[textOf(event, 'market'), textOf(event, 'reason')].filter(Boolean).join(': ')}
+  </Line>
+);
 
 function WebhookAlert({ event }: { event: Event }) {
   const { data } = useQuery(webhooksQuery);

@@ -1,5 +1,6 @@
 import type { Event } from '@licet/client';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '@licet/contract/durations';
+import { type EventType, SERVICE_EVENT_TYPES } from '@licet/contract/enums';
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { licet } from '../../api.ts';
 import type { Range } from './route.ts';
@@ -111,14 +112,17 @@ export const eventsQuery = queryOptions({
   refetchInterval: REFRESH_MS,
 });
 
+const isAlert = (type: EventType): boolean => SERVICE_EVENT_TYPES.some((one) => one === type);
+
 const ALERT_DAYS = 7;
 /** Enough to find the urgent ones among the others. */
-const ALERTS_READ = 50;
+const ALERTS_READ = 200;
 
 /** One alert of each object and type, the latest; those that need no action only if there is room for them. */
 function worthALook(events: readonly Event[]): Event[] {
   const latest = new Map<string, Event>();
-  for (const event of events) {
+  // The service also stores what markets report; that needs nobody.
+  for (const event of events.filter(({ type }) => isAlert(type))) {
     const about = `${event.type} ${event.resourceId}`;
     if (!latest.has(about)) latest.set(about, event);
   }
