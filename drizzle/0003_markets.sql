@@ -66,16 +66,4 @@ CREATE TABLE `purchases` (
 --> statement-breakpoint
 CREATE UNIQUE INDEX `purchases_reference` ON `purchases` (`market_id`,`item`,`reference`,`unit`);--> statement-breakpoint
 CREATE INDEX `purchases_order` ON `purchases` (`market_id`,`order_id`) WHERE "purchases"."order_id" is not null;--> statement-breakpoint
-CREATE INDEX `purchases_license` ON `purchases` (`license_id`) WHERE "purchases"."license_id" is not null;--> statement-breakpoint
-DROP TABLE `violations`;--> statement-breakpoint
-CREATE TABLE `violations` (
-	`name` text NOT NULL,
-	CONSTRAINT "token_is_live" CHECK("violations"."name" <> 'token_is_live'),
-	CONSTRAINT "token_is_allowed" CHECK("violations"."name" <> 'token_is_allowed'),
-	CONSTRAINT "object_is_unchanged" CHECK("violations"."name" <> 'object_is_unchanged'),
-	CONSTRAINT "product_is_unused" CHECK("violations"."name" <> 'product_is_unused'),
-	CONSTRAINT "customer_is_shown" CHECK("violations"."name" <> 'customer_is_shown'),
-	CONSTRAINT "customer_exists" CHECK("violations"."name" <> 'customer_exists'),
-	CONSTRAINT "customer_has_email" CHECK("violations"."name" <> 'customer_has_email'),
-	CONSTRAINT "license_exists" CHECK("violations"."name" <> 'license_exists')
-);
+CREATE INDEX `purchases_license` ON `purchases` (`license_id`) WHERE "purchases"."license_id" is not null;

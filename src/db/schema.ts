@@ -713,7 +713,6 @@ const CONSTRAINTS = [
   'customer_is_shown',
   'customer_exists',
   'customer_has_email',
-  'license_exists',
 ] as const;
 
 /**

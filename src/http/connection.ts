@@ -1,6 +1,7 @@
 import { canonicalAddress } from '@licet/contract/addresses';
 import type { Context } from 'hono';
 import { TimeoutError, withTimeout } from '../lib/async.ts';
+import { joinBytes } from '../lib/bytes.ts';
 import { isInNetworks } from '../lib/networks.ts';
 import { ApiError } from './errors.ts';
 
@@ -138,7 +139,7 @@ async function readParts({ body }: Request, maxBytes: number): Promise<Uint8Arra
     }
     parts.push(part);
   }
-  return await new Blob(parts).bytes();
+  return joinBytes(parts);
 }
 
 /** Longer than most work after a response, which ends with the connection. Another request takes over the rest. */

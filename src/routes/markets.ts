@@ -1,9 +1,11 @@
 import { integerText } from '@licet/contract/fields';
 import { MAX_MARKET_BODY_BYTES } from '@licet/contract/limits';
+import { marketPath, oldMarketPath } from '@licet/contract/markets';
 import { type Context, Hono } from 'hono';
 import type { Sender } from '../db/change.ts';
 import { SERVICE } from '../db/events.ts';
 import { readBody } from '../http/connection.ts';
+import { path } from '../http/input.ts';
 import type { Operation } from '../http/operation.ts';
 import { type AppEnv, isolateOf } from '../isolate.ts';
 import { logFailure } from '../lib/log.ts';
@@ -103,8 +105,8 @@ const withLabels = (c: Context<AppEnv>) => (market: MarketRow) =>
   sellerOf(market, c.env.PLATFORM_LABELS);
 
 const fromMarket = (c: Context<AppEnv, '/:path'>): Promise<Response> => {
-  const path = c.req.param('path');
-  return respond(c, (held) => held.filter((one) => one.path === path).map(withLabels(c)));
+  const sent = c.req.param('path');
+  return respond(c, (held) => held.filter((one) => one.path === sent).map(withLabels(c)));
 };
 
 const productIdText = integerText(Number.MAX_SAFE_INTEGER);
@@ -123,8 +125,12 @@ const fromBuiltByBit = (c: Context<AppEnv, '/bbb/:productId'>): Promise<Response
 
 export const marketRoutes = new Hono<AppEnv>().post(
   '/:path',
+  path(marketPath),
   Object.assign(fromMarket, { operation: RECEIVE }),
 );
 
-/** The handler of the old address. */
-export const receiveDownload = Object.assign(fromBuiltByBit, { operation: RECEIVE_DOWNLOAD });
+/** The handlers of the old address. */
+export const receiveDownload = [
+  path(oldMarketPath),
+  Object.assign(fromBuiltByBit, { operation: RECEIVE_DOWNLOAD }),
+] as const;

@@ -14,7 +14,7 @@ export const v1 = new Hono<AppEnv>()
     c.header('Allow', 'POST');
     return reject(c, 405, 'Method not allowed');
   })
-  .post('/bbb/:productId', receiveDownload)
+  .post('/bbb/:productId', ...receiveDownload)
   .all('/bbb/:productId', (c) => {
     c.header('Allow', 'POST');
     return reject(c, 405, 'Method not allowed');

@@ -1,4 +1,5 @@
-import { DYNAMIC_PRESETS, dynamicSettings } from '@licet/contract/dynamic-market';
+import { dynamicSettings } from '@licet/contract/dynamic-market';
+import { DYNAMIC_PRESETS } from '@licet/contract/dynamic-presets';
 import { expect, it } from 'vitest';
 import { dynamic } from '../../src/resources/markets/adapters/dynamic.ts';
 import { accepted, hmac, incoming, NOW, SECRET, settingsOf } from './samples.ts';

@@ -1,4 +1,5 @@
-import { DYNAMIC_PRESETS, dynamicSettings } from '@licet/contract/dynamic-market';
+import { dynamicSettings } from '@licet/contract/dynamic-market';
+import { DYNAMIC_PRESETS } from '@licet/contract/dynamic-presets';
 import type { MarketKind } from '@licet/contract/enums';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,5 @@
-import { DYNAMIC_PRESETS, dynamicSettings } from '@licet/contract/dynamic-market';
+import { dynamicSettings } from '@licet/contract/dynamic-market';
+import { DYNAMIC_PRESETS } from '@licet/contract/dynamic-presets';
 import { expect } from 'vitest';
 import * as z from 'zod';
 import { call, create, type ReadResponse } from './client.ts';

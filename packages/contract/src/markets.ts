@@ -224,6 +224,17 @@ export const marketUpdate = named(
   { enabled: false },
 );
 
+/** The paths of the requests of markets. Any text: what is unknown is not found. */
+export const marketPath = {
+  path: z.string().meta({
+    description: 'The end of the address of the market: a secret.',
+    example: '0JZ6c1P7s1x2g3u4Q5w6E7r8T9y0U1i2',
+  }),
+};
+export const oldMarketPath = {
+  productId: z.string().meta({ description: 'The id of the product.', example: '1' }),
+};
+
 /** The query of a list of markets. */
 export const marketQuery = z.strictObject(pageQuery);
 

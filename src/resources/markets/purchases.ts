@@ -3,7 +3,7 @@ import type { PurchaseState } from '@licet/contract/enums';
 import { MAX_LIMIT, MAX_LONG_TEXT_LENGTH, MAX_QUANTITY } from '@licet/contract/limits';
 import type { MarketProduct } from '@licet/contract/markets';
 import { toTimestamp } from '@licet/contract/time';
-import { and, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
+import { and, eq, getTableColumns, ne, type SQL, sql } from 'drizzle-orm';
 import {
   areUnchanged,
   type Condition,
@@ -787,6 +787,7 @@ export async function bindLicense(
   licenseId: number,
 ): Promise<ListedPurchase> {
   const { db, now } = sender;
+  await checkLicense(db, licenseId);
   const { row } = await change(sender, {
     event: {
       type: 'purchase.granted',
@@ -796,7 +797,7 @@ export async function bindLicense(
         licenseId: { before: purchase.licenseId, after: licenseId },
       },
     },
-    when: [isUnchanged(purchases, purchase), licenseExists(licenseId)],
+    when: [isUnchanged(purchases, purchase)],
     statements: {
       purchase: db
         .update(purchases)
@@ -816,11 +817,12 @@ export async function bindLicense(
   return only(row);
 }
 
-const licenseExists = (licenseId: number): Condition => ({
-  constraint: 'license_exists',
-  holds: sql`exists (select 1 from licenses where id = ${licenseId} and state <> 'DELETED')`,
-  error: new DomainError('invalid', `licenseId ${licenseId} does not exist`, 'licenseId'),
-});
+/** @throws DomainError for a license that there is not */
+async function checkLicense(db: Database, licenseId: number): Promise<void> {
+  const isThere = and(eq(licenses.id, licenseId), ne(licenses.state, 'DELETED'));
+  if ((await db.$count(licenses, isThere)) > 0) return;
+  throw new DomainError('invalid', `licenseId ${licenseId} does not exist`, 'licenseId');
+}
 
 /** A purchase of before, for which the market delivers the key of a license. @throws DomainError if it is known */
 export async function insertPurchase(
@@ -837,13 +839,13 @@ export async function insertPurchase(
 ): Promise<ListedPurchase> {
   const { db, now } = sender;
   const { order: orderId, licenseId, item, reference } = sent;
+  await checkLicense(db, licenseId);
   const { row } = await change(sender, {
     event: {
       type: 'purchase.granted',
       id: purchaseIdSql(market.id, sent),
       changes: shownChanges(market, { item, quantity: 1, isTest: false }, { licenseId }),
     },
-    when: [licenseExists(licenseId)],
     statements: {
       purchase: db.insert(purchases).values({
         marketId: market.id,

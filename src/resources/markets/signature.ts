@@ -1,19 +1,12 @@
+import { joinBytes } from '../../lib/bytes.ts';
 import { sha256 } from '../../lib/sha256.ts';
 
 /** Secrets and signatures of markets, compared in constant time. */
 
 const encoder = new TextEncoder();
 
-function join(parts: readonly (string | Uint8Array)[]): Uint8Array {
-  const encoded = parts.map((part) => (typeof part === 'string' ? encoder.encode(part) : part));
-  const joined = new Uint8Array(encoded.reduce((size, { length }) => size + length, 0));
-  let offset = 0;
-  for (const part of encoded) {
-    joined.set(part, offset);
-    offset += part.length;
-  }
-  return joined;
-}
+const join = (parts: readonly (string | Uint8Array)[]): Uint8Array =>
+  joinBytes(parts.map((part) => (typeof part === 'string' ? encoder.encode(part) : part)));
 
 /** The bytes of a signature; undefined for text in another form. */
 function decode(signature: string, encoding: 'hex' | 'base64'): Uint8Array | undefined {

@@ -1,5 +1,5 @@
 import type { Market, Tagged } from '@licet/client';
-import { DYNAMIC_PRESETS } from '@licet/contract/dynamic-market';
+import { DYNAMIC_PRESETS } from '@licet/contract/dynamic-presets';
 import {
   DISPUTE_ACTIONS,
   type DisputeAction,

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import type { Market, MarketDelivery } from '@licet/client';
-import { DYNAMIC_PRESETS } from '@licet/contract/dynamic-market';
+import { DYNAMIC_PRESETS } from '@licet/contract/dynamic-presets';
 import {
   DISPUTE_ACTIONS,
   LICENSE_TYPES,
@@ -88,8 +88,8 @@ export function addMarkets(parent: CommandUnknownOpts, open: OpenSession): void 
       if (!kind) throw argumentError(`${sentKind}: use one of ${MARKET_KINDS.join(', ')}.`);
       const settings = Object.entries(DYNAMIC_PRESETS).find(([shop]) => shop === preset)?.[1]
         .settings;
-      const sent = secrets === undefined ? [] : await readSecrets(secrets);
       const { licet, output } = open();
+      const sent = secrets === undefined ? [] : await readSecrets(secrets);
       const market = await licet.markets.create({
         kind,
         name,
@@ -123,15 +123,14 @@ export function addMarkets(parent: CommandUnknownOpts, open: OpenSession): void 
     .option('--off', 'reject its requests')
     .addHelpText('after', examples('markets edit 1 --secrets secret.txt', 'markets edit 1 --off'))
     .action(async (id, { on, off, secrets, ...values }) => {
-      const changes = {
-        ...values,
-        ...(secrets !== undefined && { secrets: await readSecrets(secrets) }),
-        ...((on || off) && { enabled: on === true }),
-      };
-      if (Object.keys(changes).length === 0)
+      const enabled = on || off ? on === true : undefined;
+      const changes = Object.entries({ ...values, enabled }).filter(([, value]) => value != null);
+      if (changes.length === 0 && secrets === undefined) {
         throw argumentError('Give at least one option to change.');
+      }
       const { licet, output } = open();
-      const market = await licet.markets.update(id, changes);
+      const sent = secrets === undefined ? {} : { secrets: await readSecrets(secrets) };
+      const market = await licet.markets.update(id, { ...Object.fromEntries(changes), ...sent });
       output.done(`Market ${id} is changed.`, market);
     });
 
