@@ -1,0 +1,80 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { readRootToken } from '@licet/cli/root-token';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { ownFolder } from '../node/own.ts';
+import { type RunningService, startService } from '../node/service.ts';
+import { type Ending, runHere } from './run-command.ts';
+
+/** `licet markets` and `licet purchases`, beside a market that sends over HTTP. */
+
+const folder = ownFolder();
+let service: RunningService;
+beforeAll(async () => {
+  service = await startService(folder);
+});
+afterAll(() => service?.stop());
+
+async function run(...args: string[]): Promise<Ending> {
+  const ending = await runHere('licet', args, {
+    LICET_URL: service.address,
+    LICET_TOKEN: readRootToken(),
+  });
+  expect(ending.code, ending.stderr).toBe(0);
+  return ending;
+}
+
+const SECRET = 'f3b9c2d1e0a4';
+
+async function download(address: string, fields: Record<string, string>) {
+  const form = { builtbybit: 'true', user_id: '540773', resource_id: '62494', secret: SECRET };
+  const body = new URLSearchParams({ ...form, ...fields });
+  const response = await fetch(address, { method: 'POST', body });
+  return { status: response.status, text: await response.text() };
+}
+
+it('a market is created, mapped and tried, and its purchases are seen and granted, on the command line', async () => {
+  const secrets = join(folder, 'secret.txt');
+  writeFileSync(secrets, `${SECRET}\n`);
+  const created = await run('markets', 'create', 'builtbybit', 'Bits', '--secrets', secrets);
+  const address = created.stdout.trim();
+  expect(address).toMatch(/^http:\/\/.*\/markets\/[\w-]{32}$/);
+  const [, id = ''] = /Market (\d+) created/.exec(created.stderr) ?? [];
+  const product = await run('products', 'create', 'Guard', '--type', 'OTHER', '--json');
+  const productId = String(JSON.parse(product.stdout).id);
+
+  expect((await download(address, {})).status).toBe(404);
+  await run('markets', 'map', id, '62494', productId, '--ips', '2');
+  const { status, text } = await download(address, {});
+  expect(status).toBe(200);
+  expect((await download(address, {})).text).toBe(text);
+  expect((await run('markets', 'list')).stdout).toMatch(
+    new RegExp(`${id} +builtbybit +Bits +on +1 `),
+  );
+  const arrived = await run('markets', 'deliveries', id);
+  expect(arrived.stdout).toMatch(/placeholder +404 +No product is chosen for 62494/);
+  expect(arrived.stdout).toMatch(/placeholder +200 +Granted a license/);
+  expect(arrived.stdout).not.toContain(SECRET);
+
+  await download(address, { user_id: '7', resource_id: '99' });
+  const waiting = await run('purchases', 'list', '--state', 'UNMATCHED', '--json');
+  const purchase = JSON.parse(waiting.stdout);
+  const granted = await run('purchases', 'grant', String(purchase.id), '--product', productId);
+  expect(granted.stderr).toMatch(/has license \d+/);
+  const license = await run('licenses', 'create', '--product', productId, '--json');
+  const licenseId = String(JSON.parse(license.stdout).id);
+  await run('purchases', 'add', id, '62494', '8', licenseId);
+  expect((await run('purchases', 'list', '--find', '8')).stdout).toContain(licenseId);
+
+  await run('markets', 'edit', id, '--off');
+  expect((await download(address, {})).status).toBe(403);
+  await run('markets', 'unmap', id, '62494');
+  await run('markets', 'delete', id);
+  expect((await download(address, {})).status).toBe(404);
+});
+
+it('a dynamic market takes the settings of a known shop', async () => {
+  const { stderr } = await run('markets', 'create', 'dynamic', 'SellAuth', '--preset', 'sellauth');
+  expect(stderr).toContain('created');
+  expect((await run('markets', 'list')).stdout).toMatch(/dynamic +SellAuth +needs a secret/);
+});

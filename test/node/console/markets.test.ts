@@ -1,0 +1,91 @@
+import { afterEach, expect, it } from 'vitest';
+import {
+  accessibilityFindings,
+  describeInBrowser,
+  expectFailure,
+  licet,
+  openConsole,
+  PHONE,
+  product,
+  tokenWith,
+} from './console.ts';
+
+/** Markets and purchases in the console, beside a market that sends over HTTP. */
+
+describeInBrowser('markets in the console', () => {
+  afterEach(async () => {
+    for (const { id } of await licet.markets.list()) await licet.markets.delete(id);
+  });
+
+  const download = async (address: string, fields: Record<string, string>): Promise<number> => {
+    const body = new URLSearchParams({ builtbybit: 'true', user_id: '540773', ...fields });
+    return (await fetch(address, { method: 'POST', body })).status;
+  };
+
+  it('a seller adds a market, pastes its address and secret, chooses a product, and sees the first download', async () => {
+    const page = await openConsole('/markets?open=new');
+    await page.getByRole('dialog').getByRole('button', { name: 'Add market' }).click();
+    await page.getByRole('heading', { name: 'BuiltByBit' }).waitFor();
+    await page.getByText('Needs a secret').waitFor();
+    await page.getByText('Waiting for the first request…').waitFor();
+    await page.getByRole('button', { name: 'Make one' }).click();
+    const secret = await page.getByRole('status', { name: 'Secret' }).textContent();
+    await page.getByRole('button', { name: 'I have pasted it' }).click();
+    await page.getByText('Needs a product').waitFor();
+    await page.getByRole('button', { name: 'Add product' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Resource id').fill('62494');
+    await dialog.getByLabel('Product here').selectOption(String(product.id));
+    await dialog.getByLabel('Address limit').fill('2');
+    await dialog.getByRole('button', { name: 'Add product' }).click();
+    await page.getByText('For ever, 2 addresses').waitFor();
+    await page.getByText('Ready').waitFor();
+    const [market] = await licet.markets.list();
+    const [address = ''] = market?.addresses ?? [];
+    expect(await page.getByRole('status', { name: 'Address for the market' }).textContent()).toBe(
+      address.replace(new URL(address).origin, new URL(page.url()).origin),
+    );
+    expect(await download(address, { secret: secret ?? '', resource_id: '62494' })).toBe(200);
+    await page.getByText('It works').waitFor();
+    await page.getByText('Granted a license').waitFor();
+    expect(await accessibilityFindings(page)).toEqual([]);
+    await page.setViewportSize(PHONE);
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360);
+  });
+
+  it('a purchase without a product is granted in the list of purchases', async () => {
+    const { id, addresses } = await licet.markets.create({
+      kind: 'builtbybit',
+      name: 'Bits',
+      secrets: ['f3b9c2d1e0a4'],
+    });
+    const sent = { secret: 'f3b9c2d1e0a4', resource_id: '77', user_id: '12' };
+    expect(await download(addresses[0] ?? '', sent)).toBe(404);
+    const page = await openConsole(`/purchases?marketId=${id}`);
+    await page.getByText('Item 77').waitFor();
+    await page.getByRole('link', { name: 'Choose product' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Product').selectOption(String(product.id));
+    await dialog.getByRole('button', { name: 'Grant' }).click();
+    await page.getByText(/^License \d+ created$/).waitFor();
+    await page.getByRole('table').getByText('Granted', { exact: true }).waitFor();
+    expect(await accessibilityFindings(page)).toEqual([]);
+    expect(await download(addresses[0] ?? '', sent)).toBe(200);
+  });
+
+  it('a market is edited and deleted, and a token that may not change it sees no address', async () => {
+    const { id } = await licet.markets.create({ kind: 'stripe', name: 'Cards' });
+    const page = await openConsole(`/markets/${id}/edit`);
+    await page.getByLabel('After a dispute or chargeback').selectOption('wait');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Deactivate it when the dispute is lost').waitFor();
+    expect(await licet.markets.get(id)).toMatchObject({ onDispute: 'wait' });
+    const reader = await openConsole(`/markets/${id}`, { token: await tokenWith('ALL_READ') });
+    await reader.getByText('Only a token that may change everything').waitFor();
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click();
+    await page.getByText('Cards deleted').waitFor();
+    expect(await licet.markets.list()).toEqual([]);
+    expectFailure(/^404 GET \/api\/v2\/markets\/\d+/);
+  });
+});
