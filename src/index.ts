@@ -1,6 +1,7 @@
 import { DAY_MS } from '@licet/contract/durations';
 import { removeExpiredSessions } from './auth/sessions.ts';
 import { openCounted } from './db/client.ts';
+import { SERVICE } from './db/events.ts';
 import { removeExpiredKeys } from './db/idempotency.ts';
 import { type Bindings, isolateOf } from './isolate.ts';
 import { logFailure } from './lib/log.ts';
@@ -10,6 +11,7 @@ import { keepCounts } from './requests/counts.ts';
 import { receiveRecords } from './requests/queue.ts';
 import { removeRecordsBefore } from './requests/retention.ts';
 import { removeEventsBefore } from './resources/events/queries.ts';
+import { RECONCILE_QUERIES, reconcile } from './resources/markets/reconcile.ts';
 import { lookAfterMarkets, MARKET_QUERIES } from './resources/markets/scheduled.ts';
 import { clearDeliveries } from './resources/webhooks/store.ts';
 import { app } from './routes/app.ts';
@@ -28,7 +30,7 @@ const MAX_REQUESTS = 50;
 export default {
   fetch: app.fetch,
   async scheduled({ cron, scheduledTime }, env, context) {
-    const { caches, recorder, deliverer, trustedProxies } = isolateOf(env);
+    const { caches, recorder, deliverer, outbound, trustedProxies } = isolateOf(env);
     if (cron === STOP) {
       // `npm start` waits for this line, and closes the sockets.
       console.log(JSON.stringify({ message: 'Stopping', event: 'stop' }));
@@ -36,6 +38,7 @@ export default {
     }
     const { db, queries } = openCounted(env.DB);
     let published = 1;
+    let toReconcile: number | null = null;
     const left = () =>
       trustedProxies ? Number.POSITIVE_INFINITY : MAX_REQUESTS - published - queries();
     /**
@@ -108,7 +111,9 @@ export default {
     await attempt(2, () => clearDeliveries(db, scheduledTime), 'Old deliveries were not removed');
     await attempt(
       MARKET_QUERIES,
-      () => lookAfterMarkets(db, scheduledTime),
+      async () => {
+        toReconcile = await lookAfterMarkets(db, scheduledTime);
+      },
       'Markets were not looked after',
     );
     await attempt(
@@ -119,6 +124,33 @@ export default {
       },
       'Events about licenses were not made',
     );
+    if (toReconcile !== null) {
+      const marketId = toReconcile;
+      await attempt(
+        RECONCILE_QUERIES,
+        async () => {
+          published += await reconcile(
+            {
+              db,
+              outbound,
+              newSender: () => ({
+                ...SERVICE,
+                db,
+                caches,
+                deliver: (stored) => deliverer.gather(stored),
+                now: Date.now(),
+                waitUntil: (work) => context.waitUntil(work),
+                permissions: () => [],
+              }),
+              platformLabels: env.PLATFORM_LABELS,
+              left,
+            },
+            marketId,
+          );
+        },
+        'A market was not compared',
+      );
+    }
     // The last task: a receiver may take its time.
     await attempt(0, () => deliverer.deliverDue(db, left), 'Events were not delivered');
   },

@@ -911,6 +911,10 @@ export const screenTexts = {
     },
     otherSecret: 'Other secrets, in the place of the stored ones',
     secretHint: 'Several secrets stand on lines of their own. They are never shown again.',
+    apiToken: 'API token (optional)',
+    otherApiToken: 'Another API token',
+    apiTokenHint:
+      'With a token of its interface, Licet compares the purchases every hour, and finds refunds.',
     storeSecret: 'Store',
     makeSecret: 'Make one',
     secretLead: 'Paste this secret into the market now: it is shown only once.',

@@ -11,6 +11,15 @@ export type OutboundResult = { durationMs: number } & (
   | { error: string }
 );
 
+interface OutboundRequest {
+  /** POST unless set. */
+  method?: 'GET' | 'POST';
+  headers: Record<string, string>;
+  body?: string;
+  /** 4 KB unless set. */
+  maxBytes?: number;
+}
+
 interface OutboundBindings {
   /** The network of `npm start`, which connects to public addresses only, whatever a name resolves to. */
   OUTBOUND?: Pick<Fetcher, 'fetch'>;
@@ -55,28 +64,31 @@ export class Outbound {
     return this.#isPrivateAllowed ? undefined : faultOfHost(url.hostname);
   }
 
-  /** Sends a POST. Redirects are not followed, and only the beginning of the response is read. */
+  /** Sends a request. Redirects are not followed, and only the first bytes of the response are read. */
   async send(
     url: string,
-    { headers, body }: { headers: Record<string, string>; body: string },
+    { method = 'POST', headers, body, maxBytes = MAX_RESPONSE_BYTES }: OutboundRequest,
   ): Promise<OutboundResult> {
     const fault = this.faultOf(url);
     if (fault !== undefined) return { error: `The address ${fault}`, durationMs: 0 };
     const startedAt = Date.now();
-    const result = await this.#send(url, {
-      method: 'POST',
+    const init = {
+      method,
       headers,
-      body,
+      ...(body !== undefined && { body }),
       redirect: 'manual',
       signal: AbortSignal.timeout(TIMEOUT_MS),
-    }).catch((error) => ({ error: describe(error) }));
+    } as const;
+    const result = await this.#send(url, init, maxBytes).catch((error) => ({
+      error: describe(error),
+    }));
     return { ...result, durationMs: Date.now() - startedAt };
   }
 
-  async #send(url: string, init: RequestInit<RequestInitCfProperties>) {
+  async #send(url: string, init: RequestInit<RequestInitCfProperties>, maxBytes: number) {
     const response = await this.#network.fetch(url, init);
     const { status, headers } = response;
-    return { status, headers, body: await readBeginning(response.body) };
+    return { status, headers, body: await readBeginning(response.body, maxBytes) };
   }
 }
 
@@ -98,13 +110,16 @@ function describe(error: unknown): string {
     : 'The receiver could not be reached';
 }
 
-/** The first 4 KB of a body as text. What comes later, and the end of a body that breaks off, does not count. */
-async function readBeginning(body: ReadableStream<Uint8Array> | null): Promise<string> {
+/** The first bytes of a body as text. What comes later, and the end of a body that breaks off, does not count. */
+async function readBeginning(
+  body: ReadableStream<Uint8Array> | null,
+  maxBytes: number,
+): Promise<string> {
   if (body === null) return '';
   const reader = body.getReader();
   const decoder = new TextDecoder();
   let text = '';
-  let left = MAX_RESPONSE_BYTES;
+  let left = maxBytes;
   try {
     while (left > 0) {
       const { done, value } = await reader.read();

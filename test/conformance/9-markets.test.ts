@@ -7,7 +7,7 @@ import { settled } from '../support/app.ts';
 import { call, create, expectError } from '../support/client.ts';
 import { interceptDatabase } from '../support/d1-intercept.ts';
 import { spyOnDatabase, sumRows } from '../support/d1-spy.ts';
-import { DAY_MS, setNow } from '../support/history.ts';
+import { DAY_MS, HOUR_MS, setNow } from '../support/history.ts';
 import { type Market, MarketService, SECRET } from '../support/shop-market.ts';
 
 /** Markets and purchases (9), by the requests of BuiltByBit. The tests of other markets are in test/markets. */
@@ -326,6 +326,154 @@ it('a flood of wrong secrets costs a query a second, and the right one still pas
   expect(statements).toBeLessThan(10 + 1 + 10);
   expect((await service.download(market, {}, flooded)).status).toBe(200);
   expect((await service.arrived(market.id)).filter((one) => !one.isAccepted)).toHaveLength(10);
+});
+
+describe('the purchases that a market lists', () => {
+  interface Buyer {
+    id: string;
+    active?: boolean;
+    permanent?: boolean;
+    end_date?: number;
+  }
+  let listed: Buyer[] = [];
+  let sent: { url: string; authorization: string | null; body: string }[] = [];
+  let fault: number | undefined;
+  /** The interfaces of the markets, in the place of the network. */
+  const OUTBOUND = {
+    fetch: async (input: RequestInfo | URL, init?: RequestInit) => {
+      const request = new Request(input, init);
+      const { url, headers } = request;
+      const authorization = headers.get('Authorization');
+      sent.push({ url, authorization, body: await request.text() });
+      if (fault) return Response.json({ result: 'error' }, { status: fault });
+      if (url.startsWith('https://api.voxel.shop/v1/listBuyers')) {
+        const buyers = listed.map(({ id, active = true }) => ({
+          userID: Number(id),
+          valid: active,
+        }));
+        return Response.json({ response: { more: false, buyers } });
+      }
+      if (authorization?.startsWith('Token')) {
+        return Response.json({ result: 'error' }, { status: 401 });
+      }
+      const page = Number(new URL(url).searchParams.get('page'));
+      const shown = listed.slice((page - 1) * 2, page * 2);
+      return Response.json({
+        result: 'success',
+        data: {
+          stats: { page, max_page: Math.ceil(listed.length / 2) || 1 },
+          licenses: shown.map(({ id, ...fields }) => ({
+            content_type: 'resource',
+            content_id: 62494,
+            buyer_id: Number(id),
+            permanent: true,
+            active: true,
+            ...fields,
+          })),
+        },
+      });
+    },
+  };
+  let logged: ReturnType<typeof vi.spyOn>;
+  beforeEach(async () => {
+    [listed, sent, fault] = [[], [], undefined];
+    logged = vi.spyOn(console, 'error').mockImplementation(() => undefined);
+    service = new MarketService({ OUTBOUND });
+    market = await service.update(market.id, { apiToken: 'api-token-1' });
+  });
+
+  async function passHour(): Promise<void> {
+    setNow(Date.now() + HOUR_MS);
+    await service.isolate.runScheduled();
+  }
+  const states = async () =>
+    Object.fromEntries((await service.purchases()).map((one) => [one.reference, one.state]));
+
+  it('are compared hourly at BuiltByBit: one that is missing twice in a row is revoked, and comes back when it is listed', async () => {
+    for (const id of ['1', '2', '3']) await service.bought(market, { user_id: id });
+    listed = [{ id: '1' }, { id: '2' }, { id: '3' }];
+    await passHour();
+    expect(sent.map(({ authorization }) => authorization)).toEqual([
+      'Token api-token-1',
+      'Private api-token-1',
+      'Token api-token-1',
+      'Private api-token-1',
+    ]);
+    listed = [{ id: '1' }, { id: '2', active: false }, { id: '3' }];
+    await passHour();
+    expect(await states()).toEqual({ 1: 'GRANTED', 2: 'GRANTED', 3: 'GRANTED' });
+    await passHour();
+    expect(await states()).toEqual({ 1: 'GRANTED', 2: 'REVOKED', 3: 'GRANTED' });
+    const revoked = (await service.purchases()).find(({ reference }) => reference === '2');
+    expect(await service.license(revoked?.licenseId ?? 0)).toMatchObject({
+      licenseStatus: 'DEACTIVATED',
+      notes: expect.stringMatching(/Market: removed$/),
+    });
+    listed = [{ id: '1' }, { id: '2' }, { id: '3' }];
+    await passHour();
+    expect(await states()).toEqual({ 1: 'GRANTED', 2: 'GRANTED', 3: 'GRANTED' });
+    expect((await service.isolate.call('GET', `${PATH}/${market.id}`)).json).toMatchObject({
+      reconciledAt: expect.any(String),
+    });
+  });
+
+  it('a purchase that is missing once, then listed, then missing once, is kept', async () => {
+    await service.bought(market, { user_id: '1' });
+    for (const buyers of [[], [{ id: '1' }], []]) {
+      listed = buyers;
+      await passHour();
+    }
+    expect(await states()).toEqual({ 1: 'GRANTED' });
+  });
+
+  it.each([
+    [{ id: '1', permanent: false, end_date: 1 }, 'REVOKED'],
+    [{ id: '1', permanent: false, end_date: 4_000_000_000 }, 'GRANTED'],
+  ])('a license that ends is over after its end: %j', async (buyer, state) => {
+    await service.bought(market, { user_id: '1' });
+    listed = [buyer];
+    for (let hour = 0; hour < 2; hour++) await passHour();
+    expect(await states()).toEqual({ 1: state });
+  });
+
+  it('a list that fails, or is suddenly short, revokes nothing', async () => {
+    for (const id of ['1', '2', '3', '4']) await service.bought(market, { user_id: id });
+    listed = [{ id: '1' }];
+    for (let hour = 0; hour < 3; hour++) await passHour();
+    expect(logged).toHaveBeenCalledWith(expect.stringContaining('A market was not compared'));
+    fault = 500;
+    for (let hour = 0; hour < 3; hour++) await passHour();
+    expect(new Set(Object.values(await states()))).toEqual(new Set(['GRANTED']));
+  });
+
+  it('a download without a purchase is compared with nothing', async () => {
+    await service.download(market, { user_id: '9' });
+    for (let hour = 0; hour < 3; hour++) await passHour();
+    expect(await states()).toEqual({ 9: 'GRANTED' });
+  });
+
+  it('are compared at Voxel Shop, too', async () => {
+    const voxel = await service.create({
+      kind: 'voxel',
+      apiToken: 'voxel-token-1',
+      products: [{ item: '1', productId }],
+    });
+    await service.update(market.id, { enabled: false });
+    const body = JSON.stringify({
+      event: 'product.user.purchase',
+      time: Math.floor(Date.now() / 1000),
+      nonce: 'n',
+      payload: { product: { id: '1' }, user: { id: 90579 } },
+    });
+    const headers = { 'X-Polymart-Signature': await hmac(body, SECRET) };
+    expect((await service.send(voxel, body, { headers })).status).toBe(200);
+    listed = [{ id: '90579' }];
+    await passHour();
+    expect(sent[0]?.body).toBe('api_key=voxel-token-1&resource_id=1&start=0');
+    listed = [{ id: '90579', active: false }];
+    for (let hour = 0; hour < 2; hour++) await passHour();
+    expect(await states()).toEqual({ 90579: 'REVOKED' });
+  });
 });
 
 it('forgetting a customer erases the buyer of its purchases', async () => {

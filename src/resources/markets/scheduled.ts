@@ -5,6 +5,7 @@ import { insertDeliveries } from '../../db/deliveries.ts';
 import { nextEventId } from '../../db/events.ts';
 import { events, marketDeliveries, markets } from '../../db/schema.ts';
 import { firstIdAt } from '../../lib/time-id.ts';
+import { isReconcileDue } from './reconcile.ts';
 
 /** What the scheduled handler does for markets (9). */
 
@@ -39,11 +40,14 @@ const oldRequests = (now: number, limit: number): SQL => sql`
  * of old requests. Costs one query if there is nothing to do.
  *
  * @param now milliseconds since 1970
+ * @returns the market whose purchases are to be compared; null for none
  */
-export async function lookAfterMarkets(db: Database, now: number): Promise<void> {
-  const due = await db.get<{ failing: number; old: number }>(
+export async function lookAfterMarkets(db: Database, now: number): Promise<number | null> {
+  const due = await db.get<{ failing: number; old: number; toReconcile: number | null }>(
     sql`select exists (select 1 from ${markets} m where ${isFailing(now)}) as failing,
-      exists (${oldRequests(now, 1)}) as old`,
+      exists (${oldRequests(now, 1)}) as old,
+      (select m.id from ${markets} m where ${isReconcileDue(now)}
+        order by ifnull(m.reconciled_at, 0) limit 1) as toReconcile`,
   );
   if (due.failing) await reportFailing(db, now);
   if (due.old) {
@@ -51,6 +55,7 @@ export async function lookAfterMarkets(db: Database, now: number): Promise<void>
       .delete(marketDeliveries)
       .where(sql`(market_id, id) in (${oldRequests(now, MAX_REMOVED)})`);
   }
+  return due.toReconcile;
 }
 
 const reportFailing = (db: Database, now: number) =>

@@ -2,7 +2,7 @@ import type { Market } from '@licet/client';
 import { useState } from 'react';
 import { licet } from '../../api.ts';
 import { Button } from '../../components/button.tsx';
-import { Form, TextArea } from '../../components/form.tsx';
+import { Form, TextArea, TextField } from '../../components/form.tsx';
 import { Secret } from '../../components/secret.tsx';
 import { toasts } from '../../components/toasts.tsx';
 import { screenTexts } from '../../screen-texts.ts';
@@ -13,6 +13,9 @@ const words = screenTexts.markets;
 /** Markets to which the seller gives the secret. The others make their own. */
 const TAKES_SECRET: readonly Market['kind'][] = ['builtbybit'];
 
+/** Markets whose purchases are compared with ours. */
+const LISTS_PURCHASES: readonly Market['kind'][] = ['builtbybit', 'voxel'];
+
 const newSecret = (): string =>
   Array.from(crypto.getRandomValues(new Uint8Array(24)), (byte) =>
     byte.toString(16).padStart(2, '0'),
@@ -20,7 +23,7 @@ const newSecret = (): string =>
 
 /** Stores the secrets of a market, or makes one for a market that takes it. */
 export function SecretForm({
-  market: { id, kind, secretCount },
+  market: { id, kind, secretCount, hasApiToken },
   refusal,
 }: {
   market: Market;
@@ -28,14 +31,14 @@ export function SecretForm({
 }) {
   const [made, setMade] = useState('');
   const [version, setVersion] = useState(0);
-  const store = async (secrets: string[]): Promise<void> => {
-    await licet.markets.update(id, { secrets });
+  const store = async (changes: { secrets?: string[]; apiToken?: string }): Promise<void> => {
+    await licet.markets.update(id, changes);
     await refreshMarkets();
   };
   const make = async (): Promise<void> => {
     const secret = newSecret();
     try {
-      await store([secret]);
+      await store({ secrets: [secret] });
       setMade(secret);
     } catch (error) {
       toasts.fail(error);
@@ -55,7 +58,12 @@ export function SecretForm({
       key={version}
       onSubmit={async (data) => {
         const secrets = String(data.get('secrets')).split(/\s+/).filter(Boolean);
-        await store(secrets);
+        const apiToken = String(data.get('apiToken') ?? '').trim();
+        if (secrets.length === 0 && apiToken === '') return;
+        await store({
+          ...(secrets.length > 0 && { secrets }),
+          ...(apiToken !== '' && { apiToken }),
+        });
         setVersion(version + 1);
         toasts.done(words.secretStored);
       }}
@@ -79,8 +87,16 @@ export function SecretForm({
         rows={2}
         autoComplete="off"
         spellCheck="false"
-        required
+        required={secretCount === 0}
       />
+      {LISTS_PURCHASES.includes(kind) && (
+        <TextField
+          label={hasApiToken ? words.otherApiToken : words.apiToken}
+          hint={words.apiTokenHint}
+          name="apiToken"
+          type="password"
+        />
+      )}
     </Form>
   );
 }

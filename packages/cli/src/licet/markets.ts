@@ -52,6 +52,10 @@ const SECRETS_OPTION = [
   '--secrets <file>',
   'a file with the secrets of the market, one a line; - for standard input',
 ] as const;
+const TOKEN_OPTION = [
+  '--api-token <file>',
+  'a file with a token of the market, by which refunds are found; - for standard input',
+] as const;
 const refundOption = () =>
   new Option('--on-refund <action>', 'the effect of a refund in full').choices(REFUND_ACTIONS);
 const disputeOption = () =>
@@ -117,19 +121,23 @@ export function addMarkets(parent: CommandUnknownOpts, open: OpenSession): void 
     .argument('<id>', 'its id, as markets list shows it', idArgument)
     .option('--name <text>', 'another name')
     .option(...SECRETS_OPTION)
+    .option(...TOKEN_OPTION)
     .addOption(refundOption())
     .addOption(disputeOption())
     .addOption(new Option('--on', 'accept its requests').conflicts('off'))
     .option('--off', 'reject its requests')
     .addHelpText('after', examples('markets edit 1 --secrets secret.txt', 'markets edit 1 --off'))
-    .action(async (id, { on, off, secrets, ...values }) => {
+    .action(async (id, { on, off, secrets, apiToken, ...values }) => {
       const enabled = on || off ? on === true : undefined;
       const changes = Object.entries({ ...values, enabled }).filter(([, value]) => value != null);
-      if (changes.length === 0 && secrets === undefined) {
+      if (changes.length === 0 && secrets === undefined && apiToken === undefined) {
         throw argumentError('Give at least one option to change.');
       }
       const { licet, output } = open();
-      const sent = secrets === undefined ? {} : { secrets: await readSecrets(secrets) };
+      const sent = {
+        ...(secrets !== undefined && { secrets: await readSecrets(secrets) }),
+        ...(apiToken !== undefined && { apiToken: (await readSecrets(apiToken))[0] ?? null }),
+      };
       const market = await licet.markets.update(id, { ...Object.fromEntries(changes), ...sent });
       output.done(`Market ${id} is changed.`, market);
     });
