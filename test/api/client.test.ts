@@ -32,7 +32,9 @@ it('the client creates, iterates, changes and validates, and reports each reject
   });
 
   const invalid = { ...ask, licenseKey: '' };
-  for (const validated of [licet.validate(invalid), licet.validateWithToken(invalid)]) {
+  const asking = [() => licet.validate(invalid), () => licet.validateWithToken(invalid)];
+  for (const validate of asking) {
+    const validated = validate();
     await expect(validated).rejects.toBeInstanceOf(LicetError);
     await expect(validated).rejects.toMatchObject({ status: 400, code: 'INVALID_REQUEST' });
   }
