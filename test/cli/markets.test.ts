@@ -1,8 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readRootToken } from '@licet/cli/root-token';
+import { MARKET_KINDS } from '@licet/contract/enums';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { ownFolder } from '../node/own.ts';
+import { listen, ownFolder } from '../node/own.ts';
 import { type RunningService, startService } from '../node/service.ts';
 import { type Ending, runHere } from './run-command.ts';
 
@@ -77,4 +78,30 @@ it('a dynamic market takes the settings of a known shop', async () => {
   const { stderr } = await run('markets', 'create', 'dynamic', 'SellAuth', '--preset', 'sellauth');
   expect(stderr).toContain('created');
   expect((await run('markets', 'list')).stdout).toMatch(/dynamic +SellAuth +needs a secret/);
+});
+
+it('the doctor sends samples of each market, which change nothing, and names what blocks them', async () => {
+  const secrets = join(folder, 'doctor.txt');
+  writeFileSync(secrets, 'doctor-secret-1');
+  for (const kind of MARKET_KINDS) {
+    const preset = kind === 'dynamic' ? ['--preset', 'sellauth'] : [];
+    const created = await run('markets', 'create', kind, kind, '--secrets', secrets, ...preset);
+    const address = created.stdout.trim();
+    const ending = await runHere('doctor', ['--market', kind, address, '--secret', secrets]);
+    expect(ending.stdout).toContain('✓ A request of the market, with the secret');
+    expect(ending).toMatchObject({ code: 0 });
+    expect(ending.stdout).toContain('All is well.');
+    expect(ending.stdout).not.toContain(new URL(address).pathname);
+    const wrong = await runHere('doctor', ['--market', kind, address.slice(0, -4)]);
+    expect(wrong).toMatchObject({ code: 1 });
+    expect(wrong.stdout).toContain('came    404');
+  }
+  expect((await run('purchases', 'list', '--json')).stdout).not.toContain('doctor');
+  const challenge = await listen((_, response) =>
+    response.writeHead(403, { 'cf-mitigated': 'challenge' }).end('<html>'),
+  );
+  const blocked = await runHere('doctor', ['--market', 'stripe', `${challenge}/markets/abc`]);
+  expect(blocked.stdout).toContain('"Bot Fight Mode": off');
+  const usage = await runHere('doctor', ['--market', 'stripe', 'https://license.example.com']);
+  expect(usage).toMatchObject({ code: 2 });
 });

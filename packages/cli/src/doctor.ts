@@ -1,10 +1,13 @@
+import { readFileSync } from 'node:fs';
 import http from 'node:http';
 import https from 'node:https';
 import { styleText } from 'node:util';
-import { Command } from '@commander-js/extra-typings';
+import { Command, Option } from '@commander-js/extra-typings';
 import { Licet, LicetError, type SigningKey } from '@licet/client';
+import { MARKET_KINDS, type MarketKind } from '@licet/contract/enums';
 import { parseJson } from '@licet/contract/json';
 import { argumentError, type CliCommand, cutPage, parseArguments } from './command-line.ts';
+import { marketProbes } from './doctor-market.ts';
 import { type Fields, fieldsOf } from './import/kinds.ts';
 import { callOf, documentOf, QUIET_CALL } from './invocation.ts';
 import { LANGUAGES } from './signing-keys.ts';
@@ -23,6 +26,13 @@ const newProgram = () =>
       'where the service runs, such as https://license.example.com, with its path if it has one; where it ' +
         'names no port, both http and https are tried; LICET_URL if it is left out',
     )
+    .addOption(
+      new Option(
+        '--market <kind>',
+        'send samples of a market to its address, which is the URL',
+      ).choices(MARKET_KINDS),
+    )
+    .option('--secret <file>', 'with --market: a file with the secret of the market')
     .option('--timeout <seconds>', 'how long to wait for each response', '10')
     .addHelpText(
       'after',
@@ -479,10 +489,42 @@ function addressesOf(text: string): URL[] {
   );
 }
 
+/** Sends samples of a market to its address. */
+async function examineMarket(
+  kind: MarketKind,
+  text: string,
+  secretFile: string | undefined,
+  timeoutMs: number,
+): Promise<number> {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (!url || !/\/(markets|bbb)\//.test(url.pathname)) {
+    throw argumentError(`"${text}" is not the address of a market, as the console shows it.`);
+  }
+  const secret = secretFile && readFileSync(secretFile, 'utf8').trim();
+  const probes = marketProbes(kind, url.pathname, secret || undefined);
+  const checks: Check[] = [];
+  for (const probe of probes) {
+    checks.push((await examine(new URL(url.origin), probe, timeoutMs)).check);
+  }
+  console.log(`\n${url.origin}/…`);
+  for (const check of checks) print(withoutPath(check, url.pathname));
+  const failed = checks.filter(({ mark }) => mark === 'bad').length;
+  console.log(failed === 0 ? '\nAll is well.' : `\n${failed} of these would break the market.`);
+  return failed === 0 ? 0 : 1;
+}
+
+/** A check without the path of the market, which is a secret. */
+const withoutPath = (check: Check, path: string): Check => ({
+  ...check,
+  ...(check.details && {
+    details: check.details.map(([title, text]) => [title, text.replaceAll(path, '/…')] as const),
+  }),
+});
+
 async function run(args: readonly string[]): Promise<number> {
   const program = newProgram();
   await parseArguments(program, args);
-  const { timeout } = program.opts();
+  const { timeout, market, secret } = program.opts();
   const [text = process.env.LICET_URL] = program.processedArgs;
   if (!text) throw argumentError('Give the URL of a service, or set LICET_URL.');
   const timeoutMs = Number(timeout) * 1000;
@@ -490,6 +532,7 @@ async function run(args: readonly string[]): Promise<number> {
     throw argumentError(`"${timeout}" is not a timeout. Give a number of seconds, up to 600.`);
   }
 
+  if (market !== undefined) return examineMarket(market, text, secret, timeoutMs);
   const addresses = addressesOf(text);
   const checked = await Promise.all(
     addresses.map(async (address) => {

@@ -1,0 +1,112 @@
+import { createHash, createHmac } from 'node:crypto';
+import type { MarketKind } from '@licet/contract/enums';
+
+/** The samples that `npm run doctor -- --market KIND` sends: as the market does, and without an effect. */
+
+interface Sample {
+  headers: Record<string, string>;
+  body: string;
+}
+
+const hmac = (text: string, secret: string, encoding: 'hex' | 'base64' = 'hex'): string =>
+  createHmac('sha256', secret).update(text).digest(encoding);
+
+const JSON_TYPE = { 'Content-Type': 'application/json' };
+
+/** A sample with a signature by a secret. None of them is a purchase. */
+const SAMPLES: Readonly<Record<MarketKind, (secret: string, now: number) => Sample>> = {
+  // Without a buyer, a download gets no key.
+  builtbybit: (secret) => ({
+    headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+    body: String(new URLSearchParams({ builtbybit: 'true', resource_id: '1', secret })),
+  }),
+  voxel(secret, now) {
+    const body = JSON.stringify({ event: 'ping', time: Math.floor(now / 1000), nonce: 'doctor' });
+    return { headers: { ...JSON_TYPE, 'X-Polymart-Signature': hmac(body, secret) }, body };
+  },
+  // The sample of SellAuth and Sell.app, without an order.
+  dynamic: (secret) => ({
+    headers: { ...JSON_TYPE, 'X-Signature': hmac('{}', secret), Signature: hmac('{}', secret) },
+    body: '{}',
+  }),
+  tebex(secret) {
+    const body = JSON.stringify({ id: 'doctor', type: 'validation.webhook', subject: {} });
+    const digest = createHash('sha256').update(body).digest('hex');
+    return { headers: { ...JSON_TYPE, 'X-Signature': hmac(digest, secret) }, body };
+  },
+  stripe(secret, now) {
+    const time = Math.floor(now / 1000);
+    const body = JSON.stringify({ id: 'doctor', object: 'event', type: 'licet.doctor' });
+    const signature = `t=${time},v1=${hmac(`${time}.${body}`, secret)}`;
+    return { headers: { ...JSON_TYPE, 'Stripe-Signature': signature }, body };
+  },
+  paynow(secret, now) {
+    const body = JSON.stringify({ event_type: 'LICET_DOCTOR', event_id: 'doctor', body: {} });
+    const headers = {
+      ...JSON_TYPE,
+      'PayNow-Timestamp': String(now),
+      'PayNow-Signature': hmac(`${now}.${body}`, secret, 'base64'),
+    };
+    return { headers, body };
+  },
+};
+
+const LARGE_BYTES = 100 * 1024;
+const WRONG_SECRET = 'licet-doctor-has-no-secret';
+
+interface Answer {
+  status: number;
+  text: string;
+}
+
+/** A rejection by Licet: a sentence, and no page. */
+const isRejected = ({ status, text }: Answer): boolean =>
+  status === 401 && /^(The|This) [\w' -]+(is|has|are) [\w' -]+$/.test(text);
+
+/** A sample that arrived with a right signature. Some are incomplete on purpose. */
+const isTaken = ({ status, text }: Answer): boolean =>
+  status === 200 || (status === 400 && text.startsWith('The body has no '));
+
+const WHO = 'the market: purchases and refunds do not arrive';
+const IS_ADDRESS =
+  'Copy the address of the market in the console again. It must be switched on, and have a secret.';
+
+/**
+ * The probes of a market.
+ *
+ * @param path of the market's address
+ * @param secret undefined if only the way to the service is tried
+ */
+export function marketProbes(kind: MarketKind, path: string, secret: string | undefined) {
+  const now = Date.now();
+  const common = { who: WHO, method: 'POST' as const, path, change: IS_ADDRESS };
+  const wrong = SAMPLES[kind](WRONG_SECRET, now);
+  return [
+    {
+      ...common,
+      ...wrong,
+      what: 'A request of the market, without the right secret',
+      isRight: isRejected,
+    },
+    {
+      ...common,
+      headers: wrong.headers,
+      body: wrong.body + ' '.repeat(LARGE_BYTES),
+      what: 'A request of 100 KB',
+      isRight: ({ status }: Answer) => status === 401 || status === 400,
+      change:
+        'Let requests of 256 KB through: client_max_body_size of nginx, or a rule of the firewall.',
+    },
+    ...(secret === undefined
+      ? []
+      : [
+          {
+            ...common,
+            ...SAMPLES[kind](secret, now),
+            what: 'A request of the market, with the secret',
+            isRight: isTaken,
+            change: 'Store the secret that the market has, without blanks, in Licet.',
+          },
+        ]),
+  ];
+}
