@@ -3,6 +3,7 @@ import { parseObject } from './json.ts';
 /** Bodies of markets as they are kept: without secrets, and without what is about a person (9). */
 
 const MAX_LENGTH = 4 * 1024;
+const MAX_DEPTH = 20;
 const HIDDEN = '***';
 const HIDDEN_NAME =
   /secret|token|password|signature|mail|phone|postal|address|^name$|username|_name$|^ip$|_ip$|^ip_/i;
@@ -10,11 +11,13 @@ const EMAIL = /[^\s"'<>&=:,;(){}[\]]+@[^\s"'<>&=:,;(){}[\]]+\.[a-z]{2,}/gi;
 /** Names of products are no names of persons. */
 const PRODUCT = /product|package|item|resource|variant|plan/i;
 
-function redacted(value: unknown, name: string, parent: string): unknown {
-  if (Array.isArray(value)) return value.map((one) => redacted(one, name, parent));
+function redacted(value: unknown, name: string, parent: string, depth = 0): unknown {
+  // People do not read deeper, and the stack has an end.
+  if (depth > MAX_DEPTH) return HIDDEN;
+  if (Array.isArray(value)) return value.map((one) => redacted(one, name, parent, depth + 1));
   if (typeof value === 'object' && value !== null) {
     return Object.fromEntries(
-      Object.entries(value).map(([key, one]) => [key, redacted(one, key, name)]),
+      Object.entries(value).map(([key, one]) => [key, redacted(one, key, name, depth + 1)]),
     );
   }
   const isHidden = HIDDEN_NAME.test(name) && !(/name$/i.test(name) && PRODUCT.test(name + parent));
