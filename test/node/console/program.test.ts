@@ -106,8 +106,12 @@ describeInBrowser('the examples in the console', () => {
     await page.getByText('LICET_KEY=YOUR-LICENSE-KEY python3 licet.py').waitFor();
     await page.getByText('It prints License is valid.').waitFor();
     await page.getByRole('link', { name: 'Create a license to try it' }).click();
+    const findNewest = async () =>
+      (await licet.licenses.list({ productId: product.id, sort: '-id', limit: 1 }))[0];
+    const before = await findNewest();
     await page.getByRole('button', { name: 'Create license' }).click();
-    const [newest] = await licet.licenses.list({ productId: product.id, sort: '-id', limit: 1 });
+    await expect.poll(async () => (await findNewest())?.id).not.toBe(before?.id);
+    const newest = await findNewest();
     await page.getByText(`LICET_KEY=${newest?.licenseKey} python3 licet.py`).waitFor();
     await page.getByRole('switch', { name: 'Only signed responses', checked: true }).waitFor();
   });
