@@ -557,7 +557,7 @@ export const markets = sqliteTable(
 );
 
 /**
- * What a market has told of a purchase or an order (9). Facts are merged and never taken back, and the state of a
+ * The facts about a purchase or an order (9). They are merged and never taken back, and the state of a
  * purchase is a function of them: it does not depend on the order of the notices, nor on their repetitions.
  */
 export interface Facts {
@@ -599,7 +599,7 @@ export const purchases = sqliteTable(
     state: text('state', { enum: PURCHASE_STATES }).notNull(),
     /** Why it is not GRANTED. */
     reason: text('reason'),
-    /** What the market has told of it (see `facts.ts`). */
+    /** The facts about it (see `facts.ts`). */
     facts: text('facts', { mode: 'json' }).$type<Facts>().notNull(),
     licenseId: integer('license_id'),
     /** The revision of the license after the service deactivated it: a change by hand makes another one. */
@@ -618,7 +618,7 @@ export const purchases = sqliteTable(
   ],
 );
 
-/** What a market has told of an order as a whole (9), also before its purchases. Without a rowid. */
+/** The facts about an order as a whole (9), also before its purchases. Without a rowid. */
 export const marketOrders = sqliteTable(
   'market_orders',
   {

@@ -262,7 +262,7 @@ class Webhooks extends Managed<typeof WEBHOOKS> {
 const MARKETS = '/api/v2/markets';
 
 class Markets extends Managed<typeof MARKETS> {
-  /** What arrived from a market, newest first, to `list` or `iterate`. */
+  /** The requests of a market, newest first, to `list` or `iterate`. */
   deliveries(id: number) {
     return new List<`GET ${typeof MARKETS}/{id}/deliveries`>(
       this.connection,

@@ -68,7 +68,7 @@ export async function findLicenseByKey(
   return (await selectLicenses(db).where(hasKey).get()) ?? selectLicenses(db).where(hadKey).get();
 }
 
-/** What is stored in the transaction of new licenses. */
+/** Statements and events in the transaction of new licenses. */
 export interface BesideLicenses {
   when: readonly Condition[];
   /** @param keys a JSON array of the normalized keys */

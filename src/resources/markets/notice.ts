@@ -82,7 +82,7 @@ export interface Accepted {
   /** The type of event at the market. */
   type: string | null;
   notices: readonly Notice[];
-  /** What was checked, for people: `signature`, `secret`, `time`. */
+  /** The checks that it passed, for people: `signature`, `secret`, `time`. */
   verified: readonly string[];
   /** Why there are no notices, for people. */
   ignored?: string;

@@ -251,7 +251,7 @@ async function keepUnmatched(
 const purchaseIdSql = (marketId: number, { item, reference }: Pick<Sold, 'item' | 'reference'>) =>
   sql`(select id from ${purchases} where ${isPurchase(marketId, item, reference)} and unit = 0)`;
 
-/** What an event shows of a purchase: nothing about a person. */
+/** The fields of a purchase in an event: none about a person. */
 const shownChanges = (
   market: MarketRow,
   { item, quantity, isTest }: Pick<Sold, 'item' | 'quantity' | 'isTest'>,

@@ -7,7 +7,7 @@ import { events, marketDeliveries, markets } from '../../db/schema.ts';
 import { firstIdAt } from '../../lib/time-id.ts';
 import { isReconcileDue } from './reconcile.ts';
 
-/** What the scheduled handler does for markets (9). */
+/** The work of the scheduled handler for markets (9). */
 
 const KEPT_DAYS = 30;
 /** Requests that one run removes; the next run goes on. */
