@@ -11,8 +11,8 @@ import { keepCounts } from './requests/counts.ts';
 import { receiveRecords } from './requests/queue.ts';
 import { removeRecordsBefore } from './requests/retention.ts';
 import { removeEventsBefore } from './resources/events/queries.ts';
-import { RECONCILE_QUERIES, reconcile } from './resources/markets/reconcile.ts';
-import { lookAfterMarkets, MARKET_QUERIES } from './resources/markets/scheduled.ts';
+import { RECONCILE_QUERIES } from './resources/markets/reconcile.ts';
+import { compareMarket, lookAfterMarkets, MARKET_QUERIES } from './resources/markets/scheduled.ts';
 import { clearDeliveries } from './resources/webhooks/store.ts';
 import { app } from './routes/app.ts';
 
@@ -129,7 +129,7 @@ export default {
       await attempt(
         RECONCILE_QUERIES,
         async () => {
-          published += await reconcile(
+          published += await compareMarket(
             {
               db,
               outbound,

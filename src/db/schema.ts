@@ -565,7 +565,7 @@ export interface Facts {
   boughtAt?: number;
   refunded?: number;
   removed?: number;
-  'charged back'?: number;
+  missing?: number;
   /** The last steps of disputes, by their ids. */
   disputes?: Record<string, 'opened' | 'won' | 'lost'>;
   /** When a subscription was told to have ended, and to go on. */

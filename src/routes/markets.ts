@@ -65,6 +65,7 @@ const senderOf = (c: Context<AppEnv>) => (): Sender => {
 async function respond(
   c: Context<AppEnv>,
   sellersIn: (markets: readonly MarketRow[]) => Seller[],
+  isGuessable = false,
 ): Promise<Response> {
   const { db, markets, ceilings } = isolateOf(c.env);
   const bytes = await readBody(c.req.raw, MAX_MARKET_BODY_BYTES);
@@ -91,8 +92,8 @@ async function respond(
   if (!found) return respondWith(text(404, 'There is no market at this address'));
   const { seller, request } = found;
   const { reply, arrived, isAccepted } = await receive(senderOf(c), seller, incoming, request);
-  // A flood of wrong requests must not fill the list.
-  if (isAccepted || !ceilings.rejectedNotices.count(String(seller.market.id))) {
+  // A flood of wrong requests must not fill the list, and nobody who guesses an address may raise an alert.
+  if (isAccepted || (!isGuessable && !ceilings.rejectedNotices.count(String(seller.market.id)))) {
     const writing = insertDelivery(db, arrived, Date.now()).catch((error) =>
       logFailure('A request of a market was not listed', error),
     );
@@ -114,13 +115,13 @@ const productIdText = integerText(Number.MAX_SAFE_INTEGER);
 /** The product of the address stands for a resource that no product is chosen for. */
 const fromBuiltByBit = (c: Context<AppEnv, '/bbb/:productId'>): Promise<Response> => {
   const { data: productId } = productIdText.safeParse(c.req.param('productId'));
-  return respond(c, (held) =>
+  const sellersIn = (held: readonly MarketRow[]): Seller[] =>
     held.flatMap((market) => {
       const fallback = market.products.find((one) => one.productId === productId);
       const isIts = market.kind === 'builtbybit' && fallback !== undefined;
       return isIts ? { ...withLabels(c)(market), fallback } : [];
-    }),
-  );
+    });
+  return respond(c, sellersIn, true);
 };
 
 export const marketRoutes = new Hono<AppEnv>().post(

@@ -407,7 +407,7 @@ describe('the purchases that a market lists', () => {
     const revoked = (await service.purchases()).find(({ reference }) => reference === '2');
     expect(await service.license(revoked?.licenseId ?? 0)).toMatchObject({
       licenseStatus: 'DEACTIVATED',
-      notes: expect.stringMatching(/Market: removed$/),
+      notes: expect.stringMatching(/Market: missing$/),
     });
     listed = [{ id: '1' }, { id: '2' }, { id: '3' }];
     await passHour();
@@ -444,6 +444,48 @@ describe('the purchases that a market lists', () => {
     fault = 500;
     for (let hour = 0; hour < 3; hour++) await passHour();
     expect(new Set(Object.values(await states()))).toEqual(new Set(['GRANTED']));
+    const { json } = await service.isolate.call('GET', '/api/v2/events?type=market.failing');
+    // The first failure of a day, for webhooks and people.
+    expect(json).toMatchObject([
+      {
+        resourceId: market.id,
+        changes: { reason: { after: expect.stringContaining('The market lists less than half') } },
+      },
+    ]);
+  });
+
+  it('an empty list, and the list of resources for an add-on, revoke nothing', async () => {
+    const products = ['62494', 'addon-9'].map((item) => ({ item, productId }));
+    await service.update(market.id, { products });
+    await service.bought(market, { user_id: '1' });
+    await service.bought(market, { user_id: '2', addon_id: '9' });
+    for (let hour = 0; hour < 3; hour++) await passHour();
+    listed = [{ id: '1' }];
+    for (let hour = 0; hour < 3; hour++) await passHour();
+    expect(await states()).toEqual({ 1: 'GRANTED', 2: 'GRANTED' });
+    expect(sent[0]?.url).toContain('resource_ids=62494&');
+  });
+
+  it('a purchase that the market reported as removed is not granted by its list', async () => {
+    const voxel = await service.create({
+      kind: 'voxel',
+      apiToken: 'voxel-token-1',
+      products: [{ item: '1', productId }],
+    });
+    await service.update(market.id, { enabled: false });
+    for (const [nonce, event] of ['purchase', 'purchaseRemoved'].entries()) {
+      const body = JSON.stringify({
+        event: `product.user.${event}`,
+        time: Math.floor(Date.now() / 1000),
+        nonce: String(nonce),
+        payload: { product: { id: '1' }, user: { id: 7 } },
+      });
+      const headers = { 'X-Polymart-Signature': await hmac(body, SECRET) };
+      expect((await service.send(voxel, body, { headers })).status).toBe(200);
+    }
+    listed = [{ id: '7' }];
+    await passHour();
+    expect(await states()).toEqual({ 7: 'REVOKED' });
   });
 
   it('a download without a purchase is compared with nothing', async () => {

@@ -40,7 +40,7 @@ const notices = async (type: string, subject: object) => (await read(type, subje
 const grant = {
   do: 'grant',
   item: '127',
-  reference: `${TRANSACTION}:0`,
+  reference: `${TRANSACTION}:127`,
   order: TRANSACTION,
   buyer: { id: '2535', name: 'Steve', email: 'a@b.c' },
   quantity: 1,
@@ -55,13 +55,22 @@ it('the address is confirmed with the same id', async () => {
   expect(respond?.([])).toEqual({ body: '{"id":"173c9b8f"}', contentType: 'application/json' });
 });
 
+it('two lines of one package are two purchases', async () => {
+  const [product] = payment.products;
+  const products = [product, product];
+  expect(await notices('payment.completed', { ...payment, products })).toMatchObject([
+    { reference: `${TRANSACTION}:127` },
+    { reference: `${TRANSACTION}:127:1` },
+  ]);
+});
+
 it('a payment grants each of its lines', async () => {
   expect(await notices('payment.completed', payment)).toEqual([grant]);
   const [product] = payment.products;
   const products = [product, { ...product, id: 5, quantity: 3 }];
   expect(await notices('payment.completed', { ...payment, products })).toMatchObject([
-    { item: '127', reference: `${TRANSACTION}:0` },
-    { item: '5', reference: `${TRANSACTION}:1`, quantity: 3 },
+    { item: '127', reference: `${TRANSACTION}:127` },
+    { item: '5', reference: `${TRANSACTION}:5`, quantity: 3 },
   ]);
 });
 
@@ -90,9 +99,9 @@ it('a test payment is a test', async () => {
 
 it.each([
   ['payment.refunded', { do: 'revoke', reason: 'refunded' }],
-  ['payment.dispute.opened', { do: 'revoke', reason: 'disputed', id: '' }],
-  ['payment.dispute.lost', { do: 'revoke', reason: 'dispute lost', id: '' }],
-  ['payment.dispute.won', { do: 'restore', id: '' }],
+  ['payment.dispute.opened', { do: 'revoke', reason: 'disputed', id: TRANSACTION }],
+  ['payment.dispute.lost', { do: 'revoke', reason: 'dispute lost', id: TRANSACTION }],
+  ['payment.dispute.won', { do: 'restore', id: TRANSACTION }],
 ])('%s is about the whole payment', async (type, fact) => {
   expect(await notices(type, payment)).toEqual([
     { ...fact, target: { order: TRANSACTION }, at: AT },
@@ -103,7 +112,7 @@ it('a subscription is one order for all its payments', async () => {
   const reference = 'tbx-r-1';
   const sent = { ...payment, recurring_payment_reference: reference };
   expect(await notices('payment.completed', sent)).toMatchObject([
-    { order: reference, reference: `${reference}:0` },
+    { order: reference, reference: `${reference}:127` },
   ]);
   const subject = { reference, next_payment_at: '2026-09-04T07:23:03+00:00' };
   const target = { order: reference };

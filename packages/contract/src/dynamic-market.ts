@@ -30,6 +30,14 @@ const hmacSignature = z
     timeHeader: name.nullable().default(null).describe('The header with `{time}`, in seconds.'),
     idHeader: name.nullable().default(null).describe('The header with `{id}`.'),
   })
+  .refine(({ message, timeHeader }) => !message.includes('{time}') || timeHeader !== null, {
+    error: 'is required for {time}',
+    path: ['timeHeader'],
+  })
+  .refine(({ message, idHeader }) => !message.includes('{id}') || idHeader !== null, {
+    error: 'is required for {id}',
+    path: ['idHeader'],
+  })
   .meta({ id: 'HmacSignature', description: 'A signature by HMAC-SHA256.' });
 
 const sentSecret = z
@@ -37,6 +45,10 @@ const sentSecret = z
     kind: z.literal('secret').describe('The secret itself.'),
     header: name.nullable().default(null).describe('The header with the secret.'),
     field: optionalPath.describe('The field of the body with the secret.'),
+  })
+  .refine(({ header, field }) => header !== null || field !== null, {
+    error: 'is required without field',
+    path: ['header'],
   })
   .meta({ id: 'SentSecret', description: 'The secret itself, in a header or in the body.' });
 

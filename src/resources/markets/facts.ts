@@ -59,17 +59,15 @@ export function reasonsToRevoke(
 ): RevokeReason[] {
   const boughtAt = own.boughtAt ?? 0;
   const reasons: RevokeReason[] = [];
-  const holds = (name: 'refunded' | 'removed' | 'charged back'): boolean =>
+  const holds = (name: 'refunded' | 'removed' | 'missing'): boolean =>
     [own[name], ofOrder[name]].some((at) => at !== undefined && at >= boughtAt);
   if (onRefund === 'deactivate') {
     if (holds('refunded')) reasons.push('refunded');
     if (holds('removed')) reasons.push('removed');
+    if (holds('missing')) reasons.push('missing');
   }
   const steps = [...Object.values(own.disputes ?? {}), ...Object.values(ofOrder.disputes ?? {})];
-  if (onDispute !== 'keep') {
-    if (holds('charged back')) reasons.push('charged back');
-    if (steps.includes('lost')) reasons.push('dispute lost');
-  }
+  if (onDispute !== 'keep' && steps.includes('lost')) reasons.push('dispute lost');
   if (onDispute === 'deactivate' && steps.includes('opened')) reasons.push('disputed');
   const ended = Math.max(own.ended ?? 0, ofOrder.ended ?? 0);
   const continued = Math.max(own.continued ?? 0, ofOrder.continued ?? 0, boughtAt);

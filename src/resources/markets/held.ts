@@ -12,6 +12,8 @@ export class HeldMarkets {
   readonly #db: Database;
   #rows: readonly MarketRow[] = [];
   #readAt = Number.NEGATIVE_INFINITY;
+  /** A read under way, which a burst shares. */
+  #reading: Promise<void> | undefined;
 
   constructor(db: Database) {
     this.#db = db;
@@ -32,10 +34,21 @@ export class HeldMarkets {
 
   /** Lets the next request read them, after a change in this isolate. */
   forget(): void {
+    this.#reading = undefined;
     this.#readAt = Number.NEGATIVE_INFINITY;
   }
 
   async #read(): Promise<void> {
+    const reading = this.#reading ?? this.#readRows();
+    this.#reading = reading;
+    try {
+      await reading;
+    } finally {
+      if (this.#reading === reading) this.#reading = undefined;
+    }
+  }
+
+  async #readRows(): Promise<void> {
     const startedAt = performance.now();
     const rows = await this.#db.select().from(markets);
     this.#rows = rows;

@@ -54,11 +54,14 @@ export function numberAt(value: unknown, path: string): number | null {
 export const quantityAt = (value: unknown, path: string): number =>
   Math.max(1, Math.floor(numberAt(value, path) ?? 1));
 
+/** The end of shops that mean "never"; a later one would not be a date on the wire. */
+const MAX_TIME = Date.UTC(9999, 0);
+
 /** A time in ISO 8601 by its path, in milliseconds since 1970; null if it is missing or none. */
 export function timeAt(value: unknown, path: string): number | null {
   const text = textAt(value, path);
   const time = text === null ? Number.NaN : Date.parse(text);
-  return Number.isNaN(time) ? null : time;
+  return time > 0 ? Math.min(time, MAX_TIME) : null;
 }
 
 /** A time in seconds by its path, in milliseconds since 1970; null if it is missing or none. */

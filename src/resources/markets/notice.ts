@@ -31,11 +31,11 @@ export interface Buyer {
 /** A purchase: by the product and the buyer or order line, or all lines of an order. */
 export type Target = { item: string; reference: string } | { order: string };
 
-/** The reasons for which a purchase loses its license. */
+/** The reasons for which a purchase loses its license. `missing`: the market lists it no more. */
 export type RevokeReason =
   | 'refunded'
   | 'removed'
-  | 'charged back'
+  | 'missing'
   | 'disputed'
   | 'dispute lost'
   | 'ended';
@@ -82,8 +82,6 @@ export interface Accepted {
   /** The type of event at the market. */
   type: string | null;
   notices: readonly Notice[];
-  /** The checks that it passed, for people: `signature`, `secret`, `time`. */
-  verified: readonly string[];
   /** Why there are no notices, for people. */
   ignored?: string;
   /** Whether the response must hold a key: without one it is an error. */

@@ -141,6 +141,7 @@ async function grant(sender: Sender, seller: Seller, notice: Grant): Promise<App
       order,
       orderId: notice.order,
       orderFacts: order?.facts ?? {},
+      bought: { orderId: notice.order, buyerId: notice.buyer.id, buyerName: notice.buyer.name },
     });
   }
   const sold: Sold = {
@@ -169,6 +170,14 @@ interface Sold {
   /** Its row, if it waits for a product. */
   known: PurchaseRow | undefined;
   order: OrderRow | undefined;
+}
+
+/** A purchase that waits, as it was sold. */
+async function soldOf(db: Database, known: PurchaseRow): Promise<Sold> {
+  const { item, reference, orderId, buyerId, buyerName, email, quantity, isTest, facts } = known;
+  const order = await findOrder(db, known.marketId, orderId);
+  const buyer = { id: buyerId, name: buyerName, email };
+  return { item, reference, orderId, buyer, quantity, isTest, facts, known, order };
 }
 
 /** Nothing has changed since the purchase was read. */
@@ -205,6 +214,10 @@ const REPLACED = {
   licenseId: sql`excluded.license_id`,
   deactivatedRevision: sql`excluded.deactivated_revision`,
   facts: sql`excluded.facts`,
+  orderId: sql`ifnull(excluded.order_id, ${purchases.orderId})`,
+  buyerId: sql`ifnull(excluded.buyer_id, ${purchases.buyerId})`,
+  buyerName: sql`ifnull(excluded.buyer_name, ${purchases.buyerName})`,
+  quantity: sql`excluded.quantity`,
   email: sql`excluded.email`,
   updatedAt: sql`excluded.updated_at`,
   revision: sql`excluded.revision`,
@@ -369,7 +382,7 @@ async function create(
 const grantedText = (count: number, isTest: boolean): string =>
   `Granted ${count === 1 ? 'a license' : `${count} licenses`}${isTest ? ' for a day: it is a test' : ''}`;
 
-/** Gives a new customer the name that the market knows. */
+/** Gives a customer without a name the one that the market knows. */
 const nameCustomer = (db: Database, name: string, keys: string) =>
   db
     .update(customers)
@@ -383,8 +396,9 @@ const noteOf = (market: MarketRow, what: string | null, now: number): string =>
   `${toTimestamp(now).slice(0, 10)}, ${market.name}: ${what}`;
 
 /** Adds a fact to the purchases that it is about, also to those that arrive later. */
-async function addToPurchases(sender: Sender, { market }: Seller, fact: Fact): Promise<Applied> {
+async function addToPurchases(sender: Sender, seller: Seller, fact: Fact): Promise<Applied> {
   const { db } = sender;
+  const { market } = seller;
   const { target } = fact;
   if ('order' in target) {
     const orderId = target.order;
@@ -394,7 +408,8 @@ async function addToPurchases(sender: Sender, { market }: Seller, fact: Fact): P
     ]);
     const orderFacts = addFact(order?.facts ?? {}, fact);
     const factsOf = ({ purchase }: Found) => purchase.facts;
-    return converge(sender, market, { found, factsOf, order, orderId, orderFacts });
+    const applied = await converge(sender, market, { found, factsOf, order, orderId, orderFacts });
+    return (await grantPaid(sender, seller, fact, found)) ?? applied;
   }
   const { item, reference } = target;
   const found = await findPurchases(db, isPurchase(market.id, item, reference));
@@ -404,7 +419,36 @@ async function addToPurchases(sender: Sender, { market }: Seller, fact: Fact): P
   const order = await findOrder(db, market.id, orderId);
   const facts = addFact(first.purchase.facts, fact);
   const orderFacts = order?.facts ?? {};
-  return converge(sender, market, { found, factsOf: () => facts, order, orderId, orderFacts });
+  const applied = await converge(sender, market, {
+    found,
+    factsOf: () => facts,
+    order,
+    orderId,
+    orderFacts,
+  });
+  return (await grantPaid(sender, seller, fact, found)) ?? applied;
+}
+
+/**
+ * Grants a purchase that waits, perhaps for the end of its subscription, which a payment names.
+ *
+ * @returns undefined if none waits
+ */
+async function grantPaid(
+  sender: Sender,
+  seller: Seller,
+  fact: Fact,
+  found: readonly Found[],
+): Promise<Applied | undefined> {
+  const waiting = found.find(
+    ({ purchase, license }) => !license && purchase.facts.boughtAt !== undefined,
+  );
+  if (fact.do !== 'extend' || !waiting) return undefined;
+  const { id, item } = waiting.purchase;
+  const mapped = seller.market.products.find((one) => one.item === item);
+  const [now] = await findPurchases(sender.db, eq(purchases.id, id));
+  if (!mapped || !now || now.license) return undefined;
+  return create(sender, seller, await soldOf(sender.db, now.purchase), mapped);
 }
 
 /** Keeps a fact for a purchase that is not known yet. */
@@ -450,24 +494,40 @@ interface Converging {
   orderId: string | null;
   order: OrderRow | undefined;
   orderFacts: Facts;
+  /** What a purchase tells that a fact before it did not. */
+  bought?: Bought;
 }
+
+type Bought = Pick<PurchaseRow, 'orderId' | 'buyerId' | 'buyerName'>;
 
 /** Brings purchases and their licenses to the state that follows from all facts. Writes nothing that is so already. */
 async function converge(
   sender: Sender,
   market: MarketRow,
-  { found, factsOf, orderId, order, orderFacts }: Converging,
+  { found, factsOf, orderId, order, orderFacts, bought }: Converging,
 ): Promise<Applied> {
   const { db, now } = sender;
   const changed = found.flatMap((one) => {
-    const next = nextOf(one, factsOf(one), order?.facts ?? {}, orderFacts, market, now);
+    const next = nextOf(
+      one,
+      { facts: factsOf(one), orderBefore: order?.facts ?? {}, orderFacts, bought },
+      market,
+      now,
+    );
     return next ? [{ ...one, ...next }] : [];
   });
   const isOrderChanged = JSON.stringify(orderFacts) !== JSON.stringify(order?.facts ?? {});
   const state = commonState(found, changed);
-  const keys = state === 'GRANTED' ? found.flatMap(({ license }) => license?.licenseKey ?? []) : [];
+  const delivered = found.flatMap(({ license }) =>
+    license && license.state !== 'DELETED' ? license.licenseKey : [],
+  );
+  const keys = state === 'GRANTED' ? delivered : [];
   if (changed.length === 0 && !isOrderChanged) {
-    return { state, keys, result: RESULTS[state ?? 'UNMATCHED'] };
+    const isDeleted = state === 'GRANTED' && keys.length === 0;
+    const result = isDeleted
+      ? 'The license of the purchase is deleted'
+      : RESULTS[state ?? 'UNMATCHED'];
+    return { state, keys, result };
   }
   const written = changed.flatMap(({ license, licenseAfter }) =>
     license && licenseAfter ? [{ license, after: licenseAfter }] : [],
@@ -559,11 +619,12 @@ function commonState(
 interface LicenseAfter {
   state: 'ACTIVE' | 'DEACTIVATED' | 'DELETED';
   expiresAt: number | null;
+  expiresAfterDays: number | null;
   notes: string;
   revision: number;
 }
 
-interface Next {
+interface Next extends Bought {
   facts: Facts;
   state: PurchaseState;
   reason: string | null;
@@ -579,14 +640,19 @@ interface Next {
 /** The next state of a purchase and its license; undefined if both stay. A change of the license by hand stays, too. */
 function nextOf(
   { purchase, license }: Found,
-  facts: Facts,
-  orderBefore: Facts,
-  orderAfter: Facts,
+  {
+    facts,
+    orderBefore,
+    orderFacts,
+    bought,
+  }: { facts: Facts; orderBefore: Facts; orderFacts: Facts; bought: Bought | undefined },
   market: MarketRow,
   now: number,
 ): Next | undefined {
-  const before = reasonsToRevoke(purchase.facts, orderBefore, market);
-  const reasons = reasonsToRevoke(facts, orderAfter, market);
+  // The reasons that were applied, perhaps under other settings of the market.
+  const before: readonly string[] =
+    purchase.state === 'REVOKED' ? (purchase.reason ?? '').split(', ') : [];
+  const reasons = reasonsToRevoke(facts, orderFacts, market);
   const added = reasons.filter((reason) => !before.includes(reason));
   const reason = reasons.join(', ') || (license ? null : purchase.reason);
   const state = reasons.length > 0 ? 'REVOKED' : license ? 'GRANTED' : 'UNMATCHED';
@@ -594,6 +660,9 @@ function nextOf(
     facts,
     state,
     reason,
+    orderId: purchase.orderId ?? bought?.orderId ?? null,
+    buyerId: purchase.buyerId ?? bought?.buyerId ?? null,
+    buyerName: purchase.buyerName ?? bought?.buyerName ?? null,
     deactivatedRevision: purchase.deactivatedRevision,
     licenseAfter: null,
     event: null,
@@ -612,10 +681,12 @@ function nextOf(
       after.notes = withNote(license.notes, noteOf(market, 'restored', now));
       next.deactivatedRevision = null;
     }
-    const paid = paidUntil(facts, orderAfter);
-    const isExtended = paid !== paidUntil(purchase.facts, orderBefore);
-    if (paid !== null && isExtended && canExtend(license, paid + GRACE_MS)) {
+    const paid = paidUntil(facts, orderFacts);
+    const isExtended =
+      paid !== null && !purchase.isTest && paid !== paidUntil(purchase.facts, orderBefore);
+    if (isExtended && canExtend(license, paid + GRACE_MS)) {
       after.expiresAt = paid + GRACE_MS;
+      after.expiresAfterDays = null;
       if (isOurs && after.state === 'DEACTIVATED') next.deactivatedRevision = revision;
     }
     const isChanged = after.state !== license.state || after.expiresAt !== license.expiresAt;
@@ -624,7 +695,11 @@ function nextOf(
   }
   const isSameState = state === purchase.state && reason === purchase.reason;
   const isSameFacts = JSON.stringify(facts) === JSON.stringify(purchase.facts);
-  return isSameState && isSameFacts && next.licenseAfter === null ? undefined : next;
+  const isSameSale =
+    next.orderId === purchase.orderId &&
+    next.buyerId === purchase.buyerId &&
+    next.buyerName === purchase.buyerName;
+  return isSameState && isSameFacts && isSameSale && next.licenseAfter === null ? undefined : next;
 }
 
 function eventOf(
@@ -661,15 +736,12 @@ function eventOf(
   return null;
 }
 
-/** Whether a paid time moves the end of a license. An end that was set later by hand stays. */
+/** Whether a paid time moves the end of a license, also of one whose days have not begun. A later end stays. */
 const canExtend = (
-  { licenseType, expiresAt, expiresAfterDays }: NonNullable<Found['license']>,
+  { licenseType, expiresAt }: NonNullable<Found['license']>,
   until: number,
 ): boolean =>
-  licenseType === 'TEMPORARY' &&
-  expiresAfterDays === null &&
-  expiresAt !== EXPIRES_LATER &&
-  (expiresAt ?? 0) < until;
+  licenseType === 'TEMPORARY' && (expiresAt === EXPIRES_LATER || (expiresAt ?? 0) < until);
 
 const withNote = (notes: string, note: string): string => {
   const noted = notes === '' ? note : `${notes}\n${note}`;
@@ -700,8 +772,11 @@ function updatePurchases(
   changed: readonly (Next & { purchase: PurchaseRow })[],
   now: number,
 ) {
-  const list = changed.map(({ purchase, facts, state, reason, deactivatedRevision }) => ({
+  const list = changed.map(({ purchase, facts, state, reason, deactivatedRevision, ...next }) => ({
     id: purchase.id,
+    orderId: next.orderId,
+    buyerId: next.buyerId,
+    buyerName: next.buyerName,
     facts: JSON.stringify(facts),
     state,
     reason,
@@ -710,6 +785,9 @@ function updatePurchases(
   return db
     .update(purchases)
     .set({
+      orderId: value('orderId'),
+      buyerId: value('buyerId'),
+      buyerName: value('buyerName'),
       facts: value('facts'),
       state: value('state'),
       reason: value('reason'),
@@ -727,18 +805,20 @@ function updateLicenses(
   written: readonly { license: { id: number }; after: LicenseAfter }[],
   now: number,
 ) {
-  const list = written.map(({ license, after: { state, expiresAt, notes, revision } }) => ({
+  const list = written.map(({ license, after }) => ({
     id: license.id,
-    state,
-    expiresAt,
-    notes,
-    revision,
+    state: after.state,
+    expiresAt: after.expiresAt,
+    expiresAfterDays: after.expiresAfterDays,
+    notes: after.notes,
+    revision: after.revision,
   }));
   return db
     .update(licenses)
     .set({
       state: value('state'),
       expiresAt: value('expiresAt'),
+      expiresAfterDays: value('expiresAfterDays'),
       notes: value('notes'),
       revision: value('revision'),
       updatedAt: now,
@@ -761,15 +841,7 @@ export async function grantWith(
   if (purchase.licenseId !== null) {
     throw new DomainError('conflict', 'The purchase has a license: send licenseId to change it');
   }
-  const order = await findOrder(sender.db, purchase.marketId, purchase.orderId);
-  const { item, reference, orderId, buyerId, buyerName, email, quantity, isTest, facts } = purchase;
-  const buyer = { id: buyerId, name: buyerName, email };
-  const applied = await create(
-    sender,
-    seller,
-    { item, reference, orderId, buyer, quantity, isTest, facts, known: purchase, order },
-    mapped,
-  );
+  const applied = await create(sender, seller, await soldOf(sender.db, purchase), mapped);
   const { state, licenseId = null, productId = null } = applied;
   if (state === 'UNMATCHED' || state === null) {
     throw new DomainError('invalid', applied.result, 'productId');
@@ -840,7 +912,13 @@ export async function insertPurchase(
   const { db, now } = sender;
   const { order: orderId, licenseId, item, reference } = sent;
   await checkLicense(db, licenseId);
+  const order = await findOrder(db, market.id, orderId);
+  const reasons = reasonsToRevoke({}, order?.facts ?? {}, market);
+  if (reasons.length > 0) {
+    throw new DomainError('conflict', `The order is revoked: ${reasons.join(', ')}`);
+  }
   const { row } = await change(sender, {
+    when: isSameOrder(market, orderId, order),
     event: {
       type: 'purchase.granted',
       id: purchaseIdSql(market.id, sent),

@@ -17,7 +17,7 @@ import { sellerOf } from './seller.ts';
  */
 
 const INTERVAL_MS = HOUR_MS;
-const MAX_PAGES = 20;
+const MAX_PAGES = 100;
 const PAGE_ROWS = 100;
 const MAX_RESPONSE_BYTES = 256 * 1024;
 /** A purchase is revoked when it was not listed so often. */
@@ -27,13 +27,13 @@ const MIN_LISTED_SHARE = 0.5;
 const MIN_COMPARED = 4;
 
 /** The queries of a comparison, beside those for pages and for purchases that change. */
-const OTHER_QUERIES = 4;
+const OTHER_QUERIES = 7;
 /** The queries of one purchase that changes. */
 const NOTICE_QUERIES = 20;
 /** The queries and requests of a comparison with a page and a change. */
 export const RECONCILE_QUERIES = OTHER_QUERIES + 1 + NOTICE_QUERIES;
 
-/** A purchase as the market lists it: `item` and `buyer`, joined. */
+/** The purchases that the market lists, by `item` and `buyer`, joined: whether each is active. */
 type Listed = Map<string, boolean>;
 
 interface List {
@@ -81,7 +81,7 @@ async function builtbybitPage(outbound: Outbound, url: string, token: string) {
 /** The licenses at BuiltByBit: whether each is active. */
 async function listBuiltByBit({ outbound, token, items, now, maxPages }: Listing): Promise<List> {
   const listed: Listed = new Map();
-  const ids = items.filter((item) => /^\d+$/.test(item)).join(',');
+  const ids = items.join(',');
   for (let page = 1; page <= maxPages; page++) {
     const url = `https://api.builtbybit.com/v2/resources/creator/licenses?resource_ids=${ids}&page=${page}&per_page=${PAGE_ROWS}`;
     const json = await builtbybitPage(outbound, url, token);
@@ -90,7 +90,8 @@ async function listBuiltByBit({ outbound, token, items, now, maxPages }: Listing
     }
     for (const one of listAt(json, 'data.licenses')) {
       const [item, buyer] = [textAt(one, 'content_id'), textAt(one, 'buyer_id')];
-      if (item === null || buyer === null) continue;
+      // An add-on has ids of its own.
+      if (item === null || buyer === null || textAt(one, 'content_type') === 'addon') continue;
       const end = numberAt(one, 'end_date') ?? 0;
       const isActive =
         valueAt(one, 'permanent') === false
@@ -130,7 +131,7 @@ async function listVoxel({ outbound, token, items, maxPages }: Listing): Promise
 export const isReconcileDue = (now: number): SQL =>
   sql`m.is_enabled and m.api_token is not null and ifnull(m.reconciled_at, 0) <= ${now - INTERVAL_MS}`;
 
-interface Reconciling {
+export interface Reconciling {
   db: Database;
   outbound: Outbound;
   /** The service itself. */
@@ -157,7 +158,8 @@ export async function reconcile(
     .set({ reconciledAt: now })
     .where(eq(markets.id, marketId))
     .returning();
-  const items = market?.products.map(({ item }) => item) ?? [];
+  // The market lists resources, and no add-ons.
+  const items = market?.products.map(({ item }) => item).filter((item) => /^\d+$/.test(item)) ?? [];
   if (!market?.apiToken || items.length === 0) return 0;
   const list = { builtbybit: listBuiltByBit, voxel: listVoxel }[String(market.kind)];
   if (!list) return 0;
@@ -184,11 +186,14 @@ export async function reconcile(
   const isListed = ({ item, reference }: PurchaseRow): boolean =>
     listed.get(keyOf(item, reference)) === true;
   const active = known.filter(({ state }) => state === 'GRANTED');
-  const missing = active.filter((one) => !isListed(one));
+  // An empty list says nothing: a shop with one purchase would lose it by a fault of the market.
+  const missing = listed.size === 0 ? [] : active.filter((one) => !isListed(one));
   if (active.length >= MIN_COMPARED && missing.length > active.length * (1 - MIN_LISTED_SHARE)) {
     throw new Error('The market lists less than half of the purchases');
   }
-  const counted = active.filter((one) => !isListed(one) || one.misses > 0).map(({ id }) => id);
+  const counted = active
+    .filter((one) => missing.includes(one) || (one.misses > 0 && isListed(one)))
+    .map(({ id }) => id);
   if (counted.length > 0) {
     const isMissing = isOneOf(
       purchases.id,
@@ -206,11 +211,11 @@ export async function reconcile(
         do: 'revoke' as const,
         target: { item, reference },
         at: now,
-        reason: 'removed' as const,
+        reason: 'missing' as const,
       })),
-    // Bought again after a refund.
+    // Listed again. What the market itself has reported as removed stays so until it reports a purchase.
     ...known
-      .filter((one) => one.state === 'REVOKED' && one.facts.removed !== undefined && isListed(one))
+      .filter((one) => one.state === 'REVOKED' && one.reason === 'missing' && isListed(one))
       .map((one) => ({
         ...one,
         do: 'grant' as const,

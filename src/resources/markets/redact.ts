@@ -6,23 +6,38 @@ const MAX_LENGTH = 4 * 1024;
 const MAX_DEPTH = 20;
 const HIDDEN = '***';
 const HIDDEN_NAME =
-  /secret|token|password|signature|mail|phone|postal|address|^name$|username|_name$|^ip$|_ip$|^ip_/i;
-const EMAIL = /[^\s"'<>&=:,;(){}[\]]+@[^\s"'<>&=:,;(){}[\]]+\.[a-z]{2,}/gi;
+  /secret|token|password|signature|mail|phone|postal|address|name$|^ip$|_ip$|^ip_|^street|^city$|^line[12]$/i;
+/** Bounded, because a buyer may write what is searched. */
+const EMAIL = /[^\s"'<>&=:,;(){}[\]@]{1,64}@[^\s"'<>&=:,;(){}[\]@]{1,255}/g;
 /** Names of products are no names of persons. */
 const PRODUCT = /product|package|item|resource|variant|plan/i;
+/** Bodies that are neither JSON nor a form, and could hold anything. */
+const UNREADABLE = '(neither JSON nor a form)';
 
-function redacted(value: unknown, name: string, parent: string, depth = 0): unknown {
+function redacted(
+  value: unknown,
+  name: string,
+  parent: string,
+  secrets: readonly string[],
+  depth = 0,
+): unknown {
   // People do not read deeper, and the stack has an end.
   if (depth > MAX_DEPTH) return HIDDEN;
-  if (Array.isArray(value)) return value.map((one) => redacted(one, name, parent, depth + 1));
+  const isOfProduct = name === 'name' ? PRODUCT.test(parent) : PRODUCT.test(name);
+  const isHidden = HIDDEN_NAME.test(name) && !(/(?<!user)name$/i.test(name) && isOfProduct);
+  if (isHidden && value !== null && value !== '') return HIDDEN;
+  if (Array.isArray(value)) {
+    return value.map((one) => redacted(one, name, parent, secrets, depth + 1));
+  }
   if (typeof value === 'object' && value !== null) {
     return Object.fromEntries(
-      Object.entries(value).map(([key, one]) => [key, redacted(one, key, name, depth + 1)]),
+      Object.entries(value).map(([key, one]) => [
+        key,
+        redacted(one, key, name, secrets, depth + 1),
+      ]),
     );
   }
-  const isHidden = HIDDEN_NAME.test(name) && !(/name$/i.test(name) && PRODUCT.test(name + parent));
-  if (isHidden && value !== null && value !== '') return HIDDEN;
-  return typeof value === 'string' ? value.replace(EMAIL, HIDDEN) : value;
+  return typeof value === 'string' ? cleaned(value, secrets) : value;
 }
 
 /**
@@ -32,9 +47,15 @@ function redacted(value: unknown, name: string, parent: string, depth = 0): unkn
  */
 export function redact(text: string, secrets: readonly string[]): string {
   const object = parseObject(text) ?? formOf(text);
-  const shown = object ? JSON.stringify(redacted(object, '', '')) : text.replace(EMAIL, HIDDEN);
-  const clean = secrets.reduce((rest, secret) => rest.replaceAll(secret, HIDDEN), shown);
-  return clean.slice(0, MAX_LENGTH).toWellFormed().replaceAll('\0', '');
+  if (!object) return UNREADABLE;
+  const shown = JSON.stringify(redacted(object, '', '', secrets));
+  return shown.slice(0, MAX_LENGTH).toWellFormed().replaceAll('\0', '');
+}
+
+/** A text without secrets and e-mail addresses. */
+function cleaned(text: string, secrets: readonly string[]): string {
+  const rest = secrets.reduce((known, secret) => known.replaceAll(secret, HIDDEN), text);
+  return rest.slice(0, MAX_LENGTH).replace(EMAIL, HIDDEN);
 }
 
 /** The fields of a form, some of which hold JSON; undefined for any other text. */

@@ -5,7 +5,7 @@ import { insertDeliveries } from '../../db/deliveries.ts';
 import { nextEventId } from '../../db/events.ts';
 import { events, marketDeliveries, markets } from '../../db/schema.ts';
 import { firstIdAt } from '../../lib/time-id.ts';
-import { isReconcileDue } from './reconcile.ts';
+import { isReconcileDue, type Reconciling, reconcile } from './reconcile.ts';
 
 /** The work of the scheduled handler for markets (9). */
 
@@ -49,7 +49,7 @@ export async function lookAfterMarkets(db: Database, now: number): Promise<numbe
       (select m.id from ${markets} m where ${isReconcileDue(now)}
         order by ifnull(m.reconciled_at, 0) limit 1) as toReconcile`,
   );
-  if (due.failing) await reportFailing(db, now);
+  if (due.failing) await reportFailing(db, isFailing(now), LAST_RESULT, now);
   if (due.old) {
     await db
       .delete(marketDeliveries)
@@ -58,17 +58,36 @@ export async function lookAfterMarkets(db: Database, now: number): Promise<numbe
   return due.toReconcile;
 }
 
-const reportFailing = (db: Database, now: number) =>
+/**
+ * Compares a market, and makes an event, at most one a day, if it cannot be compared.
+ *
+ * @returns the number of requests
+ * @throws Error that says why the market was not compared
+ */
+export async function compareMarket(by: Reconciling, marketId: number): Promise<number> {
+  try {
+    return await reconcile(by, marketId);
+  } catch (error) {
+    const now = Date.now();
+    const why = error instanceof Error ? error.message : String(error);
+    const isDue = sql`m.id = ${marketId} and ifnull(m.failing_at, 0) <= ${now - DAY_MS}`;
+    await reportFailing(by.db, isDue, sql`${`Purchases are not compared: ${why}`}`, now);
+    throw error;
+  }
+}
+
+const LAST_RESULT = sql`(select result from market_deliveries where market_id = m.id order by id desc limit 1)`;
+
+const reportFailing = (db: Database, which: SQL, reason: SQL, now: number) =>
   batch(db, {
     events: db.insert(events).select(
       sql`select ${nextEventId(now)} + row_number() over (order by m.id) - 1, 'market.failing', null, 0, null,
-        'market', m.id, json_object('reason', json_object('before', null, 'after', (
-          select result from market_deliveries where market_id = m.id order by id desc limit 1))), 'service'
-        from ${markets} m where ${isFailing(now)}`,
+        'market', m.id, json_object('reason', json_object('before', null, 'after', ${reason})), 'service'
+        from ${markets} m where ${which}`,
     ),
     deliveries: insertDeliveries(db, now, true),
     markets: db
       .update(markets)
       .set({ failingAt: now })
-      .where(sql`id in (select m.id from ${markets} m where ${isFailing(now)})`),
+      .where(sql`id in (select m.id from ${markets} m where ${which})`),
   });

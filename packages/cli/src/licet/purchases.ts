@@ -62,10 +62,11 @@ export function addPurchases(parent: CommandUnknownOpts, open: OpenSession): voi
     .argument('<item>', 'the id of the product at the market')
     .argument('<reference>', 'the id of the buyer at BuiltByBit or Voxel Shop, else the order line')
     .argument('<license>', 'the id of the license', idArgument)
+    .option('--order <id>', 'the id of the order, by which a refund finds the purchase')
     .addHelpText('after', examples('purchases add 1 62494 540773 7341'))
-    .action(async (marketId, item, reference, licenseId) => {
+    .action(async (marketId, item, reference, licenseId, { order }) => {
       const { licet, output } = open();
-      const body = { marketId, item, reference, buyerId: reference, licenseId };
+      const body = { marketId, item, reference, order, buyerId: reference, licenseId };
       const purchase = await licet.purchases.create(body);
       output.done(`Purchase ${purchase.id} has license ${licenseId}.`, purchase);
     });

@@ -57,7 +57,7 @@ export const builtbybit: Adapter = async (incoming, { secrets }) => {
     boughtAt: isDownload ? null : secondsAt(fields, 'purchase_date'),
     paidUntil: null,
   };
-  const accepted: Accepted = { eventId: null, type, notices: [grant], verified: ['secret'] };
+  const accepted: Accepted = { eventId: null, type, notices: [grant] };
   if (!isDownload) return accepted;
   return {
     ...accepted,

@@ -83,7 +83,6 @@ export const dynamic: Adapter = async (incoming, { secrets, settings }) => {
     eventId: null,
     type,
     notices: [],
-    verified: [signature.kind === 'hmac' ? 'signature' : 'secret'],
   };
   if (deliverOn.length > 0 && !deliverOn.includes(type ?? '')) {
     return { ...accepted, ignored: 'This event asks for no key' };

@@ -1,4 +1,4 @@
-import { listAt, numberAt, parseObject, textAt, timeAt } from '../json.ts';
+import { listAt, parseObject, textAt, timeAt } from '../json.ts';
 import type { Accepted, Adapter, Buyer, Fact, Grant, Notice } from '../notice.ts';
 import { isRecent, isSigned } from '../signature.ts';
 
@@ -49,13 +49,6 @@ function aboutOrder(body: unknown, fact: (target: Fact['target']) => Fact): Fact
   return order === null ? [] : [fact({ order })];
 }
 
-/** A refund says what was paid back, and not what was paid: the whole only if both are there and equal. */
-function isInFull(refund: unknown): boolean {
-  const amount = numberAt(refund, 'amount');
-  const refunded = numberAt(refund, 'store_refund_amount');
-  return amount !== null && amount > 0 && refunded !== null && refunded >= amount;
-}
-
 function chargebackOf(body: unknown, at: number): Notice[] | string {
   const status = (textAt(body, 'chargeback_status') ?? textAt(body, 'status') ?? '').toLowerCase();
   const id = textAt(body, 'id') ?? '';
@@ -74,17 +67,20 @@ function noticesOf(type: string, body: unknown, at: number): readonly Notice[] |
     case 'ON_DELIVERY_ITEM_ACTIVATED':
     case 'ON_DELIVERY_ITEM_USED':
       return itemGrant(body, at);
+    // Neither has a time of its own: the end that they name says which is later, in any order of arrival.
     case 'ON_DELIVERY_ITEM_RENEWED': {
       const until = timeAt(body, 'expires_at');
-      return aboutItem(body, (target) => ({ do: 'extend', target, at, until }));
+      return aboutItem(body, (target) => ({ do: 'extend', target, at: until ?? at, until }));
     }
-    case 'ON_DELIVERY_ITEM_EXPIRED':
-      return aboutItem(body, (target) => ({ do: 'revoke', target, at, reason: 'ended' }));
+    case 'ON_DELIVERY_ITEM_EXPIRED': {
+      const end = timeAt(body, 'expires_at') ?? at;
+      return aboutItem(body, (target) => ({ do: 'revoke', target, at: end, reason: 'ended' }));
+    }
     case 'ON_DELIVERY_ITEM_REVOKED':
       return aboutItem(body, (target) => ({ do: 'revoke', target, at, reason: 'removed' }));
     case 'ON_REFUND':
-      if (!isInFull(body)) return 'It is refunded in part, which changes nothing';
-      return aboutOrder(body, (target) => ({ do: 'revoke', target, at, reason: 'refunded' }));
+      // It names what was paid back, and not what was paid.
+      return 'The delivery items that it revokes come on their own';
     case 'ON_CHARGEBACK': {
       const id = textAt(body, 'id') ?? '';
       return aboutOrder(body, (target) => ({ do: 'revoke', target, at, id, reason: 'disputed' }));
@@ -119,7 +115,6 @@ export const paynow: Adapter = async ({ bytes, text, headers, now }, { secrets }
     eventId: textAt(sent, 'event_id'),
     type,
     notices: [],
-    verified: ['signature', 'time'],
   };
   const body = sent.body;
   const at =

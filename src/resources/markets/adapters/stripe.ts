@@ -158,7 +158,6 @@ export const stripe: Adapter = async ({ bytes, text, headers, now }, { secrets }
     eventId: textAt(body, 'id'),
     type,
     notices: [],
-    verified: ['signature', 'time'],
   };
   const at = secondsAt(body, 'created') ?? now;
   const isTest = body.livemode === false;

@@ -33,33 +33,50 @@ function itemOf(product: unknown): string {
   return textAt(product, 'custom.licet') ?? textAt(variable, 'option') ?? '0';
 }
 
-function grantsOf(payment: unknown, paidUntil: number | null): Grant[] {
+/** Whether a payment has packages of a subscription beside others, which do not end with it. */
+const isMixed = (payment: unknown): boolean => textAt(payment, 'payment_sequence') === 'mixed';
+
+function grantsOf(payment: unknown): Grant[] {
   const order = orderOf(payment);
+  const transaction = textAt(payment, 'transaction_id');
   if (order === null) return [];
-  return listAt(payment, 'products').map((product, index) => ({
+  const seen = new Map<string, number>();
+  return listAt(payment, 'products').map((product) => {
+    const item = itemOf(product);
+    const isOneOff = isMixed(payment) && timeAt(product, 'expires_at') === null;
+    const own = isOneOff && transaction !== null ? transaction : order;
+    // Not the place of the line: a renewal lists other lines.
+    const before = seen.get(item) ?? 0;
+    seen.set(item, before + 1);
+    return grantOf(payment, product, own, `${own}:${item}${before === 0 ? '' : `:${before}`}`);
+  });
+}
+
+function grantOf(payment: unknown, product: unknown, order: string, reference: string): Grant {
+  return {
     do: 'grant',
     item: itemOf(product),
-    reference: `${order}:${index}`,
+    reference,
     order,
     buyer: buyerOf(payment, product),
     quantity: quantityAt(product, 'quantity'),
     isTest: textAt(payment, 'payment_method.name') === TEST_METHOD,
     boughtAt: timeAt(payment, 'created_at'),
-    paidUntil: timeAt(product, 'expires_at') ?? paidUntil,
-  }));
+    paidUntil: timeAt(product, 'expires_at'),
+  };
 }
 
 /** Facts about the payment, and about its subscription. */
 function factsOf(payment: unknown, fact: (order: string) => Fact): Fact[] {
-  const order = orderOf(payment);
-  return order === null ? [] : [fact(order)];
+  const orders = [orderOf(payment), isMixed(payment) ? textAt(payment, 'transaction_id') : null];
+  return orders.flatMap((order) => (order === null ? [] : [fact(order)]));
 }
 
 function noticesOf(type: string, subject: unknown, at: number): Notice[] | undefined {
-  const dispute = { at, id: '' };
+  const dispute = { at, id: textAt(subject, 'transaction_id') ?? '' };
   switch (type) {
     case 'payment.completed':
-      return grantsOf(subject, null);
+      return grantsOf(subject);
     case 'payment.refunded':
       return factsOf(subject, (order) => ({
         do: 'revoke',
@@ -111,7 +128,7 @@ export const tebex: Adapter = async ({ bytes, text, headers, now }, { secrets })
   if (!body) return { status: 400, why: 'The body is not JSON' };
   const id = textAt(body, 'id');
   const type = textAt(body, 'type');
-  const accepted: Accepted = { eventId: id, type, notices: [], verified: ['signature'] };
+  const accepted: Accepted = { eventId: id, type, notices: [] };
   if (type === 'validation.webhook') {
     return {
       ...accepted,

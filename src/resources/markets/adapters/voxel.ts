@@ -1,4 +1,4 @@
-import { parseObject, secondsAt, textAt, valueAt } from '../json.ts';
+import { numberAt, parseObject, secondsAt, textAt, valueAt } from '../json.ts';
 import type { Accepted, Adapter, Grant, Target } from '../notice.ts';
 import { isRecent, isSigned } from '../signature.ts';
 
@@ -18,7 +18,8 @@ export const voxel: Adapter = async ({ bytes, text, headers, now }, { secrets })
   }
   const body = parseObject(text);
   if (!body) return { status: 400, why: 'The body is not JSON' };
-  if (!isRecent(textAt(body, 'time'), now)) {
+  const seconds = numberAt(body, 'time');
+  if (seconds === null || !isRecent(String(Math.floor(seconds)), now)) {
     return { status: 401, why: 'The time of the request is more than five minutes off' };
   }
 
@@ -27,7 +28,6 @@ export const voxel: Adapter = async ({ bytes, text, headers, now }, { secrets })
     eventId: textAt(body, 'nonce'),
     type: event ?? 'placeholder',
     notices: [],
-    verified: ['signature', 'time'],
   };
   const isDownload = event === null;
   const item = textAt(body, isDownload ? 'product' : 'payload.product.id');
