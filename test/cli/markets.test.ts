@@ -67,6 +67,27 @@ it('a market is created, mapped and tried, and its purchases are seen and grante
   await run('purchases', 'add', id, '62494', '8', licenseId);
   expect((await run('purchases', 'list', '--find', '8')).stdout).toContain(licenseId);
 
+  const file = join(folder, 'purchases.jsonl');
+  const line = {
+    marketId: Number(id),
+    item: '62494',
+    reference: '9',
+    licenseId: Number(licenseId),
+  };
+  const known = (await run('purchases', 'list', '--json')).stdout;
+  writeFileSync(file, `${known}${JSON.stringify(line)}\n`);
+  expect((await run('purchases', 'import', file)).stderr).toContain('1 purchases entered; 3 known');
+  expect((await run('purchases', 'import', file)).stderr).toContain('0 purchases entered; 4 known');
+  writeFileSync(file, JSON.stringify({ ...line, reference: '10', licenseId: 999_999 }));
+  const environment = { LICET_URL: service.address, LICET_TOKEN: readRootToken() };
+  const rejected = await runHere('licet', ['purchases', 'import', file], environment);
+  expect(rejected.stderr).toContain('Line 1: licenseId 999999 does not exist');
+  expect(rejected.code).toBe(1);
+  writeFileSync(file, '{"marketId":1}');
+  const unreadable = await runHere('licet', ['purchases', 'import', file], environment);
+  expect(unreadable.stderr).toContain('Line 1: item');
+  expect(unreadable.code).toBe(2);
+
   await run('markets', 'edit', id, '--off');
   expect((await download(address, {})).status).toBe(403);
   await run('markets', 'unmap', id, '62494');

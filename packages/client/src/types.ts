@@ -1585,7 +1585,7 @@ export interface Market {
   createdAt: string;
   /** Set by the service. */
   updatedAt: string;
-  /** When the purchases were last compared with those of the market, which needs an `apiToken`. */
+  /** When the purchases were last to be compared with those of the market, which needs an `apiToken`. A failure is an event `market.failing`. */
   reconciledAt: string | null;
 }
 
