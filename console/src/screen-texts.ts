@@ -123,6 +123,7 @@ const fields: Readonly<Record<string, string>> = {
   ipIdleDays: 'Days until an address is idle',
   hwidIdleDays: 'Days until a hardware ID is idle',
   defaultExpiresAfterDays: 'Days from first use',
+  selfResets: 'Resets by customers',
   productId: 'Product',
   productType: 'Type',
   addresses: 'Addresses in 24 hours',
@@ -605,6 +606,10 @@ export const screenTexts = {
       hwidIdleDays:
         'Days without a request, after which a new hardware ID takes the slot. With few days, people can take turns.',
     },
+    selfResets: 'Resets by the customer in 30 days',
+    selfResetsHint:
+      'How often the customer may free slots of a license, on their page or in Discord. 0: never; suggested: 3.',
+    resets: (count: number) => (count === 0 ? 'none' : `${count} in 30 days`),
     idleDaysSuggestion: (count: number) => `Never; suggested: ${count}`,
     expiry: 'Expiry of new licenses',
     expiresAfterDays: 'Days from first use',

@@ -16,7 +16,9 @@ export interface EventSender {
   isConsole: boolean;
   /** The connecting address; null if it is unknown. */
   ip: string | null;
-  actor?: 'service';
+  actor?: 'service' | 'customer';
+  /** The customer who makes the change (10). */
+  customerId?: number;
 }
 
 /** The service itself, as the sender of what it changes by itself (8). */
@@ -106,7 +108,7 @@ export function nextEventId(now: number): SQL {
  */
 export const insertEvents = (
   db: Database,
-  { tokenId, isConsole, ip, actor }: EventSender,
+  { tokenId, isConsole, ip, actor, customerId }: EventSender,
   list: readonly { type: EventType; id: number; changes: EventChanges }[],
   now: number,
 ) =>
@@ -115,7 +117,7 @@ export const insertEvents = (
     : db.insert(events).select(
         sql`select ${nextEventId(now)} + key, value ->> 'type', ${tokenId}, ${Number(isConsole)}, ${ip},
           substr(value ->> 'type', 1, instr(value ->> 'type', '.') - 1), value ->> 'id', value ->> 'changes',
-          ${actor ?? null}
+          ${actor ?? null}, ${customerId ?? null}
           from json_each(${JSON.stringify(list)})`,
       );
 
@@ -126,7 +128,7 @@ export const insertEvents = (
  */
 export function insertEvent(
   db: Database,
-  { tokenId, isConsole, ip, actor }: EventSender,
+  { tokenId, isConsole, ip, actor, customerId }: EventSender,
   { type, id: resourceId, changes, condition = sql`true` }: NewEvent,
   now: number,
 ) {
@@ -135,7 +137,7 @@ export function insertEvent(
   return db.insert(events).select(
     sql`select ${nextEventId(now)}, ${type}, ${tokenId}, ${Number(isConsole)}, ${ip},
       ${type.slice(0, type.indexOf('.'))}, ${resourceId}, ${isSql ? changes : JSON.stringify(changes)},
-      ${actor ?? null}
+      ${actor ?? null}, ${customerId ?? null}
       where ${condition}`,
   );
 }

@@ -84,6 +84,8 @@ export const products = sqliteTable(
     hwidIdleDays: integer('hwid_idle_days'),
     /** `expiresAfterDays` of TEMPORARY licenses without an expiry of their own (7). */
     defaultExpiresAfterDays: integer('default_expires_after_days'),
+    /** How often customers may free slots of a license themselves in 30 days (10). */
+    selfResets: integer('self_resets').notNull().default(0),
   },
   (t) => [
     // Covers the products with leases, which each load of the policy reads.
@@ -438,7 +440,9 @@ export const events = sqliteTable(
     resourceId: integer('resource_id'),
     changes: text('changes'),
     /** Null for a change that came with a token or ROOT_TOKEN. */
-    actor: text('actor', { enum: ['service'] }),
+    actor: text('actor', { enum: ['service', 'customer'] }),
+    /** The customer who made the change (10). */
+    customerId: integer('customer_id'),
   },
   (t) => [
     index('events_resource').on(t.resourceType, t.resourceId),
@@ -542,12 +546,15 @@ export const markets = sqliteTable(
     /** They verify signatures, so they are stored themselves and not their hashes. */
     secrets: text('secrets', { mode: 'json' }).$type<readonly string[]>().notNull(),
     apiToken: text('api_token'),
+    /** When its purchases were last compared. */
     reconciledAt: integer('reconciled_at'),
     /** When the event of failing requests was last made. */
     failingAt: integer('failing_at'),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
     revision: revision(),
+    /** When they are compared again; null before the first time. */
+    comparisonDueAt: integer('comparison_due_at'),
   },
   (t) => [
     uniqueIndex('markets_path').on(t.path),
@@ -614,6 +621,8 @@ export const purchases = sqliteTable(
     uniqueIndex('purchases_reference').on(t.marketId, t.item, t.reference, t.unit),
     index('purchases_order').on(t.marketId, t.orderId).where(sql`${t.orderId} is not null`),
     index('purchases_license').on(t.licenseId).where(sql`${t.licenseId} is not null`),
+    index('purchases_market').on(t.marketId, t.id),
+    index('purchases_unmatched').on(t.id).where(sql`${t.state} = 'UNMATCHED'`),
     check('purchases_state', oneOf(t.state, PURCHASE_STATES)),
   ],
 );
@@ -626,8 +635,13 @@ export const marketOrders = sqliteTable(
     orderId: text('order_id').notNull(),
     facts: text('facts', { mode: 'json' }).$type<Facts>().notNull(),
     revision: revision(),
+    /** When it is removed, unless a purchase has come by then; null for one that stays. */
+    expiresAt: integer('expires_at'),
   },
-  (t) => [primaryKey({ columns: [t.marketId, t.orderId] })],
+  (t) => [
+    primaryKey({ columns: [t.marketId, t.orderId] }),
+    index('market_orders_expiry').on(t.expiresAt).where(sql`${t.expiresAt} is not null`),
+  ],
 );
 
 /** The requests of markets of 30 days (9), without secrets. Without a rowid. */
@@ -656,6 +670,61 @@ export const sessions = sqliteTable('sessions', {
   createdAt: createdAt(),
   lastUsedAt: integer('last_used_at').notNull(),
 });
+
+/** The slots that customers freed themselves (10), for the budget of 30 days. Without a rowid. */
+export const selfResets = sqliteTable(
+  'self_resets',
+  {
+    licenseId: integer('license_id').notNull(),
+    /** Milliseconds since 1970, and the revision of the license that it made. */
+    resetAt: integer('reset_at').notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.licenseId, t.resetAt] })],
+);
+
+/** The codes of links to the customer's page (10): of one use and 15 minutes. Without a rowid. */
+export const portalCodes = sqliteTable('portal_codes', {
+  /** SHA-256 of the 256 random bits in the link. */
+  codeHash: text('code_hash').primaryKey(),
+  customerId: integer('customer_id').notNull(),
+  createdAt: createdAt(),
+  usedAt: integer('used_at'),
+});
+
+/** The sessions of the customer's page (10). Without a rowid. */
+export const portalSessions = sqliteTable('portal_sessions', {
+  /** SHA-256 of the 256 random bits in the cookie. */
+  sessionHash: text('session_hash').primaryKey(),
+  customerId: integer('customer_id').notNull(),
+  createdAt: createdAt(),
+});
+
+/** Settings of the service that administrators change while it runs (10). Without a rowid. */
+export const settings = sqliteTable('settings', {
+  name: text('name', { enum: ['portal', 'discord'] }).primaryKey(),
+  /** JSON of the fields. */
+  value: text('value').notNull(),
+  updatedAt: updatedAt(),
+  revision: revision(),
+});
+
+/** The interactions of the last minutes (10): each is handled once. Without a rowid. */
+export const discordInteractions = sqliteTable('discord_interactions', {
+  id: text('id').primaryKey(),
+  handledAt: integer('handled_at').notNull(),
+});
+
+/** The roles that were given at Discord (10). Without a rowid. */
+export const discordRoles = sqliteTable(
+  'discord_roles',
+  {
+    chatId: text('chat_id').notNull(),
+    roleId: text('role_id').notNull(),
+    /** When it is next looked at whether a license still gives the role. */
+    dueAt: integer('due_at').notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.chatId, t.roleId] }), index('discord_roles_due').on(t.dueAt)],
+);
 
 /** The POSTs with an `Idempotency-Key` of the last 24 hours (see `idempotency.ts`). */
 export const idempotencyKeys = sqliteTable(

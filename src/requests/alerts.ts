@@ -176,7 +176,7 @@ function raise(db: Database, raised: readonly Alert[], now: number) {
     events: db.insert(events).select(
       // The resource is the license, also of a hit on the blacklist.
       sql`select ${nextEventId(now)} + row_number() over (order by c.place) - 1, c.type, null, 0, null,
-        'license', c.license_id, c.changes, 'service' from ${from}`,
+        'license', c.license_id, c.changes, 'service', null from ${from}`,
     ),
     deliveries: insertDeliveries(db, now, true),
     alerts: db

@@ -65,6 +65,7 @@ it('a product without optional fields reads empty, null or 5 in their place', as
     defaultMaxIPs: 5,
     defaultMaxHWIDs: 5,
     offlineDays: 0,
+    selfResets: 0,
     ipIdleDays: null,
     hwidIdleDays: null,
     defaultExpiresAfterDays: null,

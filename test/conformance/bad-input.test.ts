@@ -47,6 +47,8 @@ const BAD: Record<string, BadValue[]> = {
     ['ipIdleDays', 366, 'ipIdleDays must be an integer from 1 to 365'],
     ['hwidIdleDays', -1, 'hwidIdleDays must be an integer from 1 to 365'],
     ['defaultExpiresAfterDays', 3_651, 'defaultExpiresAfterDays must be an integer from 1 to 3650'],
+    ['selfResets', -1, 'selfResets must be at least 0'],
+    ['selfResets', 101, 'selfResets must be at most 100'],
     ['offlineDays', 1.5, 'offlineDays must be an integer'],
     ['offlineDays', '7', 'offlineDays must be an integer'],
   ],

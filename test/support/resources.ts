@@ -105,6 +105,7 @@ export const products: CreatableResource = {
     ipIdleDays: 7,
     hwidIdleDays: 30,
     defaultExpiresAfterDays: 365,
+    selfResets: 3,
   }),
   forbidden: { id: 999_999, createdDate: LONG_AGO, updatedDate: LONG_AGO },
   changes: () => ({
@@ -122,6 +123,7 @@ export const products: CreatableResource = {
     ipIdleDays: 14,
     hwidIdleDays: 60,
     defaultExpiresAfterDays: 30,
+    selfResets: 100,
   }),
   cleared: {
     description: '',

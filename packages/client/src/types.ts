@@ -20,6 +20,7 @@ export const IMPORT_FIELDS = {
     'ipIdleDays',
     'hwidIdleDays',
     'defaultExpiresAfterDays',
+    'selfResets',
   ],
   customers: [
     'id',
@@ -154,6 +155,8 @@ export interface ProductCreate {
   hwidIdleDays?: number | null | undefined;
   /** `expiresAfterDays` of `TEMPORARY` licenses that are created without it and without an `expiryDate`. */
   defaultExpiresAfterDays?: number | null | undefined;
+  /** How often, in 30 days, the customer may free slots of a license without you. 0, the default, is never. */
+  selfResets?: number | null | undefined;
 }
 
 /** Changes of a product: an omitted field keeps its value [4.8]. */
@@ -192,6 +195,8 @@ export interface ProductUpdate {
   hwidIdleDays?: number | null | undefined;
   /** `expiresAfterDays` of `TEMPORARY` licenses that are created without it and without an `expiryDate`. */
   defaultExpiresAfterDays?: number | null | undefined;
+  /** How often, in 30 days, the customer may free slots of a license without you. 0, the default, is never. */
+  selfResets?: number | undefined;
 }
 
 /** The status of a license. */
@@ -989,6 +994,8 @@ export interface Product {
   hwidIdleDays: number | null;
   /** `expiresAfterDays` of `TEMPORARY` licenses that are created without it and without an `expiryDate`. */
   defaultExpiresAfterDays: number | null;
+  /** How often, in 30 days, the customer may free slots of a license without you. 0, the default, is never. */
+  selfResets: number;
 }
 
 /** A license [2.2]. */
@@ -1457,14 +1464,16 @@ export interface Event {
   changes: Record<string, EventChange> | null;
 }
 
-/** The sender of a change, or the service. */
+/** The sender of a change: a token, a customer, or the service. */
 export interface EventActor {
-  /** The id of the token; null for `ROOT_TOKEN` and for the service. */
+  /** The id of the token; null for `ROOT_TOKEN`, a customer and the service. */
   tokenId: number | null;
-  /** The name of the token, `root` for `ROOT_TOKEN`, `service` for the service. */
+  /** The name of the token, `root` for `ROOT_TOKEN`, `customer` for a customer, `service` for the service. */
   tokenName: string;
   /** Whether the change was made in the console. */
   isConsole: boolean;
+  /** The id of the customer who made the change; null for others. */
+  customerId: number | null;
 }
 
 /** A field of a changed object. */
@@ -2048,8 +2057,8 @@ export interface ListEventsQuery {
   resourceId?: number | undefined;
   /** Only changes that came with this token. */
   tokenId?: number | undefined;
-  /** Only events of the service. */
-  actor?: 'service' | undefined;
+  /** Only events of the service, or of customers. */
+  actor?: 'service' | 'customer' | undefined;
   /** Only from this time on: ISO 8601, such as `2026-11-20T18:00:00Z`, or a date alone. */
   from?: string | undefined;
   /** Only up to this time, inclusive: ISO 8601, or a date alone, which is its first millisecond. */

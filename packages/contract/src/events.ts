@@ -4,21 +4,27 @@ import { eventResource, eventType, idText } from './fields.ts';
 import { pageQuery, period } from './parameters.ts';
 import { wireTimestamp } from './time.ts';
 
-const actorExample = { tokenId: 3, tokenName: 'Support', isConsole: true };
+const actorExample = { tokenId: 3, tokenName: 'Support', isConsole: true, customerId: null };
 const changeExample = { before: CREATED, after: UPDATED };
 
 const eventActor = named(
   'EventActor',
-  'The sender of a change, or the service.',
+  'The sender of a change: a token, a customer, or the service.',
   z.strictObject({
     tokenId: z
       .int()
       .nullable()
-      .describe('The id of the token; null for `ROOT_TOKEN` and for the service.'),
+      .describe('The id of the token; null for `ROOT_TOKEN`, a customer and the service.'),
     tokenName: z
       .string()
-      .describe('The name of the token, `root` for `ROOT_TOKEN`, `service` for the service.'),
+      .describe(
+        'The name of the token, `root` for `ROOT_TOKEN`, `customer` for a customer, `service` for the service.',
+      ),
     isConsole: z.boolean().describe('Whether the change was made in the console.'),
+    customerId: z
+      .int()
+      .nullable()
+      .describe('The id of the customer who made the change; null for others.'),
   }),
   actorExample,
 );
@@ -91,9 +97,9 @@ export const eventQuery = z.strictObject({
     .optional()
     .meta({ description: 'Only changes that came with this token.', example: 3 }),
   actor: z
-    .literal('service')
+    .enum(['service', 'customer'])
     .optional()
-    .meta({ description: 'Only events of the service.', example: 'service' }),
+    .meta({ description: 'Only events of the service, or of customers.', example: 'service' }),
   ...period,
 });
 export type EventQuery = z.infer<typeof eventQuery>;

@@ -7,6 +7,7 @@ import {
   MAX_IDLE_DAYS,
   MAX_LONG_TEXT_LENGTH,
   MAX_OFFLINE_DAYS,
+  MAX_SELF_RESETS,
   MAX_TEXT_LENGTH,
 } from './limits.ts';
 import { pageQuery, searchText } from './parameters.ts';
@@ -34,6 +35,7 @@ const defaultLimit = (description: string) =>
   );
 
 const offlineDays = z.int().min(0).max(MAX_OFFLINE_DAYS);
+const selfResets = z.int().min(0).max(MAX_SELF_RESETS);
 
 /** [2.1] */
 export const productFields = {
@@ -72,6 +74,12 @@ export const productFields = {
     MAX_EXPIRES_AFTER_DAYS,
     '`expiresAfterDays` of `TEMPORARY` licenses that are created without it and without an `expiryDate`.',
   ),
+  selfResets: optional(
+    selfResets.nullish().transform((value) => value ?? 0),
+    selfResets,
+    z.int(),
+    'How often, in 30 days, the customer may free slots of a license without you. 0, the default, is never.',
+  ),
 };
 
 const example = {
@@ -101,6 +109,7 @@ export const product = named(
     ipIdleDays: 7,
     hwidIdleDays: null,
     defaultExpiresAfterDays: null,
+    selfResets: 3,
     createdDate: CREATED,
     updatedDate: UPDATED,
   }),

@@ -17,7 +17,7 @@ export type EventRow = Omit<typeof events.$inferSelect, 'changes'> & {
 const ROOT_NAME = 'root';
 
 /** An event as responses show it. */
-export const toEvent = ({ tokenId, tokenName, isConsole, actor, ...row }: EventRow) =>
+export const toEvent = ({ tokenId, tokenName, isConsole, actor, customerId, ...row }: EventRow) =>
   ({
     id: row.id,
     time: toTimestamp(timeOfId(row.id)),
@@ -26,6 +26,7 @@ export const toEvent = ({ tokenId, tokenName, isConsole, actor, ...row }: EventR
       tokenId,
       tokenName: actor ?? (tokenId === null ? ROOT_NAME : (tokenName ?? '')),
       isConsole,
+      customerId,
     },
     ip: row.ip,
     resourceType: row.resourceType,
@@ -39,7 +40,7 @@ interface EventPage {
   next: number | undefined;
 }
 
-/** A page of the events that match, newest first. Only the events of one resource, and of the service, have an index. */
+/** A page of the events that match, newest first. Only the events of one resource, of the service and of customers have an index. */
 export async function listEvents(
   db: Database,
   { type, resourceType, resourceId, tokenId, actor, from, to, after }: Omit<EventQuery, 'limit'>,
@@ -59,7 +60,7 @@ export async function listEvents(
             ),
         equalsUnindexed(events.type, type),
         equalsUnindexed(events.tokenId, tokenId),
-        // The index has the events of the service alone.
+        // The index has the events without a token alone.
         actor && and(isNotNull(events.actor), equalsUnindexed(events.actor, actor)),
         after === undefined ? undefined : lt(events.id, after),
         to === undefined ? undefined : lt(events.id, firstIdAt(to + 1)),

@@ -82,7 +82,7 @@ const reportFailing = (db: Database, which: SQL, reason: SQL, now: number) =>
   batch(db, {
     events: db.insert(events).select(
       sql`select ${nextEventId(now)} + row_number() over (order by m.id) - 1, 'market.failing', null, 0, null,
-        'market', m.id, json_object('reason', json_object('before', null, 'after', ${reason})), 'service'
+        'market', m.id, json_object('reason', json_object('before', null, 'after', ${reason})), 'service', null
         from ${markets} m where ${which}`,
     ),
     deliveries: insertDeliveries(db, now, true),

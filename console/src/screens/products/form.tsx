@@ -7,6 +7,7 @@ import {
   MAX_LIMIT,
   MAX_LONG_TEXT_LENGTH,
   MAX_OFFLINE_DAYS,
+  MAX_SELF_RESETS,
   MAX_TEXT_LENGTH,
   MAX_WEB_ADDRESS_LENGTH,
 } from '@licet/contract/limits';
@@ -56,6 +57,7 @@ const FIELDS: readonly EditedField<Values>[] = [
   { name: 'ipIdleDays', label: words.idleDays.ipIdleDays },
   { name: 'hwidIdleDays', label: words.idleDays.hwidIdleDays },
   { name: 'defaultExpiresAfterDays', label: words.expiresAfterDays },
+  { name: 'selfResets', label: words.selfResets },
   ...MORE.map((name) => ({ name, label: words.moreFields[name] })),
 ];
 
@@ -75,6 +77,7 @@ function valuesOf(data: FormData, stored: Product | undefined): Values {
     ipIdleDays: daysOf(text('ipIdleDays')),
     hwidIdleDays: daysOf(text('hwidIdleDays')),
     defaultExpiresAfterDays: daysOf(text('defaultExpiresAfterDays')),
+    selfResets: Number(data.get('selfResets')),
     ...objectOf(MORE, (name) => text(name) || null),
   };
 }
@@ -188,6 +191,16 @@ export function ProductForm({
             defaultValue={product?.[name] ?? ''}
           />
         ))}
+        <TextField
+          label={words.selfResets}
+          hint={words.selfResetsHint}
+          name="selfResets"
+          type="number"
+          min={0}
+          max={MAX_SELF_RESETS}
+          required
+          defaultValue={product?.selfResets ?? 0}
+        />
       </FieldGroup>
       <FieldGroup title={words.expiry}>
         <TextField

@@ -135,6 +135,7 @@ function Details({ product }: { product: Product }) {
       words.idleDays[name],
       words.days(product[name] ?? 0),
     ]),
+    [words.selfResets, words.resets(product.selfResets)],
     [
       words.expiresAfterDays,
       product.defaultExpiresAfterDays && words.days(product.defaultExpiresAfterDays),

@@ -12,6 +12,8 @@ import {
   MAX_IDLE_DAYS,
   MAX_LIMIT,
   MAX_OFFLINE_DAYS,
+  MAX_SELF_RESETS,
+  SELF_RESET_DAYS,
 } from '@licet/contract/limits';
 import { argumentError } from '../command-line.ts';
 import { type Column, collectUpTo, examples, limitText, timeText } from './output.ts';
@@ -64,7 +66,12 @@ const withFields = <Args extends unknown[], Opts extends OptionValues, Global ex
       `days without a request after which a new address takes the slot, up to ${MAX_IDLE_DAYS}; or never`,
       daysOrNever(MAX_IDLE_DAYS),
     )
-    .option('--hwid-idle-days <n>', 'for hardware IDs, likewise', daysOrNever(MAX_IDLE_DAYS));
+    .option('--hwid-idle-days <n>', 'for hardware IDs, likewise', daysOrNever(MAX_IDLE_DAYS))
+    .option(
+      '--self-resets <n>',
+      `how often in ${SELF_RESET_DAYS} days the customer may free slots of a license, up to ${MAX_SELF_RESETS}; 0 unless set`,
+      integerFrom(0, MAX_SELF_RESETS),
+    );
 
 interface FieldOptions {
   description?: string | undefined;
@@ -74,6 +81,7 @@ interface FieldOptions {
   expiresAfterDays?: number | 'never' | undefined;
   ipIdleDays?: number | 'never' | undefined;
   hwidIdleDays?: number | 'never' | undefined;
+  selfResets?: number | undefined;
 }
 
 const fieldsOf = (options: FieldOptions) => ({
@@ -84,6 +92,7 @@ const fieldsOf = (options: FieldOptions) => ({
   defaultExpiresAfterDays: daysField(options.expiresAfterDays),
   ipIdleDays: daysField(options.ipIdleDays),
   hwidIdleDays: daysField(options.hwidIdleDays),
+  selfResets: options.selfResets,
 });
 
 /** `licet products`: manage products. */
