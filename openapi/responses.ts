@@ -325,6 +325,14 @@ const MARKET: Responses = {
     'No product is chosen for 62494',
   ),
   422: forMarkets('The kind of event cannot be used.', 'Choose snapshot events'),
+  429: {
+    description: 'The service is busy: the market sends it again.',
+    headers: headers('Error-Code', 'Retry-After'),
+    content: json(errorResponse, {
+      message: 'Service is busy, send it again',
+      accepted_intents: [],
+    }),
+  },
   503: forMarkets('The service failed: the market sends it again.', 'Try again'),
 };
 

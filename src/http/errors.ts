@@ -54,4 +54,9 @@ export const BUSY = new ApiError(503, 'Service is busy, try again', {
   headers: { 'Retry-After': '2' },
 });
 
+/** The same for a market, which repeats a notice after this status. */
+export const BUSY_FOR_MARKETS = new ApiError(429, 'Service is busy, send it again', {
+  headers: { 'Retry-After': '2' },
+});
+
 export const notFound = (name: string): ApiError => new ApiError(404, `${name} not found`);

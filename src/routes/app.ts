@@ -5,7 +5,7 @@ import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { getPath } from 'hono/utils/url';
 import { declaredIntents } from '../auth/middleware.ts';
 import { expectReading, ownResponse } from '../http/connection.ts';
-import { ApiError, BUSY } from '../http/errors.ts';
+import { ApiError, BUSY, BUSY_FOR_MARKETS } from '../http/errors.ts';
 import { jsonResponse } from '../http/json.ts';
 import type { Operation } from '../http/operation.ts';
 import { type AppEnv, isolateOf } from '../isolate.ts';
@@ -63,11 +63,15 @@ const validations = new Hono<AppEnv>({ getPath: plainPath })
     ),
   );
 
+const isForMarkets = (path: string): boolean => /^\/(markets|api\/v1\/bbb)\//.test(path);
+
 /** Lets requests wait while too many others begin. */
 const admit = (): MiddlewareHandler<AppEnv> =>
   async function admit(c, next) {
     const { waitUntil } = c.get('timings');
-    if (!(await isolateOf(c.env).admission.management.enter(waitUntil))) throw BUSY;
+    if (!(await isolateOf(c.env).admission.management.enter(waitUntil))) {
+      throw isForMarkets(c.req.path) ? BUSY_FOR_MARKETS : BUSY;
+    }
     await next();
   };
 

@@ -1,5 +1,7 @@
 import { env } from 'cloudflare:workers';
-import { beforeEach, expect, it } from 'vitest';
+import { DYNAMIC_PRESETS } from '@licet/contract/dynamic-presets';
+import { license } from '@licet/contract/licenses';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { redact } from '../../src/resources/markets/redact.ts';
 import { settled } from '../support/app.ts';
 import { create } from '../support/client.ts';
@@ -239,4 +241,124 @@ it('a long text of a buyer is searched for addresses at once', () => {
   redact(JSON.stringify({ note: 'a@'.repeat(100_000) }), []);
   redact(JSON.stringify({ note: '@'.repeat(200_000) }), []);
   expect(performance.now() - startedAt).toBeLessThan(1_000);
+});
+
+it('a license whose notes were edited is restored by a won dispute', async () => {
+  const market = await service.create({ kind: 'stripe', products: [{ item: 'g', productId }] });
+  const dispute = { id: 'dp_1', payment_intent: 'pi_1' };
+  await stripe(market, 'checkout.session.completed', session);
+  await stripe(market, 'charge.dispute.created', dispute);
+  const { licenseId } = await only();
+  const { json } = await service.isolate.call('GET', `/api/v2/licenses/${licenseId}`);
+  const body = { ...license.parse(json), notes: 'Asked them' };
+  await service.isolate.call('PUT', `/api/v2/licenses/${licenseId}`, { body });
+  await stripe(market, 'charge.dispute.closed', { ...dispute, status: 'won' });
+  expect(await licenseOf(licenseId)).toMatchObject({
+    licenseStatus: 'ACTIVE',
+    notes: expect.stringContaining('Asked them'),
+  });
+});
+
+describe('a renewal at BuiltByBit', () => {
+  const BOUGHT = Math.floor(Date.now() / 1000);
+  const inDays = (days: number) => ({ purchase_date: String(BOUGHT + (days * DAY_MS) / 1000) });
+  const daysLeft = async () => {
+    const { expiryDate } = await licenseOf((await only()).licenseId);
+    return Math.round((Date.parse(expiryDate ?? '') - Date.now()) / DAY_MS);
+  };
+  let market: Market;
+  beforeEach(async () => {
+    const product = { item: '62494', productId, licenseType: 'TEMPORARY' as const };
+    market = await service.create({ products: [{ ...product, expiresAfterDays: 30 }] });
+    await service.bought(market, inDays(0));
+  });
+  const use = async () => {
+    const { licenseKey } = await licenseOf((await only()).licenseId);
+    const { json, recorded } = await service.isolate.validate({ licenseKey, productId });
+    expect(json).toMatchObject({ valid: true });
+    await recorded;
+  };
+
+  it('extends the license once, from its end, or from now if it is over', async () => {
+    await use();
+    expect(await daysLeft()).toBe(30);
+    setNow(Date.now() + 10 * DAY_MS);
+    for (let times = 0; times < 2; times++) await service.bought(market, inDays(10));
+    expect(await daysLeft()).toBe(50);
+    setNow(Date.now() + 100 * DAY_MS);
+    await service.bought(market, inDays(110));
+    expect(await daysLeft()).toBe(30);
+    await use();
+  });
+
+  it('of a license that was never used makes its time longer', async () => {
+    await service.bought(market, inDays(1));
+    const { licenseId } = await only();
+    expect(await licenseOf(licenseId)).toMatchObject({ expiresAfterDays: 60, expiryDate: null });
+  });
+
+  it('after a refund begins today', async () => {
+    await use();
+    service = new MarketService();
+    await env.DB.prepare(
+      `update purchases set facts = json_set(facts, '$.removed', ${Date.now()})`,
+    ).run();
+    setNow(Date.now() + 10 * DAY_MS);
+    await env.DB.prepare("update purchases set state = 'REVOKED', reason = 'removed'").run();
+    await service.bought(market, inDays(10));
+    expect(await daysLeft()).toBe(30);
+  });
+});
+
+it('two variants of a product in one order at Sell.app are two purchases', async () => {
+  const { settings } = DYNAMIC_PRESETS.sellapp;
+  const products = [{ item: '7', productId }];
+  const market = await service.create({ kind: 'dynamic', settings, products });
+  const buy = async (variant: number) => {
+    const body = JSON.stringify({ order_id: 1, product_id: 7, variant: { id: variant } });
+    return service.send(market, body, { headers: { Signature: await hmac(body, SECRET) } });
+  };
+  const [one, other, again] = [await buy(1), await buy(2), await buy(1)];
+  expect(new Set([one.text, other.text]).size).toBe(2);
+  expect(again.text).toBe(one.text);
+});
+
+it('an order of the account that is no purchase here is forgotten after 30 days', async () => {
+  const market = await service.create({ kind: 'stripe', products: [{ item: 'g', productId }] });
+  await stripe(market, 'charge.refunded', { ...refund, payment_intent: 'pi_other' });
+  await stripe(market, 'charge.refunded', refund);
+  await stripe(market, 'checkout.session.completed', session);
+  const orders = async () => (await env.DB.prepare('select * from market_orders').all()).results;
+  expect(await orders()).toHaveLength(2);
+  setNow(Date.now() + 31 * DAY_MS);
+  await service.isolate.runScheduled();
+  expect(await orders()).toMatchObject([{ order_id: 'pi_1', expires_at: null }]);
+  await service.isolate.call('DELETE', `/api/v2/markets/${market.id}`);
+  expect(await orders()).toEqual([]);
+});
+
+it('a purchase that waits at a deleted market is not granted, and the response says what to do', async () => {
+  const market = await service.create();
+  await service.bought(market);
+  await service.isolate.call('DELETE', `/api/v2/markets/${market.id}`);
+  const path = `/api/v2/purchases/${(await only()).id}/grant`;
+  const { status, json } = await service.isolate.call('POST', path, { body: { productId } });
+  expect(status).toBe(409);
+  expect(json).toMatchObject({
+    message: 'The market of the purchase is deleted, and delivers no key: create a license by hand',
+  });
+});
+
+it('a server with too many requests tells the market when to repeat a notice', async () => {
+  const busy = service.newIsolate({ TRUSTED_PROXIES: '127.0.0.1' });
+  const sent = await Promise.all(
+    Array.from({ length: 2_200 }, () =>
+      service.send(`/markets/${'A'.repeat(32)}`, '{}', { isolate: busy }),
+    ),
+  );
+  const rejected = sent.filter(({ status }) => status === 429);
+  expect(new Set(sent.map(({ status }) => status))).toEqual(new Set([404, 429]));
+  expect(new Set(rejected.map(({ headers }) => headers.get('Retry-After')))).toEqual(
+    new Set(['2']),
+  );
 });

@@ -51,7 +51,7 @@ it('a download of a test is a test', async () => {
 
 it('a purchase grants with its time, and is the same as the download', async () => {
   const body = { event: 'product.user.purchase', time, nonce: 'akjmLCXcNyWxmXqd', payload };
-  expect(accepted(await read(body)).notices).toEqual([{ ...grant, boughtAt: NOW }]);
+  expect(accepted(await read(body)).notices).toEqual([{ ...grant, renews: true, boughtAt: NOW }]);
 });
 
 it.each(['product.user.purchaseRemoved', 'product.user.refund'])('%s removes it', async (event) => {

@@ -731,7 +731,7 @@ export interface DynamicSettings {
   signature: HmacSignature | SentSecret;
   /** The path of the id of the product. */
   item: string;
-  /** The path of the id of the order line, or of the order: one license each. */
+  /** The path of the id of the order line, or of the order: one license each. Where a line has no id, join more with `+`, such as `order_id+variant_id`. */
   line: string;
   /** The path of the id of the order. */
   order?: string | null | undefined;
@@ -1594,7 +1594,7 @@ export interface Market {
   createdAt: string;
   /** Set by the service. */
   updatedAt: string;
-  /** When the purchases were last to be compared with those of the market, which needs an `apiToken`. A failure is an event `market.failing`. */
+  /** When the purchases were last compared with those of the market, which needs an `apiToken`. A failure is an event `market.failing`. */
   reconciledAt: string | null;
 }
 
@@ -1700,7 +1700,7 @@ export interface DynamicSettingsOutput {
   signature: HmacSignatureOutput | SentSecretOutput;
   /** The path of the id of the product. */
   item: string;
-  /** The path of the id of the order line, or of the order: one license each. */
+  /** The path of the id of the order line, or of the order: one license each. Where a line has no id, join more with `+`, such as `order_id+variant_id`. */
   line: string;
   /** The path of the id of the order. */
   order: string | null;

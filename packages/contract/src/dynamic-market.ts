@@ -10,6 +10,10 @@ const name = text(100)
 const path = text(200)
   .trim()
   .regex(/^[\w-]+([.|][\w-]+)*$/, 'must be a path such as item.product.id');
+/** Paths that are joined by `+`: the first is required. */
+const joinedPaths = text(300)
+  .trim()
+  .regex(/^[\w-]+([.|+][\w-]+)*$/, 'must be a path such as item.id, or several joined by +');
 const optionalPath = path.nullable().default(null);
 
 /** How a request shows that it comes from the shop. */
@@ -58,7 +62,9 @@ export const dynamicSettings = z
   .strictObject({
     signature: signatureSettings.describe('How a request shows that it comes from the shop.'),
     item: path.describe('The path of the id of the product.'),
-    line: path.describe('The path of the id of the order line, or of the order: one license each.'),
+    line: joinedPaths.describe(
+      'The path of the id of the order line, or of the order: one license each. Where a line has no id, join more with `+`, such as `order_id+variant_id`.',
+    ),
     order: optionalPath.describe('The path of the id of the order.'),
     buyer: optionalPath.describe('The path of the id of the buyer.'),
     buyerName: optionalPath.describe('The path of the name of the buyer.'),

@@ -156,7 +156,7 @@ export const marketFields = {
   updatedAt: systemTime,
   reconciledAt: setByService(
     wireTimestamp.nullable(),
-    'When the purchases were last to be compared with those of the market, which needs an `apiToken`. A failure is an event `market.failing`.',
+    'When the purchases were last compared with those of the market, which needs an `apiToken`. A failure is an event `market.failing`.',
   ),
 };
 

@@ -6,7 +6,7 @@ import { type NewEvent, newestId } from '../../db/events.ts';
 import { rowJson, rowOf } from '../../db/idempotency.ts';
 import { license, nextRevision } from '../../db/outbox.ts';
 import { isOneOf, rowValues } from '../../db/predicates.ts';
-import { bindings, customers, licenses, replacedKeys } from '../../db/schema.ts';
+import { bindings, customers, licenses, purchases, replacedKeys } from '../../db/schema.ts';
 import { totalRequests } from '../../db/totals.ts';
 import { DomainError } from '../../lib/errors.ts';
 import {
@@ -238,6 +238,7 @@ async function writeLicense(
     statements: {
       owner: statements,
       replaced: newKey ? [newKey.replaced] : [],
+      purchases: staysRevoked(db, row, values.state, revision, type),
       ips: rebind(db, id, 'IP', row.ips, ips, now),
       hwids: rebind(db, id, 'HWID', row.hwids, hwids, now),
       license: db
@@ -251,6 +252,26 @@ async function writeLicense(
   });
   return only(withOwner(rows, owners));
 }
+
+/**
+ * A purchase that has deactivated its license restores it if nobody has changed the status since (9). Another change of
+ * the license is no reason not to.
+ */
+const staysRevoked = (
+  db: Database,
+  { id, state, revision: before }: LicenseRow,
+  after: LicenseValues['state'],
+  revision: number,
+  type: EventType,
+) =>
+  state === 'DEACTIVATED' && after === state && type !== 'license.transferred'
+    ? [
+        db
+          .update(purchases)
+          .set({ deactivatedRevision: revision })
+          .where(and(eq(purchases.licenseId, id), eq(purchases.deactivatedRevision, before))),
+      ]
+    : [];
 
 /** The parts of a change that gives a license a new key. The license keeps its id, and with it its history. */
 function replaceKey({ db, now }: Sender, row: LicenseRow, licenseKey: string) {

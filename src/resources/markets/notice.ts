@@ -54,6 +54,8 @@ export interface Grant {
   boughtAt: number | null;
   /** Until when a subscription is paid; null without one. */
   paidUntil: number | null;
+  /** Whether the buyer, who has a license, pays again for another period of it. */
+  renews?: boolean;
 }
 
 /** A fact about purchases that were, or will be, granted: notices arrive in any order, and more than once. */

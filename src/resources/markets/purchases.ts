@@ -1,6 +1,11 @@
 import { DAY_MS } from '@licet/contract/durations';
 import type { PurchaseState } from '@licet/contract/enums';
-import { MAX_LIMIT, MAX_LONG_TEXT_LENGTH, MAX_QUANTITY } from '@licet/contract/limits';
+import {
+  MAX_EXPIRES_AFTER_DAYS,
+  MAX_LIMIT,
+  MAX_LONG_TEXT_LENGTH,
+  MAX_QUANTITY,
+} from '@licet/contract/limits';
 import type { MarketProduct } from '@licet/contract/markets';
 import { toTimestamp } from '@licet/contract/time';
 import { and, eq, getTableColumns, ne, type SQL, sql } from 'drizzle-orm';
@@ -51,6 +56,8 @@ export interface Applied {
 /** A subscription that is paid late is not over at once. */
 const GRACE_MS = 3 * DAY_MS;
 const TEST_DAYS_MS = DAY_MS;
+/** The facts about an order without a purchase are removed after this time: Stripe reports all orders of an account. */
+const ORDER_KEPT_MS = 30 * DAY_MS;
 const MAX_ATTEMPTS = 8;
 const MAX_PAUSE_MS = 100;
 
@@ -137,6 +144,7 @@ async function grant(sender: Sender, seller: Seller, notice: Grant): Promise<App
   if (first?.license) {
     return converge(sender, market, {
       found,
+      renewalDays: await renewalDays(sender.db, seller, notice, first.purchase, first.license),
       factsOf: () => facts,
       order,
       orderId: notice.order,
@@ -156,6 +164,24 @@ async function grant(sender: Sender, seller: Seller, notice: Grant): Promise<App
   if (!mapped)
     return keepUnmatched(sender, market, sold, `No product is chosen for ${notice.item}`);
   return create(sender, seller, sold, mapped);
+}
+
+/**
+ * The days by which another payment of the buyer extends the license; null for a download, a repetition, and a license
+ * that does not end.
+ */
+async function renewalDays(
+  db: Database,
+  { market, fallback }: Seller,
+  { item, renews, boughtAt, isTest }: Grant,
+  { facts }: PurchaseRow,
+  { licenseType, productId }: NonNullable<Found['license']>,
+): Promise<number | null> {
+  if (!renews || isTest || boughtAt === null || licenseType !== 'TEMPORARY') return null;
+  if (facts.boughtAt === undefined || boughtAt <= facts.boughtAt) return null;
+  const mapped = market.products.find((one) => one.item === item) ?? fallback;
+  if (mapped?.expiresAfterDays) return mapped.expiresAfterDays;
+  return (await findProduct(db, productId))?.defaultExpiresAfterDays ?? null;
 }
 
 /** A purchase that has no license yet. */
@@ -496,6 +522,7 @@ interface Converging {
   orderFacts: Facts;
   /** What a purchase tells that a fact before it did not. */
   bought?: Bought;
+  renewalDays?: number | null;
 }
 
 type Bought = Pick<PurchaseRow, 'orderId' | 'buyerId' | 'buyerName'>;
@@ -504,13 +531,13 @@ type Bought = Pick<PurchaseRow, 'orderId' | 'buyerId' | 'buyerName'>;
 async function converge(
   sender: Sender,
   market: MarketRow,
-  { found, factsOf, orderId, order, orderFacts, bought }: Converging,
+  { found, factsOf, orderId, order, orderFacts, bought, renewalDays = null }: Converging,
 ): Promise<Applied> {
   const { db, now } = sender;
   const changed = found.flatMap((one) => {
     const next = nextOf(
       one,
-      { facts: factsOf(one), orderBefore: order?.facts ?? {}, orderFacts, bought },
+      { facts: factsOf(one), orderBefore: order?.facts ?? {}, orderFacts, bought, renewalDays },
       market,
       now,
     );
@@ -571,11 +598,18 @@ async function converge(
           ? [
               db
                 .insert(marketOrders)
-                .values({ marketId: market.id, orderId, facts: orderFacts, revision: 1 })
+                .values({
+                  marketId: market.id,
+                  orderId,
+                  facts: orderFacts,
+                  revision: 1,
+                  expiresAt: found.length === 0 ? now + ORDER_KEPT_MS : null,
+                })
                 .onConflictDoUpdate({
                   target: [marketOrders.marketId, marketOrders.orderId],
                   set: {
                     facts: sql`excluded.facts`,
+                    expiresAt: sql`excluded.expires_at`,
                     revision: sql`${marketOrders.revision} + 1`,
                   },
                 }),
@@ -645,7 +679,14 @@ function nextOf(
     orderBefore,
     orderFacts,
     bought,
-  }: { facts: Facts; orderBefore: Facts; orderFacts: Facts; bought: Bought | undefined },
+    renewalDays,
+  }: {
+    facts: Facts;
+    orderBefore: Facts;
+    orderFacts: Facts;
+    bought: Bought | undefined;
+    renewalDays: number | null;
+  },
   market: MarketRow,
   now: number,
 ): Next | undefined {
@@ -687,10 +728,21 @@ function nextOf(
     if (isExtended && canExtend(license, paid + GRACE_MS)) {
       after.expiresAt = paid + GRACE_MS;
       after.expiresAfterDays = null;
+    }
+    if (renewalDays !== null && license.expiresAfterDays !== null) {
+      after.expiresAfterDays = Math.min(
+        license.expiresAfterDays + renewalDays,
+        MAX_EXPIRES_AFTER_DAYS,
+      );
+    } else if (renewalDays !== null) {
+      // The time that was left is paid for, unless it was paid back.
+      const from = before.length > 0 ? now : Math.max(now, license.expiresAt ?? now);
+      after.expiresAt = from + renewalDays * DAY_MS;
+    }
+    if (isEndChanged(license, after)) {
       if (isOurs && after.state === 'DEACTIVATED') next.deactivatedRevision = revision;
     }
-    const isChanged = after.state !== license.state || after.expiresAt !== license.expiresAt;
-    if (isChanged) next.licenseAfter = after;
+    if (after.state !== license.state || isEndChanged(license, after)) next.licenseAfter = after;
     next.event = eventOf(purchase, next, license, added);
   }
   const isSameState = state === purchase.state && reason === purchase.reason;
@@ -725,8 +777,13 @@ function eventOf(
       : 'Restored; the license was changed by hand since, and stays as it is';
     return { type: 'purchase.restored', shown: {}, result };
   }
-  if (licenseAfter && licenseAfter.expiresAt !== license.expiresAt) {
-    const until = licenseAfter.expiresAt === null ? null : toTimestamp(licenseAfter.expiresAt);
+  if (licenseAfter && isEndChanged(license, licenseAfter)) {
+    const { expiresAt, expiresAfterDays } = licenseAfter;
+    if (expiresAfterDays !== null) {
+      const result = `Extended to ${expiresAfterDays} days from the first use`;
+      return { type: 'purchase.extended', shown: { expiresAfterDays }, result };
+    }
+    const until = expiresAt === null ? null : toTimestamp(expiresAt);
     return {
       type: 'purchase.extended',
       shown: { expiryDate: until },
@@ -735,6 +792,11 @@ function eventOf(
   }
   return null;
 }
+
+type End = Pick<LicenseAfter, 'expiresAt' | 'expiresAfterDays'>;
+
+const isEndChanged = (before: End, after: End): boolean =>
+  before.expiresAt !== after.expiresAt || before.expiresAfterDays !== after.expiresAfterDays;
 
 /** Whether a paid time moves the end of a license, also of one whose days have not begun. A later end stays. */
 const canExtend = (
@@ -750,16 +812,18 @@ const withNote = (notes: string, note: string): string => {
 
 function licenseChanges(
   license: NonNullable<Found['license']>,
-  { state, expiresAt }: LicenseAfter,
+  licenseAfter: LicenseAfter,
   now: number,
 ) {
-  const shown = (one: { state: LicenseAfter['state']; expiresAt: number | null }) => ({
+  const shown = (one: Pick<LicenseAfter, 'state'> & End) => ({
     licenseStatus: statusAt(one, now),
-    expiryDate: one.expiresAt === null ? null : toTimestamp(one.expiresAt),
+    expiryDate:
+      one.expiresAt === null || one.expiresAt === EXPIRES_LATER ? null : toTimestamp(one.expiresAt),
+    expiresAfterDays: one.expiresAfterDays,
   });
-  const [before, after] = [shown(license), shown({ state, expiresAt })];
+  const [before, after] = [shown(license), shown(licenseAfter)];
   return Object.fromEntries(
-    (['licenseStatus', 'expiryDate'] as const).flatMap((name) =>
+    (['licenseStatus', 'expiryDate', 'expiresAfterDays'] as const).flatMap((name) =>
       before[name] === after[name] ? [] : [[name, { before: before[name], after: after[name] }]],
     ),
   );

@@ -10,7 +10,7 @@ import { type Database, isMissingValue } from '../../db/client.ts';
 import { differ, newestId } from '../../db/events.ts';
 import { nextRevision } from '../../db/outbox.ts';
 import { rowsById, rowValues } from '../../db/predicates.ts';
-import { markets } from '../../db/schema.ts';
+import { marketOrders, markets } from '../../db/schema.ts';
 import { toBase64url } from '../../lib/base64url.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { MarketRow } from './seller.ts';
@@ -181,6 +181,9 @@ export async function deleteMarket(sender: Sender, row: MarketRow): Promise<void
   await change(sender, {
     event: { type: 'market.deleted', id: row.id, changes: diff(shown(row), null) },
     when: [isUnchanged(markets, row)],
-    statements: { deleted: sender.db.delete(markets).where(eq(markets.id, row.id)) },
+    statements: {
+      deleted: sender.db.delete(markets).where(eq(markets.id, row.id)),
+      orders: sender.db.delete(marketOrders).where(eq(marketOrders.marketId, row.id)),
+    },
   });
 }

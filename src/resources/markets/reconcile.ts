@@ -27,8 +27,8 @@ const MIN_LISTED_SHARE = 0.5;
 const MIN_COMPARED = 4;
 
 /** The queries of a comparison, beside those for pages and for purchases that change. */
-const OTHER_QUERIES = 7;
-/** The queries of one purchase that changes. */
+const OTHER_QUERIES = 8;
+/** The queries of one purchase that changes, at most. */
 const NOTICE_QUERIES = 20;
 /** The queries and requests of a comparison with a page and a change. */
 export const RECONCILE_QUERIES = OTHER_QUERIES + 1 + NOTICE_QUERIES;
@@ -129,7 +129,7 @@ async function listVoxel({ outbound, token, items, maxPages }: Listing): Promise
 
 /** Markets `m` with a token whose comparison is due. @param now milliseconds since 1970 */
 export const isReconcileDue = (now: number): SQL =>
-  sql`m.is_enabled and m.api_token is not null and ifnull(m.reconciled_at, 0) <= ${now - INTERVAL_MS}`;
+  sql`m.is_enabled and m.api_token is not null and ifnull(m.comparison_due_at, 0) <= ${now}`;
 
 export interface Reconciling {
   db: Database;
@@ -155,7 +155,7 @@ export async function reconcile(
   // First: a market that fails must not keep the others waiting.
   const [market] = await db
     .update(markets)
-    .set({ reconciledAt: now })
+    .set({ comparisonDueAt: now + INTERVAL_MS })
     .where(eq(markets.id, marketId))
     .returning();
   // The market lists resources, and no add-ons.
@@ -191,10 +191,12 @@ export async function reconcile(
   if (active.length >= MIN_COMPARED && missing.length > active.length * (1 - MIN_LISTED_SHARE)) {
     throw new Error('The market lists less than half of the purchases');
   }
+  // The second part of a comparison that took more queries than one run has counts nothing again.
+  const isFirst = (market.reconciledAt ?? 0) <= now - INTERVAL_MS / 2;
   const counted = active
     .filter((one) => missing.includes(one) || (one.misses > 0 && isListed(one)))
     .map(({ id }) => id);
-  if (counted.length > 0) {
+  if (isFirst && counted.length > 0) {
     const isMissing = isOneOf(
       purchases.id,
       missing.map(({ id }) => id),
@@ -206,7 +208,7 @@ export async function reconcile(
   }
   const notices: Notice[] = [
     ...missing
-      .filter(({ misses }) => misses + 1 >= MISSES_TO_REVOKE)
+      .filter(({ misses }) => misses + Number(isFirst) >= MISSES_TO_REVOKE)
       .map(({ item, reference }) => ({
         do: 'revoke' as const,
         target: { item, reference },
@@ -226,13 +228,15 @@ export async function reconcile(
       })),
   ];
   const seller = sellerOf(market, platformLabels);
+  let isWhole = true;
   for (const notice of notices) {
-    if (left() - requests < NOTICE_QUERIES) {
-      const soon = now - INTERVAL_MS + MINUTE_MS;
-      await db.update(markets).set({ reconciledAt: soon }).where(eq(markets.id, marketId));
-      break;
-    }
+    isWhole = left() - requests > NOTICE_QUERIES;
+    if (!isWhole) break;
     await applyNotice(newSender, seller, notice);
   }
+  await db
+    .update(markets)
+    .set({ reconciledAt: now, ...(!isWhole && { comparisonDueAt: now + MINUTE_MS }) })
+    .where(eq(markets.id, marketId));
   return requests;
 }

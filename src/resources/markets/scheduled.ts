@@ -1,22 +1,22 @@
 import { DAY_MS } from '@licet/contract/durations';
-import { type SQL, sql } from 'drizzle-orm';
+import { and, not, type SQL, sql } from 'drizzle-orm';
 import { batch, type Database } from '../../db/client.ts';
 import { insertDeliveries } from '../../db/deliveries.ts';
 import { nextEventId } from '../../db/events.ts';
-import { events, marketDeliveries, markets } from '../../db/schema.ts';
+import { events, marketDeliveries, marketOrders, markets } from '../../db/schema.ts';
 import { firstIdAt } from '../../lib/time-id.ts';
 import { isReconcileDue, type Reconciling, reconcile } from './reconcile.ts';
 
 /** The work of the scheduled handler for markets (9). */
 
 const KEPT_DAYS = 30;
-/** Requests that one run removes; the next run goes on. */
+/** Requests, and orders, that one run removes; the next run goes on. */
 const MAX_REMOVED = 1_000;
 /** The last requests of a market that are looked at. */
 const LAST = 5;
 
 /** The queries of a run, at most. */
-export const MARKET_QUERIES = 5;
+export const MARKET_QUERIES = 7;
 
 /** Markets `m` whose last requests were all rejected, and whose last event about it is a day old. */
 const isFailing = (now: number): SQL => sql`
@@ -35,17 +35,28 @@ const oldRequests = (now: number, limit: number): SQL => sql`
       ${firstIdAt(now - KEPT_DAYS * DAY_MS)}, ${Number.MAX_SAFE_INTEGER})
   limit ${limit}`;
 
+/** Orders without a purchase whose time is over. */
+const isOldOrder = (now: number): SQL => sql`expires_at <= ${now}`;
+const isBought = sql`exists (select 1 from purchases p
+  where p.market_id = market_orders.market_id and p.order_id = market_orders.order_id)`;
+
 /**
  * Makes an event of each market whose last requests were all rejected, at most one a day, and removes a bounded number
- * of old requests. Costs one query if there is nothing to do.
+ * of old requests and orders. Costs one query if there is nothing to do.
  *
  * @param now milliseconds since 1970
  * @returns the market whose purchases are to be compared; null for none
  */
 export async function lookAfterMarkets(db: Database, now: number): Promise<number | null> {
-  const due = await db.get<{ failing: number; old: number; toReconcile: number | null }>(
+  const due = await db.get<{
+    failing: number;
+    old: number;
+    orders: number;
+    toReconcile: number | null;
+  }>(
     sql`select exists (select 1 from ${markets} m where ${isFailing(now)}) as failing,
       exists (${oldRequests(now, 1)}) as old,
+      exists (select 1 from ${marketOrders} where ${isOldOrder(now)}) as orders,
       (select m.id from ${markets} m where ${isReconcileDue(now)}
         order by ifnull(m.reconciled_at, 0) limit 1) as toReconcile`,
   );
@@ -54,6 +65,13 @@ export async function lookAfterMarkets(db: Database, now: number): Promise<numbe
     await db
       .delete(marketDeliveries)
       .where(sql`(market_id, id) in (${oldRequests(now, MAX_REMOVED)})`);
+  }
+  if (due.orders) {
+    const old = sql`(market_id, order_id) in (
+      select market_id, order_id from market_orders where ${isOldOrder(now)} limit ${MAX_REMOVED})`;
+    // The purchase has come in the meantime: the order stays.
+    await db.update(marketOrders).set({ expiresAt: null }).where(and(old, isBought));
+    await db.delete(marketOrders).where(and(old, isOldOrder(now), not(isBought)));
   }
   return due.toReconcile;
 }

@@ -65,6 +65,11 @@ async function marketOf(sender: Sender, id: number): Promise<MarketRow> {
   return row;
 }
 
+const MARKET_IS_GONE = new DomainError(
+  'conflict',
+  'The market of the purchase is deleted, and delivers no key: create a license by hand',
+);
+
 /** Purchases at markets, an extension (9). */
 export const purchaseRoutes = new Hono<AuthEnv>()
   .get('/', canRead(list), query(purchaseQuery), (c) => {
@@ -91,7 +96,8 @@ export const purchaseRoutes = new Hono<AuthEnv>()
       name: 'Purchase',
       find: findPurchase,
       async write(sender, row) {
-        const market = await marketOf(sender, row.marketId);
+        const market = await findMarket(sender.db, row.marketId);
+        if (!market) throw MARKET_IS_GONE;
         if (licenseId !== undefined) return bindLicense(sender, market, row, licenseId);
         const mapped =
           productId === undefined

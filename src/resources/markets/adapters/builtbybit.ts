@@ -56,6 +56,7 @@ export const builtbybit: Adapter = async (incoming, { secrets }) => {
     isTest: false,
     boughtAt: isDownload ? null : secondsAt(fields, 'purchase_date'),
     paidUntil: null,
+    ...(!isDownload && { renews: true }),
   };
   const accepted: Accepted = { eventId: null, type, notices: [grant] };
   if (!isDownload) return accepted;

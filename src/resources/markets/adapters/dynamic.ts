@@ -14,6 +14,12 @@ function firstAt(body: unknown, paths: string | null): unknown {
   return undefined;
 }
 
+/** The texts of paths that are joined by `+`. The first is required; the others, such as a variant, may be missing. */
+function joinedAt(body: unknown, paths: string): string | null {
+  const [first = null, ...others] = paths.split('+').map((path) => textOf(firstAt(body, path)));
+  return first === null ? null : [first, ...others.filter((one) => one !== null)].join(':');
+}
+
 type Hmac = Extract<DynamicSettings['signature'], { kind: 'hmac' }>;
 
 /** The signature in a header: the whole after its prefix, or one of its parts. */
@@ -88,7 +94,7 @@ export const dynamic: Adapter = async (incoming, { secrets, settings }) => {
     return { ...accepted, ignored: 'This event asks for no key' };
   }
   const item = textOf(firstAt(body, settings.item));
-  const line = textOf(firstAt(body, settings.line));
+  const line = joinedAt(body, settings.line);
   if (item === null) return { status: 400, why: `The body has no ${settings.item}` };
   if (line === null) return { status: 400, why: `The body has no ${settings.line}` };
   return {

@@ -45,6 +45,7 @@ export const voxel: Adapter = async ({ bytes, text, headers, now }, { secrets })
       isTest: valueAt(body, 'test') === true,
       boughtAt: isDownload ? null : secondsAt(body, 'time'),
       paidUntil: null,
+      ...(!isDownload && { renews: true }),
     };
     const granting = { ...accepted, notices: [grant] };
     if (!isDownload) return granting;
