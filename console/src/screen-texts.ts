@@ -850,6 +850,10 @@ export const screenTexts = {
       stripe: 'Stripe',
       paynow: 'PayNow',
     },
+    otherShop: 'Another shop',
+    settings: 'How its requests are read',
+    settingsHint:
+      'JSON, such as this for SellAuth. Enter the header and the paths of your shop; the guide of dynamic delivery has the fields.',
     name: 'Name',
     nameHint: 'Your name for it. Licenses show it as the place where they were sold.',
     onRefund: 'After a refund in full',

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readRootToken } from '@licet/cli/root-token';
+import type { Market } from '@licet/client';
 import { MARKET_KINDS } from '@licet/contract/enums';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { listen, ownFolder } from '../node/own.ts';
@@ -99,6 +100,30 @@ it('a dynamic market takes the settings of a known shop', async () => {
   const { stderr } = await run('markets', 'create', 'dynamic', 'SellAuth', '--preset', 'sellauth');
   expect(stderr).toContain('created');
   expect((await run('markets', 'list')).stdout).toMatch(/dynamic +SellAuth +needs a secret/);
+});
+
+it('a shop without a preset takes its settings from a file', async () => {
+  const file = join(folder, 'shop.json');
+  writeFileSync(file, '{');
+  const create = ['markets', 'create', 'dynamic', 'Shop', '--settings', file];
+  const environment = { LICET_URL: service.address, LICET_TOKEN: readRootToken() };
+  const wrong = await runHere('licet', create, environment);
+  expect(wrong.stderr).toContain('shop.json is not JSON');
+  const settings = { signature: { kind: 'secret', header: 'X-Key' }, item: 'product', line: 'id' };
+  writeFileSync(file, JSON.stringify(settings));
+  await run(...create);
+  const find = async () => {
+    const { stdout } = await run('markets', 'list', '--json');
+    const markets = stdout
+      .trim()
+      .split('\n')
+      .map((line): Market => JSON.parse(line));
+    return markets.find(({ name }) => name === 'Shop');
+  };
+  expect(await find()).toMatchObject({ settings });
+  writeFileSync(file, JSON.stringify({ ...settings, line: 'order+variant' }));
+  await run('markets', 'edit', String((await find())?.id), '--settings', file);
+  expect(await find()).toMatchObject({ settings: { line: 'order+variant' } });
 });
 
 it('the doctor sends samples of each market, which change nothing, and names what blocks them', async () => {

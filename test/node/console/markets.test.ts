@@ -73,6 +73,22 @@ describeInBrowser('markets in the console', () => {
     expect(await download(addresses[0] ?? '', sent)).toBe(200);
   });
 
+  it('a shop without a preset is added with settings of its own, whose faults are named', async () => {
+    const page = await openConsole('/markets?open=new');
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Market', { exact: true }).selectOption('Another shop');
+    const settings = dialog.getByLabel('How its requests are read');
+    await settings.fill('{');
+    await dialog.getByRole('button', { name: 'Add market' }).click();
+    await dialog.getByText(/must be an object/i).waitFor();
+    const sent = { signature: { kind: 'secret', header: 'X-Key' }, item: 'product', line: 'id' };
+    await settings.fill(JSON.stringify(sent));
+    await dialog.getByRole('button', { name: 'Add market' }).click();
+    await page.getByRole('heading', { name: 'Another shop' }).waitFor();
+    expect(await licet.markets.list()).toMatchObject([{ kind: 'dynamic', settings: sent }]);
+    expectFailure(/^400 POST \/api\/v2\/markets/);
+  });
+
   it('a market is edited and deleted, and a token that may not change it sees no address', async () => {
     const { id } = await licet.markets.create({ kind: 'stripe', name: 'Cards' });
     const page = await openConsole(`/markets/${id}/edit`);

@@ -12,7 +12,7 @@ import { MAX_TEXT_LENGTH } from '@licet/contract/limits';
 import { type ReactNode, useState } from 'react';
 import { licet } from '../../api.ts';
 import { type EditedField, EditForm } from '../../components/edit-form.tsx';
-import { FieldGroup, SelectField, TextField } from '../../components/form.tsx';
+import { FieldGroup, SelectField, TextArea, TextField } from '../../components/form.tsx';
 import { screenTexts } from '../../screen-texts.ts';
 import { useRefusal } from '../../session.ts';
 import { refreshMarkets } from './queries.ts';
@@ -21,7 +21,8 @@ const words = screenTexts.markets;
 
 type Preset = keyof typeof DYNAMIC_PRESETS;
 /** The shops of a dynamic market stand beside the markets: sellers look for the name of their shop. */
-type Choice = Exclude<MarketKind, 'dynamic'> | Preset;
+type Choice = Exclude<MarketKind, 'dynamic'> | Preset | typeof OTHER_SHOP;
+const OTHER_SHOP = 'other';
 
 const PRESETS = Object.entries(DYNAMIC_PRESETS);
 const CHOICES = [
@@ -29,6 +30,7 @@ const CHOICES = [
     kind === 'dynamic' ? [] : [[kind, words.kinds[kind]] as const],
   ),
   ...PRESETS.map(([preset, { label }]) => [preset, label] as const),
+  [OTHER_SHOP, words.otherShop] as const,
 ];
 
 const settingsOf = (choice: string) => PRESETS.find(([preset]) => preset === choice)?.[1].settings;
@@ -36,7 +38,18 @@ const settingsOf = (choice: string) => PRESETS.find(([preset]) => preset === cho
 const kindOf = (choice: string): MarketKind =>
   MARKET_KINDS.find((kind) => kind === choice) ?? 'dynamic';
 
-type Values = Pick<Market, 'name' | 'onRefund' | 'onDispute' | 'enabled'>;
+/** The settings that were typed. Text that is no JSON is sent as it is: the service says so beside the field. */
+function typedSettings(text: string): Market['settings'] {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return JSON.parse(JSON.stringify(text));
+  }
+}
+
+const jsonOf = (settings: object | null): string => JSON.stringify(settings, null, 2);
+
+type Values = Pick<Market, 'name' | 'onRefund' | 'onDispute' | 'enabled' | 'settings'>;
 
 const FIELDS: readonly EditedField<Values>[] = [
   { name: 'name', label: words.name },
@@ -55,6 +68,7 @@ const FIELDS: readonly EditedField<Values>[] = [
     label: words.enabled,
     show: ({ enabled }) => (enabled ? screenTexts.events.yes : screenTexts.events.no),
   },
+  { name: 'settings', label: words.settings, show: ({ settings }) => jsonOf(settings) },
 ];
 
 /** The form of a market; without `stored` that of a new one. */
@@ -83,6 +97,9 @@ export function MarketForm({
     onRefund: REFUND_ACTIONS.find((one) => one === data.get('onRefund')) ?? 'deactivate',
     onDispute: DISPUTE_ACTIONS.find((one) => one === data.get('onDispute')) ?? 'deactivate',
     enabled: market === undefined || data.has('enabled'),
+    settings: data.has('settings')
+      ? typedSettings(String(data.get('settings')))
+      : (market?.settings ?? null),
   });
   return (
     <EditForm<Values>
@@ -90,7 +107,7 @@ export function MarketForm({
       fields={FIELDS}
       valuesOf={valuesOf}
       create={async (values) => {
-        const settings = settingsOf(choice) ?? null;
+        const settings = settingsOf(choice) ?? values.settings;
         onCreated?.(await licet.markets.create({ ...values, kind: kindOf(choice), settings }));
         await refreshMarkets();
       }}
@@ -123,6 +140,18 @@ export function MarketForm({
         maxLength={MAX_TEXT_LENGTH}
         required
       />
+      {(market ? market.settings !== null : choice === OTHER_SHOP) && (
+        <TextArea
+          label={words.settings}
+          hint={words.settingsHint}
+          name="settings"
+          rows={14}
+          spellCheck={false}
+          className="font-mono"
+          defaultValue={jsonOf(market?.settings ?? DYNAMIC_PRESETS.sellauth.settings)}
+          required
+        />
+      )}
       <FieldGroup>
         <SelectField
           label={words.onRefund}

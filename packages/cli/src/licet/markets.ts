@@ -56,6 +56,21 @@ const TOKEN_OPTION = [
   '--api-token <file>',
   'a file with a token of the market, by which refunds are found; - for standard input',
 ] as const;
+const SETTINGS_OPTION = [
+  '--settings <file>',
+  'a file with the settings of a shop without a preset, as JSON; - for standard input',
+] as const;
+
+/** Settings from a file. The service checks them. */
+async function readSettings(file: string): Promise<Market['settings']> {
+  const content = file === '-' ? await text(process.stdin) : readFileSync(file, 'utf8');
+  try {
+    return JSON.parse(content);
+  } catch (error) {
+    throw argumentError(`${file} is not JSON: ${error instanceof Error ? error.message : error}`);
+  }
+}
+
 const refundOption = () =>
   new Option('--on-refund <action>', 'the effect of a refund in full').choices(REFUND_ACTIONS);
 const disputeOption = () =>
@@ -78,6 +93,7 @@ export function addMarkets(parent: CommandUnknownOpts, open: OpenSession): void 
         Object.keys(DYNAMIC_PRESETS),
       ),
     )
+    .option(...SETTINGS_OPTION)
     .addOption(refundOption())
     .addOption(disputeOption())
     .addHelpText(
@@ -85,13 +101,16 @@ export function addMarkets(parent: CommandUnknownOpts, open: OpenSession): void 
       examples(
         'markets create builtbybit BuiltByBit --secrets secret.txt',
         'markets create dynamic SellAuth --preset sellauth --secrets -',
+        'markets create dynamic Shop --settings shop.json --secrets secret.txt',
       ),
     )
-    .action(async (sentKind, name, { secrets, preset, onRefund, onDispute }) => {
+    .action(async (sentKind, name, { secrets, preset, settings: file, onRefund, onDispute }) => {
       const kind = MARKET_KINDS.find((known) => known === sentKind);
       if (!kind) throw argumentError(`${sentKind}: use one of ${MARKET_KINDS.join(', ')}.`);
-      const settings = Object.entries(DYNAMIC_PRESETS).find(([shop]) => shop === preset)?.[1]
-        .settings;
+      const settings =
+        file === undefined
+          ? Object.entries(DYNAMIC_PRESETS).find(([shop]) => shop === preset)?.[1].settings
+          : await readSettings(file);
       const { licet, output } = open();
       const sent = secrets === undefined ? [] : await readSecrets(secrets);
       const market = await licet.markets.create({
@@ -122,21 +141,24 @@ export function addMarkets(parent: CommandUnknownOpts, open: OpenSession): void 
     .option('--name <text>', 'another name')
     .option(...SECRETS_OPTION)
     .option(...TOKEN_OPTION)
+    .option(...SETTINGS_OPTION)
     .addOption(refundOption())
     .addOption(disputeOption())
     .addOption(new Option('--on', 'accept its requests').conflicts('off'))
     .option('--off', 'reject its requests')
     .addHelpText('after', examples('markets edit 1 --secrets secret.txt', 'markets edit 1 --off'))
-    .action(async (id, { on, off, secrets, apiToken, ...values }) => {
+    .action(async (id, { on, off, secrets, apiToken, settings, ...values }) => {
       const enabled = on || off ? on === true : undefined;
       const changes = Object.entries({ ...values, enabled }).filter(([, value]) => value != null);
-      if (changes.length === 0 && secrets === undefined && apiToken === undefined) {
+      const isEmpty = [secrets, apiToken, settings].every((file) => file === undefined);
+      if (changes.length === 0 && isEmpty) {
         throw argumentError('Give at least one option to change.');
       }
       const { licet, output } = open();
       const sent = {
         ...(secrets !== undefined && { secrets: await readSecrets(secrets) }),
         ...(apiToken !== undefined && { apiToken: (await readSecrets(apiToken))[0] ?? null }),
+        ...(settings !== undefined && { settings: await readSettings(settings) }),
       };
       const market = await licet.markets.update(id, { ...Object.fromEntries(changes), ...sent });
       output.done(`Market ${id} is changed.`, market);
