@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import tailwindcss from '@tailwindcss/vite';
 import { defineConfig, type Plugin } from 'vite';
 
@@ -49,6 +50,8 @@ export default defineConfig({
     // The Content-Security-Policy takes scripts and styles from files only.
     assetsInlineLimit: 0,
     rolldownOptions: {
+      // The console, and the customer's page.
+      input: ['index.html', 'my.html'].map((page) => join(import.meta.dirname, page)),
       onwarn(warning, warn) {
         // 'use client' in the libraries means nothing here.
         if (warning.code !== 'MODULE_LEVEL_DIRECTIVE') warn(warning);

@@ -51,6 +51,7 @@ const TAGS: Readonly<Record<Tag, string>> = {
   Webhooks: 'Addresses to which events are sent, their deliveries and their tests. An extension.',
   Markets: 'Shops that sell keys, and what arrived from them. An extension.',
   Purchases: 'Purchases at markets, and their licenses. An extension.',
+  Settings: 'How the service shows itself to customers. An extension.',
   Import: 'Moving here from another service; an extension.',
 };
 
@@ -69,8 +70,8 @@ export interface Route {
 export function declaredRoutes(): Route[] {
   const routes = new Map<string, Route>();
   for (const { method, path, handler } of appRoutes) {
-    // Not of the interface: `/`, and the routes of the console, which are for its page alone.
-    if (method === 'ALL' || path === '/' || path.startsWith('/console')) continue;
+    // Not of the interface: `/`, and the routes of the console and of the customer's page, which are for these alone.
+    if (method === 'ALL' || path === '/' || /^\/(console|my)\b/.test(path)) continue;
     const key = `${method} ${path}`;
     const { intents, inputs = [], operation } = routes.get(key) ?? {};
     routes.set(key, {

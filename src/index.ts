@@ -13,6 +13,7 @@ import { removeRecordsBefore } from './requests/retention.ts';
 import { removeEventsBefore } from './resources/events/queries.ts';
 import { RECONCILE_QUERIES } from './resources/markets/reconcile.ts';
 import { compareMarket, lookAfterMarkets, MARKET_QUERIES } from './resources/markets/scheduled.ts';
+import { removeOldPortalRows } from './resources/portal/sessions.ts';
 import { clearDeliveries } from './resources/webhooks/store.ts';
 import { app } from './routes/app.ts';
 
@@ -96,6 +97,11 @@ export default {
       1,
       () => removeExpiredSessions(db, scheduledTime),
       'Old sessions were not removed',
+    );
+    await attempt(
+      2,
+      () => removeOldPortalRows(db, scheduledTime),
+      "Old links to the customer's page were not removed",
     );
     await attempt(
       1,

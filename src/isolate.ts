@@ -1,5 +1,6 @@
 import type { LicenseDataType } from '@licet/contract/enums';
 import type { ResponseType } from '@licet/contract/outcomes';
+import { DEFAULT_PORTAL_SETTINGS, type PortalSettings } from '@licet/contract/portal';
 import { Caches } from './cache/caches.ts';
 import { type Database, openDatabase } from './db/client.ts';
 import { Admission } from './lib/admission.ts';
@@ -13,6 +14,7 @@ import { SigningKeys } from './lib/signing-keys.ts';
 import { HeldCounts } from './requests/counts.ts';
 import { Recorder, type RecordQueue } from './requests/recorder.ts';
 import { HeldMarkets } from './resources/markets/held.ts';
+import { HeldSettings } from './resources/settings.ts';
 import { Deliverer } from './resources/webhooks/deliverer.ts';
 
 const MAX_COUNTED = 10_000;
@@ -87,6 +89,7 @@ export class Isolate {
   readonly outbound: Outbound;
   readonly deliverer: Deliverer;
   readonly markets: HeldMarkets;
+  readonly portalSettings: HeldSettings<PortalSettings>;
   /** Bounds the requests that begin in a turn. Validations also wait for room for their records (1.6). */
   readonly admission: Record<'validations' | 'files' | 'management', Admission>;
   readonly limits: Record<'validations' | 'refused' | 'failedTokens', RateLimiter>;
@@ -136,6 +139,7 @@ export class Isolate {
     this.counts = new HeldCounts(this.db);
     this.outbound = new Outbound(env);
     this.markets = new HeldMarkets(this.db);
+    this.portalSettings = new HeldSettings(this.db, 'portal', DEFAULT_PORTAL_SETTINGS);
     const limiter = (name: Limiters) => {
       const bound = env[name] ?? LIMITS[name];
       return typeof bound === 'object'

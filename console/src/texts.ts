@@ -42,6 +42,7 @@ const resources: Record<EventResource, string> = {
   market: 'Market',
   purchase: 'Purchase',
   session: 'Session',
+  settings: 'Settings',
 };
 
 export const texts = {

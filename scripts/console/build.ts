@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from 'vite';
 import { buildDocuments } from './documents.ts';
-import { BUILT, hashOfSources, PAGE, STAMP } from './ensure.ts';
+import { BUILT, hashOfSources, PAGES, STAMP } from './ensure.ts';
 
 /** Builds the console and the documents, in a process of its own: it takes memory that a service does not need. */
 
@@ -36,9 +36,12 @@ try {
   // A service that runs meanwhile must find whole files, and the page last. Another build may run as well.
   const [built, assets] = [join(folder, 'assets'), join(BUILT, 'assets')];
   cpSync(built, assets, { recursive: true });
-  const page = `${PAGE}.${process.pid}`;
-  copyFileSync(join(folder, 'index.html'), page);
-  renameSync(page, PAGE);
+  for (const name of PAGES) {
+    const page = join(BUILT, name);
+    const copy = `${page}.${process.pid}`;
+    copyFileSync(join(folder, name), copy);
+    renameSync(copy, page);
+  }
   for (const name of readdirSync(assets)) {
     if (!existsSync(join(built, name))) rmSync(join(assets, name), { force: true });
   }

@@ -6,7 +6,8 @@ import { CliError, run } from '@licet/cli/terminal';
 /** The console in `public/console`, and the documents in `public/docs`, built when their sources have changed. */
 
 export const BUILT = 'public/console';
-export const PAGE = join(BUILT, 'index.html');
+/** The pages of the console and of customers. */
+export const PAGES = ['index.html', 'my.html'];
 /** The hash of the sources of the built files, beside them. The service does not serve this file. */
 export const STAMP = join(BUILT, 'sources.sha256');
 
@@ -29,7 +30,9 @@ export function hashOfSources(): string {
 }
 
 const isBuilt = (): boolean =>
-  existsSync(PAGE) && existsSync(STAMP) && readFileSync(STAMP, 'utf8') === hashOfSources();
+  PAGES.every((page) => existsSync(join(BUILT, page))) &&
+  existsSync(STAMP) &&
+  readFileSync(STAMP, 'utf8') === hashOfSources();
 
 /**
  * Builds the console and the documents, unless its sources are those of the last build.

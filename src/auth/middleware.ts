@@ -46,7 +46,7 @@ type AnyContext = Pick<Context<AppEnv>, 'env' | 'req'> & { get(key: 'timings'): 
 const WRONG_TYPE = 'A change with a session needs the header Content-Type: application/json';
 const WRONG_HEADER = 'Send the token in the header TOKEN, not in Authorization';
 
-const addressIn = (c: AnyContext): string | null =>
+export const addressIn = (c: AnyContext): string | null =>
   connectingAddressOf(c.req.raw, isolateOf(c.env).trustedProxies);
 
 /** The client that the limit counts (1.7); null if its address is unknown. */
@@ -98,7 +98,7 @@ function noteUse(c: AnyContext, { tokenId, lastUsedAt }: Actor): void {
  *
  * @param load null for one that is not live
  */
-async function findLive<Live>(
+export async function findLive<Live>(
   c: AnyContext,
   hash: string,
   load: (db: Database) => Promise<Live | null>,
@@ -151,7 +151,7 @@ async function findSessionActor(c: Context<AuthEnv>): Promise<Actor | null> {
 const JSON_TYPE = /^application\/json\s*(;|$)/i;
 
 /** Rejects a change with a session unless its content type is one that no form can send (4). */
-function requireJson({ method, headers }: Request): void {
+export function requireJson({ method, headers }: Request): void {
   const isSafe = method === 'GET' || method === 'HEAD';
   if (isSafe || JSON_TYPE.test(headers.get('Content-Type') ?? '')) return;
   throw new ApiError(403, WRONG_TYPE);

@@ -16,6 +16,7 @@ export type Tag =
   | 'Webhooks'
   | 'Markets'
   | 'Purchases'
+  | 'Settings'
   | 'Import';
 
 export type ResponseHeader =

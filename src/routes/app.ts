@@ -1,5 +1,6 @@
 import { API_INTENTS } from '@licet/contract/enums';
 import { INTENTS } from '@licet/contract/intents';
+import { PORTAL_PATH } from '@licet/contract/portal-page';
 import { keySet } from '@licet/contract/signing';
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { getPath } from 'hono/utils/url';
@@ -13,6 +14,7 @@ import { consolePage, consoleRoutes, isConsolePage } from './console.ts';
 import { allowPages, preflight } from './cors.ts';
 import { errorResponse, respondToError } from './error-response.ts';
 import { marketRoutes } from './markets.ts';
+import { isPortalPage, portalPage, portalRoutes } from './portal.ts';
 import { observe } from './request-log.ts';
 import { v1 } from './v1.ts';
 import { v2 } from './v2/index.ts';
@@ -87,6 +89,7 @@ const management = new Hono<AppEnv>({ getPath: plainPath })
   .route('/api/v1', v1)
   .route('/api/v2', v2)
   .route('/console', consoleRoutes)
+  .route(PORTAL_PATH, portalRoutes)
   .notFound(notFoundOrWrongMethod)
   .onError(respondToError);
 
@@ -107,6 +110,7 @@ async function fileResponse(c: Context<AppEnv>): Promise<Response | undefined> {
   const isAdmitted = await files.enter((work) => c.executionCtx.waitUntil(work));
   if (!isAdmitted) return errorResponse(c, BUSY, []);
   if (isConsolePage(c.req.path)) return ownResponse(c, await consolePage(c));
+  if (isPortalPage(c.req.path)) return ownResponse(c, await portalPage(c));
   const file = await c.env.ASSETS.fetch(c.req.raw);
   return file.status === 404 ? undefined : ownResponse(c, file);
 }

@@ -190,7 +190,7 @@ it.each(CASES)(
 );
 
 const CREATES = Object.entries(WRITES).filter(([route]) =>
-  /^POST .*(?<!import|rotate-secret|grant)$/.test(route),
+  /^POST .*(?<!import|rotate-secret|grant|portal-links)$/.test(route),
 );
 
 it.each(CREATES)(

@@ -72,6 +72,14 @@ export const WRITES: Readonly<Record<string, () => Promise<Write>>> = {
   'POST /api/v2/markets': create(markets),
   'PUT /api/v2/markets/:id': update(markets),
   'DELETE /api/v2/markets/:id': remove(markets),
+  'POST /api/v2/portal-links': async () => ({
+    path: '/api/v2/portal-links',
+    body: { customerId: (await customers.create()).id },
+  }),
+  'PUT /api/v2/settings/portal': async () => ({
+    path: '/api/v2/settings/portal',
+    body: { name: `Shop ${crypto.randomUUID()}` },
+  }),
   'POST /api/v2/purchases': async () => ({ path: '/api/v2/purchases', body: await newPurchase() }),
   'POST /api/v2/purchases/:id/grant': async () => {
     const { id } = await post('/api/v2/purchases', await newPurchase());

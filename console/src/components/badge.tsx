@@ -1,26 +1,11 @@
 import type { LicenseStatus } from '@licet/client';
 import type { ReactNode } from 'react';
 import { texts } from '../texts.ts';
-
-export type Tone = 'good' | 'warn' | 'bad' | 'neutral' | 'accent';
-
-const TONES: Record<Tone, string> = {
-  good: 'bg-good-soft text-good',
-  warn: 'bg-warn-soft text-warn',
-  bad: 'bg-bad-soft text-bad',
-  neutral: 'bg-hover text-muted',
-  accent: 'bg-accent-soft text-accent',
-};
+import { badgeClass, type Tone } from './tones.ts';
 
 /** A word in a colour. The colour adds nothing to the meaning of the word. */
 export function Badge({ tone = 'neutral', children }: { tone?: Tone; children: ReactNode }) {
-  return (
-    <span
-      className={`inline-flex rounded-md px-1.5 py-0.5 text-xs font-medium whitespace-nowrap ${TONES[tone]}`}
-    >
-      {children}
-    </span>
-  );
+  return <span className={badgeClass(tone)}>{children}</span>;
 }
 
 const STATUS_TONES: Record<LicenseStatus, Tone> = {

@@ -2,7 +2,8 @@ import type { LicenseDataType } from '@licet/client';
 import { lazy, Suspense, useState } from 'react';
 import { screenTexts } from '../screen-texts.ts';
 import { useMay } from '../session.ts';
-import { Button, IconButton, type Look } from './button.tsx';
+import { Button, IconButton } from './button.tsx';
+import type { Look } from './button-class.ts';
 import { Dialog } from './dialog.tsx';
 import { Ban } from './icons.tsx';
 

@@ -6,8 +6,9 @@ import { platformLabel } from '../platforms.ts';
 import { screenTexts } from '../screen-texts.ts';
 import { useMay } from '../session.ts';
 import { texts } from '../texts.ts';
-import { Badge, type Tone } from './badge.tsx';
+import { Badge } from './badge.tsx';
 import { TextLink } from './button.tsx';
+import type { Tone } from './tones.ts';
 
 /** Events in words: the object, the sender, and the fields before and after. */
 
@@ -292,7 +293,9 @@ export function EventObject({
       </TextLink>
     );
   }
-  if (type.endsWith('.deleted') || resourceType === 'session') return text;
+  if (type.endsWith('.deleted') || resourceType === 'session' || resourceType === 'settings') {
+    return text;
+  }
   if (resourceType === 'token' && !mayReadTokens) return text;
   if (resourceType === 'purchase') {
     return (

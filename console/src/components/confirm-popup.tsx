@@ -1,7 +1,7 @@
 import { AlertDialog } from '@base-ui/react/alert-dialog';
 import { useRef } from 'react';
 import { texts } from '../texts.ts';
-import { buttonClass } from './button.tsx';
+import { buttonClass } from './button-class.ts';
 import type { Asked } from './confirm.tsx';
 import { BACKDROP_CLASS, CENTRED_CLASS, POPUP_CLASS } from './dialog-popup.tsx';
 

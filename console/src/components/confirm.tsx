@@ -1,5 +1,5 @@
 import { lazy, Suspense, useSyncExternalStore } from 'react';
-import type { Look } from './button.tsx';
+import type { Look } from './button-class.ts';
 
 const ConfirmPopup = lazy(() => import('./confirm-popup.tsx'));
 

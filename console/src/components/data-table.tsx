@@ -3,7 +3,7 @@ import { type ReactNode, useRef, useState } from 'react';
 import { formatNumber } from '../format.ts';
 import { useShortcuts } from '../shortcuts.ts';
 import { texts } from '../texts.ts';
-import { buttonClass } from './button.tsx';
+import { buttonClass } from './button-class.ts';
 import { FilterSelect } from './form.tsx';
 import { ArrowDown, ArrowUp, ChevronLeft, ChevronRight, Columns3 } from './icons.tsx';
 import { Menu, MenuCheck, MenuList } from './menu.tsx';

@@ -1,7 +1,7 @@
 import { Dialog as BaseDialog } from '@base-ui/react/dialog';
 import { useRef } from 'react';
 import { texts } from '../texts.ts';
-import { iconButtonClass } from './button.tsx';
+import { iconButtonClass } from './button-class.ts';
 import type { DialogProps } from './dialog.tsx';
 import { X } from './icons.tsx';
 

@@ -1,7 +1,8 @@
 import { Toast } from '@base-ui/react/toast';
 import { useEffect } from 'react';
 import { texts } from '../texts.ts';
-import { buttonClass, iconButtonClass, TextLink } from './button.tsx';
+import { TextLink } from './button.tsx';
+import { buttonClass, iconButtonClass } from './button-class.ts';
 import { X } from './icons.tsx';
 
 /** The queue of the messages of `toasts`. */

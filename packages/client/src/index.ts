@@ -293,6 +293,31 @@ class Purchases extends Collection<typeof PURCHASES> {
   }
 }
 
+const SETTINGS = '/api/v2/settings';
+
+/** The settings of a name: read, or changed in part. */
+class Settings<Path extends string> {
+  readonly connection: Connection;
+  readonly path: Path;
+
+  constructor(connection: Connection, path: Path) {
+    this.connection = connection;
+    this.path = path;
+  }
+
+  get({ signal }: CallOptions = {}): Promise<Part<`GET ${Path}`, 'response'>> {
+    return this.connection.read('GET', this.path, { signal });
+  }
+
+  /** Changes the given fields. */
+  update(
+    body: Part<`PUT ${Path}`, 'body'>,
+    { signal }: CallOptions = {},
+  ): Promise<Part<`PUT ${Path}`, 'response'>> {
+    return this.connection.read('PUT', this.path, { body, signal });
+  }
+}
+
 const LICENSES = '/api/v2/licenses';
 /** Counting the total reads a row for each license. */
 const WITHOUT_TOTAL = { total: false };
@@ -405,6 +430,8 @@ export class Licet {
   readonly webhooks: Webhooks;
   readonly markets: Markets;
   readonly purchases: Purchases;
+  /** How the customer's page shows the seller. */
+  readonly portalSettings: Settings<`${typeof SETTINGS}/portal`>;
   /** Has only `list` and `iterate`. */
   readonly events: List<'GET /api/v2/events'>;
   readonly #connection: Connection;
@@ -422,7 +449,16 @@ export class Licet {
     this.webhooks = new Webhooks(connection, WEBHOOKS);
     this.markets = new Markets(connection, MARKETS);
     this.purchases = new Purchases(connection, PURCHASES);
+    this.portalSettings = new Settings(connection, `${SETTINGS}/portal`);
     this.events = new List(connection, '/api/v2/events');
+  }
+
+  /** Makes a link that opens the page of a customer once, within 15 minutes. */
+  portalLink(
+    body: Part<'POST /api/v2/portal-links', 'body'>,
+    { signal }: CallOptions = {},
+  ): Promise<Part<'POST /api/v2/portal-links', 'response'>> {
+    return this.#connection.read('POST', '/api/v2/portal-links', { body, signal });
   }
 
   /**

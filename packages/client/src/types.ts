@@ -585,10 +585,10 @@ export interface TokenUpdate {
 }
 
 /** A kind of resource, and its change. */
-export type EventType = 'product.created' | 'product.updated' | 'product.deleted' | 'license.created' | 'license.updated' | 'license.slots_freed' | 'license.rotated' | 'license.transferred' | 'license.deleted' | 'customer.created' | 'customer.updated' | 'customer.deleted' | 'blacklist.created' | 'blacklist.updated' | 'blacklist.deleted' | 'token.created' | 'token.updated' | 'token.deleted' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'market.created' | 'market.updated' | 'market.deleted' | 'purchase.granted' | 'purchase.revoked' | 'purchase.restored' | 'purchase.extended' | 'session.created' | 'license.first_used' | 'license.limit_reached' | 'license.expiring' | 'license.expired' | 'license.many_addresses' | 'blacklist.hit' | 'webhook.disabled' | 'market.failing' | 'purchase.unmatched';
+export type EventType = 'product.created' | 'product.updated' | 'product.deleted' | 'license.created' | 'license.updated' | 'license.slots_freed' | 'license.rotated' | 'license.transferred' | 'license.deleted' | 'customer.created' | 'customer.updated' | 'customer.deleted' | 'customer.link_created' | 'blacklist.created' | 'blacklist.updated' | 'blacklist.deleted' | 'token.created' | 'token.updated' | 'token.deleted' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'market.created' | 'market.updated' | 'market.deleted' | 'purchase.granted' | 'purchase.revoked' | 'purchase.restored' | 'purchase.extended' | 'session.created' | 'settings.updated' | 'license.first_used' | 'license.limit_reached' | 'license.expiring' | 'license.expired' | 'license.many_addresses' | 'blacklist.hit' | 'webhook.disabled' | 'market.failing' | 'purchase.unmatched';
 
 /** The kind of an object that an event is about. */
-export type EventResource = 'product' | 'license' | 'customer' | 'blacklist' | 'token' | 'webhook' | 'market' | 'purchase' | 'session';
+export type EventResource = 'product' | 'license' | 'customer' | 'blacklist' | 'token' | 'webhook' | 'market' | 'purchase' | 'session' | 'settings';
 
 /** A new webhook. There are at most 10. */
 export interface WebhookCreate {
@@ -622,7 +622,7 @@ export interface WebhookCreate {
 export type WebhookFormat = 'standard' | 'discord';
 
 /** A type of events, or a group of them such as `license.*`. */
-export type WebhookType = 'product.*' | 'license.*' | 'customer.*' | 'blacklist.*' | 'token.*' | 'webhook.*' | 'market.*' | 'purchase.*' | 'session.*' | 'product.created' | 'product.updated' | 'product.deleted' | 'license.created' | 'license.updated' | 'license.slots_freed' | 'license.rotated' | 'license.transferred' | 'license.deleted' | 'customer.created' | 'customer.updated' | 'customer.deleted' | 'blacklist.created' | 'blacklist.updated' | 'blacklist.deleted' | 'token.created' | 'token.updated' | 'token.deleted' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'market.created' | 'market.updated' | 'market.deleted' | 'purchase.granted' | 'purchase.revoked' | 'purchase.restored' | 'purchase.extended' | 'session.created' | 'license.first_used' | 'license.limit_reached' | 'license.expiring' | 'license.expired' | 'license.many_addresses' | 'blacklist.hit' | 'webhook.disabled' | 'market.failing' | 'purchase.unmatched';
+export type WebhookType = 'product.*' | 'license.*' | 'customer.*' | 'blacklist.*' | 'token.*' | 'webhook.*' | 'market.*' | 'purchase.*' | 'session.*' | 'settings.*' | 'product.created' | 'product.updated' | 'product.deleted' | 'license.created' | 'license.updated' | 'license.slots_freed' | 'license.rotated' | 'license.transferred' | 'license.deleted' | 'customer.created' | 'customer.updated' | 'customer.deleted' | 'customer.link_created' | 'blacklist.created' | 'blacklist.updated' | 'blacklist.deleted' | 'token.created' | 'token.updated' | 'token.deleted' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'market.created' | 'market.updated' | 'market.deleted' | 'purchase.granted' | 'purchase.revoked' | 'purchase.restored' | 'purchase.extended' | 'session.created' | 'settings.updated' | 'license.first_used' | 'license.limit_reached' | 'license.expiring' | 'license.expired' | 'license.many_addresses' | 'blacklist.hit' | 'webhook.disabled' | 'market.failing' | 'purchase.unmatched';
 
 /** Changes of a webhook: an omitted field keeps its value [4.8]. */
 export interface WebhookUpdate {
@@ -844,6 +844,26 @@ export interface PurchaseGrant {
   licenseId?: number | undefined;
   /** The product of a new license. */
   productId?: number | undefined;
+}
+
+/** The customer for whom a link is made. */
+export interface PortalLinkCreate {
+  /** The id of the customer. */
+  customerId?: number | undefined;
+  /** The id of a license of the customer. */
+  licenseId?: number | undefined;
+}
+
+/** Changes of the settings: an omitted field keeps its value [4.8]. */
+export interface PortalSettingsUpdate {
+  /** Your name, in the head of the page; empty for none. */
+  name?: string | undefined;
+  /** The colour of its buttons; null for that of Licet. */
+  colour?: string | null | undefined;
+  /** Where customers get help: a web address, such as an invitation to a chat, or `mailto:`. */
+  contact?: string | null | undefined;
+  /** A picture of at most 32 KB as a `data:` URL: the page loads nothing from elsewhere. */
+  logo?: string | null | undefined;
 }
 
 /** Objects of another service, of one kind. */
@@ -1652,6 +1672,28 @@ export interface Purchase {
   createdAt: string;
   /** When it last changed. */
   updatedAt: string;
+}
+
+/** A link that opens the customer's page, once. */
+export interface PortalLink {
+  /** The link. Its code stands after `#`, which no server log shows. */
+  url: string;
+  /** The customer whose licenses it opens. */
+  customerId: number;
+  /** From then on it opens nothing. */
+  expiresAt: string;
+}
+
+/** How the customer's page shows you. */
+export interface PortalSettings {
+  /** Your name, in the head of the page; empty for none. */
+  name: string;
+  /** The colour of its buttons; null for that of Licet. */
+  colour: string | null;
+  /** Where customers get help: a web address, such as an invitation to a chat, or `mailto:`. */
+  contact: string | null;
+  /** A picture of at most 32 KB as a `data:` URL: the page loads nothing from elsewhere. */
+  logo: string | null;
 }
 
 /** The results of an import. */
@@ -2518,6 +2560,24 @@ export interface Operations {
     query: undefined;
     body: PurchaseGrant;
     response: Purchase;
+  };
+  /** Make a link to the customer's page */
+  'POST /api/v2/portal-links': {
+    query: undefined;
+    body: PortalLinkCreate;
+    response: PortalLink;
+  };
+  /** Get the settings of the customer's page */
+  'GET /api/v2/settings/portal': {
+    query: undefined;
+    body: undefined;
+    response: PortalSettings;
+  };
+  /** Change the settings of the customer's page */
+  'PUT /api/v2/settings/portal': {
+    query: undefined;
+    body: PortalSettingsUpdate;
+    response: PortalSettings;
   };
   /** Import objects of another service */
   'POST /api/v2/import': {

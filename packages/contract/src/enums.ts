@@ -75,6 +75,7 @@ export const EVENT_RESOURCES = [
   'market',
   'purchase',
   'session',
+  'settings',
 ] as const;
 export type EventResource = (typeof EVENT_RESOURCES)[number];
 
@@ -106,6 +107,7 @@ export const EVENT_TYPES = [
   'customer.created',
   'customer.updated',
   'customer.deleted',
+  'customer.link_created',
   'blacklist.created',
   'blacklist.updated',
   'blacklist.deleted',
@@ -123,6 +125,7 @@ export const EVENT_TYPES = [
   'purchase.restored',
   'purchase.extended',
   'session.created',
+  'settings.updated',
   ...SERVICE_EVENT_TYPES,
 ] as const satisfies readonly `${EventResource}.${string}`[];
 export type EventType = (typeof EVENT_TYPES)[number];
@@ -138,6 +141,7 @@ export const EVENT_GROUPS = [
   'market.*',
   'purchase.*',
   'session.*',
+  'settings.*',
 ] as const satisfies readonly `${EventResource}.*`[];
 
 /** A type of events, or a group of them, that a webhook asks for. */

@@ -12,6 +12,7 @@ export const INTENTS = {
   readRequests: ['REQUESTS_READ', 'ALL_READ', 'ALL_READ_WRITE'],
   readCustomers: ['CUSTOMERS_READ', 'ALL_READ', 'ALL_READ_WRITE'],
   readEvents: ['ALL_READ', 'ALL_READ_WRITE'],
+  readSettings: ['ALL_READ', 'ALL_READ_WRITE'],
   readMarkets: ['ALL_READ', 'ALL_READ_WRITE'],
   readPurchases: ['LICENSES_READ', 'LICENSES_READ_WRITE', 'ALL_READ', 'ALL_READ_WRITE'],
   writePurchases: ['LICENSES_READ_WRITE', 'ALL_READ_WRITE'],

@@ -19,6 +19,8 @@ export const MAX_OFFLINE_DAYS = 90;
 /** Of a license in SELF_RESET_DAYS (10). */
 export const MAX_SELF_RESETS = 100;
 export const SELF_RESET_DAYS = 30;
+/** Of a `data:` URL: 32 KB in base64, and its beginning. */
+export const MAX_LOGO_LENGTH = 44_000;
 export const MAX_DORMANT_DAYS = 3_650;
 /** The longest time until an unused slot is idle, and from the first use to the expiry (7). */
 export const MAX_IDLE_DAYS = 365;

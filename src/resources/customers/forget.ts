@@ -13,6 +13,7 @@ import {
   webhooks,
 } from '../../db/schema.ts';
 import { PERSONAL_FIELDS } from '../licenses/events.ts';
+import { endPortalOf } from '../portal/sessions.ts';
 import { ACCOUNT_FIELDS, platformIdOf } from './owner.ts';
 import { type CustomerRow, isForgotten, KEPT_COLUMNS } from './row.ts';
 
@@ -168,6 +169,7 @@ export async function eraseIdentity(sender: Sender, row: CustomerRow): Promise<v
           revision: nextRevisionSql(licenses.revision, now),
         })
         .where(repeats),
+      portal: endPortalOf(db, row.id),
       customer: db
         .update(customers)
         .set({ ...NOTHING, revision: row.revision + 1 })

@@ -155,6 +155,7 @@ const sameCustomer = ({ customerId }: LicenseRow): Link => ({
  * Changes a license, its customer and its bindings.
  *
  * @param owner its customer; undefined if the owner fields decide
+ * @param beside statements of the same transaction
  * @throws DomainError like {@link insertLicenses}, and if another request has changed the license since it was read
  */
 export function updateLicense(
@@ -162,6 +163,7 @@ export function updateLicense(
   row: LicenseRow,
   values: LicenseValues,
   owner: NamedOwner | undefined,
+  beside: readonly Statement[] = [],
 ): Promise<LicenseRow> {
   const { db, now } = sender;
   const linkTo = () => {
@@ -169,7 +171,7 @@ export function updateLicense(
     return hasSameOwner(row, values) ? sameCustomer(row) : linkCustomer(db, values, now);
   };
   const type = freesSlots(row, values) ? 'license.slots_freed' : 'license.updated';
-  return writeLicense(sender, row, { type, values, link: linkTo() });
+  return writeLicense(sender, row, { type, values, link: linkTo(), beside });
 }
 
 /** Gives a license a new key (7). @throws DomainError if it is DELETED or was changed since it was read */
@@ -207,12 +209,13 @@ interface Written {
   link: Link;
   /** A new key, in the form in which keys are compared. */
   licenseKey?: string;
+  beside?: readonly Statement[];
 }
 
 async function writeLicense(
   sender: Sender,
   row: LicenseRow,
-  { type, values: { ips, hwids, ...values }, link, licenseKey }: Written,
+  { type, values: { ips, hwids, ...values }, link, licenseKey, beside = [] }: Written,
 ): Promise<LicenseRow> {
   const { db, now } = sender;
   const { id } = row;
@@ -239,6 +242,7 @@ async function writeLicense(
       owner: statements,
       replaced: newKey ? [newKey.replaced] : [],
       purchases: staysRevoked(db, row, values.state, revision, type),
+      beside,
       ips: rebind(db, id, 'IP', row.ips, ips, now),
       hwids: rebind(db, id, 'HWID', row.hwids, hwids, now),
       license: db

@@ -21,6 +21,7 @@ const TITLES: Readonly<Record<EventType, string>> = {
   'customer.created': 'Customer created',
   'customer.updated': 'Customer changed',
   'customer.deleted': 'Customer forgotten',
+  'customer.link_created': "Link to the customer's page made",
   'blacklist.created': 'Value blocked',
   'blacklist.updated': 'Blacklist entry changed',
   'blacklist.deleted': 'Value unblocked',
@@ -42,6 +43,7 @@ const TITLES: Readonly<Record<EventType, string>> = {
   'purchase.extended': 'Subscription renewed',
   'purchase.unmatched': 'Purchase without a product',
   'session.created': 'Log-in to the console',
+  'settings.updated': 'Settings changed',
 };
 
 const COLORS = { good: 0x2f9e61, plain: 0x5b6b7b, warning: 0xd98a0b, bad: 0xc93a3a } as const;

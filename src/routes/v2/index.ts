@@ -14,9 +14,11 @@ import { eventRoutes } from './events.ts';
 import { importRoute } from './import.ts';
 import { licenseRoutes } from './licenses.ts';
 import { marketRoutes } from './markets.ts';
+import { portalLinkRoutes } from './portal-links.ts';
 import { productRoutes } from './products.ts';
 import { purchaseRoutes } from './purchases.ts';
 import { requestRoutes } from './requests.ts';
+import { settingsRoutes } from './settings.ts';
 import { statisticsRoutes } from './statistics.ts';
 import { tokenRoutes } from './tokens.ts';
 import { webhookRoutes } from './webhooks.ts';
@@ -76,4 +78,6 @@ export const v2 = new Hono<AuthEnv>()
   .route('/webhooks', webhookRoutes)
   .route('/markets', marketRoutes)
   .route('/purchases', purchaseRoutes)
+  .route('/portal-links', portalLinkRoutes)
+  .route('/settings', settingsRoutes)
   .route('/import', importRoute);

@@ -25,6 +25,7 @@ const PATHS = {
   market: 'markets',
   purchase: undefined,
   session: undefined,
+  settings: undefined,
 } as const;
 
 const RIGHTS: Readonly<Record<Event['resourceType'], Right>> = {
@@ -37,6 +38,7 @@ const RIGHTS: Readonly<Record<Event['resourceType'], Right>> = {
   market: 'everything',
   purchase: 'writePurchases',
   session: 'everything',
+  settings: 'everything',
 };
 
 /** The right to restore the object of an event. */

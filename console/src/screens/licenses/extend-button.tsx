@@ -1,6 +1,7 @@
 import type { License } from '@licet/client';
 import { useState } from 'react';
-import { Button, type Look } from '../../components/button.tsx';
+import { Button } from '../../components/button.tsx';
+import type { Look } from '../../components/button-class.ts';
 import { toasts } from '../../components/toasts.tsx';
 import { screenTexts } from '../../screen-texts.ts';
 import { refresh } from '../license/queries.ts';

@@ -1,10 +1,12 @@
 import type { Delivery, Webhook } from '@licet/client';
 import { type ReactNode, useState } from 'react';
 import { licet } from '../../api.ts';
-import { Badge, type Tone } from '../../components/badge.tsx';
-import { Button, type Look } from '../../components/button.tsx';
+import { Badge } from '../../components/badge.tsx';
+import { Button } from '../../components/button.tsx';
+import type { Look } from '../../components/button-class.ts';
 import { Send } from '../../components/icons.tsx';
 import { toasts } from '../../components/toasts.tsx';
+import type { Tone } from '../../components/tones.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import { useRefusal } from '../../session.ts';
 import { failureOf } from './failure.ts';

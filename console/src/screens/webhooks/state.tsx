@@ -1,8 +1,9 @@
 import type { Webhook } from '@licet/client';
 import { DAY_MS } from '@licet/contract/durations';
 import type { ReactNode } from 'react';
-import { Badge, type Tone } from '../../components/badge.tsx';
+import { Badge } from '../../components/badge.tsx';
 import { Time } from '../../components/time.tsx';
+import type { Tone } from '../../components/tones.ts';
 import { screenTexts } from '../../screen-texts.ts';
 
 /** Whether a webhook works, in a word and in a sentence. */

@@ -171,6 +171,23 @@ export function addCustomers(parent: CommandUnknownOpts, open: OpenSession): voi
     });
 
   customers
+    .command('link')
+    .description("print a link to the customer's own page, which works once, for 15 minutes")
+    .argument(...CUSTOMER)
+    .addHelpText('after', examples('customers link ada@shop.example', 'customers link 7'))
+    .action(async (text) => {
+      const { licet, output } = open();
+      const { id } = await findCustomer(licet, text);
+      const link = await licet.portalLink({ customerId: id });
+      const until = timeText(link.expiresAt);
+      output.done(
+        `Send this link to customer ${id}. It works once, until ${until} UTC:`,
+        link,
+        link.url,
+      );
+    });
+
+  customers
     .command('forget')
     .description('erase a person for good; licenses keep working, with their keys and bindings')
     .argument(...CUSTOMER)

@@ -1,0 +1,23 @@
+import { de } from './texts/de.ts';
+import { en, type MyTexts } from './texts/en.ts';
+import { es } from './texts/es.ts';
+import { fr } from './texts/fr.ts';
+import { pt } from './texts/pt.ts';
+
+const LANGUAGES: Readonly<Record<string, MyTexts>> = { en, de, fr, es, pt };
+
+/** The first language of the browser that the page has; else English. */
+const language =
+  navigator.languages.map((one) => one.slice(0, 2).toLowerCase()).find((one) => one in LANGUAGES) ??
+  'en';
+
+export const words: MyTexts = LANGUAGES[language] ?? en;
+
+document.documentElement.lang = language;
+
+const day = new Intl.DateTimeFormat(language, { dateStyle: 'long' });
+const time = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'short' });
+
+/** A time of the service, which is in UTC, as a day where the customer is. */
+export const dayOf = (timestamp: string): string => day.format(new Date(timestamp));
+export const timeOf = (timestamp: string): string => time.format(new Date(timestamp));

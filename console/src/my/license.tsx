@@ -1,0 +1,254 @@
+import type { PortalLicense, PortalSlot, ResetOutcome } from '@licet/contract/portal-page';
+import { useEffect, useRef, useState } from 'react';
+import { buttonClass } from '../components/button-class.ts';
+import { badgeClass, type Tone } from '../components/tones.ts';
+import { dayOf, timeOf, words } from './language.ts';
+import { readKey, readSlots, reset } from './service.ts';
+
+const TONES: Record<PortalLicense['status'], Tone> = {
+  ACTIVE: 'good',
+  EXPIRED: 'warn',
+  DEACTIVATED: 'bad',
+  DELETED: 'neutral',
+};
+const TYPES = ['IP', 'HWID'] as const;
+const COPIED_MS = 2_000;
+
+function endOf({ status, expiryDate, expiresAfterDays }: PortalLicense): string {
+  if (expiresAfterDays !== null) return words.fromFirstUse(expiresAfterDays);
+  if (expiryDate === null) return words.forever;
+  return status === 'EXPIRED' ? words.expired(dayOf(expiryDate)) : words.until(dayOf(expiryDate));
+}
+
+function outcomeText(outcome: ResetOutcome): string {
+  const { returnsAt } = outcome.resets;
+  const parts = [
+    words.outcomes[outcome.outcome],
+    outcome.outcome === 'freed' && outcome.kept > 0 && words.outcomes.kept,
+    outcome.outcome === 'used up' && returnsAt !== null && words.returns(timeOf(returnsAt)),
+  ];
+  return parts.filter(Boolean).join(' ');
+}
+
+interface LicenseProps {
+  license: PortalLicense;
+  /** Called with the error of a request. */
+  onFailure: (error: unknown) => void;
+  /** Called when the license has changed. */
+  onChange: () => void;
+}
+
+/** A license: its key, its end, its slots. */
+export function License({ license, onFailure, onChange }: LicenseProps) {
+  const { id, product, status } = license;
+  return (
+    <article className="rounded-xl border border-line bg-surface p-4 sm:p-5">
+      <header className="flex flex-wrap items-baseline justify-between gap-x-3 gap-y-1">
+        <h2 className="text-base font-semibold break-words">{product}</h2>
+        <span className={badgeClass(TONES[status])}>{words.statuses[status]}</span>
+        <p className="w-full text-muted">{endOf(license)}</p>
+      </header>
+      <Key id={id} end={license.keyEnd} onFailure={onFailure} />
+      <Slots license={license} onFailure={onFailure} onChange={onChange} />
+    </article>
+  );
+}
+
+function Key({
+  id,
+  end,
+  onFailure,
+}: {
+  id: number;
+  end: string;
+  onFailure: LicenseProps['onFailure'];
+}) {
+  const [key, setKey] = useState<string>();
+  const [isCopied, setCopied] = useState(false);
+  const load = async (): Promise<string | undefined> => {
+    if (key !== undefined) return key;
+    try {
+      return await readKey(id);
+    } catch (error) {
+      onFailure(error);
+      return undefined;
+    }
+  };
+  const copy = async (): Promise<void> => {
+    const whole = await load();
+    if (whole === undefined) return;
+    try {
+      await navigator.clipboard.writeText(whole);
+      setCopied(true);
+      setTimeout(() => setCopied(false), COPIED_MS);
+    } catch {
+      // Without https there is no clipboard: the key is shown, to be copied by hand.
+      setKey(whole);
+    }
+  };
+  return (
+    <section className="mt-4" aria-label={words.key}>
+      <h3 className="text-xs text-muted">{words.key}</h3>
+      <div className="mt-1 flex flex-wrap items-center gap-2">
+        <code className="min-w-0 flex-1 basis-52 rounded-lg border border-line bg-page px-3 py-2 font-mono text-[0.8125rem] break-all select-all">
+          {key ?? `•••• ${end}`}
+        </code>
+        <button
+          type="button"
+          className={buttonClass()}
+          onClick={async () => setKey(key === undefined ? await load() : undefined)}
+        >
+          {key === undefined ? words.show : words.hide}
+        </button>
+        <button type="button" className={buttonClass()} onClick={copy}>
+          <span aria-live="polite">{isCopied ? words.copied : words.copy}</span>
+        </button>
+      </div>
+    </section>
+  );
+}
+
+function Slots({ license, onFailure, onChange }: LicenseProps) {
+  const { id, resets } = license;
+  const total = TYPES.reduce((sum, type) => sum + license.slots[type].taken, 0);
+  const [slots, setSlots] = useState<PortalSlot[]>();
+  const [asked, setAsked] = useState<PortalSlot | 'all'>();
+  const [said, setSaid] = useState('');
+  const [isBusy, setBusy] = useState(false);
+  const load = async (): Promise<void> => {
+    try {
+      setSlots(await readSlots(id));
+    } catch (error) {
+      onFailure(error);
+    }
+  };
+  const free = async (): Promise<void> => {
+    if (asked === undefined || isBusy) return;
+    setBusy(true);
+    try {
+      const outcome = await reset(id, asked === 'all' ? null : asked.id);
+      setSaid(outcomeText(outcome));
+      onChange();
+      await load();
+    } catch (error) {
+      onFailure(error);
+    }
+    setBusy(false);
+    setAsked(undefined);
+  };
+  const mayFree = resets.allowed > 0 && license.status !== 'DEACTIVATED';
+  return (
+    <section className="mt-4 border-t border-line pt-4" aria-label={words.slots}>
+      <dl className="grid grid-cols-[auto_1fr] gap-x-4 gap-y-1">
+        {TYPES.map((type) => (
+          <div key={type} className="contents">
+            <dt className="text-muted">{words.types[type]}</dt>
+            <dd>{words.taken(license.slots[type].taken, license.slots[type].limit)}</dd>
+          </div>
+        ))}
+      </dl>
+      {total > 0 && (
+        <details
+          className="mt-2"
+          onToggle={({ currentTarget }) => {
+            if (currentTarget.open && slots === undefined) void load();
+          }}
+        >
+          <summary className="inline-flex min-h-9 cursor-pointer items-center font-medium underline underline-offset-2 pointer-coarse:min-h-11">
+            {words.slots}
+          </summary>
+          {slots === undefined ? (
+            <p className="py-2 text-muted">{words.loading}</p>
+          ) : (
+            <ul className="divide-y divide-line">
+              {slots.map((slot) => (
+                <li key={slot.id} className="flex flex-wrap items-center gap-x-3 gap-y-1 py-2">
+                  <div className="min-w-0 flex-1 basis-40">
+                    <span className="font-mono break-all">{slot.shown}</span>
+                    <span className="block text-xs text-muted">
+                      {words.lastUsed(timeOf(slot.lastUsed))}
+                      {slot.idleDate !== null && `, ${words.idle(dayOf(slot.idleDate))}`}
+                    </span>
+                  </div>
+                  {mayFree &&
+                    (asked === slot ? (
+                      <Sure
+                        question={words.sure}
+                        isBusy={isBusy}
+                        onYes={free}
+                        onNo={() => setAsked(undefined)}
+                      />
+                    ) : (
+                      <button
+                        type="button"
+                        className={buttonClass()}
+                        aria-label={words.freeSlot(slot.shown)}
+                        onClick={() => setAsked(slot)}
+                      >
+                        {words.free}
+                      </button>
+                    ))}
+                </li>
+              ))}
+              {slots.length === 0 && <li className="py-2 text-muted">{words.noSlots}</li>}
+            </ul>
+          )}
+        </details>
+      )}
+      {mayFree && (
+        <div className="mt-3 flex flex-wrap items-center gap-x-3 gap-y-2">
+          <p className="min-w-0 flex-1 basis-52 text-muted">
+            {words.resets(resets.left, resets.allowed)}
+            {resets.left === 0 && resets.returnsAt && ` ${words.returns(timeOf(resets.returnsAt))}`}
+          </p>
+          {total > 0 &&
+            (asked === 'all' ? (
+              <Sure
+                question={words.sureAll}
+                isBusy={isBusy}
+                onYes={free}
+                onNo={() => setAsked(undefined)}
+              />
+            ) : (
+              <button type="button" className={buttonClass()} onClick={() => setAsked('all')}>
+                {words.freeAll}
+              </button>
+            ))}
+        </div>
+      )}
+      <p role="status" className={said ? 'mt-3 rounded-lg bg-hover px-3 py-2' : ''}>
+        {said}
+      </p>
+    </section>
+  );
+}
+
+/** A question in its place. The focus goes to the answer that changes nothing. */
+function Sure({
+  question,
+  isBusy,
+  onYes,
+  onNo,
+}: {
+  question: string;
+  isBusy: boolean;
+  onYes: () => void;
+  onNo: () => void;
+}) {
+  const no = useRef<HTMLButtonElement>(null);
+  useEffect(() => no.current?.focus(), []);
+  return (
+    <fieldset className="flex w-full flex-wrap items-center gap-2 rounded-lg bg-warn-soft p-3">
+      <legend className="sr-only">{question}</legend>
+      <p className="w-full" aria-hidden="true">
+        {question}
+      </p>
+      <button type="button" className={buttonClass('danger')} disabled={isBusy} onClick={onYes}>
+        {words.yes}
+      </button>
+      <button ref={no} type="button" className={buttonClass()} onClick={onNo}>
+        {words.cancel}
+      </button>
+    </fieldset>
+  );
+}

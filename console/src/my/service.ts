@@ -1,0 +1,67 @@
+import type {
+  LinkFault,
+  PortalData,
+  PortalSlot,
+  ResetOutcome,
+  Seller,
+} from '@licet/contract/portal-page';
+
+/** The requests of the customer's page. */
+
+/** The service did not do it: the status, or 0 without a response. */
+export class Failure extends Error {
+  readonly status: number;
+
+  constructor(status: number) {
+    super(`The service returned ${status}`);
+    this.status = status;
+  }
+}
+
+async function send(method: string, path: string, body?: object): Promise<Response> {
+  const response = await fetch(`/my${path}`, {
+    method,
+    headers: { 'Content-Type': 'application/json' },
+    ...(body && { body: JSON.stringify(body) }),
+  }).catch(() => {
+    throw new Failure(0);
+  });
+  if (!response.ok) throw new Failure(response.status);
+  return response;
+}
+
+async function read<Result>(method: string, path: string, body?: object): Promise<Result> {
+  return (await send(method, path, body)).json();
+}
+
+export const readSeller = (): Promise<Seller> => read('GET', '/seller');
+export const readLicenses = (): Promise<PortalData> => read('GET', '/licenses');
+export const readSlots = (id: number): Promise<PortalSlot[]> =>
+  read('GET', `/licenses/${id}/slots`);
+export const readKey = async (id: number): Promise<string> =>
+  (await read<{ licenseKey: string }>('POST', `/licenses/${id}/key`, {})).licenseKey;
+
+/** Frees a slot; all of them without one. */
+export const reset = (id: number, slot: string | null): Promise<ResetOutcome> =>
+  read('POST', `/licenses/${id}/resets`, { slot });
+
+export async function signOut(): Promise<void> {
+  await send('DELETE', '/session');
+}
+
+/** Opens a session with the code of a link. @returns why it opens none */
+export async function redeem(code: string): Promise<LinkFault | undefined> {
+  const response = await fetch('/my/session', {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ code }),
+  }).catch(() => {
+    throw new Failure(0);
+  });
+  if (response.status === 403) {
+    const { fault = 'unknown' }: { fault?: LinkFault } = await response.json();
+    return fault;
+  }
+  if (!response.ok) throw new Failure(response.status);
+  return undefined;
+}

@@ -1,0 +1,95 @@
+import * as z from 'zod';
+import { CREATED, named } from './bodies.ts';
+import { id, text } from './fields.ts';
+import { MAX_LOGO_LENGTH } from './limits.ts';
+import { wireTimestamp } from './time.ts';
+
+/** The customer's page: its links and its settings (10). */
+
+export const portalLinkCreate = named(
+  'PortalLinkCreate',
+  'The customer for whom a link is made.',
+  z
+    .strictObject({
+      customerId: z.exactOptional(id).describe('The id of the customer.'),
+      licenseId: z.exactOptional(id).describe('The id of a license of the customer.'),
+    })
+    .refine(
+      ({ customerId, licenseId }) => (customerId === undefined) !== (licenseId === undefined),
+      {
+        error: 'is required, or licenseId: one of them',
+        path: ['customerId'],
+      },
+    ),
+  { customerId: 7 },
+);
+
+export const portalLink = named(
+  'PortalLink',
+  "A link that opens the customer's page, once.",
+  z.strictObject({
+    url: z.string().describe('The link. Its code stands after `#`, which no server log shows.'),
+    customerId: z.int().describe('The customer whose licenses it opens.'),
+    expiresAt: wireTimestamp.describe('From then on it opens nothing.'),
+  }),
+  {
+    url: 'https://license.example.com/my#code=c29tZSByYW5kb20gYml0cyBoZXJlIGFuZCB0aGVyZSE',
+    customerId: 7,
+    expiresAt: CREATED,
+  },
+);
+
+const COLOUR = /^#[0-9a-fA-F]{6}$/;
+const CONTACT = /^(https?:\/\/|mailto:)[^\s"<>]+$/;
+const LOGO = /^data:image\/(png|jpeg|webp);base64,[A-Za-z0-9+/]+={0,2}$/;
+
+const fields = {
+  name: text(100).trim().describe('Your name, in the head of the page; empty for none.'),
+  colour: z
+    .string()
+    .regex(COLOUR, 'must be a colour such as #2f4fbf')
+    .nullable()
+    .describe('The colour of its buttons; null for that of Licet.'),
+  contact: text(300)
+    .trim()
+    .regex(CONTACT, 'must begin with https:// or mailto:')
+    .nullable()
+    .describe(
+      'Where customers get help: a web address, such as an invitation to a chat, or `mailto:`.',
+    ),
+  logo: z
+    .string()
+    .max(MAX_LOGO_LENGTH, 'must be a picture of at most 32 KB')
+    .regex(LOGO, 'must be a PNG, JPEG or WebP as a data: URL')
+    .nullable()
+    .describe(
+      'A picture of at most 32 KB as a `data:` URL: the page loads nothing from elsewhere.',
+    ),
+};
+
+export const portalSettings = named(
+  'PortalSettings',
+  "How the customer's page shows you.",
+  z.strictObject(fields),
+  { name: 'Ada Games', colour: '#2f4fbf', contact: 'https://discord.gg/example', logo: null },
+);
+export type PortalSettings = z.infer<typeof portalSettings>;
+
+export const portalSettingsUpdate = named(
+  'PortalSettingsUpdate',
+  'Changes of the settings: an omitted field keeps its value [4.8].',
+  z.strictObject({
+    name: z.exactOptional(fields.name),
+    colour: z.exactOptional(fields.colour),
+    contact: z.exactOptional(fields.contact),
+    logo: z.exactOptional(fields.logo),
+  }),
+  { name: 'Ada Games' },
+);
+
+export const DEFAULT_PORTAL_SETTINGS: PortalSettings = {
+  name: '',
+  colour: null,
+  contact: null,
+  logo: null,
+};

@@ -1,0 +1,170 @@
+import { DAY_MS } from '@licet/contract/durations';
+import type { LicenseDataType } from '@licet/contract/enums';
+import { SELF_RESET_DAYS } from '@licet/contract/limits';
+import type { ResetOutcome, Resets } from '@licet/contract/portal-page';
+import { toOptionalTimestamp } from '@licet/contract/time';
+import { and, eq, gt, isNull, lte, or, sql } from 'drizzle-orm';
+import type { Sender } from '../../db/change.ts';
+import type { Database } from '../../db/client.ts';
+import { nextRevision } from '../../db/outbox.ts';
+import { isOneOf } from '../../db/predicates.ts';
+import { blacklists, products, selfResets } from '../../db/schema.ts';
+import { wait } from '../../lib/async.ts';
+import { DomainError } from '../../lib/errors.ts';
+import { isInNetworks, parseNetworks } from '../../lib/networks.ts';
+import { findLicense, updateLicense } from './queries.ts';
+import { type LicenseRow, valuesOf } from './row.ts';
+
+/** Slots that customers free themselves, within the budget of the product (10). */
+
+const PERIOD_MS = SELF_RESET_DAYS * DAY_MS;
+/** Resets of one license at the same time overtake each other. */
+const MAX_TRYING_MS = 5_000;
+const MAX_PAUSE_MS = 30;
+
+export interface SlotValue {
+  type: LicenseDataType;
+  value: string;
+}
+
+/** The budgets of licenses, by id. @param now milliseconds since 1970 */
+export async function resetsOf(
+  db: Database,
+  of: readonly { id: number; allowed: number }[],
+  now: number,
+): Promise<Map<number, Resets>> {
+  const used = await db
+    .select({
+      id: selfResets.licenseId,
+      count: sql<number>`count(*)`,
+      oldest: sql<number>`min(${selfResets.resetAt})`,
+    })
+    .from(selfResets)
+    .where(
+      and(
+        isOneOf(
+          selfResets.licenseId,
+          of.map(({ id }) => id),
+        ),
+        gt(selfResets.resetAt, now - PERIOD_MS),
+      ),
+    )
+    .groupBy(selfResets.licenseId);
+  const byId = new Map(used.map((one) => [one.id, one]));
+  return new Map(
+    of.map(({ id, allowed }) => {
+      const { count = 0, oldest = null } = byId.get(id) ?? {};
+      const returnsAt = toOptionalTimestamp(oldest && oldest + PERIOD_MS);
+      return [id, { allowed, left: Math.max(0, allowed - count), returnsAt }];
+    }),
+  );
+}
+
+/** The budget after one more reset. */
+const without = ({ left, returnsAt, ...resets }: Resets, now: number): Resets => ({
+  ...resets,
+  left: left - 1,
+  returnsAt: returnsAt ?? toOptionalTimestamp(now + PERIOD_MS),
+});
+
+/** The values that are on the blacklist: freeing them would dodge it. */
+async function blockedOf(
+  db: Database,
+  { productId, ips, hwids }: LicenseRow,
+): Promise<(slot: SlotValue) => boolean> {
+  const rows = await db
+    .select({ type: blacklists.licenseDataType, data: blacklists.data })
+    .from(blacklists)
+    .where(
+      and(
+        or(isNull(blacklists.productId), eq(blacklists.productId, productId)),
+        or(isOneOf(blacklists.data, [...ips, ...hwids]), sql`${blacklists.data} like '%/%'`),
+      ),
+    );
+  const ofType = (wanted: LicenseDataType) =>
+    rows.flatMap(({ type, data }) => (type === wanted ? data : []));
+  const [addresses, hardwareIds] = [ofType('IP'), ofType('HWID')];
+  const networks = parseNetworks(addresses.filter((data) => data.includes('/')).join(','));
+  return ({ type, value }) =>
+    type === 'HWID'
+      ? hardwareIds.includes(value)
+      : addresses.includes(value) || isInNetworks(networks, value);
+}
+
+const isOvertaken = (error: unknown): boolean =>
+  error instanceof DomainError && error.kind === 'overtaken';
+
+/**
+ * Frees slots of a license for its customer: at most as often as the product allows, however many ask at once.
+ *
+ * @param newSender the customer, as the sender of the change; its clock is read for each attempt
+ * @param isWanted chooses the slots
+ * @returns undefined for a license that is not the customer's
+ * @throws DomainError if others change the license all the time
+ */
+export async function resetSlots(
+  newSender: () => Sender & { customerId: number },
+  licenseId: number,
+  isWanted: (slot: SlotValue) => boolean,
+): Promise<ResetOutcome | undefined> {
+  const startedAt = performance.now();
+  for (;;) {
+    const sender = newSender();
+    const row = await findLicense(sender.db, licenseId);
+    const isTheirs = row?.customerId === sender.customerId && row.state !== 'DELETED';
+    if (!row || !isTheirs) return undefined;
+    try {
+      return await resetOnce(sender, row, isWanted);
+    } catch (error) {
+      if (!isOvertaken(error) || performance.now() - startedAt > MAX_TRYING_MS) throw error;
+    }
+    // Random, so that two concurrent resets do not collide again.
+    await wait(Math.random() * MAX_PAUSE_MS);
+  }
+}
+
+/** @param row read before the budget: another reset in between changes its revision, and this one begins again */
+async function resetOnce(
+  sender: Sender,
+  row: LicenseRow,
+  isWanted: (slot: SlotValue) => boolean,
+): Promise<ResetOutcome> {
+  const { db, now } = sender;
+  const { id } = row;
+  const product = await db
+    .select({ allowed: products.selfResets })
+    .from(products)
+    .where(eq(products.id, row.productId))
+    .get();
+  const allowed = product?.allowed ?? 0;
+  const [budgets, isBlocked] = await Promise.all([
+    resetsOf(db, [{ id, allowed }], now),
+    blockedOf(db, row),
+  ]);
+  const resets = budgets.get(id) ?? { allowed, left: 0, returnsAt: null };
+  if (row.state !== 'ACTIVE') return { outcome: 'deactivated', resets };
+  if (allowed === 0) return { outcome: 'not allowed', resets };
+  const slots = [
+    ...row.ips.map((value) => ({ type: 'IP' as const, value })),
+    ...row.hwids.map((value) => ({ type: 'HWID' as const, value })),
+  ];
+  const wanted = slots.filter(isWanted);
+  if (wanted.length === 0) return { outcome: 'empty', resets };
+  const freed = wanted.filter((slot) => !isBlocked(slot));
+  if (freed.length === 0) return { outcome: 'blocked', resets };
+  if (resets.left === 0) return { outcome: 'used up', resets };
+  const isKept = (type: LicenseDataType) => (value: string) =>
+    !freed.some((slot) => slot.type === type && slot.value === value);
+  const values = {
+    ...valuesOf(row),
+    ips: row.ips.filter(isKept('IP')),
+    hwids: row.hwids.filter(isKept('HWID')),
+  };
+  const isOld = lte(selfResets.resetAt, now - PERIOD_MS);
+  await updateLicense(sender, row, values, undefined, [
+    db.delete(selfResets).where(and(eq(selfResets.licenseId, id), isOld)),
+    db.insert(selfResets).values({ licenseId: id, resetAt: nextRevision(row.revision, now) }),
+  ]);
+  const kept = wanted.length - freed.length;
+  return { outcome: 'freed', freed: freed.length, kept, resets: without(resets, now) };
+}

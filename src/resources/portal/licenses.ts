@@ -1,0 +1,103 @@
+import type { LicenseDataType } from '@licet/contract/enums';
+import type { PortalData, PortalSlot } from '@licet/contract/portal-page';
+import { toOptionalTimestamp } from '@licet/contract/time';
+import { and, asc, eq, ne } from 'drizzle-orm';
+import type { Database } from '../../db/client.ts';
+import { isOneOf } from '../../db/predicates.ts';
+import { licenses, products } from '../../db/schema.ts';
+import { sha256Hex } from '../../lib/sha256.ts';
+import { findLicense, selectLicenses } from '../licenses/queries.ts';
+import type { LicenseRow } from '../licenses/row.ts';
+import { sentExpiryOf, statusAt } from '../licenses/rules.ts';
+import { resetsOf, type SlotValue } from '../licenses/self-reset.ts';
+import { listSlots } from '../licenses/slots.ts';
+
+/** The licenses of a customer, as their page shows them (10). */
+
+const MAX_LICENSES = 100;
+const KEY_END_LENGTH = 4;
+const SLOT_ID_LENGTH = 16;
+
+/** The licenses that are not DELETED, the newest first. @param now milliseconds since 1970 */
+export async function licensesOf(
+  db: Database,
+  customerId: number,
+  now: number,
+): Promise<PortalData> {
+  const found = await selectLicenses(db)
+    .where(and(eq(licenses.customerId, customerId), ne(licenses.state, 'DELETED')))
+    .orderBy(asc(licenses.id))
+    .limit(MAX_LICENSES + 1);
+  const rows = found.slice(0, MAX_LICENSES);
+  const isSold = isOneOf(
+    products.id,
+    rows.map(({ productId }) => productId),
+  );
+  const sold = await db
+    .select({ id: products.id, name: products.name, allowed: products.selfResets })
+    .from(products)
+    .where(isSold);
+  const byId = new Map(sold.map((one) => [one.id, one]));
+  const budgets = await resetsOf(
+    db,
+    rows.map(({ id, productId }) => ({ id, allowed: byId.get(productId)?.allowed ?? 0 })),
+    now,
+  );
+  return {
+    isCut: found.length > rows.length,
+    licenses: rows.map((row) => {
+      const { expiryDate, expiresAfterDays } = sentExpiryOf(row);
+      return {
+        id: row.id,
+        product: byId.get(row.productId)?.name ?? '',
+        status: statusAt(row, now),
+        expiryDate: toOptionalTimestamp(expiryDate),
+        expiresAfterDays: expiresAfterDays ?? null,
+        keyEnd: row.licenseKey.slice(-KEY_END_LENGTH),
+        slots: {
+          IP: { taken: row.ips.length, limit: row.maxIPs },
+          HWID: { taken: row.hwids.length, limit: row.maxHWIDs },
+        },
+        resets: budgets.get(row.id) ?? { allowed: 0, left: 0, returnsAt: null },
+      };
+    }),
+  };
+}
+
+/** A license of a customer; undefined for another one, and a DELETED one. */
+export async function findOwnLicense(
+  db: Database,
+  id: number,
+  customerId: number,
+): Promise<LicenseRow | undefined> {
+  const row = await findLicense(db, id);
+  return row?.customerId === customerId && row.state !== 'DELETED' ? row : undefined;
+}
+
+/** Names a slot without its value: the page never has the whole. */
+export const slotIdOf = async ({ type, value }: SlotValue): Promise<string> =>
+  (await sha256Hex(`${type} ${value}`)).slice(0, SLOT_ID_LENGTH);
+
+/** The beginning of a value, by which its owner knows it again. */
+export function shortened({ type, value }: { type: LicenseDataType; value: string }): string {
+  if (type === 'HWID') return value.length > 8 ? `${value.slice(0, 6)}…` : `${value.slice(0, 2)}…`;
+  const isIPv6 = value.includes(':');
+  return `${value
+    .split(isIPv6 ? ':' : '.')
+    .slice(0, 2)
+    .join(isIPv6 ? ':' : '.')}${isIPv6 ? ':…' : '.…'}`;
+}
+
+/** The taken slots of a license. @param now milliseconds since 1970 */
+export async function slotsOf(db: Database, licenseId: number, now: number): Promise<PortalSlot[]> {
+  const slots = (await listSlots(db, licenseId, now)) ?? [];
+  return Promise.all(
+    slots.map(async ({ type, value, lastUsed, idleDate }) => ({
+      id: await slotIdOf({ type, value }),
+      type,
+      shown: shortened({ type, value }),
+      lastUsed,
+      idleDate,
+    })),
+  );
+}

@@ -1,0 +1,100 @@
+import { eq, sql } from 'drizzle-orm';
+import { change, type Sender, stillHolds } from '../db/change.ts';
+import type { Database } from '../db/client.ts';
+import { differ } from '../db/events.ts';
+import { nextRevision } from '../db/outbox.ts';
+import { settings } from '../db/schema.ts';
+
+/** Settings of the service that administrators change while it runs (10). */
+
+type Name = (typeof settings.$inferSelect)['name'];
+
+export interface StoredSettings<Value> {
+  value: Value;
+  /** 0 for settings that were never changed. */
+  revision: number;
+}
+
+/** The settings as they are stored, with those of `defaults` that are not. */
+export async function readSettings<Value extends object>(
+  db: Database,
+  name: Name,
+  defaults: Value,
+): Promise<StoredSettings<Value>> {
+  const row = await db.select().from(settings).where(eq(settings.name, name)).get();
+  if (!row) return { value: defaults, revision: 0 };
+  const stored: Partial<Value> = JSON.parse(row.value);
+  return { value: { ...defaults, ...stored }, revision: row.revision };
+}
+
+/**
+ * Stores settings that were read before.
+ *
+ * @param hide the fields that an event shows as changed, without their values
+ * @throws DomainError if another request has changed them since
+ */
+export async function writeSettings<Value extends object>(
+  sender: Sender,
+  name: Name,
+  before: StoredSettings<Value>,
+  value: Value,
+  hide: readonly (keyof Value & string)[] = [],
+): Promise<void> {
+  const { db, now } = sender;
+  const changes = differ(Object.keys(value))(before.value, value);
+  for (const field of hide) {
+    if (changes[field]) changes[field] = { before: null, after: null };
+  }
+  if (Object.keys(changes).length === 0) return;
+  const row = sql`select 1 from ${settings} where name = ${name}`;
+  const isSame =
+    before.revision === 0
+      ? sql`not exists (${row})`
+      : sql`exists (${row} and revision = ${before.revision})`;
+  const values = {
+    value: JSON.stringify(value),
+    updatedAt: now,
+    revision: nextRevision(before.revision, now),
+  };
+  await change(sender, {
+    event: { type: 'settings.updated', id: null, changes },
+    when: [stillHolds(isSame)],
+    statements: {
+      settings: db
+        .insert(settings)
+        .values({ name, ...values })
+        .onConflictDoUpdate({ target: settings.name, set: values }),
+    },
+  });
+}
+
+/** Settings that an isolate holds in memory: pages that anybody can open must not read them each time. */
+export class HeldSettings<Value extends object> {
+  readonly #read: () => Promise<Value>;
+  #held: Promise<Value> | undefined;
+  #readAt = Number.NEGATIVE_INFINITY;
+
+  constructor(db: Database, name: Name, defaults: Value) {
+    this.#read = async () => (await readSettings(db, name, defaults)).value;
+  }
+
+  /** The settings, at most so old. */
+  async get(maxAgeMs: number): Promise<Value> {
+    const now = performance.now();
+    if (this.#held && now - this.#readAt <= maxAgeMs) return this.#held;
+    this.#readAt = now;
+    const reading = this.#read();
+    this.#held = reading;
+    try {
+      return await reading;
+    } catch (error) {
+      if (this.#held === reading) this.forget();
+      throw error;
+    }
+  }
+
+  /** Lets the next request read them, after a change in this isolate. */
+  forget(): void {
+    this.#held = undefined;
+  }
+}

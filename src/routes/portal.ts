@@ -1,0 +1,168 @@
+import { parseJson } from '@licet/contract/json';
+import { PORTAL_PATH, type Seller } from '@licet/contract/portal-page';
+import { type Context, Hono, type MiddlewareHandler } from 'hono';
+import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
+import * as z from 'zod';
+import { addressIn, countFailedToken, findLive, requireJson } from '../auth/middleware.ts';
+import { isFromElsewhere, isFromOwnPage } from '../auth/own-page.ts';
+import type { Sender } from '../db/change.ts';
+import { readBodyText } from '../http/connection.ts';
+import { ApiError, notFound } from '../http/errors.ts';
+import { jsonResponse } from '../http/json.ts';
+import { type AppEnv, isolateOf } from '../isolate.ts';
+import { sha256Hex } from '../lib/sha256.ts';
+import { resetSlots, type SlotValue } from '../resources/licenses/self-reset.ts';
+import { findOwnLicense, licensesOf, slotIdOf, slotsOf } from '../resources/portal/licenses.ts';
+import {
+  endPortalSession,
+  findPortalCustomer,
+  PORTAL_SESSION_SECONDS,
+  redeemCode,
+} from '../resources/portal/sessions.ts';
+
+/** The customer's own page (10): its session, and what the page asks for. The page itself is a file. */
+
+interface PortalEnv extends AppEnv {
+  Variables: AppEnv['Variables'] & { customerId: number };
+}
+
+const MAX_BODY_BYTES = 1024;
+/** The settings of the seller are known everywhere after this time. */
+const SELLER_HELD_MS = 60_000;
+const COOKIE = { path: '/', httpOnly: true, secure: true, sameSite: 'Strict' } as const;
+const COOKIE_NAME = 'licet-my';
+
+const NO_SESSION = new ApiError(401, 'The session is over: open a new link');
+
+const codeBody = z.strictObject({ code: z.string().max(100) });
+const resetBody = z.strictObject({ slot: z.string().max(100).nullable() });
+
+/** The body of a request of the page. @throws ApiError for one that the page does not send */
+async function readBody<Output>(c: Context, schema: z.ZodType<Output>): Promise<Output> {
+  const { data } = schema.safeParse(parseJson(await readBodyText(c.req.raw, MAX_BODY_BYTES)));
+  if (data === undefined) throw new ApiError(400, 'The body is not one of this page');
+  return data;
+}
+
+const sessionOf = (c: Context): string | undefined => getCookie(c, COOKIE_NAME, 'host');
+
+/** Requests of the page hold the session's cookie, and come from the page itself. */
+const requireSession: MiddlewareHandler<PortalEnv> = async (c, next) => {
+  requireJson(c.req.raw);
+  const secret = sessionOf(c);
+  if (secret === undefined || !isFromOwnPage(c.req.raw)) throw NO_SESSION;
+  const hash = await sha256Hex(secret);
+  const customerId = await findLive(c, hash, (db) => findPortalCustomer(db, hash, Date.now()));
+  if (customerId === null) {
+    await countFailedToken(c);
+    throw NO_SESSION;
+  }
+  c.set('customerId', customerId);
+  await next();
+};
+
+/** The customer, as the sender of a change. */
+const senderOf = (c: Context<PortalEnv>) => (): Sender & { customerId: number } => {
+  const { db, caches, deliverer } = isolateOf(c.env);
+  return {
+    db,
+    caches,
+    deliver: (stored) => deliverer.gather(stored),
+    now: Date.now(),
+    waitUntil: c.get('timings').waitUntil,
+    tokenId: null,
+    isConsole: false,
+    ip: addressIn(c),
+    actor: 'customer',
+    customerId: c.get('customerId'),
+    permissions: () => [],
+  };
+};
+
+async function open(c: Context<PortalEnv>): Promise<Response> {
+  if (isFromElsewhere(c.req.raw)) throw new ApiError(403, 'Only the page itself opens a session');
+  requireJson(c.req.raw);
+  await countFailedToken(c);
+  const { code } = await readBody(c, codeBody);
+  const redeemed = await redeemCode(isolateOf(c.env).db, code, Date.now());
+  if ('fault' in redeemed) return jsonResponse(c, redeemed, 403);
+  setCookie(c, COOKIE_NAME, redeemed.session, {
+    ...COOKIE,
+    prefix: 'host',
+    maxAge: PORTAL_SESSION_SECONDS,
+  });
+  return c.body(null, 204);
+}
+
+async function close(c: Context<PortalEnv>): Promise<Response> {
+  if (isFromElsewhere(c.req.raw)) throw new ApiError(403, 'Only the page itself ends a session');
+  const secret = sessionOf(c);
+  if (secret !== undefined) {
+    await countFailedToken(c);
+    await endPortalSession(isolateOf(c.env).db, secret);
+  }
+  deleteCookie(c, COOKIE_NAME, { ...COOKIE, prefix: 'host' });
+  // Also drops pages that Back would show.
+  c.header('Clear-Site-Data', '"cache"');
+  return c.body(null, 204);
+}
+
+const idOf = (c: Context): number => {
+  const id = Number(c.req.param('id'));
+  if (!Number.isSafeInteger(id) || id < 1) throw notFound('License');
+  return id;
+};
+
+async function reset(c: Context<PortalEnv>): Promise<Response> {
+  const { slot } = await readBody(c, resetBody);
+  const { db } = isolateOf(c.env);
+  const row = await findOwnLicense(db, idOf(c), c.get('customerId'));
+  if (!row) throw notFound('License');
+  const slots: SlotValue[] = [
+    ...row.ips.map((value) => ({ type: 'IP' as const, value })),
+    ...row.hwids.map((value) => ({ type: 'HWID' as const, value })),
+  ];
+  const ids = await Promise.all(slots.map(slotIdOf));
+  const wanted = slot === null ? undefined : slots[ids.indexOf(slot)];
+  const isWanted = ({ type, value }: SlotValue): boolean =>
+    slot === null || (type === wanted?.type && value === wanted.value);
+  const outcome = await resetSlots(senderOf(c), row.id, isWanted);
+  if (!outcome) throw notFound('License');
+  return jsonResponse(c, outcome);
+}
+
+export const portalRoutes = new Hono<PortalEnv>()
+  .use(async (c, next) => {
+    await next();
+    c.header('Cache-Control', 'no-store');
+  })
+  .get('/seller', async (c) => {
+    const seller: Seller = await isolateOf(c.env).portalSettings.get(SELLER_HELD_MS);
+    return jsonResponse(c, seller);
+  })
+  .post('/session', open)
+  .delete('/session', close)
+  .get('/licenses', requireSession, async (c) =>
+    jsonResponse(c, await licensesOf(isolateOf(c.env).db, c.get('customerId'), Date.now())),
+  )
+  .get('/licenses/:id/slots', requireSession, async (c) => {
+    const { db } = isolateOf(c.env);
+    const row = await findOwnLicense(db, idOf(c), c.get('customerId'));
+    if (!row) throw notFound('License');
+    return jsonResponse(c, await slotsOf(db, row.id, Date.now()));
+  })
+  .post('/licenses/:id/key', requireSession, async (c) => {
+    const row = await findOwnLicense(isolateOf(c.env).db, idOf(c), c.get('customerId'));
+    if (!row) throw notFound('License');
+    return jsonResponse(c, { licenseKey: row.licenseKey });
+  })
+  .post('/licenses/:id/resets', requireSession, reset);
+
+export const isPortalPage = (path: string): boolean => path === PORTAL_PATH;
+
+/** The page. It is the same for everybody: the page itself asks for its data. */
+export async function portalPage(c: Context): Promise<Response> {
+  const file = await c.env.ASSETS.fetch(new Request(new URL('/console/my', c.req.url), c.req.raw));
+  if (file.status === 200 || file.status === 304) return file;
+  return c.text('The page is not built. Stop the service and start it again.\n', 503);
+}

@@ -1,0 +1,52 @@
+import { INTENTS } from '@licet/contract/intents';
+import { portalLink, portalLinkCreate } from '@licet/contract/portal';
+import { Hono } from 'hono';
+import { type AuthEnv, databaseOf, requireIntents, senderOf } from '../../auth/middleware.ts';
+import { ownOriginOf } from '../../auth/own-page.ts';
+import type { Database } from '../../db/client.ts';
+import { body } from '../../http/input.ts';
+import { jsonResponse } from '../../http/json.ts';
+import type { Operation } from '../../http/operation.ts';
+import { DomainError } from '../../lib/errors.ts';
+import { findLicense } from '../../resources/licenses/queries.ts';
+import { createPortalLink } from '../../resources/portal/sessions.ts';
+
+const CREATE: Operation = {
+  operationId: 'createPortalLink',
+  tag: 'Customers',
+  summary: "Make a link to the customer's page",
+  description:
+    'It works once, within 15 minutes. The page shows the licenses of the customer, and frees slots as often as the product allows. An extension.',
+  success: {
+    status: 201,
+    description: 'The link, which only this response shows.',
+    body: portalLink,
+  },
+};
+
+/** @throws DomainError for a license without a customer */
+async function customerOf(db: Database, licenseId: number): Promise<number> {
+  const row = await findLicense(db, licenseId);
+  if (!row) throw new DomainError('invalid', `licenseId ${licenseId} does not exist`, 'licenseId');
+  if (row.customerId === null) {
+    const message = `licenseId ${licenseId} has no customer: give it one by customerEmail or customerId`;
+    throw new DomainError('invalid', message, 'licenseId');
+  }
+  return row.customerId;
+}
+
+/** Links to the customer's page, an extension (10). */
+export const portalLinkRoutes = new Hono<AuthEnv>().post(
+  '/',
+  requireIntents(INTENTS.writeLicenses)(CREATE),
+  body(portalLinkCreate),
+  async (c) => {
+    const { customerId, licenseId } = c.req.valid('json');
+    const owner = licenseId === undefined ? customerId : await customerOf(databaseOf(c), licenseId);
+    return jsonResponse(
+      c,
+      await createPortalLink(senderOf(c), owner ?? 0, ownOriginOf(c.req.raw)),
+      201,
+    );
+  },
+);

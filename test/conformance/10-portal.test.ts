@@ -1,0 +1,388 @@
+import { env } from 'cloudflare:workers';
+import type { PortalData, PortalSlot, ResetOutcome } from '@licet/contract/portal-page';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { newIsolate, settled } from '../support/app.ts';
+import {
+  type CallOptions,
+  call,
+  create,
+  get,
+  type License,
+  type ReadResponse,
+} from '../support/client.ts';
+import { spyOnDatabase } from '../support/d1-spy.ts';
+import { DAY_MS, MINUTE_MS, setNow } from '../support/history.ts';
+
+/** The customer's own page [decision 10]. */
+
+const OWN_PAGE = { 'Sec-Fetch-Site': 'same-origin', 'Content-Type': 'application/json' };
+const LINKS = '/api/v2/portal-links';
+let addresses = 0;
+
+afterEach(settled);
+
+/** A request of the page. Each has an address of its own, so that no limit counts them together. */
+function ask(
+  method: string,
+  path: string,
+  { cookie = '', headers, ...options }: CallOptions & { cookie?: string } = {},
+  isolate: Pick<ReturnType<typeof newIsolate>, 'call'> = { call },
+): Promise<ReadResponse> {
+  const address = `198.51.${addresses >> 8}.${addresses++ & 255}`;
+  return isolate.call(method, `/my${path}`, {
+    token: null,
+    ...options,
+    headers: {
+      'CF-Connecting-IP': address,
+      ...OWN_PAGE,
+      ...(cookie && { Cookie: cookie }),
+      ...headers,
+    },
+  });
+}
+
+async function codeFor(body: object): Promise<string> {
+  const { status, json, text } = await call('POST', LINKS, { body });
+  expect(status, text).toBe(201);
+  const { url }: { url: string } = Object(json);
+  return new URL(url).hash.slice('#code='.length);
+}
+
+const redeem = (code: string, headers = {}) => ask('POST', '/session', { body: { code }, headers });
+
+const cookieIn = ({ headers }: ReadResponse): string =>
+  headers.get('Set-Cookie')?.split(';')[0] ?? '';
+
+const sessionOf = async (customerId: number): Promise<string> =>
+  cookieIn(await redeem(await codeFor({ customerId })));
+
+interface Bought {
+  license: License;
+  customerId: number;
+  cookie: string;
+}
+
+/** A customer with a license, some slots of it, and a session. */
+async function buy(fields: object = {}, values: object = {}): Promise<Bought> {
+  const { id: productId } = await create.product({ selfResets: 3, ...fields });
+  const email = `${crypto.randomUUID()}@shop.example`;
+  const made = await call('POST', '/api/v2/customers', { body: { email } });
+  const { id: customerId }: { id: number } = Object(made.json);
+  const license = await create.license({ productId, customerId, maxIPs: 60, maxHWIDs: 60 });
+  const body = { ips: ['192.0.2.1', '2001:db8::1'], hwids: ['hardware-id-1'], ...values };
+  expect((await call('PUT', `/api/v2/licenses/${license.id}`, { body })).status).toBe(200);
+  return { license, customerId, cookie: await sessionOf(customerId) };
+}
+
+const slotsIn = async ({ license, cookie }: Bought): Promise<PortalSlot[]> => {
+  const { status, json, text } = await ask('GET', `/licenses/${license.id}/slots`, { cookie });
+  expect(status, text).toBe(200);
+  return Array.isArray(json) ? json : [];
+};
+
+async function reset(
+  { license, cookie }: Bought,
+  slot: string | null = null,
+  isolate?: ReturnType<typeof newIsolate>,
+) {
+  const path = `/licenses/${license.id}/resets`;
+  const { status, json, text } = await ask('POST', path, { cookie, body: { slot } }, isolate);
+  expect(status, text).toBe(200);
+  const outcome: ResetOutcome = Object(json);
+  return outcome;
+}
+
+const licensesOf = async (cookie: string): Promise<PortalData> => {
+  const { status, json, text } = await ask('GET', '/licenses', { cookie });
+  expect(status, text).toBe(200);
+  const data: PortalData = Object(json);
+  return data;
+};
+
+let bought: Bought;
+beforeEach(async () => {
+  setNow(Date.now());
+  bought = await buy();
+});
+
+it('a link opens the page once, by a POST of the page: a GET of it redeems nothing', async () => {
+  const code = await codeFor({ licenseId: bought.license.id });
+  for (const path of [`/my?code=${code}`, `/my/session?code=${code}`]) {
+    await call('GET', path, { token: null });
+  }
+  const opened = await redeem(code);
+  expect(opened.status).toBe(204);
+  expect(opened.headers.get('Set-Cookie')).toMatch(
+    /^__Host-licet-my=[\w-]{43}; Max-Age=86400; Path=\/; HttpOnly; Secure; SameSite=Strict$/,
+  );
+  const again = await redeem(code);
+  expect([again.status, again.json]).toEqual([403, { fault: 'used' }]);
+  const parallel = await codeFor({ customerId: bought.customerId });
+  const opens = await Promise.all(Array.from({ length: 20 }, () => redeem(parallel)));
+  expect(opens.filter(({ status }) => status === 204)).toHaveLength(1);
+});
+
+it('a link works for 15 minutes, and an unknown one is named', async () => {
+  const code = await codeFor({ customerId: bought.customerId });
+  setNow(Date.now() + 15 * MINUTE_MS);
+  expect((await redeem(code)).json).toEqual({ fault: 'expired' });
+  expect((await redeem('x'.repeat(43))).json).toEqual({ fault: 'unknown' });
+  expect((await redeem('x'.repeat(2_000))).status).toBe(413);
+});
+
+it('only hashes of links and sessions are stored', async () => {
+  const code = await codeFor({ customerId: bought.customerId });
+  const tables = ['portal_codes', 'portal_sessions', 'events'];
+  const rows = await env.DB.batch(tables.map((name) => env.DB.prepare(`select * from ${name}`)));
+  const stored = JSON.stringify(rows.map(({ results }) => results));
+  expect(stored).toContain('code_hash');
+  expect(stored).not.toContain(code);
+  expect(stored).not.toContain(bought.cookie.split('=')[1]);
+});
+
+it('a session lasts a day, ends by hand, and ends when its customer is forgotten', async () => {
+  const { customerId, cookie } = bought;
+  setNow(Date.now() + DAY_MS - MINUTE_MS);
+  expect((await ask('GET', '/licenses', { cookie })).status).toBe(200);
+  setNow(Date.now() + MINUTE_MS);
+  expect((await ask('GET', '/licenses', { cookie })).status).toBe(401);
+  const ended = await sessionOf(customerId);
+  expect((await ask('DELETE', '/session', { cookie: ended })).status).toBe(204);
+  expect((await ask('GET', '/licenses', { cookie: ended })).status).toBe(401);
+  const forgotten = await sessionOf(customerId);
+  await call('DELETE', `/api/v2/customers/${customerId}`);
+  expect((await ask('GET', '/licenses', { cookie: forgotten })).status).toBe(401);
+});
+
+it('the scheduled handler removes old links and sessions', async () => {
+  setNow(Date.now() + DAY_MS);
+  await newIsolate().runScheduled();
+  for (const table of ['portal_codes', 'portal_sessions']) {
+    expect((await env.DB.prepare(`select * from ${table}`).all()).results).toEqual([]);
+  }
+});
+
+it.each([
+  ['a page of another site', { 'Sec-Fetch-Site': 'cross-site' }],
+  ['a form', { 'Content-Type': 'text/plain' }],
+])('a request of %s is rejected', async (_, headers) => {
+  const code = await codeFor({ customerId: bought.customerId });
+  expect((await redeem(code, headers)).status).toBe(403);
+  const { cookie, license } = bought;
+  const path = `/licenses/${license.id}/resets`;
+  const sent = await ask('POST', path, { cookie, headers, body: { slot: null } });
+  expect([401, 403]).toContain(sent.status);
+  expect((await get.license(license.id)).ips).toHaveLength(2);
+});
+
+it('sessions of the page and of the console do not open each other', async () => {
+  const { cookie } = bought;
+  const secret = cookie.split('=')[1];
+  const asConsole = { ...OWN_PAGE, Cookie: `__Host-licet=${secret}` };
+  expect((await call('GET', '/api/v2/licenses', { token: null, headers: asConsole })).status).toBe(
+    401,
+  );
+  expect(
+    (
+      await call('GET', '/api/v2/licenses', {
+        token: null,
+        headers: { ...OWN_PAGE, Cookie: cookie },
+      })
+    ).status,
+  ).toBe(401);
+  const opened = await call('POST', '/console/session', { headers: OWN_PAGE });
+  const consoleSecret = cookieIn(opened).split('=')[1];
+  expect(
+    (await ask('GET', '/licenses', { cookie: `__Host-licet-my=${consoleSecret}` })).status,
+  ).toBe(401);
+  expect((await call('GET', '/my/licenses', { headers: OWN_PAGE })).status).toBe(401);
+});
+
+it('shows the own licenses with masked keys and shortened values, and never the notes of the seller', async () => {
+  const { license, cookie } = bought;
+  await call('PUT', `/api/v2/licenses/${license.id}`, { body: { notes: 'difficult' } });
+  const sent = await ask('GET', '/licenses', { cookie });
+  expect(sent.headers.get('Cache-Control')).toBe('no-store');
+  expect(sent.text).not.toContain(license.licenseKey);
+  expect(sent.text).not.toContain('difficult');
+  expect(sent.json).toMatchObject({
+    isCut: false,
+    licenses: [
+      {
+        id: license.id,
+        status: 'ACTIVE',
+        keyEnd: license.licenseKey.slice(-4),
+        slots: { IP: { taken: 2, limit: 60 }, HWID: { taken: 1, limit: 60 } },
+        resets: { allowed: 3, left: 3, returnsAt: null },
+      },
+    ],
+  });
+  expect((await slotsIn(bought)).map(({ shown }) => shown)).toEqual([
+    '192.0.…',
+    '2001:db8:…',
+    'hardwa…',
+  ]);
+  const key = await ask('POST', `/licenses/${license.id}/key`, { cookie, body: {} });
+  expect(key.json).toEqual({ licenseKey: license.licenseKey });
+});
+
+it.each([
+  ['GET', '/slots'],
+  ['POST', '/key'],
+  ['POST', '/resets'],
+])('%s %s of a license of another customer, or of none, is 404', async (method, path) => {
+  const { cookie } = bought;
+  const other = await buy();
+  await call('DELETE', `/api/v2/licenses/${bought.license.id}`);
+  for (const id of [other.license.id, bought.license.id, 999_999, 'x']) {
+    const body = method === 'POST' ? { slot: null } : undefined;
+    const sent = await ask(method, `/licenses/${id}${path}`, { cookie, body });
+    expect(sent.status).toBe(404);
+    expect((await ask(method, `/licenses/${id}${path}`, { body })).status).toBe(401);
+  }
+  expect((await get.license(other.license.id)).ips).toHaveLength(2);
+});
+
+it('frees one slot, or all, with the customer as the sender of the event', async () => {
+  const { license, customerId, cookie } = bought;
+  const [first] = await slotsIn(bought);
+  const one = await reset(bought, first?.id);
+  expect(one).toMatchObject({ outcome: 'freed', freed: 1, kept: 0, resets: { left: 2 } });
+  expect(await get.license(license.id)).toMatchObject({
+    ips: ['2001:db8::1'],
+    hwids: ['hardware-id-1'],
+  });
+  expect(await reset(bought)).toMatchObject({ outcome: 'freed', freed: 2, resets: { left: 1 } });
+  expect(await get.license(license.id)).toMatchObject({ ips: [], hwids: [] });
+  const query = `?resourceType=license&resourceId=${license.id}&actor=customer`;
+  const { json } = await call('GET', `/api/v2/events${query}`);
+  expect(json).toMatchObject([
+    { type: 'license.slots_freed', actor: { tokenName: 'customer', tokenId: null, customerId } },
+    { changes: { ips: { before: ['192.0.2.1', '2001:db8::1'], after: ['2001:db8::1'] } } },
+  ]);
+  expect((await licensesOf(cookie)).licenses[0]?.resets.left).toBe(1);
+});
+
+it('a freed slot takes another address at once', async () => {
+  const full = await buy({ selfResets: 1 }, { maxIPs: 2 });
+  const { productId, licenseKey } = full.license;
+  const ask = () => newIsolate().validate({ licenseKey, productId, ip: '203.0.113.9' });
+  expect((await ask()).json).toMatchObject({ message: 'Max IPs reached' });
+  await reset(full);
+  expect((await ask()).json).toMatchObject({ valid: true });
+});
+
+it('a license with nothing bound is freed without using up a reset', async () => {
+  const empty = await buy({ selfResets: 1 }, { ips: [], hwids: [] });
+  for (let times = 0; times < 3; times++) expect((await reset(empty)).outcome).toBe('empty');
+  expect((await licensesOf(empty.cookie)).licenses[0]?.resets.left).toBe(1);
+});
+
+it('a reset returns 30 days after it was used', async () => {
+  const one = await buy({ selfResets: 1 });
+  const [slot, other] = await slotsIn(one);
+  await reset(one, slot?.id);
+  const usedUp = await reset(one, other?.id);
+  expect(usedUp).toMatchObject({ outcome: 'used up', resets: { left: 0 } });
+  const returnsAt = Date.parse(usedUp.resets.returnsAt ?? '');
+  expect(Math.abs(returnsAt - Date.now() - 30 * DAY_MS)).toBeLessThan(1_000);
+  setNow(returnsAt);
+  const cookie = await sessionOf(one.customerId);
+  expect(await reset({ ...one, cookie }, other?.id)).toMatchObject({ outcome: 'freed' });
+});
+
+it.each([
+  ['not allowed', { selfResets: 0 }, {}],
+  ['deactivated', {}, { licenseStatus: 'DEACTIVATED' }],
+])('a reset that is %s frees nothing', async (outcome, fields, values) => {
+  const one = await buy(fields, values);
+  expect((await reset(one)).outcome).toBe(outcome);
+  expect((await get.license(one.license.id)).ips).toHaveLength(2);
+});
+
+it('a value on the blacklist is never freed, also by its range', async () => {
+  const one = await buy({}, { ips: ['192.0.2.1', '198.51.100.7', '203.0.113.1'] });
+  const { productId } = one.license;
+  const entry = { isForAllProducts: false, productId, reason: '' };
+  await create.blacklist({ ...entry, licenseDataType: 'IP', data: '198.51.100.0/24' });
+  await create.blacklist({ ...entry, licenseDataType: 'IP', data: '203.0.113.1' });
+  await create.blacklist({ ...entry, licenseDataType: 'HWID', data: 'hardware-id-1' });
+  const blocked = (await slotsIn(one)).find(({ shown }) => shown === '198.51.…');
+  expect((await reset(one, blocked?.id)).outcome).toBe('blocked');
+  expect(await reset(one)).toMatchObject({ outcome: 'freed', freed: 1, kept: 3 });
+  expect(await get.license(one.license.id)).toMatchObject({
+    ips: ['198.51.100.7', '203.0.113.1'],
+    hwids: ['hardware-id-1'],
+  });
+});
+
+it('of 50 resets at once in four isolates, exactly so many free a slot as the product allows', async () => {
+  const ips = Array.from({ length: 50 }, (_, index) => `192.0.2.${index + 1}`);
+  const full = await buy({ selfResets: 20 }, { ips, hwids: [] });
+  const slots = await slotsIn(full);
+  const isolates = Array.from({ length: 4 }, () => newIsolate());
+  const outcomes = await Promise.all(
+    slots.map(({ id }, index) => reset(full, id, isolates[index % 4])),
+  );
+  expect(outcomes.filter(({ outcome }) => outcome === 'freed')).toHaveLength(20);
+  expect(outcomes.filter(({ outcome }) => outcome === 'used up')).toHaveLength(30);
+  expect((await get.license(full.license.id)).ips).toHaveLength(30);
+});
+
+it('a flood of wrong sessions costs no query beyond the limit of failed tokens', async () => {
+  const { spy: DB, roundTrips } = spyOnDatabase(env.DB);
+  const isolate = newIsolate({ DB, FAILED_TOKEN_LIMITER: 60 });
+  const headers = { 'CF-Connecting-IP': '192.0.2.200' };
+  const statuses: number[] = [];
+  for (let index = 0; index < 200; index++) {
+    const cookie = `__Host-licet-my=${'x'.repeat(40)}${index}`;
+    statuses.push((await ask('GET', '/licenses', { cookie, headers }, isolate)).status);
+  }
+  expect(new Set(statuses)).toEqual(new Set([401, 429]));
+  expect(roundTrips.length).toBeLessThanOrEqual(62);
+});
+
+const TOO_LARGE = `data:image/png;base64,${'x'.repeat(50_000)}`;
+
+it('the settings of the page are shown to everybody who opens it', async () => {
+  const logo = `data:image/png;base64,${btoa('not really a picture')}`;
+  const body = { name: 'Ada Games', colour: '#AA3300', contact: 'mailto:help@shop.example', logo };
+  expect((await call('PUT', '/api/v2/settings/portal', { body })).status).toBe(200);
+  expect((await ask('GET', '/seller', {}, newIsolate())).json).toEqual(body);
+  const events = await call('GET', '/api/v2/events?resourceType=settings');
+  expect(events.text).not.toContain('base64');
+  const { json } = await call('PUT', '/api/v2/settings/portal', { body: { contact: null } });
+  expect(json).toEqual({ ...body, contact: null });
+});
+
+it.each([
+  [{ colour: 'red' }, 'colour must be a colour such as #2f4fbf'],
+  [{ contact: 'javascript:alert(1)' }, 'contact must begin with https:// or mailto:'],
+  [{ logo: 'https://shop.example/logo.png' }, 'logo must be a PNG, JPEG or WebP as a data: URL'],
+  [{ logo: TOO_LARGE }, 'logo must be a picture of at most 32 KB'],
+  [{ title: 'x' }, /title/],
+])('settings with a wrong field are rejected: %#', async (body, message) => {
+  const { status, json } = await call('PUT', '/api/v2/settings/portal', { body });
+  expect(status).toBe(400);
+  expect(json).toMatchObject({ message: expect.stringMatching(message) });
+});
+
+it.each([
+  [{}, /customerId is required, or licenseId/],
+  [{ customerId: 1, licenseId: 1 }, /customerId is required, or licenseId/],
+  [{ customerId: 999_999 }, /customerId 999999 does not exist/],
+  [{ licenseId: 999_999 }, /licenseId 999999 does not exist/],
+])('a link for %j is rejected', async (body, message) => {
+  const { status, json } = await call('POST', LINKS, { body });
+  expect(status).toBe(400);
+  expect(json).toMatchObject({ message: expect.stringMatching(message) });
+});
+
+it('a link for a license without a customer says what to do', async () => {
+  const { id } = await create.license({ productId: bought.license.productId });
+  const { status, json } = await call('POST', LINKS, { body: { licenseId: id } });
+  expect(status).toBe(400);
+  expect(json).toMatchObject({
+    message: `licenseId ${id} has no customer: give it one by customerEmail or customerId`,
+  });
+});
