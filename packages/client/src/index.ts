@@ -306,7 +306,7 @@ class Settings<Path extends string> {
   }
 
   get({ signal }: CallOptions = {}): Promise<Part<`GET ${Path}`, 'response'>> {
-    return this.connection.read('GET', this.path, { signal });
+    return this.connection.read('GET', this.path, { signal }, isObject);
   }
 
   /** Changes the given fields. */
@@ -314,7 +314,7 @@ class Settings<Path extends string> {
     body: Part<`PUT ${Path}`, 'body'>,
     { signal }: CallOptions = {},
   ): Promise<Part<`PUT ${Path}`, 'response'>> {
-    return this.connection.read('PUT', this.path, { body, signal });
+    return this.connection.read('PUT', this.path, { body, signal }, isObject);
   }
 }
 
@@ -458,7 +458,8 @@ export class Licet {
     body: Part<'POST /api/v2/portal-links', 'body'>,
     { signal }: CallOptions = {},
   ): Promise<Part<'POST /api/v2/portal-links', 'response'>> {
-    return this.#connection.read('POST', '/api/v2/portal-links', { body, signal });
+    const isLink: Check = (link) => isObject(link) && 'url' in link;
+    return this.#connection.read('POST', '/api/v2/portal-links', { body, signal }, isLink);
   }
 
   /**

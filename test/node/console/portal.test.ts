@@ -1,0 +1,209 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
+import type { License, ProductCreate } from '@licet/client';
+import type { BrowserContextOptions, Page } from 'playwright-core';
+import { afterEach, expect, it } from 'vitest';
+import { sharedService } from '../shared-service.ts';
+import {
+  accessibilityFindings,
+  describeInBrowser,
+  expectFailure,
+  licet,
+  newPage,
+} from './console.ts';
+
+/** The customer's own page in a browser [decision 10]. */
+
+const NARROW = { width: 320, height: 700 };
+const FIRST_SCREEN_BYTES = 60_000;
+/** A red square. */
+const LOGO =
+  'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==';
+const BEFORE_LINK = /^401 GET \/my\/licenses$/;
+
+describeInBrowser("the customer's page", () => {
+  afterEach(() =>
+    licet.portalSettings.update({ name: '', colour: null, contact: null, logo: null }),
+  );
+
+  /** A customer with a license of a product, and bound values. */
+  async function buy(fields: Partial<ProductCreate> = {}, values: object = {}) {
+    const name = `Guard ${randomUUID().slice(0, 4)}`;
+    const { id: productId } = await licet.products.create({
+      name,
+      productType: 'OTHER',
+      selfResets: 2,
+      ...fields,
+    });
+    const { id: customerId } = await licet.customers.create({
+      email: `${randomUUID()}@shop.example`,
+    });
+    const { id } = await licet.licenses.create({
+      productId,
+      customerId,
+      licenseType: 'PERMANENT',
+      maxIPs: 3,
+      maxHWIDs: 2,
+    });
+    const ips = ['203.0.113.7', '2001:db8:7::1'];
+    const license: License = await licet.licenses.update(id, {
+      ips,
+      hwids: ['4c4c4544-0042'],
+      ...values,
+    });
+    return { name, license, customerId };
+  }
+
+  const linkFor = async (customerId: number): Promise<string> => {
+    const { url } = await licet.portalLink({ customerId });
+    return `/my${new URL(url).hash}`;
+  };
+
+  async function openMine(customerId: number, context: BrowserContextOptions = {}): Promise<Page> {
+    const page = await newPage({
+      own: { baseURL: await sharedService(), locale: 'en-GB', ...context },
+    });
+    await page.goto(await linkFor(customerId));
+    await page.getByRole('button').first().click();
+    await page.getByRole('article').first().waitFor();
+    return page;
+  }
+
+  it('a customer opens a link, copies the key, and frees a slot', async () => {
+    const { name, license, customerId } = await buy();
+    const page = await openMine(customerId);
+    expect(new URL(page.url()).hash).toBe('');
+    const card = page.getByRole('article').filter({ hasText: name });
+    await card.getByText('Active', { exact: true }).waitFor();
+    await card.getByText('Does not expire').waitFor();
+    expect(await card.getByText(license.licenseKey).count()).toBe(0);
+    await card.getByRole('button', { name: 'Show' }).click();
+    await card.getByText(license.licenseKey).waitFor();
+    await card.getByRole('button', { name: 'Copy' }).click();
+    await card.getByText('Copied').waitFor();
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(license.licenseKey);
+    await card.getByText('Slots', { exact: true }).click();
+    await card.getByRole('button', { name: 'Free 203.0.…' }).click();
+    await card.getByRole('button', { name: 'Yes, free' }).click();
+    await card.getByRole('status').getByText('Done.').waitFor();
+    await card.getByText('You can free slots 1 of 2 times in 30 days.').waitFor();
+    expect((await licet.licenses.get(license.id)).ips).toEqual(['2001:db8:7::1']);
+    await card.getByRole('button', { name: 'Free all slots' }).click();
+    await card.getByRole('button', { name: 'Cancel' }).click();
+    await card.getByRole('button', { name: 'Free all slots' }).click();
+    await card.getByRole('button', { name: 'Yes, free' }).click();
+    await card.getByText(/0 of 2 times in 30 days. One more from/).waitFor();
+    expect(await licet.licenses.get(license.id)).toMatchObject({ ips: [], hwids: [] });
+    expect(await accessibilityFindings(page)).toEqual([]);
+    await page.reload();
+    await card.waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('heading', { name: 'Open this page with a link' }).waitFor();
+    await page.goBack().catch(() => null);
+    await page.goto('/my');
+    await page.getByRole('heading', { name: 'Open this page with a link' }).waitFor();
+    expect(await page.getByRole('article').count()).toBe(0);
+    expectFailure(BEFORE_LINK);
+  });
+
+  it('a link that chat programs have fetched still opens, a used one says what to do, and a second tab shares the session', async () => {
+    const { customerId } = await buy();
+    const link = await linkFor(customerId);
+    const address = await sharedService();
+    for (let times = 0; times < 3; times++) await fetch(new URL(link, address));
+    const own = { baseURL: address, locale: 'en-GB' };
+    const page = await newPage({ own });
+    await page.goto(link);
+    await page.getByRole('button', { name: 'Open my licenses' }).click();
+    await page.getByRole('article').waitFor();
+    const second = await page.context().newPage();
+    await second.goto(link);
+    await second.getByRole('button', { name: 'Open my licenses' }).click();
+    await second.getByRole('article').waitFor();
+    const stranger = await newPage({ own });
+    await stranger.goto(link);
+    await stranger.getByRole('button', { name: 'Open my licenses' }).click();
+    await stranger.getByRole('alert').getByText('This link was used before').waitFor();
+    expect(await accessibilityFindings(stranger)).toEqual([]);
+    await stranger.goto('/my#code=nonsense');
+    await stranger.getByRole('button', { name: 'Open my licenses' }).click();
+    await stranger.getByText('This link is not complete').waitFor();
+    expectFailure(/^403 POST \/my\/session$/);
+    expectFailure(BEFORE_LINK);
+  });
+
+  it('shows the seller, in the language of the browser, without a request to another host', async () => {
+    const { customerId } = await buy();
+    await licet.portalSettings.update({
+      name: 'Ada Games',
+      colour: '#0b6b3a',
+      contact: 'https://discord.gg/example',
+      logo: LOGO,
+    });
+    // An isolate knows the settings after a minute at the latest, and that which has changed them at once.
+    const page = await newPage({ own: { baseURL: await sharedService(), locale: 'de-DE' } });
+    await page.goto(await linkFor(customerId));
+    await page.getByText('Ada Games').waitFor();
+    const button = page.getByRole('button', { name: 'Meine Lizenzen öffnen' });
+    expect(await page.evaluate('document.documentElement.lang')).toBe('de');
+    expect(await button.evaluate<string>('(node) => getComputedStyle(node).backgroundColor')).toBe(
+      'rgb(11, 107, 58)',
+    );
+    expect(await accessibilityFindings(page)).toEqual([]);
+    await button.click();
+    await page.getByRole('heading', { name: 'Deine Lizenzen' }).waitFor();
+    expect(await page.getByRole('link', { name: 'Hilfe' }).getAttribute('href')).toBe(
+      'https://discord.gg/example',
+    );
+    expect(await page.title()).toBe('Deine Lizenzen · Ada Games');
+  });
+
+  it.each(['fr-FR', 'es-ES', 'pt-BR', 'ja-JP'])('speaks %s, or English', async (locale) => {
+    const { customerId } = await buy();
+    const page = await openMine(customerId, { locale });
+    const titles = {
+      fr: 'Vos licences',
+      es: 'Tus licencias',
+      pt: 'As suas licenças',
+      ja: 'Your licenses',
+    };
+    const title = Object.entries(titles).find(([language]) => locale.startsWith(language))?.[1];
+    await page.getByRole('heading', { level: 1, name: title ?? '' }).waitFor();
+  });
+
+  it.each(['light', 'dark'] as const)(
+    'fits a screen of 320 px in the %s theme',
+    async (colorScheme) => {
+      const { customerId } = await buy({}, { licenseStatus: 'ACTIVE' });
+      const page = await openMine(customerId, { colorScheme, viewport: NARROW });
+      await page.setViewportSize(NARROW);
+      await page.getByText('Slots', { exact: true }).click();
+      await page.getByRole('button', { name: /^Free 203/ }).click();
+      await page.getByRole('button', { name: 'Yes, free' }).waitFor();
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(320);
+      if (process.env.LICET_LOOK) {
+        await page.screenshot({
+          path: `${process.env.LICET_LOOK}/my-320-${colorScheme}.png`,
+          fullPage: true,
+        });
+        await page.setViewportSize({ width: 1280, height: 800 });
+        await page.screenshot({
+          path: `${process.env.LICET_LOOK}/my-1280-${colorScheme}.png`,
+          fullPage: true,
+        });
+      }
+    },
+  );
+
+  it('the first screen takes less than 60 KB', () => {
+    const built = 'public/console';
+    const html = readFileSync(`${built}/my.html`, 'utf8');
+    const files = [...html.matchAll(/\/console\/(assets\/[^"]+)/g)].map(([, file]) => file);
+    expect(files.length).toBeGreaterThan(2);
+    const bytes = [html, ...files.map((file) => readFileSync(`${built}/${file}`))].map(
+      (content) => gzipSync(content).length,
+    );
+    expect(bytes.reduce((sum, one) => sum + one)).toBeLessThan(FIRST_SCREEN_BYTES);
+  });
+});
