@@ -10,10 +10,13 @@ import { ALERT_QUERIES, raiseAlerts } from './requests/alerts.ts';
 import { keepCounts } from './requests/counts.ts';
 import { receiveRecords } from './requests/queue.ts';
 import { removeRecordsBefore } from './requests/retention.ts';
+import { ROLE_QUERIES, removeOldInteractions, takeRoles } from './resources/discord/roles.ts';
+import { NO_DISCORD } from './resources/discord/settings.ts';
 import { removeEventsBefore } from './resources/events/queries.ts';
 import { RECONCILE_QUERIES } from './resources/markets/reconcile.ts';
 import { compareMarket, lookAfterMarkets, MARKET_QUERIES } from './resources/markets/scheduled.ts';
 import { removeOldPortalRows } from './resources/portal/sessions.ts';
+import { readSettings } from './resources/settings.ts';
 import { clearDeliveries } from './resources/webhooks/store.ts';
 import { app } from './routes/app.ts';
 
@@ -129,6 +132,19 @@ export default {
         return raiseAlerts(db, manyAddresses || null, scheduledTime);
       },
       'Events about licenses were not made',
+    );
+    await attempt(
+      ROLE_QUERIES,
+      () =>
+        takeRoles({ db, outbound, now: scheduledTime }, async () => {
+          return (await readSettings(db, 'discord', NO_DISCORD)).value;
+        }),
+      'Roles at Discord were not looked after',
+    );
+    await attempt(
+      1,
+      () => removeOldInteractions(db, scheduledTime),
+      'Old interactions of Discord were not removed',
     );
     if (toReconcile !== null) {
       const marketId = toReconcile;

@@ -13,6 +13,7 @@ import type { RequestTimings } from './lib/request-timings.ts';
 import { SigningKeys } from './lib/signing-keys.ts';
 import { HeldCounts } from './requests/counts.ts';
 import { Recorder, type RecordQueue } from './requests/recorder.ts';
+import { type DiscordSettings, NO_DISCORD } from './resources/discord/settings.ts';
 import { HeldMarkets } from './resources/markets/held.ts';
 import { HeldSettings } from './resources/settings.ts';
 import { Deliverer } from './resources/webhooks/deliverer.ts';
@@ -90,6 +91,7 @@ export class Isolate {
   readonly deliverer: Deliverer;
   readonly markets: HeldMarkets;
   readonly portalSettings: HeldSettings<PortalSettings>;
+  readonly discordSettings: HeldSettings<DiscordSettings>;
   /** Bounds the requests that begin in a turn. Validations also wait for room for their records (1.6). */
   readonly admission: Record<'validations' | 'files' | 'management', Admission>;
   readonly limits: Record<'validations' | 'refused' | 'failedTokens', RateLimiter>;
@@ -106,6 +108,8 @@ export class Isolate {
     failedRecords: new LocalLimiter(300),
     /** Rejected requests of each market that are listed. */
     rejectedNotices: new LocalLimiter(10),
+    /** License keys that an account at Discord tries. */
+    redemptions: new LocalLimiter(10),
   };
   readonly failedValidations = new RepeatedFailure((count) => `Validations failed: ${count}`);
   /**
@@ -139,6 +143,7 @@ export class Isolate {
     this.counts = new HeldCounts(this.db);
     this.outbound = new Outbound(env);
     this.markets = new HeldMarkets(this.db);
+    this.discordSettings = new HeldSettings(this.db, 'discord', NO_DISCORD);
     this.portalSettings = new HeldSettings(this.db, 'portal', DEFAULT_PORTAL_SETTINGS);
     const limiter = (name: Limiters) => {
       const bound = env[name] ?? LIMITS[name];

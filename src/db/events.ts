@@ -16,7 +16,8 @@ export interface EventSender {
   isConsole: boolean;
   /** The connecting address; null if it is unknown. */
   ip: string | null;
-  actor?: 'service' | 'customer';
+  /** `discord:` and the id of an administrator there (10). */
+  actor?: 'service' | 'customer' | `discord:${string}`;
   /** The customer who makes the change (10). */
   customerId?: number;
 }

@@ -13,7 +13,7 @@ export type OutboundResult = { durationMs: number } & (
 
 interface OutboundRequest {
   /** POST unless set. */
-  method?: 'GET' | 'POST';
+  method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   headers: Record<string, string>;
   body?: string;
   /** 4 KB unless set. */

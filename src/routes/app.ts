@@ -12,6 +12,7 @@ import type { Operation } from '../http/operation.ts';
 import { type AppEnv, isolateOf } from '../isolate.ts';
 import { consolePage, consoleRoutes, isConsolePage } from './console.ts';
 import { allowPages, preflight } from './cors.ts';
+import { discordRoutes } from './discord.ts';
 import { errorResponse, respondToError } from './error-response.ts';
 import { marketRoutes } from './markets.ts';
 import { isPortalPage, portalPage, portalRoutes } from './portal.ts';
@@ -86,6 +87,7 @@ const management = new Hono<AppEnv>({ getPath: plainPath })
   })
   .options('/.well-known/jwks.json', preflight('GET', 'allowSigningKeys', 'Validation'))
   .route('/markets', marketRoutes)
+  .route('/', discordRoutes)
   .route('/api/v1', v1)
   .route('/api/v2', v2)
   .route('/console', consoleRoutes)

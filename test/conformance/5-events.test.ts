@@ -79,6 +79,7 @@ const TYPES: Readonly<Record<string, string>> = {
   'DELETE /api/v2/markets/:id': 'market.deleted',
   'POST /api/v2/portal-links': 'customer.link_created',
   'PUT /api/v2/settings/portal': 'settings.updated',
+  'PUT /api/v2/settings/discord': 'settings.updated',
   'POST /api/v2/purchases': 'purchase.granted',
   'POST /api/v2/purchases/:id/grant': 'purchase.granted',
   'POST /api/v2/import': 'product.created',

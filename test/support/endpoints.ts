@@ -108,5 +108,7 @@ export const ENDPOINTS: Record<string, readonly ApiIntent[]> = {
   'POST /api/v2/portal-links': ['LICENSES_READ_WRITE', 'ALL_READ_WRITE'],
   'GET /api/v2/settings/portal': ['ALL_READ', 'ALL_READ_WRITE'],
   'PUT /api/v2/settings/portal': ['ALL_READ_WRITE'],
+  'GET /api/v2/settings/discord': ['ALL_READ', 'ALL_READ_WRITE'],
+  'PUT /api/v2/settings/discord': ['ALL_READ_WRITE'],
   'POST /api/v2/import': ['ALL_READ_WRITE'],
 };

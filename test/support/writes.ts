@@ -80,6 +80,10 @@ export const WRITES: Readonly<Record<string, () => Promise<Write>>> = {
     path: '/api/v2/settings/portal',
     body: { name: `Shop ${crypto.randomUUID()}` },
   }),
+  'PUT /api/v2/settings/discord': async () => ({
+    path: '/api/v2/settings/discord',
+    body: { guildId: String(10n ** 17n + BigInt(Math.floor(Math.random() * 1e9))) },
+  }),
   'POST /api/v2/purchases': async () => ({ path: '/api/v2/purchases', body: await newPurchase() }),
   'POST /api/v2/purchases/:id/grant': async () => {
     const { id } = await post('/api/v2/purchases', await newPurchase());

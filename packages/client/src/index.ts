@@ -432,6 +432,8 @@ export class Licet {
   readonly purchases: Purchases;
   /** How the customer's page shows the seller. */
   readonly portalSettings: Settings<`${typeof SETTINGS}/portal`>;
+  /** The application at Discord. */
+  readonly discordSettings: Settings<`${typeof SETTINGS}/discord`>;
   /** Has only `list` and `iterate`. */
   readonly events: List<'GET /api/v2/events'>;
   readonly #connection: Connection;
@@ -450,6 +452,7 @@ export class Licet {
     this.markets = new Markets(connection, MARKETS);
     this.purchases = new Purchases(connection, PURCHASES);
     this.portalSettings = new Settings(connection, `${SETTINGS}/portal`);
+    this.discordSettings = new Settings(connection, `${SETTINGS}/discord`);
     this.events = new List(connection, '/api/v2/events');
   }
 

@@ -866,6 +866,20 @@ export interface PortalSettingsUpdate {
   logo?: string | null | undefined;
 }
 
+/** Changes of the settings: an omitted field keeps its value [4.8]. */
+export interface DiscordSettingsUpdate {
+  /** The id of the application; null switches it off. */
+  applicationId?: string | null | undefined;
+  /** The public key of the application. */
+  publicKey?: string | null | undefined;
+  /** The server whose commands are obeyed. */
+  guildId?: string | null | undefined;
+  /** The role that may use the commands of administrators; null for administrators of the server alone. */
+  adminRoleId?: string | null | undefined;
+  /** The token of the bot, for roles alone. No response shows it; null removes it. */
+  botToken?: string | null | undefined;
+}
+
 /** Objects of another service, of one kind. */
 export interface ImportRequest {
   /** The kind of the items. Products come before customers, licenses and blacklist entries. */
@@ -1488,7 +1502,7 @@ export interface Event {
 export interface EventActor {
   /** The id of the token; null for `ROOT_TOKEN`, a customer and the service. */
   tokenId: number | null;
-  /** The name of the token, `root` for `ROOT_TOKEN`, `customer` for a customer, `service` for the service. */
+  /** The name of the token, `root` for `ROOT_TOKEN`, `customer` for a customer, `service` for the service, and `discord:` with the id of the account for an administrator at Discord. */
   tokenName: string;
   /** Whether the change was made in the console. */
   isConsole: boolean;
@@ -1694,6 +1708,24 @@ export interface PortalSettings {
   contact: string | null;
   /** A picture of at most 32 KB as a `data:` URL: the page loads nothing from elsewhere. */
   logo: string | null;
+}
+
+/** The application at Discord. */
+export interface DiscordSettings {
+  /** The id of the application; null switches it off. */
+  applicationId: string | null;
+  /** The public key of the application. */
+  publicKey: string | null;
+  /** The server whose commands are obeyed. */
+  guildId: string | null;
+  /** The role that may use the commands of administrators; null for administrators of the server alone. */
+  adminRoleId: string | null;
+  /** Whether there is a token, which only roles need. */
+  hasBotToken: boolean;
+  /** Why roles could not be given the last time, and the remedy; null if they could. */
+  rolesFault: string | null;
+  /** The address to enter as *Interactions Endpoint URL*. */
+  interactionsUrl: string;
 }
 
 /** The results of an import. */
@@ -2578,6 +2610,18 @@ export interface Operations {
     query: undefined;
     body: PortalSettingsUpdate;
     response: PortalSettings;
+  };
+  /** Get the settings of the application at Discord */
+  'GET /api/v2/settings/discord': {
+    query: undefined;
+    body: undefined;
+    response: DiscordSettings;
+  };
+  /** Change the settings of the application at Discord */
+  'PUT /api/v2/settings/discord': {
+    query: undefined;
+    body: DiscordSettingsUpdate;
+    response: DiscordSettings;
   };
   /** Import objects of another service */
   'POST /api/v2/import': {

@@ -18,7 +18,7 @@ const eventActor = named(
     tokenName: z
       .string()
       .describe(
-        'The name of the token, `root` for `ROOT_TOKEN`, `customer` for a customer, `service` for the service.',
+        'The name of the token, `root` for `ROOT_TOKEN`, `customer` for a customer, `service` for the service, and `discord:` with the id of the account for an administrator at Discord.',
       ),
     isConsole: z.boolean().describe('Whether the change was made in the console.'),
     customerId: z

@@ -17,6 +17,7 @@ import {
   type NamedOwner,
 } from '../customers/owner.ts';
 import type { CustomerRow } from '../customers/row.ts';
+import { checkRolesOf } from '../discord/roles.ts';
 import { unknownProduct } from '../products/rules.ts';
 import { changeOfKey, changesOfLicense, changesOfNew, freesSlots, withCustomer } from './events.ts';
 import { type LicenseRow, type LicenseValues, valuesOf } from './row.ts';
@@ -243,6 +244,7 @@ async function writeLicense(
       replaced: newKey ? [newKey.replaced] : [],
       purchases: staysRevoked(db, row, values.state, revision, type),
       beside,
+      roles: rolesMayEnd(row, { ...values, ips, hwids }) ? [checkRolesOf(db, [id])] : [],
       ips: rebind(db, id, 'IP', row.ips, ips, now),
       hwids: rebind(db, id, 'HWID', row.hwids, hwids, now),
       license: db
@@ -256,6 +258,14 @@ async function writeLicense(
   });
   return only(withOwner(rows, owners));
 }
+
+/** Whether a change may end a role at Discord. */
+const rolesMayEnd = (row: LicenseRow, after: LicenseValues): boolean =>
+  (row.ownerChatId !== '' || row.customer?.chatId != null) &&
+  (row.state !== after.state ||
+    row.expiresAt !== after.expiresAt ||
+    row.productId !== after.productId ||
+    row.ownerChatId !== after.ownerChatId);
 
 /**
  * A purchase that has deactivated its license restores it if nobody has changed the status since (9). Another change of
@@ -318,6 +328,8 @@ export async function markLicenseDeleted(sender: Sender, row: LicenseRow): Promi
         .update(licenses)
         .set({ state: 'DELETED', updatedAt: now, revision })
         .where(eq(licenses.id, row.id)),
+      roles:
+        row.ownerChatId !== '' || row.customer?.chatId != null ? [checkRolesOf(db, [row.id])] : [],
     },
   });
 }

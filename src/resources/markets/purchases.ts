@@ -26,6 +26,7 @@ import { isOneOf, rowValues } from '../../db/predicates.ts';
 import { customers, type Facts, licenses, marketOrders, purchases } from '../../db/schema.ts';
 import { wait } from '../../lib/async.ts';
 import { DomainError } from '../../lib/errors.ts';
+import { checkRolesOf } from '../discord/roles.ts';
 import { insertLicenses } from '../licenses/queries.ts';
 import { EXPIRES_LATER, NEVER, statusAt, storedExpiryOf } from '../licenses/rules.ts';
 import { findProduct } from '../products/queries.ts';
@@ -616,7 +617,8 @@ async function converge(
             ]
           : [],
       purchases: changed.length === 0 ? [] : [updatePurchases(db, changed, now)],
-      licenses: written.length === 0 ? [] : [updateLicenses(db, written, now)],
+      licenses:
+        written.length === 0 ? [] : [updateLicenses(db, written, now), checkRolesOf(db, ids)],
       events: insertEvents(
         db,
         sender,

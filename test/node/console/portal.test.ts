@@ -147,9 +147,8 @@ describeInBrowser("the customer's page", () => {
     await page.getByText('Ada Games').waitFor();
     const button = page.getByRole('button', { name: 'Meine Lizenzen öffnen' });
     expect(await page.evaluate('document.documentElement.lang')).toBe('de');
-    expect(await button.evaluate<string>('(node) => getComputedStyle(node).backgroundColor')).toBe(
-      'rgb(11, 107, 58)',
-    );
+    const style = "getComputedStyle(document.querySelector('main button'))";
+    expect(await page.evaluate(`${style}.backgroundColor`)).toBe('rgb(11, 107, 58)');
     expect(await accessibilityFindings(page)).toEqual([]);
     await button.click();
     await page.getByRole('heading', { name: 'Deine Lizenzen' }).waitFor();

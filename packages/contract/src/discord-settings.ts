@@ -1,0 +1,66 @@
+import * as z from 'zod';
+import { named } from './bodies.ts';
+import { text } from './fields.ts';
+
+/** The settings of the service's application at Discord (10). */
+
+export const DISCORD_PATH = '/discord/interactions';
+
+const snowflake = z.string().regex(/^\d{15,21}$/, 'must be an id of Discord, of 17 to 20 digits');
+const publicKey = z
+  .string()
+  .trim()
+  .toLowerCase()
+  .regex(/^[0-9a-f]{64}$/, 'must be the public key of the application, of 64 hexadecimal digits');
+const botToken = text(200)
+  .trim()
+  .regex(/^[\w.-]{20,}$/, 'must be the token of the bot');
+
+const fields = {
+  applicationId: snowflake.nullable().describe('The id of the application; null switches it off.'),
+  publicKey: publicKey.nullable().describe('The public key of the application.'),
+  guildId: snowflake.nullable().describe('The server whose commands are obeyed.'),
+  adminRoleId: snowflake
+    .nullable()
+    .describe(
+      'The role that may use the commands of administrators; null for administrators of the server alone.',
+    ),
+};
+
+export const discordSettings = named(
+  'DiscordSettings',
+  'The application at Discord.',
+  z.strictObject({
+    ...fields,
+    hasBotToken: z.boolean().describe('Whether there is a token, which only roles need.'),
+    rolesFault: z
+      .string()
+      .nullable()
+      .describe('Why roles could not be given the last time, and the remedy; null if they could.'),
+    interactionsUrl: z.string().describe('The address to enter as *Interactions Endpoint URL*.'),
+  }),
+  {
+    applicationId: '1100000000000000001',
+    publicKey: '8a88e3dd7409f195fd52db2d3cba5d72ca6709bf1d94121bf3748801b40f6f5c',
+    guildId: '1100000000000000002',
+    adminRoleId: null,
+    hasBotToken: false,
+    rolesFault: null,
+    interactionsUrl: 'https://license.example.com/discord/interactions',
+  },
+);
+
+export const discordSettingsUpdate = named(
+  'DiscordSettingsUpdate',
+  'Changes of the settings: an omitted field keeps its value [4.8].',
+  z.strictObject({
+    applicationId: z.exactOptional(fields.applicationId),
+    publicKey: z.exactOptional(fields.publicKey),
+    guildId: z.exactOptional(fields.guildId),
+    adminRoleId: z.exactOptional(fields.adminRoleId),
+    botToken: z
+      .exactOptional(botToken.nullable())
+      .describe('The token of the bot, for roles alone. No response shows it; null removes it.'),
+  }),
+  { adminRoleId: '1100000000000000003' },
+);

@@ -1,0 +1,485 @@
+import type { ResetOutcome } from '@licet/contract/portal-page';
+import { eq, ne, sql } from 'drizzle-orm';
+import { type Sender, stillHolds } from '../../db/change.ts';
+import type { Database } from '../../db/client.ts';
+import { containsText } from '../../db/predicates.ts';
+import { customers, discordInteractions, licenses, products } from '../../db/schema.ts';
+import { DomainError } from '../../lib/errors.ts';
+import type { Outbound } from '../../lib/outbound.ts';
+import { insertEntry } from '../blacklists/queries.ts';
+import { entryOf } from '../blacklists/rules.ts';
+import { listLicenses } from '../licenses/list.ts';
+import {
+  findLicense,
+  findLicenseByKey,
+  insertLicenses,
+  updateLicense,
+} from '../licenses/queries.ts';
+import { type LicenseRow, valuesOf } from '../licenses/row.ts';
+import { EXPIRES_LATER, NEVER, normalizeLicenseKey, storedExpiryOf } from '../licenses/rules.ts';
+import { resetSlots } from '../licenses/self-reset.ts';
+import { createPortalLink } from '../portal/sessions.ts';
+import { findProduct, type ProductRow } from '../products/queries.ts';
+import type { Interaction, Message } from './interaction.ts';
+import { plain } from './interaction.ts';
+import {
+  endText,
+  extendedBy,
+  findOwnLicenses,
+  findProductsOfRoles,
+  isOwner,
+  keyEnd,
+  lineOf,
+  productsOf,
+} from './licenses.ts';
+import { giveRoles } from './roles.ts';
+import type { DiscordSettings } from './settings.ts';
+
+/** The commands at Discord (10). Each refusal says what to do next. */
+
+export interface Context {
+  db: Database;
+  outbound: Outbound;
+  settings: DiscordSettings;
+  interaction: Interaction & { user: { id: string; username: string } };
+  /** Makes a sender of a change, with the clock of now. */
+  newSender: (by: Pick<Sender, 'actor' | 'customerId'>) => Sender;
+  /** The origin of the service, for links. */
+  origin: string;
+  /** Counts an attempt of the user. @returns whether there were too many */
+  isTooOften: () => boolean;
+}
+
+const MAX_CHOICES = 25;
+const MAX_CHOICE_LENGTH = 100;
+const MAX_FOUND = 10;
+export const SHOW_KEYS = 'keys';
+
+const say = (text: string): Message => ({ text });
+
+const NO_KEY = say(
+  'There is no such license key. Copy the whole key as you got it, or ask the shop.',
+);
+const NOT_YOURS = say(
+  'That is none of your licenses. Choose one of the list, or use /redeem first.',
+);
+const NO_LICENSES = say('No license is linked to your account. Use /redeem with your license key.');
+const NOT_ALLOWED = say(
+  'Only administrators may use this command. Ask one to give you the role that the shop has set.',
+);
+
+const isOvertaken = (error: unknown): boolean =>
+  error instanceof DomainError && error.kind === 'overtaken';
+
+/** The customer as the sender: of the license, whoever that is in the shop's list. */
+const customerOf = (row: LicenseRow) =>
+  row.customerId === null
+    ? { actor: 'customer' as const }
+    : { actor: 'customer' as const, customerId: row.customerId };
+
+const now = (): number => Date.now();
+
+async function withRoles(context: Context, text: string): Promise<Message> {
+  const { db, outbound, settings, interaction } = context;
+  const trouble = await giveRoles({ db, outbound, settings, now: now() }, interaction.user.id);
+  return say(trouble ? `${text}\n${trouble}` : text);
+}
+
+async function redeem(context: Context): Promise<Message> {
+  const { db, interaction, newSender, isTooOften } = context;
+  const { id: userId, username } = interaction.user;
+  if (isTooOften()) return say('Too many attempts. Try again in a minute.');
+  const key = interaction.options.get('key') ?? '';
+  const row = await findLicenseByKey(db, key);
+  // A former key has leaked: whoever still has it is not the owner.
+  if (!row || row.state === 'DELETED' || row.licenseKeyNormalized !== normalizeLicenseKey(key)) {
+    return NO_KEY;
+  }
+  const product = await findProduct(db, row.productId);
+  const name = plain(product?.name ?? '');
+  if (isOwner(row, userId)) {
+    return withRoles(context, `**${name}** is linked to your account already. /licenses shows it.`);
+  }
+  if (row.ownerChatId !== '' || (row.customer?.chatId ?? null) !== null) {
+    return say(
+      'This license is linked to another Discord account. Ask the shop to move it to yours.',
+    );
+  }
+  const values = { ...valuesOf(row), ownerChatId: userId, ownerChatUsername: username };
+  const keeps =
+    row.customerId === null ? undefined : { id: row.customerId, email: null, mustBeShown: false };
+  await updateLicense(
+    newSender(customerOf(row)),
+    row,
+    values,
+    keeps,
+    // The customer gets the account, unless another one has it.
+    row.customerId === null
+      ? []
+      : [
+          db
+            .update(customers)
+            .set({
+              chatId: userId,
+              chatUsername: username,
+              revision: sql`${customers.revision} + 1`,
+            })
+            .where(
+              sql`${customers.id} = ${row.customerId} and ${customers.chatId} is null
+                and not exists (select 1 from customers where chat_id = ${userId})`,
+            ),
+        ],
+  );
+  return withRoles(
+    context,
+    `**${name}** is linked to your account: ${endText(row, now())}. /licenses shows it, and /portal opens your page.`,
+  );
+}
+
+async function showLicenses(context: Context): Promise<Message> {
+  const { db, interaction } = context;
+  const rows = await findOwnLicenses(db, interaction.user.id);
+  if (rows.length === 0) return NO_LICENSES;
+  const sold = await productsOf(db, rows);
+  const lines = rows.map((row) => `- ${lineOf(row, sold.get(row.productId)?.name ?? '', now())}`);
+  const { text } = await withRoles(context, lines.join('\n'));
+  return { text, button: { label: 'Show keys', id: SHOW_KEYS } };
+}
+
+async function showKeys({ db, interaction }: Context): Promise<Message> {
+  const rows = await findOwnLicenses(db, interaction.user.id);
+  if (rows.length === 0) return NO_LICENSES;
+  const sold = await productsOf(db, rows);
+  return say(
+    rows
+      .map((row) => `- **${plain(sold.get(row.productId)?.name ?? '')}** \`${row.licenseKey}\``)
+      .join('\n'),
+  );
+}
+
+/** A license that an option names; undefined unless it is the user's. */
+async function ownLicense({ db, interaction }: Context): Promise<LicenseRow | undefined> {
+  const id = Number(interaction.options.get('license'));
+  if (!Number.isSafeInteger(id) || id < 1) return undefined;
+  const row = await findLicense(db, id);
+  return row && row.state !== 'DELETED' && isOwner(row, interaction.user.id) ? row : undefined;
+}
+
+const discordTime = (timestamp: string): string =>
+  `<t:${Math.floor(Date.parse(timestamp) / 1000)}:f>`;
+
+function outcomeText(outcome: ResetOutcome): string {
+  const { left, allowed, returnsAt } = outcome.resets;
+  switch (outcome.outcome) {
+    case 'freed': {
+      const kept = outcome.kept > 0 ? ' Blocked values stay.' : '';
+      return `Done: ${outcome.freed} freed.${kept} The next server or computer that asks gets the slot. You can do this ${left} of ${allowed} times more in 30 days.`;
+    }
+    case 'empty':
+      return 'No slot is taken: your program can start anywhere. This did not count as a reset.';
+    case 'blocked':
+      return 'The shop has blocked these values, and they stay. Ask the shop.';
+    case 'used up':
+      return `You have used all ${allowed} resets of 30 days.${returnsAt ? ` The next one returns on ${discordTime(returnsAt)}.` : ''} If you need one now, ask the shop.`;
+    case 'not allowed':
+      return 'For this product, only the shop frees slots. Ask the shop.';
+    case 'deactivated':
+      return 'The shop has deactivated this license. Ask the shop.';
+  }
+}
+
+async function resetLicense(context: Context): Promise<Message> {
+  const row = await ownLicense(context);
+  const customerId = row?.customerId ?? null;
+  if (!row || customerId === null) return NOT_YOURS;
+  const what = context.interaction.options.get('what') ?? 'all';
+  const outcome = await resetSlots(
+    () => ({ ...context.newSender({ actor: 'customer' }), customerId }),
+    row.id,
+    ({ type }) => what === 'all' || type === what,
+  );
+  return outcome ? say(outcomeText(outcome)) : NOT_YOURS;
+}
+
+async function portal({ db, interaction, newSender, origin }: Context): Promise<Message> {
+  const { id: userId } = interaction.user;
+  const customer = await db.select().from(customers).where(eq(customers.chatId, userId)).get();
+  const [first] = customer ? [] : await findOwnLicenses(db, userId);
+  const customerId = customer?.id ?? first?.customerId ?? null;
+  if (customerId === null) return NO_LICENSES;
+  const { url } = await createPortalLink(
+    newSender({ actor: 'customer', customerId }),
+    customerId,
+    origin,
+  );
+  return {
+    text: 'This link opens your page once, within 15 minutes. Keep it to yourself.',
+    button: { label: 'Open my licenses', url },
+  };
+}
+
+const newValues = (product: ProductRow) => ({
+  productId: product.id,
+  licenseType: 'PERMANENT' as 'PERMANENT' | 'TEMPORARY',
+  ...NEVER,
+  maxIPs: product.defaultMaxIPs,
+  maxHWIDs: product.defaultMaxHWIDs,
+  licensePlatform: null,
+  licensePlatformOther: '',
+  ownerPlatformId: '',
+  ownerChatId: '',
+  ownerChatUsername: '',
+  state: 'ACTIVE' as const,
+  notes: '',
+  ips: [],
+  hwids: [],
+});
+
+async function getLicense(context: Context): Promise<Message> {
+  const { db, interaction, newSender } = context;
+  const { id: userId, username } = interaction.user;
+  const product = await findProduct(db, Number(interaction.options.get('product')) || 0);
+  const isBuyer =
+    product?.purchaseRoleId != null && interaction.roles.includes(product.purchaseRoleId);
+  if (!product || !isBuyer) {
+    return say(
+      'You have no role that shows this purchase. Link your account where you bought it, or use /redeem with your key.',
+    );
+  }
+  const own = async (): Promise<LicenseRow | undefined> =>
+    (await findOwnLicenses(db, userId)).find(({ productId }) => productId === product.id);
+  const shown = (row: LicenseRow) =>
+    withRoles(
+      context,
+      `Your license of **${plain(product.name)}**: \`${row.licenseKey}\`, ${endText(row, now())}.`,
+    );
+  const known = await own();
+  if (known) return shown(known);
+  const isFirst = sql`not exists (select 1 from ${licenses} where ${licenses.ownerChatId} = ${userId}
+    and ${licenses.productId} = ${product.id} and ${ne(licenses.state, 'DELETED')})`;
+  try {
+    const values = { ...newValues(product), ownerChatId: userId, ownerChatUsername: username };
+    const [created] = await insertLicenses(newSender({ actor: 'customer' }), values, undefined, 1, {
+      when: [stillHolds(isFirst)],
+      statements: () => [],
+      events: [],
+    });
+    if (created) return shown(created);
+  } catch (error) {
+    // The same command, sent twice: the other one was faster.
+    if (!isOvertaken(error)) throw error;
+  }
+  const made = await own();
+  return made ? shown(made) : say('That did not work. Try again.');
+}
+
+async function find({ db, interaction }: Context): Promise<Message> {
+  const query = (interaction.options.get('query') ?? '').trim();
+  const byId = /^#?\d{1,15}$/.test(query)
+    ? await findLicense(db, Number(query.replace('#', '')))
+    : undefined;
+  const byKey = byId ?? (await findLicenseByKey(db, query));
+  const rows = byKey
+    ? [byKey]
+    : await listLicenses(db, { q: query }, { limit: MAX_FOUND, after: undefined }, now());
+  if (rows.length === 0)
+    return say('No license matches. Try a part of the key, an e-mail or an account.');
+  const sold = await productsOf(db, rows);
+  const lines = rows.map((row) => {
+    const owner = row.customer?.email ?? row.ownerChatUsername;
+    const line = lineOf(row, sold.get(row.productId)?.name ?? '', now());
+    return `- #${row.id} ${line}${owner ? `, ${plain(owner)}` : ''}`;
+  });
+  const more = rows.length === MAX_FOUND ? '\nMore may match: give a longer text.' : '';
+  return say(lines.join('\n') + more);
+}
+
+async function create({ db, interaction, newSender }: Context): Promise<Message> {
+  const product = await findProduct(db, Number(interaction.options.get('product')) || 0);
+  if (!product) return say('There is no such product. Choose one of the list.');
+  const days = Number(interaction.options.get('days') ?? 0);
+  const owner = interaction.options.get('user') ?? '';
+  const values = {
+    ...newValues(product),
+    ownerChatId: owner,
+    ...(days > 0 && {
+      licenseType: 'TEMPORARY' as const,
+      ...storedExpiryOf('TEMPORARY', { expiryDate: null, expiresAfterDays: days }),
+    }),
+  };
+  const actor = `discord:${interaction.user.id}` as const;
+  const [row] = await insertLicenses(newSender({ actor }), values, undefined, 1);
+  if (!row) return say('That did not work. Try again.');
+  return say(
+    `License #${row.id} of **${plain(product.name)}**, ${endText(row, now())}: \`${row.licenseKey}\`\nCopy it now: this message is gone when you close Discord.`,
+  );
+}
+
+/** The license that an administrator names. */
+async function anyLicense({ db, interaction }: Context): Promise<LicenseRow | undefined> {
+  const named = (interaction.options.get('license') ?? '').replace('#', '');
+  return /^\d{1,15}$/.test(named) ? findLicense(db, Number(named)) : findLicenseByKey(db, named);
+}
+
+const NO_LICENSE = say('There is no such license. Choose one of the list, or use /license find.');
+
+async function extend(context: Context): Promise<Message> {
+  const row = await anyLicense(context);
+  if (!row || row.state === 'DELETED') return NO_LICENSE;
+  if (row.licenseType === 'PERMANENT') return say(`License #${row.id} does not expire.`);
+  const days = Number(context.interaction.options.get('days') ?? 0);
+  if (!Number.isSafeInteger(days) || days < 1 || days > 3650) {
+    return say('Give a number of days from 1 to 3650.');
+  }
+  const isUnused = row.expiresAt === EXPIRES_LATER;
+  const expiry = isUnused
+    ? {
+        expiresAt: EXPIRES_LATER,
+        expiresAfterDays: Math.min((row.expiresAfterDays ?? 0) + days, 3650),
+      }
+    : { expiresAt: extendedBy(days, row.expiresAt, now()), expiresAfterDays: null };
+  const actor = `discord:${context.interaction.user.id}` as const;
+  const after = await updateLicense(
+    context.newSender({ actor }),
+    row,
+    { ...valuesOf(row), ...expiry },
+    undefined,
+  );
+  return say(`License #${row.id} \`${keyEnd(row)}\`: ${endText(after, now())}.`);
+}
+
+async function deactivate(context: Context): Promise<Message> {
+  const row = await anyLicense(context);
+  if (!row || row.state === 'DELETED') return NO_LICENSE;
+  if (row.state === 'DEACTIVATED') return say(`License #${row.id} is deactivated already.`);
+  const actor = `discord:${context.interaction.user.id}` as const;
+  await updateLicense(
+    context.newSender({ actor }),
+    row,
+    { ...valuesOf(row), state: 'DEACTIVATED' },
+    undefined,
+  );
+  return say(
+    `License #${row.id} \`${keyEnd(row)}\` is deactivated. The console activates it again.`,
+  );
+}
+
+async function block({ db, interaction, newSender }: Context): Promise<Message> {
+  const { options } = interaction;
+  const type = options.get('type') === 'HWID' ? 'HWID' : 'IP';
+  const value = (options.get('value') ?? '').trim();
+  const named = options.get('product');
+  const product = named ? await findProduct(db, Number(named) || 0) : undefined;
+  if (named && !product) return say('There is no such product. Choose one of the list.');
+  if (value === '') return say('Give the address, range or hardware ID.');
+  const entry = entryOf({
+    licenseDataType: type,
+    data: value,
+    productId: product?.id ?? null,
+    reason: options.get('reason') ?? '',
+    isForAllProducts: !product,
+  });
+  await insertEntry(newSender({ actor: `discord:${interaction.user.id}` }), entry);
+  const where = product ? `for **${plain(product.name)}**` : 'for all products';
+  return say(`\`${plain(entry.data)}\` is blocked ${where}, within 30 seconds everywhere.`);
+}
+
+interface Command {
+  run: (context: Context) => Promise<Message>;
+  /** Only for administrators, whose rights are checked at each call: a server can show a command to anybody. */
+  isForAdmins?: true;
+  /** A repetition of the same interaction must not run it again. */
+  changes?: true;
+}
+
+const COMMANDS: Readonly<Record<string, Command>> = {
+  redeem: { run: redeem, changes: true },
+  licenses: { run: showLicenses },
+  [SHOW_KEYS]: { run: showKeys },
+  reset: { run: resetLicense, changes: true },
+  portal: { run: portal, changes: true },
+  'get-license': { run: getLicense, changes: true },
+  'license find': { run: find, isForAdmins: true },
+  'license create': { run: create, isForAdmins: true, changes: true },
+  'license extend': { run: extend, isForAdmins: true, changes: true },
+  'license deactivate': { run: deactivate, isForAdmins: true, changes: true },
+  'blacklist add': { run: block, isForAdmins: true, changes: true },
+};
+
+const isAdmin = ({ interaction, settings }: Context): boolean =>
+  interaction.mayManageServer ||
+  (settings.adminRoleId !== null && interaction.roles.includes(settings.adminRoleId));
+
+/** Runs a command, once. */
+export async function runCommand(context: Context): Promise<Message> {
+  const { db, interaction } = context;
+  const command = Object.hasOwn(COMMANDS, interaction.name)
+    ? COMMANDS[interaction.name]
+    : undefined;
+  if (!command) {
+    return say('This command is gone. Ask an administrator to run: npm run licet -- discord setup');
+  }
+  if (command.isForAdmins && !isAdmin(context)) return NOT_ALLOWED;
+  if (command.changes) {
+    const begun = await db
+      .insert(discordInteractions)
+      .values({ id: interaction.id, handledAt: now() })
+      .onConflictDoNothing()
+      .returning();
+    if (begun.length === 0) return say('This command has run already.');
+  }
+  try {
+    return await command.run(context);
+  } catch (error) {
+    if (!(error instanceof DomainError)) throw error;
+    return say(
+      isOvertaken(error) ? 'Others change this at the same time. Try again.' : `${error.message}.`,
+    );
+  }
+}
+
+interface Choice {
+  name: string;
+  value: string;
+}
+
+const choice = (name: string, id: number): Choice => ({
+  name: name.slice(0, MAX_CHOICE_LENGTH),
+  value: String(id),
+});
+
+/** The suggestions for an option: those of others are never shown to a customer. */
+export async function suggest(context: Context): Promise<Choice[]> {
+  const { db, interaction } = context;
+  const { focused, name, user, roles, options } = interaction;
+  const typed = (options.get(focused ?? '') ?? '').toLowerCase();
+  const isForAdmins = COMMANDS[name]?.isForAdmins === true;
+  if (isForAdmins && !isAdmin(context)) return [];
+  if (focused === 'product') {
+    const found = isForAdmins
+      ? await db
+          .select()
+          .from(products)
+          .where(containsText(typed, [products.name]))
+          .limit(MAX_CHOICES)
+      : await findProductsOfRoles(db, roles);
+    return found
+      .filter((product) => product.name.toLowerCase().includes(typed))
+      .map((product) => choice(product.name, product.id));
+  }
+  if (focused !== 'license') return [];
+  const rows = isForAdmins
+    ? await listLicenses(
+        db,
+        typed === '' ? {} : { q: typed },
+        { limit: MAX_CHOICES, after: undefined },
+        now(),
+      )
+    : await findOwnLicenses(db, user.id);
+  const sold = await productsOf(db, rows);
+  return rows
+    .map((row) =>
+      choice(`${sold.get(row.productId)?.name ?? ''} ${keyEnd(row)} (#${row.id})`, row.id),
+    )
+    .filter((one) => isForAdmins || one.name.toLowerCase().includes(typed));
+}

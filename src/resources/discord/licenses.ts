@@ -1,0 +1,89 @@
+import { DAY_MS } from '@licet/contract/durations';
+import { and, asc, eq, inArray, ne, or, sql } from 'drizzle-orm';
+import type { Database } from '../../db/client.ts';
+import { isOneOf } from '../../db/predicates.ts';
+import { licenses, products } from '../../db/schema.ts';
+import { selectLicenses } from '../licenses/queries.ts';
+import type { LicenseRow } from '../licenses/row.ts';
+import { sentExpiryOf, statusAt } from '../licenses/rules.ts';
+import { plain } from './interaction.ts';
+
+/** The licenses of an account at Discord, and their lines in messages (10). */
+
+const MAX_OWN = 25;
+const KEY_END_LENGTH = 4;
+
+/** Licenses whose owner has an account: by the license itself, or by its customer. */
+const isOwnedBy = (userId: string) =>
+  or(
+    eq(licenses.ownerChatId, userId),
+    sql`${licenses.customerId} in (select id from customers where chat_id = ${userId})`,
+  );
+
+/** The licenses of an account that are not DELETED, at most 25. */
+export const findOwnLicenses = (db: Database, userId: string): Promise<LicenseRow[]> =>
+  selectLicenses(db)
+    .where(and(isOwnedBy(userId), ne(licenses.state, 'DELETED')))
+    .orderBy(asc(licenses.id))
+    .limit(MAX_OWN);
+
+export const isOwner = ({ ownerChatId, customer }: LicenseRow, userId: string): boolean =>
+  ownerChatId === userId || (ownerChatId === '' && customer?.chatId === userId);
+
+/** Products by their ids. */
+export async function productsOf(db: Database, rows: readonly { productId: number }[]) {
+  const ids = [...new Set(rows.map(({ productId }) => productId))];
+  const found = await db.select().from(products).where(isOneOf(products.id, ids));
+  return new Map(found.map((product) => [product.id, product]));
+}
+
+/** Products whose buyers hold one of some roles. */
+export const findProductsOfRoles = (db: Database, roleIds: readonly string[]) =>
+  roleIds.length === 0
+    ? Promise.resolve([])
+    : db
+        .select()
+        .from(products)
+        .where(inArray(products.purchaseRoleId, [...roleIds]))
+        .limit(MAX_OWN);
+
+/** Discord shows the time in the language and zone of each reader. */
+const discordTime = (ms: number): string => `<t:${Math.floor(ms / 1000)}:D>`;
+
+const STATUS_WORDS = {
+  ACTIVE: 'active',
+  EXPIRED: 'expired',
+  DEACTIVATED: 'deactivated',
+  DELETED: 'deleted',
+} as const;
+
+const limitText = (taken: number, limit: number): string =>
+  limit < 0 ? `${taken}` : `${taken} of ${limit}`;
+
+/** The last characters of a key. */
+export const keyEnd = ({ licenseKey }: LicenseRow): string =>
+  `…${licenseKey.slice(-KEY_END_LENGTH)}`;
+
+/** The end of a license in words. */
+export function endText(row: LicenseRow, now: number): string {
+  const { expiryDate, expiresAfterDays } = sentExpiryOf(row);
+  if (expiresAfterDays !== null) return `${expiresAfterDays} days from the first use`;
+  if (expiryDate === null) return 'does not expire';
+  return `${expiryDate <= now ? 'expired on' : 'until'} ${discordTime(expiryDate)}`;
+}
+
+/** A license in a line. */
+export function lineOf(row: LicenseRow, productName: string, now: number): string {
+  const parts = [
+    `**${plain(productName)}** \`${keyEnd(row)}\``,
+    STATUS_WORDS[statusAt(row, now)],
+    endText(row, now),
+    `IP addresses ${limitText(row.ips.length, row.maxIPs)}`,
+    `hardware IDs ${limitText(row.hwids.length, row.maxHWIDs)}`,
+  ];
+  return parts.join(', ');
+}
+
+/** The end after so many days more: from the end, or from now if that is over. */
+export const extendedBy = (days: number, expiresAt: number | null, now: number): number =>
+  Math.max(now, expiresAt ?? now) + days * DAY_MS;

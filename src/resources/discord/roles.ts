@@ -1,0 +1,179 @@
+import { DAY_MS, HOUR_MS } from '@licet/contract/durations';
+import { parseJson } from '@licet/contract/json';
+import { and, eq, lte, min, or, type SQL, sql } from 'drizzle-orm';
+import type { Database } from '../../db/client.ts';
+import { isOneOf } from '../../db/predicates.ts';
+import {
+  customers,
+  discordInteractions,
+  discordRoles,
+  licenses,
+  products,
+} from '../../db/schema.ts';
+import type { Outbound } from '../../lib/outbound.ts';
+import { type DiscordSettings, noteRolesFault } from './settings.ts';
+
+/** The roles of buyers at Discord (10): given with a license, and taken when the last one that gives it ends. */
+
+export const DISCORD_API = 'https://discord.com/api/v10';
+export const USER_AGENT = 'DiscordBot (https://github.com/licet, 1)';
+const REASON = encodeURIComponent('Licet: licenses');
+/** After a refusal, which concerns the whole server, no role is tried for this time. */
+const PAUSE_MS = HOUR_MS;
+/** A role is looked at again after this time, also if nothing has announced its end. */
+const MAX_KEPT_MS = DAY_MS;
+/** Roles that one run of the scheduled handler looks at. */
+const MAX_CHECKED = 5;
+/** The queries and requests of a run, at most. */
+export const ROLE_QUERIES = 2 + MAX_CHECKED * 4;
+
+interface Roles {
+  db: Database;
+  outbound: Outbound;
+  settings: DiscordSettings;
+  now: number;
+}
+
+/** The words for a code of Discord; undefined for a failure that passes. */
+const FAULTS: Readonly<Record<number, string>> = {
+  50013:
+    'The bot may not give the role. Give it the right "Manage Roles", and move its role above the role that it gives.',
+  50001: 'The bot is not in the server. Invite it there.',
+  10011: 'The role is deleted at Discord. Choose another one at the product, or none.',
+  10004: 'The bot does not see the server. Check the id of the server.',
+  40001: 'Discord does not accept the token of the bot. Enter a new one.',
+};
+const UNKNOWN_MEMBER = 10007;
+
+type Outcome =
+  | { outcome: 'done' }
+  /** The user is not in the server. */
+  | { outcome: 'no member' }
+  | { outcome: 'refused'; fault: string }
+  | { outcome: 'later'; afterMs: number };
+
+async function sendRole(
+  { outbound, settings }: Roles,
+  method: 'PUT' | 'DELETE',
+  userId: string,
+  roleId: string,
+): Promise<Outcome> {
+  const url = `${DISCORD_API}/guilds/${settings.guildId}/members/${userId}/roles/${roleId}`;
+  const headers = {
+    Authorization: `Bot ${settings.botToken}`,
+    'User-Agent': USER_AGENT,
+    'X-Audit-Log-Reason': REASON,
+  };
+  const result = await outbound.send(url, { method, headers });
+  if ('error' in result) return { outcome: 'later', afterMs: HOUR_MS };
+  if (result.status < 300) return { outcome: 'done' };
+  const { code = 0, retry_after = 1 }: { code?: number; retry_after?: number } = Object(
+    parseJson(result.body),
+  );
+  if (result.status === 429) return { outcome: 'later', afterMs: Math.ceil(retry_after * 1000) };
+  if (code === UNKNOWN_MEMBER) return { outcome: 'no member' };
+  const fault = FAULTS[result.status === 401 ? 40001 : code];
+  return fault ? { outcome: 'refused', fault } : { outcome: 'later', afterMs: HOUR_MS };
+}
+
+const isPaused = ({ settings: { botToken, guildId, rolesFaultAt }, now }: Roles): boolean =>
+  botToken === null || guildId === null || (rolesFaultAt !== null && rolesFaultAt + PAUSE_MS > now);
+
+/** Active licenses of an account that give a role. */
+const gives = (userId: SQL, roleId: SQL | undefined, now: number) =>
+  and(
+    or(
+      sql`${licenses.ownerChatId} = ${userId}`,
+      sql`${licenses.customerId} in (select ${customers.id} from ${customers} where chat_id = ${userId})`,
+    ),
+    eq(licenses.state, 'ACTIVE'),
+    sql`(${licenses.expiresAt} is null or ${licenses.expiresAt} > ${now})`,
+    roleId ? sql`${products.roleId} = ${roleId}` : sql`${products.roleId} is not null`,
+  );
+
+/**
+ * Gives an account the roles of its active licenses.
+ *
+ * @returns words for the user if a role could not be given
+ */
+export async function giveRoles(roles: Roles, userId: string): Promise<string | undefined> {
+  if (isPaused(roles)) return undefined;
+  const { db, now } = roles;
+  const due = await db
+    .select({ roleId: products.roleId, endsAt: min(licenses.expiresAt) })
+    .from(licenses)
+    .innerJoin(products, eq(products.id, licenses.productId))
+    .where(gives(sql`${userId}`, undefined, now))
+    .groupBy(products.roleId)
+    .limit(MAX_CHECKED);
+  for (const { roleId, endsAt } of due) {
+    if (roleId === null) continue;
+    const sent = await sendRole(roles, 'PUT', userId, roleId);
+    if (sent.outcome === 'refused') {
+      await noteRolesFault(db, sent.fault, now);
+      return 'Your role could not be given: the shop has been told.';
+    }
+    if (sent.outcome !== 'done') return 'Your role follows: use /licenses again in a minute.';
+    const dueAt = Math.min(endsAt ?? Number.POSITIVE_INFINITY, now + MAX_KEPT_MS);
+    await db
+      .insert(discordRoles)
+      .values({ chatId: userId, roleId, dueAt })
+      .onConflictDoUpdate({ target: [discordRoles.chatId, discordRoles.roleId], set: { dueAt } });
+  }
+  if (due.length > 0 && roles.settings.rolesFault !== null) await noteRolesFault(db, null, now);
+  return undefined;
+}
+
+/** The statement after which the roles of the owners of some licenses are looked at in the next minute. */
+export const checkRolesOf = (db: Database, licenseIds: readonly number[]) =>
+  db
+    .update(discordRoles)
+    .set({ dueAt: 0 })
+    .where(
+      sql`${discordRoles.chatId} in (
+        select owner_chat_id from licenses where ${isOneOf(licenses.id, licenseIds)}
+        union select chat_id from customers where id in (
+          select customer_id from licenses where ${isOneOf(licenses.id, licenseIds)}))`,
+    );
+
+/** Removes the interactions that no request can repeat: their time is too old. */
+export async function removeOldInteractions(db: Database, now: number): Promise<void> {
+  await db.delete(discordInteractions).where(lte(discordInteractions.handledAt, now - HOUR_MS));
+}
+
+/** Takes the roles that no license gives any more. Costs one query if none is due. */
+export async function takeRoles(
+  roles: Omit<Roles, 'settings'>,
+  read: () => Promise<DiscordSettings>,
+): Promise<void> {
+  const { db, now } = roles;
+  const due = await db
+    .select()
+    .from(discordRoles)
+    .where(lte(discordRoles.dueAt, now))
+    .orderBy(discordRoles.dueAt)
+    .limit(MAX_CHECKED);
+  if (due.length === 0) return;
+  const all = { ...roles, settings: await read() };
+  if (isPaused(all)) return;
+  for (const { chatId, roleId } of due) {
+    const isRole = and(eq(discordRoles.chatId, chatId), eq(discordRoles.roleId, roleId));
+    const [given] = await db
+      .select({ count: sql<number>`count(*)`, endsAt: min(licenses.expiresAt) })
+      .from(licenses)
+      .innerJoin(products, eq(products.id, licenses.productId))
+      .where(gives(sql`${chatId}`, sql`${roleId}`, now));
+    const next = (dueAt: number) => db.update(discordRoles).set({ dueAt }).where(isRole);
+    if (given && given.count > 0) {
+      await next(Math.min(given.endsAt ?? Number.POSITIVE_INFINITY, now + MAX_KEPT_MS));
+      continue;
+    }
+    const sent = await sendRole(all, 'DELETE', chatId, roleId);
+    if (sent.outcome === 'later') await next(now + sent.afterMs);
+    else if (sent.outcome === 'refused') {
+      await noteRolesFault(db, sent.fault, now);
+      await next(now + PAUSE_MS);
+      return;
+    } else await db.delete(discordRoles).where(isRole);
+  }
+}

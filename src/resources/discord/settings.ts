@@ -1,0 +1,51 @@
+import type { discordSettings } from '@licet/contract/discord-settings';
+import { sql } from 'drizzle-orm';
+import type * as z from 'zod';
+import type { Database } from '../../db/client.ts';
+import { settings } from '../../db/schema.ts';
+
+/** The application at Discord, as it is stored (10). */
+export interface DiscordSettings {
+  applicationId: string | null;
+  publicKey: string | null;
+  guildId: string | null;
+  adminRoleId: string | null;
+  /** Sent to Discord, so it is stored itself. */
+  botToken: string | null;
+  /** Why roles could not be given, and since when. */
+  rolesFault: string | null;
+  rolesFaultAt: number | null;
+}
+
+export const NO_DISCORD: DiscordSettings = {
+  applicationId: null,
+  publicKey: null,
+  guildId: null,
+  adminRoleId: null,
+  botToken: null,
+  rolesFault: null,
+  rolesFaultAt: null,
+};
+
+/** The settings as responses show them. */
+export const toDiscordSettings = (
+  { botToken, rolesFaultAt, ...shown }: DiscordSettings,
+  interactionsUrl: string,
+): z.infer<typeof discordSettings> => ({
+  ...shown,
+  hasBotToken: botToken !== null,
+  interactionsUrl,
+});
+
+/** Notes why roles cannot be given; null if they can. It is no change by a person, and makes no event. */
+export async function noteRolesFault(
+  db: Database,
+  rolesFault: string | null,
+  now: number,
+): Promise<void> {
+  const fault = JSON.stringify({ rolesFault, rolesFaultAt: rolesFault === null ? null : now });
+  await db
+    .update(settings)
+    .set({ value: sql`json_patch(value, ${fault})` })
+    .where(sql`name = 'discord' and value ->> 'rolesFault' is not ${rolesFault}`);
+}

@@ -1,0 +1,149 @@
+import { DISCORD_PATH } from '@licet/contract/discord-settings';
+import { MINUTE_MS } from '@licet/contract/durations';
+import { type Context, Hono } from 'hono';
+import type { Sender } from '../db/change.ts';
+import { readBody } from '../http/connection.ts';
+import { ApiError } from '../http/errors.ts';
+import { jsonResponse } from '../http/json.ts';
+import { type AppEnv, isolateOf } from '../isolate.ts';
+import { wait } from '../lib/async.ts';
+import { logFailure } from '../lib/log.ts';
+import {
+  type Context as CommandContext,
+  runCommand,
+  suggest,
+} from '../resources/discord/commands.ts';
+import {
+  AUTOCOMPLETE,
+  COMMAND,
+  COMPONENT,
+  type Interaction,
+  type Message,
+  messageData,
+  PING,
+  parseInteraction,
+} from '../resources/discord/interaction.ts';
+import { DISCORD_API, USER_AGENT } from '../resources/discord/roles.ts';
+import type { DiscordSettings } from '../resources/discord/settings.ts';
+import { isPlausible, isSignedBy } from '../resources/discord/signature.ts';
+
+/** The interactions of Discord (10): commands without a bot process. */
+
+const MAX_BODY_BYTES = 64 * 1024;
+const NOT_SIGNED = new ApiError(401, 'The signature is missing or wrong');
+/** Requests without a good signature read the settings at most so often. */
+const HELD_MS = 10 * MINUTE_MS;
+/** A change of the settings counts everywhere after this time. */
+const FRESH_MS = 10_000;
+/** Without settings, as while they are entered, each isolate looks so often. */
+const EMPTY_HELD_MS = 1_000;
+/** Discord waits three seconds for the first response. */
+const INLINE_MS = 2_000;
+
+const PONG = { type: 1 };
+const DEFERRED = { type: 5, data: { flags: 64 } };
+const message = (data: object) => ({ type: 4, data });
+
+const FAILED: Message = { text: 'That did not work. Try again in a minute.' };
+const ELSEWHERE: Message = { text: 'This command works in the server of the shop only.' };
+
+/** The settings, if they can belong to an application. */
+async function settingsFor(c: Context<AppEnv>, maxAgeMs: number): Promise<DiscordSettings> {
+  const { discordSettings } = isolateOf(c.env);
+  const held = await discordSettings.get(maxAgeMs);
+  return held.publicKey === null ? discordSettings.get(EMPTY_HELD_MS) : held;
+}
+
+/** Changes the response that was deferred. The token of the interaction is the credential. */
+async function edit(c: Context<AppEnv>, { applicationId, token }: Interaction, shown: Message) {
+  const url = `${DISCORD_API}/webhooks/${applicationId}/${token}/messages/@original`;
+  const result = await isolateOf(c.env).outbound.send(url, {
+    method: 'PATCH',
+    headers: { 'Content-Type': 'application/json', 'User-Agent': USER_AGENT },
+    body: JSON.stringify(messageData(shown)),
+  });
+  const isDone = !('error' in result) && result.status < 300;
+  if (!isDone) logFailure('A response to Discord was not taken', new Error('No success'));
+}
+
+const newSender =
+  (c: Context<AppEnv>): CommandContext['newSender'] =>
+  (by): Sender => {
+    const { db, caches, deliverer } = isolateOf(c.env);
+    return {
+      db,
+      caches,
+      deliver: (stored) => deliverer.gather(stored),
+      now: Date.now(),
+      waitUntil: c.get('timings').waitUntil,
+      tokenId: null,
+      isConsole: false,
+      ip: null,
+      ...by,
+      permissions: () => [],
+    };
+  };
+
+/** The public origin of the service: Discord calls by https, which a proxy may end. */
+function originOf(c: Context<AppEnv>): string {
+  const { hostname, origin } = new URL(c.req.url);
+  const isLocal = hostname === 'localhost' || /^[\d.]+$/.test(hostname);
+  return isLocal ? origin : origin.replace(/^http:/, 'https:');
+}
+
+async function respond(c: Context<AppEnv>, context: CommandContext): Promise<Response> {
+  const { interaction } = context;
+  const { waitUntil } = c.get('timings');
+  const running = runCommand(context).catch((error) => {
+    logFailure('A command of Discord failed', error);
+    return FAILED;
+  });
+  const shown = await Promise.race([running, wait(INLINE_MS)]);
+  if (shown) return jsonResponse(c, message(messageData(shown)));
+  waitUntil(running.then((late) => edit(c, interaction, late)));
+  return jsonResponse(c, DEFERRED);
+}
+
+async function receive(c: Context<AppEnv>): Promise<Response> {
+  const signature = c.req.header('X-Signature-Ed25519') ?? '';
+  const timestamp = c.req.header('X-Signature-Timestamp') ?? '';
+  if (!isPlausible(signature, timestamp, Date.now())) throw NOT_SIGNED;
+  const bytes = await readBody(c.req.raw, MAX_BODY_BYTES);
+  const { publicKey } = await settingsFor(c, HELD_MS);
+  if (publicKey === null || !(await isSignedBy(publicKey, signature, timestamp, bytes))) {
+    throw NOT_SIGNED;
+  }
+  const settings = await settingsFor(c, FRESH_MS);
+  const interaction = parseInteraction(new TextDecoder().decode(bytes));
+  if (!interaction) throw new ApiError(400, 'The body is no interaction');
+  if (interaction.type === PING) return jsonResponse(c, PONG);
+  const { db, outbound, ceilings } = isolateOf(c.env);
+  const { user, applicationId, guildId, type } = interaction;
+  const isHere =
+    user !== undefined &&
+    applicationId === settings.applicationId &&
+    guildId !== undefined &&
+    guildId === settings.guildId;
+  if (!isHere) {
+    return jsonResponse(
+      c,
+      type === AUTOCOMPLETE ? { type: 8, data: { choices: [] } } : message(messageData(ELSEWHERE)),
+    );
+  }
+  const context: CommandContext = {
+    db,
+    outbound,
+    settings,
+    interaction: { ...interaction, user },
+    newSender: newSender(c),
+    origin: originOf(c),
+    isTooOften: () => ceilings.redemptions.count(user.id),
+  };
+  if (type === AUTOCOMPLETE) {
+    return jsonResponse(c, { type: 8, data: { choices: await suggest(context) } });
+  }
+  if (type === COMMAND || type === COMPONENT) return respond(c, context);
+  throw new ApiError(400, 'This type of interaction is not known');
+}
+
+export const discordRoutes = new Hono<AppEnv>().post(DISCORD_PATH, receive);

@@ -1,0 +1,472 @@
+import { env } from 'cloudflare:workers';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { isSignedBy } from '../../src/resources/discord/signature.ts';
+import { settled } from '../support/app.ts';
+import { call, create, get, type License } from '../support/client.ts';
+import { spyOnDatabase } from '../support/d1-spy.ts';
+import { ADA, ADMIN_ROLE, EVE, FakeDiscord, GUILD } from '../support/fake-discord.ts';
+import { DAY_MS, MINUTE_MS, setNow } from '../support/history.ts';
+
+/** Commands at Discord [decision 10]. */
+
+const BUYER_ROLE = '3300000000000000001';
+const CUSTOMER_ROLE = '3300000000000000002';
+const TOKEN = 'bot-token-for-tests-0123456789';
+const ADMIN = { roles: [ADMIN_ROLE] };
+
+let discord: FakeDiscord;
+let productId: number;
+let productName: string;
+let license: License;
+
+afterEach(settled);
+
+beforeEach(async () => {
+  setNow(Date.now());
+  const emptied = ['discord_roles', 'discord_interactions', 'settings', 'events'];
+  await env.DB.batch([
+    ...emptied.map((table) => env.DB.prepare(`delete from ${table}`)),
+    // The accounts of the test before own nothing.
+    env.DB.prepare("update licenses set owner_chat_id = '', customer_id = null"),
+    env.DB.prepare('update customers set chat_id = null'),
+  ]);
+  discord = new FakeDiscord();
+  await discord.setUp();
+  productName = `Guard ${crypto.randomUUID().slice(0, 6)}`;
+  ({ id: productId } = await create.product({
+    name: productName,
+    selfResets: 3,
+    roleId: CUSTOMER_ROLE,
+    purchaseRoleId: BUYER_ROLE,
+  }));
+  license = await create.license({ productId });
+});
+
+const redeem = (key = license.licenseKey, user = ADA) =>
+  discord.send({ name: 'redeem', options: { key }, member: { user } });
+
+it('the vector of the documents is verified', async () => {
+  const body = '{"type":1,"id":"1","application_id":"2","token":"t","version":1}';
+  const key = '8a88e3dd7409f195fd52db2d3cba5d72ca6709bf1d94121bf3748801b40f6f5c';
+  const signature =
+    'b9dd53c00fc1aa01a0a1028d0b7de1b6c9d2fd8a98cd0bf6f2b7b2ace9e68a33af98da578545582a11458f659857ddf2d4fe7e0ee5205d0292ca0e04745dc609';
+  const bytes = new TextEncoder().encode(body);
+  expect(await isSignedBy(key, signature, '1790000000', bytes)).toBe(true);
+  expect(await isSignedBy(key, signature, '1790000001', bytes)).toBe(false);
+});
+
+it('a ping is answered', async () => {
+  const { status, json, headers } = await discord.post(discord.body({ type: 1 }));
+  expect([status, json]).toEqual([200, { type: 1 }]);
+  expect(headers.get('Content-Type')).toMatch(/^application\/json/);
+});
+
+it.each([
+  ['no signature', { 'X-Signature-Ed25519': '' }],
+  ['a short signature', { 'X-Signature-Ed25519': 'ab' }],
+  ['another signature', { 'X-Signature-Ed25519': '0'.repeat(128) }],
+  ['no timestamp', { 'X-Signature-Timestamp': '' }],
+  ['an old timestamp', { 'X-Signature-Timestamp': String(Math.floor(Date.now() / 1000) - 400) }],
+  ['a timestamp that is text', { 'X-Signature-Timestamp': 'now' }],
+])('a request with %s is 401', async (_, headers) => {
+  expect((await discord.post(discord.body({ type: 1 }), headers)).status).toBe(401);
+});
+
+it('a request without settings, or signed by another application, is 401', async () => {
+  const other = new FakeDiscord();
+  expect((await other.post(other.body({ type: 1 }))).status).toBe(401);
+  await env.DB.prepare('delete from settings').run();
+  const unknown = new FakeDiscord();
+  expect((await unknown.post(unknown.body({ type: 1 }))).status).toBe(401);
+});
+
+it('1,000 made-up interactions cost no statement, and a real one still passes', async () => {
+  const { spy: DB, roundTrips } = spyOnDatabase(env.DB);
+  const watched = new FakeDiscord({ DB });
+  await watched.setUp();
+  await watched.post(watched.body({ type: 1 }));
+  const before = roundTrips.length;
+  for (let index = 0; index < 1_000; index++) {
+    const headers = { 'X-Signature-Ed25519': index.toString(16).padStart(128, '0') };
+    expect((await watched.post(watched.body({ type: 2, name: 'licenses' }), headers)).status).toBe(
+      401,
+    );
+  }
+  expect(roundTrips.length).toBe(before);
+  expect((await watched.post(watched.body({ type: 1 }))).status).toBe(200);
+});
+
+it.each([
+  ['another server', { guild: '9900000000000000001' }],
+  ['a direct message', { guild: null }],
+  ['another application', { application: '9900000000000000002' }],
+])('a command of %s gives nothing away', async (_, where) => {
+  await redeem();
+  const { content } = await discord.send({ name: 'licenses', ...where });
+  expect(content).toBe('This command works in the server of the shop only.');
+  const suggested = await discord.send({
+    type: 4,
+    name: 'reset',
+    options: { license: '' },
+    focused: 'license',
+    ...where,
+  });
+  expect(suggested.json.data?.choices).toEqual([]);
+});
+
+it('all messages are for their reader alone, and mention nobody', async () => {
+  const { json } = await redeem('@everyone');
+  expect(json).toMatchObject({ type: 4, data: { flags: 64, allowed_mentions: { parse: [] } } });
+});
+
+it('a key links its license, its customer and its event to the account', async () => {
+  const { content } = await redeem(` ${license.licenseKey.toLowerCase()} `);
+  expect(content).toContain(`**${productName}** is linked to your account`);
+  const after = await get.license(license.id);
+  expect(after).toMatchObject({
+    ownerChatId: ADA.id,
+    ownerChatUsername: 'ada',
+    customer: { chatId: ADA.id },
+  });
+  expect((await redeem()).content).toContain('linked to your account already');
+  const { json } = await call(
+    'GET',
+    `/api/v2/events?resourceType=license&resourceId=${license.id}&actor=customer`,
+  );
+  expect(json).toMatchObject([{ type: 'license.updated', actor: { tokenName: 'customer' } }]);
+});
+
+it('a license of a customer with an e-mail keeps that customer, who gets the account', async () => {
+  const email = `${crypto.randomUUID()}@shop.example`;
+  const bought = await create.license({ productId, customerEmail: email });
+  await redeem(bought.licenseKey);
+  expect(await get.license(bought.id)).toMatchObject({ customer: { email, chatId: ADA.id } });
+});
+
+it('a license of another account is refused without a name, and an unknown, replaced or deleted key in the same words', async () => {
+  await redeem();
+  const { content } = await redeem(license.licenseKey, EVE);
+  expect(content).toContain('linked to another Discord account');
+  expect(content).not.toContain('ada');
+  const unknown = await redeem('nothing', EVE);
+  await call('POST', `/api/v2/licenses/${license.id}/rotate`, { body: {} });
+  expect((await redeem(license.licenseKey, EVE)).content).toBe(unknown.content);
+  const deleted = await create.license({ productId });
+  await call('DELETE', `/api/v2/licenses/${deleted.id}`);
+  expect((await redeem(deleted.licenseKey, EVE)).content).toBe(unknown.content);
+});
+
+it('an account tries at most ten keys a minute', async () => {
+  for (let times = 0; times < 10; times++) await redeem('nothing', EVE);
+  expect((await redeem(license.licenseKey, EVE)).content).toContain('Too many attempts');
+  setNow(Date.now() + MINUTE_MS);
+  expect((await redeem(license.licenseKey, EVE)).content).toContain('is linked');
+});
+
+it('licenses are shown with masked keys, and whole ones behind a button, to their owner alone', async () => {
+  await redeem();
+  const shown = await discord.send({ name: 'licenses' });
+  expect(shown.content).toContain(
+    `**${productName}** \`…${license.licenseKey.slice(-4)}\`, active, does not expire`,
+  );
+  expect(shown.content).not.toContain(license.licenseKey);
+  const button = shown.json.data?.components?.[0]?.components[0];
+  const keys = await discord.send({ type: 3, customId: button?.custom_id ?? '' });
+  expect(keys.content).toContain(license.licenseKey);
+  const stranger = await discord.send({
+    type: 3,
+    customId: button?.custom_id ?? '',
+    member: { user: EVE },
+  });
+  expect(stranger.content).toContain('No license is linked');
+});
+
+const reset = (fields: object = {}, user = ADA, isolate = discord.isolate) =>
+  discord.send(
+    { name: 'reset', options: { license: String(license.id), ...fields }, member: { user } },
+    isolate,
+  );
+
+it('a reset frees the slots within the budget, and an empty one is free', async () => {
+  await redeem();
+  expect((await reset()).content).toContain('did not count as a reset');
+  const bind = (values: object) => call('PUT', `/api/v2/licenses/${license.id}`, { body: values });
+  await bind({ ips: ['192.0.2.1'], hwids: ['h'] });
+  expect((await reset({ what: 'IP' })).content).toContain('Done: 1 freed. The next server');
+  expect(await get.license(license.id)).toMatchObject({ ips: [], hwids: ['h'] });
+  await reset();
+  await bind({ hwids: ['h'] });
+  await reset();
+  await bind({ hwids: ['h'] });
+  expect((await reset()).content).toContain(
+    'You have used all 3 resets of 30 days. The next one returns on <t:',
+  );
+  expect((await get.license(license.id)).hwids).toEqual(['h']);
+});
+
+it('of 50 resets at once, exactly so many count as the product allows', async () => {
+  await redeem();
+  const ips = ['192.0.2.1', '192.0.2.2'];
+  const isolates = [discord.isolate, discord.newIsolate(), discord.newIsolate()];
+  const contents: string[] = [];
+  for (let round = 0; round < 5; round++) {
+    await call('PUT', `/api/v2/licenses/${license.id}`, { body: { ips } });
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, index) => reset({}, ADA, isolates[index % 3])),
+    );
+    contents.push(...answers.map(({ content }) => content));
+  }
+  expect(contents.filter((text) => text.startsWith('Done'))).toHaveLength(3);
+  const { results } = await env.DB.prepare('select * from self_resets where license_id = ?')
+    .bind(license.id)
+    .all();
+  expect(results).toHaveLength(3);
+});
+
+it('the license of another account is neither suggested nor reset', async () => {
+  await redeem();
+  await call('PUT', `/api/v2/licenses/${license.id}`, { body: { ips: ['192.0.2.1'] } });
+  expect((await reset({}, EVE)).content).toContain('That is none of your licenses');
+  expect((await get.license(license.id)).ips).toHaveLength(1);
+  const suggest = async (user: typeof ADA) =>
+    (
+      await discord.send({
+        type: 4,
+        name: 'reset',
+        options: { license: '' },
+        focused: 'license',
+        member: { user },
+      })
+    ).json.data?.choices;
+  expect(await suggest(EVE)).toEqual([]);
+  expect(await suggest(ADA)).toEqual([
+    {
+      name: `${productName} …${license.licenseKey.slice(-4)} (#${license.id})`,
+      value: String(license.id),
+    },
+  ]);
+});
+
+it('an interaction that comes twice runs once', async () => {
+  await redeem();
+  await call('PUT', `/api/v2/licenses/${license.id}`, { body: { ips: ['192.0.2.1'] } });
+  const sent = { name: 'reset', options: { license: String(license.id) }, id: 'same' };
+  const answers = await Promise.all([discord.send(sent), discord.send(sent, discord.newIsolate())]);
+  expect(answers.map(({ content }) => content.slice(0, 12)).toSorted()).toEqual([
+    'Done: 1 free',
+    'This command',
+  ]);
+});
+
+it('a link opens the own page', async () => {
+  expect((await discord.send({ name: 'portal' })).content).toContain('No license is linked');
+  await redeem();
+  const { json } = await discord.send({ name: 'portal' });
+  const url = json.data?.components?.[0]?.components[0]?.url ?? '';
+  expect(url).toMatch(/^https:\/\/licet\.test\/my#code=[\w-]{43}$/);
+  const opened = await call('POST', '/my/session', {
+    token: null,
+    body: { code: new URL(url).hash.slice('#code='.length) },
+    headers: { 'Sec-Fetch-Site': 'same-origin', 'Content-Type': 'application/json' },
+  });
+  expect(opened.status).toBe(204);
+});
+
+it('a buyer gets one license by the role of the shop, also of 20 commands at once', async () => {
+  const ask = (roles: string[], isolate = discord.isolate) =>
+    discord.send(
+      { name: 'get-license', options: { product: String(productId) }, member: { roles } },
+      isolate,
+    );
+  expect((await ask([])).content).toContain('You have no role that shows this purchase');
+  const isolates = [discord.isolate, discord.newIsolate()];
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, (_, index) => ask([BUYER_ROLE], isolates[index % 2])),
+  );
+  const { json } = await call('GET', `/api/v2/licenses/by-chat-id/${ADA.id}`);
+  const [made, ...others] = Array.isArray(json) ? json : [];
+  expect(others).toEqual([]);
+  expect(made).toMatchObject({ productId, licenseType: 'PERMANENT', maxIPs: 5 });
+  expect(new Set(answers.map(({ content }) => content))).toEqual(
+    new Set([`Your license of **${productName}**: \`${made.licenseKey}\`, does not expire.`]),
+  );
+  const suggested = await discord.send({
+    type: 4,
+    name: 'get-license',
+    options: { product: productName },
+    focused: 'product',
+    member: { roles: [BUYER_ROLE] },
+  });
+  expect(suggested.json.data?.choices).toEqual([{ name: productName, value: String(productId) }]);
+});
+
+it.each([
+  [{ name: 'license', subcommand: 'find', options: { query: 'x' } }],
+  [{ name: 'license', subcommand: 'create', options: { product: '1' } }],
+  [{ name: 'license', subcommand: 'extend', options: { license: '1', days: 1 } }],
+  [{ name: 'license', subcommand: 'deactivate', options: { license: '1' } }],
+  [{ name: 'blacklist', subcommand: 'add', options: { type: 'IP', value: '192.0.2.1' } }],
+])('%j of a member without rights is refused', async (sent) => {
+  expect((await discord.send(sent)).content).toContain('Only administrators may use this command');
+  const focused = Object.keys(sent.options)[0] ?? '';
+  const suggested = await discord.send({ ...sent, type: 4, focused });
+  expect(suggested.json.data?.choices).toEqual([]);
+});
+
+it('administrators create, find, extend and deactivate licenses, each as an event with their account', async () => {
+  const admin = (subcommand: string, options: Record<string, string | number>) =>
+    discord.send({ name: 'license', subcommand, options, member: ADMIN });
+  const made = await admin('create', { product: String(productId), user: EVE.id, days: 30 });
+  const [, id = '', key = ''] = /#(\d+) .*`(.+)`/.exec(made.content) ?? [];
+  expect(await get.license(Number(id))).toMatchObject({
+    licenseKey: key,
+    ownerChatId: EVE.id,
+    expiresAfterDays: 30,
+  });
+  expect((await admin('find', { query: key })).content).toContain(`#${id} **${productName}**`);
+  expect((await admin('extend', { license: id, days: 10 })).content).toContain(
+    '40 days from the first use',
+  );
+  expect((await admin('extend', { license: String(license.id), days: 10 })).content).toContain(
+    'does not expire',
+  );
+  expect((await admin('deactivate', { license: id })).content).toContain('is deactivated');
+  expect((await get.license(Number(id))).licenseStatus).toBe('DEACTIVATED');
+  const { json } = await call('GET', `/api/v2/events?resourceType=license&resourceId=${id}`);
+  expect(json).toMatchObject(
+    Array.from({ length: 3 }, () => ({ actor: { tokenName: `discord:${ADA.id}` } })),
+  );
+  const byServer = await discord.send({
+    name: 'license',
+    subcommand: 'find',
+    options: { query: key },
+    member: { permissions: '32' },
+  });
+  expect(byServer.content).toContain(id);
+  const suggested = await discord.send({
+    type: 4,
+    name: 'license',
+    subcommand: 'extend',
+    options: { license: key.slice(0, 9) },
+    focused: 'license',
+    member: ADMIN,
+  });
+  expect(suggested.json.data?.choices).toMatchObject([{ value: id }]);
+});
+
+it('administrators block an address or a hardware ID, and a fault is named', async () => {
+  const block = (options: Record<string, string>) =>
+    discord.send({ name: 'blacklist', subcommand: 'add', options, member: ADMIN });
+  expect(
+    (await block({ type: 'IP', value: '203.0.113.0/24', product: String(productId) })).content,
+  ).toContain('is blocked for');
+  expect((await block({ type: 'HWID', value: 'cheat', reason: 'resold' })).content).toContain(
+    'for all products',
+  );
+  expect((await block({ type: 'IP', value: 'nonsense' })).content).toContain(
+    'data must be an IP address or a CIDR range',
+  );
+});
+
+it('a command that was removed says what to run', async () => {
+  expect((await discord.send({ name: 'old' })).content).toContain('npm run licet -- discord setup');
+  expect((await discord.send({ name: 'constructor' })).content).toContain(
+    'npm run licet -- discord setup',
+  );
+});
+
+it('a role is given with a license, and taken when the last one that gives it ends', async () => {
+  await discord.setUp({ botToken: TOKEN });
+  await redeem();
+  expect(discord.roles.get(ADA.id)).toEqual(new Set([CUSTOMER_ROLE]));
+  expect(discord.requests[0]).toMatchObject({ method: 'PUT', authorization: `Bot ${TOKEN}` });
+  expect(discord.requests[0]?.url).toContain(
+    `/guilds/${GUILD}/members/${ADA.id}/roles/${CUSTOMER_ROLE}`,
+  );
+  const second = await create.license({
+    productId,
+    licenseType: 'TEMPORARY',
+    expiryDate: new Date(Date.now() + 3 * DAY_MS).toISOString(),
+  });
+  await redeem(second.licenseKey);
+  await call('PUT', `/api/v2/licenses/${license.id}`, { body: { licenseStatus: 'DEACTIVATED' } });
+  await discord.isolate.runScheduled();
+  expect(discord.roles.get(ADA.id)).toEqual(new Set([CUSTOMER_ROLE]));
+  setNow(Date.now() + 3 * DAY_MS + MINUTE_MS);
+  await discord.isolate.runScheduled();
+  expect(discord.roles.get(ADA.id)).toEqual(new Set());
+  const before = discord.requests.length;
+  await discord.isolate.runScheduled();
+  expect(discord.requests).toHaveLength(before);
+});
+
+it('a role that Discord refuses names its cure in the settings, and is not tried again at once', async () => {
+  await discord.setUp({ botToken: TOKEN });
+  discord.fault = () => Response.json({ code: 50013 }, { status: 403 });
+  expect((await redeem()).content).toContain(
+    'Your role could not be given: the shop has been told.',
+  );
+  await discord.newIsolate().call('GET', '/api/v2/healthy');
+  const settings = await call('GET', '/api/v2/settings/discord');
+  expect(settings.json).toMatchObject({
+    hasBotToken: true,
+    rolesFault: expect.stringContaining('move its role above'),
+  });
+  expect(settings.text).not.toContain(TOKEN);
+  const fresh = discord.newIsolate();
+  await discord.send({ name: 'licenses' }, fresh);
+  expect(discord.requests).toHaveLength(1);
+  discord.fault = undefined;
+  await discord.setUp({ botToken: TOKEN });
+  await discord.send({ name: 'licenses' }, discord.newIsolate());
+  expect(discord.roles.get(ADA.id)).toEqual(new Set([CUSTOMER_ROLE]));
+});
+
+it.each([
+  ['429', () => Response.json({ retry_after: 0.5 }, { status: 429 })],
+  ['500', () => new Response('', { status: 500 })],
+])('a role that meets %s is tried again later', async (_, fault) => {
+  await discord.setUp({ botToken: TOKEN });
+  discord.fault = fault;
+  expect((await redeem()).content).toContain('Your role follows');
+  discord.fault = undefined;
+  await discord.send({ name: 'licenses' });
+  expect(discord.roles.get(ADA.id)).toEqual(new Set([CUSTOMER_ROLE]));
+});
+
+it('a slow command is deferred, and its message is edited later', async () => {
+  await discord.setUp({ botToken: TOKEN });
+  const slow = Promise.withResolvers<Response>();
+  discord.fault = () =>
+    discord.requests.length === 1 ? slow.promise : new Response(null, { status: 204 });
+  const answer = redeemLate();
+  setTimeout(() => slow.resolve(new Response(null, { status: 204 })), 2_500);
+  const { type, json } = await answer;
+  expect([type, json.data]).toEqual([5, { flags: 64 }]);
+  const edited = discord.requests.find(({ method }) => method === 'PATCH');
+  expect(edited?.url).toContain(
+    '/webhooks/1100000000000000001/interaction-token/messages/@original',
+  );
+  expect(JSON.parse(edited?.body ?? '{}').content).toContain('is linked to your account');
+});
+
+/** The response, and the end of all that follows it. */
+const redeemLate = () => redeem();
+
+it('settings with a wrong field are rejected, and no response or event shows the token of the bot', async () => {
+  const put = (body: object) => call('PUT', '/api/v2/settings/discord', { body });
+  expect((await put({ publicKey: 'abc' })).json).toMatchObject({
+    message: expect.stringContaining('publicKey must be the public key'),
+  });
+  expect((await put({ guildId: 'abc' })).json).toMatchObject({
+    message: expect.stringContaining('guildId must be an id of Discord'),
+  });
+  const { text, json } = await put({ botToken: TOKEN });
+  expect(json).toMatchObject({
+    hasBotToken: true,
+    interactionsUrl: 'http://licet.test/discord/interactions',
+  });
+  const events = await call('GET', '/api/v2/events?resourceType=settings');
+  expect(text + events.text).not.toContain(TOKEN);
+  expect(events.text).toContain('botToken');
+});
