@@ -18,6 +18,7 @@ import {
 import { overviewRoute } from './screens/overview/route.ts';
 import { productEditRoute, productRoute, productsRoute } from './screens/products/route.ts';
 import { programRoute } from './screens/program/route.ts';
+import { settingsRoute } from './screens/settings/route.ts';
 import { tokenEditRoute, tokenRoute, tokensRoute } from './screens/tokens/route.ts';
 import { webhookEditRoute, webhookRoute, webhooksRoute } from './screens/webhooks/route.ts';
 import { parseValue } from './search.ts';
@@ -58,6 +59,7 @@ export const router = createRouter({
     mineRoute,
     importRoute,
     programRoute,
+    settingsRoute,
   ]),
   defaultPreload: 'intent',
   defaultPendingComponent: Skeleton,

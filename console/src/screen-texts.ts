@@ -645,6 +645,11 @@ export const screenTexts = {
   },
 
   customers: {
+    makeLink: 'Link to their page',
+    link: "Link to the customer's page",
+    linkLead: 'It works once, for 15 minutes. Send it to nobody else: it opens their licenses.',
+    linkAsQr: 'Show as a QR code',
+    linkQr: "QR code of the link to the customer's page",
     title: 'Customers',
     new: 'New customer',
     create: 'Create customer',
@@ -823,6 +828,34 @@ export const screenTexts = {
     itsChanges: 'Changes made with this token',
     noChanges: 'Nothing was changed with this token.',
     ownChanges: 'Changes to this token',
+  },
+
+  settings: {
+    title: 'Settings',
+    lead: 'How the service shows itself to customers.',
+    portal: "The customers' page",
+    name: 'Your name',
+    nameHint: 'In the head of the page.',
+    contact: 'Help',
+    contactHint:
+      'Where customers write to you: https://…, such as an invitation to your Discord, or mailto:…',
+    colour: 'Colour of buttons',
+    colourHint: 'Such as #2f4fbf. Empty: the colour of Licet.',
+    logo: 'Logo',
+    logoHint:
+      'PNG, JPEG or WebP, at most 32 KB. It is stored here, because the page loads nothing from elsewhere.',
+    logoTooLarge: 'The picture is larger than 32 KB. Make it smaller.',
+    removeLogo: 'Remove',
+    save: 'Save',
+    saved: 'Saved. The page shows it within a minute.',
+    discord: 'Discord',
+    discordNone:
+      'No application at Discord is set up. The command registers the commands, and checks the rights:',
+    discordReady: 'An application at Discord is set up. Run the command again after an upgrade:',
+    discordGuide: 'Step by step',
+    interactionsUrl: 'Interactions Endpoint URL',
+    interactionsUrlHint:
+      'Paste it at the application in Discord, after the command has run: Discord tries it at once.',
   },
 
   markets: {

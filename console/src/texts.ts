@@ -85,6 +85,7 @@ export const texts = {
     mine: 'Your latest changes',
     import: 'Import and export',
     program: 'In your program',
+    settings: 'Settings',
     more: 'More',
     skip: 'Skip to the content',
   },

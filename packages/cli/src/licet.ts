@@ -7,6 +7,7 @@ import { addBlacklist } from './licet/blacklist.ts';
 import { addCompletion } from './licet/completion.ts';
 import { addConsole } from './licet/console.ts';
 import { addCustomers } from './licet/customers.ts';
+import { addDiscord } from './licet/discord.ts';
 import { addEvents } from './licet/events.ts';
 import { addHistory } from './licet/history.ts';
 import { addKeys } from './licet/keys.ts';
@@ -118,6 +119,7 @@ export function newProgram(open: (options: GlobalOptions) => Session) {
     addTokens,
     addWebhooks,
     addMarkets,
+    addDiscord,
     addPurchases,
     addBlacklist,
     addHistory,

@@ -1,10 +1,11 @@
 import type { Customer, License, LicenseRequest } from '@licet/client';
 import { queryOptions, useQuery } from '@tanstack/react-query';
-import { type ReactNode, useState } from 'react';
+import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { hasStatus, licet, queries } from '../../api.ts';
 import { StatusBadge } from '../../components/badge.tsx';
 import { Button, ButtonLink, TextLink } from '../../components/button.tsx';
 import { confirm } from '../../components/confirm.tsx';
+import { Dialog } from '../../components/dialog.tsx';
 import { Cancel, EditPage } from '../../components/edit-page.tsx';
 import { Pencil } from '../../components/icons.tsx';
 import { Facts, Notice, Page, Section } from '../../components/page.tsx';
@@ -27,6 +28,7 @@ import { CustomerForm, refreshCustomers } from './form.tsx';
 import { customerEditRoute, customerRoute } from './route.ts';
 
 const words = screenTexts.customers;
+const CustomerLink = lazy(() => import('./link.tsx'));
 const LICENSE_ROWS = 10;
 const HISTORY_ROWS = 10;
 
@@ -151,8 +153,21 @@ function Actions({ customer, refusal }: { customer: Customer; refusal: string | 
       setForgetting(false);
     }
   };
+  const mayLink = useRefusal('writeLicenses') === undefined && !isEmpty;
+  const [url, setUrl] = useState<string>();
+  const makeLink = async (): Promise<void> => {
+    try {
+      setUrl((await licet.portalLink({ customerId: id })).url);
+    } catch (error) {
+      toasts.fail(error);
+    }
+  };
   return (
     <>
+      {mayLink && <Button onClick={makeLink}>{words.makeLink}</Button>}
+      <Dialog title={words.link} isOpen={url !== undefined} onClose={() => setUrl(undefined)}>
+        <Suspense>{url !== undefined && <CustomerLink url={url} />}</Suspense>
+      </Dialog>
       {refusal === undefined && !isEmpty && (
         <ButtonLink to="/customers/$id/edit" params={{ id }}>
           <Pencil size={16} aria-hidden />

@@ -1,0 +1,177 @@
+import { MAX_LOGO_LENGTH } from '@licet/contract/limits';
+import { queryOptions, useQuery } from '@tanstack/react-query';
+import { type ReactNode, useState } from 'react';
+import { licet, queries } from '../../api.ts';
+import { Button } from '../../components/button.tsx';
+import { CopyButton } from '../../components/copy-button.tsx';
+import { Form, TextField } from '../../components/form.tsx';
+import { LoadFailure, Notice, Page, Section, Skeleton } from '../../components/page.tsx';
+import { toasts } from '../../components/toasts.tsx';
+import { screenTexts } from '../../screen-texts.ts';
+import { useRefusal } from '../../session.ts';
+
+const words = screenTexts.settings;
+
+const portalQuery = queryOptions({
+  queryKey: ['settings', 'portal'],
+  queryFn: ({ signal }) => licet.portalSettings.get({ signal }),
+});
+const discordQuery = queryOptions({
+  queryKey: ['settings', 'discord'],
+  queryFn: ({ signal }) => licet.discordSettings.get({ signal }),
+});
+
+type PortalSettings = Awaited<ReturnType<typeof licet.portalSettings.get>>;
+type DiscordSettings = Awaited<ReturnType<typeof licet.discordSettings.get>>;
+
+/** The settings of the service: the page of customers, and Discord. */
+export function Screen() {
+  const portal = useQuery(portalQuery);
+  const discord = useQuery(discordQuery);
+  return (
+    <Page title={words.title} lead={words.lead}>
+      <Section title={words.portal}>
+        <Loaded query={portal}>
+          {(settings) => <PortalForm key={JSON.stringify(settings)} settings={settings} />}
+        </Loaded>
+      </Section>
+      <Section title={words.discord}>
+        <Loaded query={discord}>{(settings) => <Discord settings={settings} />}</Loaded>
+      </Section>
+    </Page>
+  );
+}
+
+function Loaded<Data>({
+  query,
+  children,
+}: {
+  query: { data: Data | undefined; error: Error | null; refetch: () => unknown };
+  children: (data: Data) => ReactNode;
+}) {
+  if (query.data !== undefined) return <div className="p-4 sm:p-5">{children(query.data)}</div>;
+  return query.error ? <LoadFailure error={query.error} onRetry={query.refetch} /> : <Skeleton />;
+}
+
+/** A picture as a `data:` URL. @throws RangeError for one that is too large */
+async function dataUrlOf(file: File): Promise<string> {
+  const url = await new Promise<string>((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(String(reader.result));
+    reader.onerror = () => reject(reader.error);
+    reader.readAsDataURL(file);
+  });
+  if (url.length > MAX_LOGO_LENGTH) throw new RangeError(words.logoTooLarge);
+  return url;
+}
+
+function PortalForm({ settings }: { settings: PortalSettings }) {
+  const refusal = useRefusal('everything');
+  const [logo, setLogo] = useState(settings.logo);
+  const choose = async (file: File | undefined): Promise<void> => {
+    if (!file) return;
+    try {
+      setLogo(await dataUrlOf(file));
+    } catch (error) {
+      toasts.fail(error instanceof RangeError ? error.message : error);
+    }
+  };
+  return (
+    <Form
+      onSubmit={async (data) => {
+        const text = (name: string): string => String(data.get(name) ?? '').trim();
+        await licet.portalSettings.update({
+          name: text('name'),
+          colour: text('colour') || null,
+          contact: text('contact') || null,
+          logo,
+        });
+        await queries.invalidateQueries({ queryKey: ['settings'] });
+        toasts.done(words.saved);
+      }}
+      buttons={(isBusy) => (
+        <Button type="submit" look="primary" disabled={isBusy} refusal={refusal}>
+          {words.save}
+        </Button>
+      )}
+    >
+      {refusal !== undefined && <Notice>{refusal}</Notice>}
+      <fieldset disabled={refusal !== undefined} className="flex min-w-0 flex-col gap-5">
+        <TextField
+          label={words.name}
+          hint={words.nameHint}
+          name="name"
+          maxLength={100}
+          defaultValue={settings.name}
+        />
+        <TextField
+          label={words.contact}
+          hint={words.contactHint}
+          name="contact"
+          maxLength={300}
+          defaultValue={settings.contact ?? ''}
+        />
+        <TextField
+          label={words.colour}
+          hint={words.colourHint}
+          name="colour"
+          maxLength={7}
+          defaultValue={settings.colour ?? ''}
+        />
+        <div className="flex flex-wrap items-center gap-3">
+          {logo && (
+            <img src={logo} alt={words.logo} className="size-12 rounded-lg object-contain" />
+          )}
+          <label className="flex min-w-0 flex-col gap-1">
+            <span className="font-medium">{words.logo}</span>
+            <input
+              type="file"
+              accept="image/png,image/jpeg,image/webp"
+              className="max-w-full text-sm"
+              onChange={({ currentTarget }) => void choose(currentTarget.files?.[0])}
+            />
+            <span className="text-xs text-muted">{words.logoHint}</span>
+          </label>
+          {logo && (
+            <Button look="quiet" onClick={() => setLogo(null)}>
+              {words.removeLogo}
+            </Button>
+          )}
+        </div>
+      </fieldset>
+    </Form>
+  );
+}
+
+/** The state of the application at Discord. The command line sets it up, because it also registers the commands. */
+function Discord({ settings }: { settings: DiscordSettings }) {
+  const url = settings.interactionsUrl.replace(
+    new URL(settings.interactionsUrl).origin,
+    location.origin,
+  );
+  const isReady = settings.publicKey !== null && settings.guildId !== null;
+  return (
+    <div className="flex flex-col gap-4">
+      {settings.rolesFault !== null && <Notice tone="warn">{settings.rolesFault}</Notice>}
+      <p>{isReady ? words.discordReady : words.discordNone}</p>
+      <div className="flex flex-wrap items-center gap-2">
+        <code className="min-w-0 rounded-lg border border-line bg-page px-3 py-2 text-[0.8125rem] break-all">
+          npm run licet -- discord setup
+        </code>
+        <a href="/docs/discord" className="text-accent underline underline-offset-2">
+          {words.discordGuide}
+        </a>
+      </div>
+      <div>
+        <h3 className="font-medium">{words.interactionsUrl}</h3>
+        <div className="mt-1 flex flex-wrap items-center gap-2">
+          <code className="min-w-0 flex-1 basis-60 rounded-lg border border-line bg-page px-3 py-2 text-[0.8125rem] break-all">
+            {url}
+          </code>
+          <CopyButton value={url} />
+        </div>
+        <p className="mt-1 text-xs text-muted">{words.interactionsUrlHint}</p>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,230 @@
+import { readFileSync } from 'node:fs';
+import { text } from 'node:stream/consumers';
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
+import type { Licet } from '@licet/client';
+import { DISCORD_COMMANDS } from '@licet/contract/discord-commands';
+import { argumentError } from '../command-line.ts';
+import { CliError } from '../terminal.ts';
+import { examples, type Output } from './output.ts';
+import type { OpenSession } from './session.ts';
+
+/** `LICET_DISCORD_API` is the Discord of tests. */
+const API = process.env.LICET_DISCORD_API ?? 'https://discord.com/api/v10';
+const MANAGE_ROLES = 1n << 28n;
+const ADMINISTRATOR = 1n << 3n;
+
+interface Rest {
+  get<Body>(path: string): Promise<Body>;
+  put(path: string, body: unknown): Promise<void>;
+}
+
+/** An error of Discord, with its code. */
+class DiscordError extends Error {
+  readonly status: number;
+  readonly code: number;
+
+  constructor(status: number, code: number, message: string) {
+    super(`Discord returned ${status}${code ? `, code ${code}` : ''}: ${message}`);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+async function request(path: string, init: RequestInit): Promise<unknown> {
+  const response = await fetch(API + path, init).catch((error: unknown) => {
+    throw new CliError(
+      `Discord cannot be reached: ${error instanceof Error ? error.message : error}`,
+    );
+  });
+  const sent = await response.text();
+  const body: unknown = sent === '' ? null : JSON.parse(sent);
+  if (response.ok) return body;
+  const { code = 0, message = response.statusText }: { code?: number; message?: string } =
+    Object(body);
+  throw new DiscordError(response.status, code, message);
+}
+
+const restWith = (authorization: string): Rest => {
+  const headers = {
+    Authorization: authorization,
+    'Content-Type': 'application/json',
+    'User-Agent': 'DiscordBot (https://github.com/licet, 1)',
+  };
+  return {
+    async get<Body>(path: string): Promise<Body> {
+      const found: Body = Object(await request(path, { headers }));
+      return found;
+    },
+    async put(path, body) {
+      await request(path, { method: 'PUT', headers, body: JSON.stringify(body) });
+    },
+  };
+};
+
+/** A token that registers commands, and nothing else: no bot is needed for it. */
+async function bearerOf(applicationId: string, secret: string): Promise<string> {
+  const credentials = Buffer.from(`${applicationId}:${secret}`).toString('base64');
+  const { access_token }: { access_token?: string } = Object(
+    await request('/oauth2/token', {
+      method: 'POST',
+      headers: {
+        Authorization: `Basic ${credentials}`,
+        'Content-Type': 'application/x-www-form-urlencoded',
+      },
+      body: 'grant_type=client_credentials&scope=applications.commands.update',
+    }),
+  );
+  if (access_token === undefined)
+    throw new CliError('Discord gave no token for the client secret.');
+  return `Bearer ${access_token}`;
+}
+
+/** The first line of a file, or of standard input: secrets do not stand in the history of a shell. */
+async function readSecret(file: string): Promise<string> {
+  const content = file === '-' ? await text(process.stdin) : readFileSync(file, 'utf8');
+  return content.trim();
+}
+
+interface Role {
+  id: string;
+  name: string;
+  position: number;
+  permissions: string;
+}
+
+/** Checks that the bot can give the roles of the products. @returns the faults, each with its remedy */
+async function roleFaults(rest: Rest, guildId: string, licet: Licet): Promise<string[]> {
+  const products = await licet.products.list({});
+  const giving = products.filter(({ roleId }) => roleId !== null);
+  if (giving.length === 0) return [];
+  const { id: botId } = await rest.get<{ id: string }>('/users/@me');
+  let held: readonly string[];
+  try {
+    held = (await rest.get<{ roles: string[] }>(`/guilds/${guildId}/members/${botId}`)).roles;
+  } catch (error) {
+    if (!(error instanceof DiscordError)) throw error;
+    return ['The bot is not in the server. Open the invitation above.'];
+  }
+  const roles = Object.values(await rest.get<Record<string, Role>>(`/guilds/${guildId}/roles`));
+  const own = roles.filter(({ id }) => held.includes(id) || id === guildId);
+  const rights = own.reduce((all, { permissions }) => all | BigInt(permissions), 0n);
+  const highest = Math.max(...own.map(({ position }) => position));
+  const faults =
+    (rights & (MANAGE_ROLES | ADMINISTRATOR)) === 0n
+      ? ['The bot lacks the right "Manage Roles". Give it to the role of the bot.']
+      : [];
+  for (const { name, roleId } of giving) {
+    const role = roles.find(({ id }) => id === roleId);
+    if (!role) faults.push(`The role ${roleId} of product ${name} does not exist in the server.`);
+    else if (role.position >= highest) {
+      faults.push(
+        `The role of the bot stands below "${role.name}" of product ${name}. Move it above.`,
+      );
+    }
+  }
+  return faults;
+}
+
+interface Options {
+  application?: string | undefined;
+  publicKey?: string | undefined;
+  guild?: string | undefined;
+  adminRole?: string | undefined;
+  clientSecret?: string | undefined;
+  botToken?: string | undefined;
+}
+
+async function setUp(licet: Licet, output: Output, options: Options): Promise<void> {
+  const { clientSecret, botToken: tokenFile } = options;
+  if (clientSecret === undefined && tokenFile === undefined) {
+    throw argumentError('Give --client-secret FILE, or --bot-token FILE if products give roles.');
+  }
+  const botToken = tokenFile === undefined ? undefined : await readSecret(tokenFile);
+  const settings = await licet.discordSettings.update({
+    ...(options.application !== undefined && { applicationId: options.application }),
+    ...(options.publicKey !== undefined && { publicKey: options.publicKey }),
+    ...(options.guild !== undefined && { guildId: options.guild }),
+    ...(options.adminRole !== undefined && { adminRoleId: options.adminRole }),
+    ...(botToken !== undefined && { botToken }),
+  });
+  const { applicationId, publicKey, guildId, hasBotToken, interactionsUrl } = settings;
+  if (applicationId === null || publicKey === null || guildId === null) {
+    throw argumentError(
+      'Give --application, --public-key and --guild: the service has not all of them.',
+    );
+  }
+  output.note('✓ The settings are stored at the service.');
+  const scope = hasBotToken
+    ? `bot+applications.commands&permissions=${MANAGE_ROLES}`
+    : 'applications.commands';
+  output.note(
+    `  Invitation to your server: https://discord.com/oauth2/authorize?client_id=${applicationId}&scope=${scope}`,
+  );
+  const authorization =
+    botToken === undefined
+      ? await bearerOf(applicationId, await readSecret(clientSecret ?? ''))
+      : `Bot ${botToken}`;
+  const rest = restWith(authorization);
+  try {
+    await rest.put(`/applications/${applicationId}/guilds/${guildId}/commands`, DISCORD_COMMANDS);
+  } catch (error) {
+    if (!(error instanceof DiscordError)) throw error;
+    const remedy =
+      error.status === 401
+        ? 'Check the client secret or the token of the bot'
+        : error.status === 403 || error.status === 404
+          ? 'Open the invitation above, and check --application and --guild'
+          : 'Try again in a minute';
+    throw new CliError(
+      `✗ The commands were not registered. ${error.message}. ${remedy}, then run this again.`,
+    );
+  }
+  output.note(`✓ ${DISCORD_COMMANDS.length} commands are registered in the server.`);
+  const faults =
+    botToken === undefined
+      ? (await licet.products.list({})).some(({ roleId }) => roleId !== null) && !hasBotToken
+        ? ['Products give roles, which need a bot: run this again with --bot-token FILE.']
+        : []
+      : await roleFaults(rest, guildId, licet);
+  for (const fault of faults) output.note(`✗ ${fault}`);
+  if (faults.length > 0) throw new CliError('Roles cannot be given yet. All other commands work.');
+  output.note('✓ Roles: nothing stands in the way.');
+  output.done(
+    'Paste this address as "Interactions Endpoint URL" at the application in Discord:',
+    settings,
+    interactionsUrl,
+  );
+}
+
+/** `licet discord`: the commands at Discord. */
+export function addDiscord(parent: CommandUnknownOpts, open: OpenSession): void {
+  const discord = parent.command('discord').description('answer commands at Discord');
+  discord
+    .command('setup')
+    .description(
+      'store the settings, register the commands, and check the rights; run it again at any time',
+    )
+    .option('--application <id>', 'the application id, from General Information')
+    .option('--public-key <key>', 'the public key, beside it')
+    .option('--guild <id>', 'the id of your server')
+    .option('--admin-role <id>', 'the role that may use the commands of administrators')
+    .option(
+      '--client-secret <file>',
+      'a file with the client secret, from OAuth2; - for standard input',
+    )
+    .option(
+      '--bot-token <file>',
+      'a file with the token of the bot, for roles; - for standard input',
+    )
+    .addHelpText(
+      'after',
+      examples(
+        'discord setup --application 1100000000000000001 --public-key 8a88e3dd… --guild 1100000000000000002 --client-secret secret.txt',
+        'discord setup --bot-token token.txt',
+      ),
+    )
+    .action(async (options) => {
+      const { licet, output } = open();
+      await setUp(licet, output, options);
+    });
+}

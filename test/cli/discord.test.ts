@@ -1,0 +1,184 @@
+import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { readRootToken } from '@licet/cli/root-token';
+import { Licet } from '@licet/client';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { ownFolder } from '../node/own.ts';
+import { type RunningService, startService } from '../node/service.ts';
+import { runHere } from './run-command.ts';
+
+/** `licet discord setup` and `licet customers link`, beside a Discord of our own. */
+
+const APPLICATION = '1100000000000000001';
+const GUILD = '1100000000000000002';
+const ROLE = '1100000000000000005';
+const BOT_ROLE = '1100000000000000006';
+const PUBLIC_KEY = '8a88e3dd7409f195fd52db2d3cba5d72ca6709bf1d94121bf3748801b40f6f5c';
+const SECRET = 'client-secret-0123456789';
+const BOT_TOKEN = 'bot-token-0123456789-abcdef';
+
+const folder = ownFolder();
+let service: RunningService;
+let licet: Licet;
+
+interface Sent {
+  method: string;
+  path: string;
+  authorization: string;
+  body: string;
+}
+let sent: Sent[] = [];
+/** The responses of Discord, by method and path. */
+let answers: Record<string, [status: number, body: unknown]> = {};
+const discord = createServer((request, response) => {
+  const parts: Buffer[] = [];
+  request.on('data', (part: Buffer) => parts.push(part));
+  request.on('end', () => {
+    const { method = '', url = '', headers } = request;
+    sent.push({
+      method,
+      path: url,
+      authorization: headers.authorization ?? '',
+      body: String(Buffer.concat(parts)),
+    });
+    const [status, body] = answers[`${method} ${url}`] ?? [404, { code: 0, message: 'Not Found' }];
+    response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
+  });
+});
+let api = '';
+
+beforeAll(async () => {
+  service = await startService(folder);
+  licet = new Licet({ url: service.address, token: readRootToken() ?? '' });
+  await new Promise<void>((resolve) => discord.listen(0, '127.0.0.1', () => resolve()));
+  const { port }: AddressInfo = Object(discord.address());
+  api = `http://127.0.0.1:${port}`;
+});
+afterAll(async () => {
+  discord.close();
+  await service?.stop();
+});
+
+const COMMANDS = `PUT /applications/${APPLICATION}/guilds/${GUILD}/commands`;
+const roles = (botPosition: number, permissions: string) => [
+  { id: GUILD, name: '@everyone', position: 0, permissions: '0' },
+  { id: ROLE, name: 'Customer', position: 5, permissions: '0' },
+  { id: BOT_ROLE, name: 'Licet', position: botPosition, permissions },
+];
+
+beforeEach(() => {
+  sent = [];
+  answers = {
+    'POST /oauth2/token': [200, { access_token: 'bearer-1' }],
+    [COMMANDS]: [200, []],
+    'GET /users/@me': [200, { id: APPLICATION }],
+    [`GET /guilds/${GUILD}/members/${APPLICATION}`]: [200, { roles: [BOT_ROLE] }],
+    [`GET /guilds/${GUILD}/roles`]: [200, roles(9, String(1 << 28))],
+  };
+});
+
+function fileWith(content: string): string {
+  const file = join(folder, `secret-${content.length}.txt`);
+  writeFileSync(file, content);
+  return file;
+}
+
+const setUp = (...args: string[]) =>
+  runHere('licet', ['discord', 'setup', ...args], {
+    LICET_URL: service.address,
+    LICET_TOKEN: readRootToken(),
+    LICET_DISCORD_API: api,
+  });
+
+const IDS = ['--application', APPLICATION, '--public-key', PUBLIC_KEY, '--guild', GUILD];
+
+it('without a bot, the commands are registered with the client secret, and no secret is printed', async () => {
+  const file = fileWith(SECRET);
+  const { code, stdout, stderr } = await setUp(...IDS, '--client-secret', file);
+  expect(code, stderr).toBe(0);
+  expect(stdout).toContain('/discord/interactions');
+  expect(stderr).toContain('✓ 7 commands are registered');
+  expect(stderr).toContain(`client_id=${APPLICATION}&scope=applications.commands\n`);
+  expect(stdout + stderr).not.toContain(SECRET);
+  const [token, commands] = sent;
+  expect(token?.authorization).toBe(
+    `Basic ${Buffer.from(`${APPLICATION}:${SECRET}`).toString('base64')}`,
+  );
+  expect(commands?.authorization).toBe('Bearer bearer-1');
+  const names = JSON.parse(commands?.body ?? '[]').map(({ name }: { name: string }) => name);
+  expect(names).toEqual([
+    'redeem',
+    'licenses',
+    'reset',
+    'portal',
+    'get-license',
+    'license',
+    'blacklist',
+  ]);
+  expect(await licet.discordSettings.get()).toMatchObject({ guildId: GUILD, hasBotToken: false });
+});
+
+it('each command stays within the limits of Discord', async () => {
+  await setUp(...IDS, '--client-secret', fileWith(SECRET));
+  const commands: Record<string, unknown>[] = JSON.parse(sent[1]?.body ?? '[]');
+  expect(commands).toHaveLength(7);
+  const check = (one: Record<string, unknown>): void => {
+    expect(String(one.name)).toMatch(/^[a-z-]{1,32}$/);
+    expect(String(one.description).length).toBeLessThanOrEqual(100);
+    const options: Record<string, unknown>[] = Array.isArray(one.options) ? one.options : [];
+    const required = options.map((option) => option.required === true);
+    // Required options come first.
+    expect(required).toEqual(required.toSorted((a, b) => Number(b) - Number(a)));
+    options.forEach(check);
+  };
+  commands.forEach(check);
+});
+
+it.each([
+  ['too low', roles(3, String(1 << 28)), 'The role of the bot stands below "Customer"'],
+  ['without the right', roles(9, '0'), 'The bot lacks the right "Manage Roles"'],
+  [
+    'gone',
+    [roles(9, '8')[0], roles(9, '8')[2]],
+    `The role ${ROLE} of product Guard does not exist`,
+  ],
+])('a role that is %s is named with its remedy', async (_, held, message) => {
+  const { id } = await licet.products.create({ name: 'Guard', productType: 'OTHER', roleId: ROLE });
+  answers[`GET /guilds/${GUILD}/roles`] = [200, held];
+  const { code, stderr } = await setUp(...IDS, '--bot-token', fileWith(BOT_TOKEN));
+  await licet.products.delete(id);
+  expect(code).toBe(1);
+  expect(stderr).toContain(message);
+  expect(stderr).toContain('permissions=268435456');
+  expect(stderr).not.toContain(BOT_TOKEN);
+});
+
+it.each([
+  [403, 50001, 'Open the invitation above'],
+  [401, 0, 'Check the client secret'],
+  [429, 0, 'Try again in a minute'],
+])('commands that Discord rejects with %i say what to do', async (status, code, remedy) => {
+  answers[COMMANDS] = [status, { code, message: 'Missing Access' }];
+  const ending = await setUp(...IDS, '--client-secret', fileWith(SECRET));
+  expect(ending.code).toBe(1);
+  expect(ending.stderr).toContain(remedy);
+});
+
+it('a call without a secret says which one it needs', async () => {
+  const { code, stderr } = await setUp(...IDS);
+  expect(code).toBe(2);
+  expect(stderr).toContain('--client-secret FILE');
+});
+
+it('a link to the page of a customer is printed alone, for a script', async () => {
+  const { id } = await licet.customers.create({ email: 'ada@shop.example' });
+  const { code, stdout, stderr } = await runHere('licet', ['customers', 'link', String(id)], {
+    LICET_URL: service.address,
+    LICET_TOKEN: readRootToken(),
+  });
+  expect(code, stderr).toBe(0);
+  expect(stdout.trim()).toMatch(/\/my#code=[\w-]{43}$/);
+  expect(stderr).toContain('It works once');
+});
