@@ -9,7 +9,7 @@ import { examples, type Output } from './output.ts';
 import type { OpenSession } from './session.ts';
 
 /** `LICET_DISCORD_API` is the Discord of tests. */
-const API = process.env.LICET_DISCORD_API ?? 'https://discord.com/api/v10';
+const apiUrl = (): string => process.env.LICET_DISCORD_API ?? 'https://discord.com/api/v10';
 const MANAGE_ROLES = 1n << 28n;
 const ADMINISTRATOR = 1n << 3n;
 
@@ -31,7 +31,7 @@ class DiscordError extends Error {
 }
 
 async function request(path: string, init: RequestInit): Promise<unknown> {
-  const response = await fetch(API + path, init).catch((error: unknown) => {
+  const response = await fetch(apiUrl() + path, init).catch((error: unknown) => {
     throw new CliError(
       `Discord cannot be reached: ${error instanceof Error ? error.message : error}`,
     );
