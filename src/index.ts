@@ -10,13 +10,11 @@ import { ALERT_QUERIES, raiseAlerts } from './requests/alerts.ts';
 import { keepCounts } from './requests/counts.ts';
 import { receiveRecords } from './requests/queue.ts';
 import { removeRecordsBefore } from './requests/retention.ts';
-import { ROLE_QUERIES, removeOldInteractions, takeRoles } from './resources/discord/roles.ts';
-import { NO_DISCORD } from './resources/discord/settings.ts';
+import { TAKE_QUERIES, takeRoles } from './resources/discord/roles.ts';
 import { removeEventsBefore } from './resources/events/queries.ts';
 import { RECONCILE_QUERIES } from './resources/markets/reconcile.ts';
 import { compareMarket, lookAfterMarkets, MARKET_QUERIES } from './resources/markets/scheduled.ts';
-import { removeOldPortalRows } from './resources/portal/sessions.ts';
-import { readSettings } from './resources/settings.ts';
+import { lookAfterCustomers, SELF_SERVICE_QUERIES } from './resources/self-service.ts';
 import { clearDeliveries } from './resources/webhooks/store.ts';
 import { app } from './routes/app.ts';
 
@@ -43,6 +41,7 @@ export default {
     const { db, queries } = openCounted(env.DB);
     let published = 1;
     let toReconcile: number | null = null;
+    let areRolesDue = false;
     const left = () =>
       trustedProxies ? Number.POSITIVE_INFINITY : MAX_REQUESTS - published - queries();
     /**
@@ -102,11 +101,6 @@ export default {
       'Old sessions were not removed',
     );
     await attempt(
-      2,
-      () => removeOldPortalRows(db, scheduledTime),
-      "Old links to the customer's page were not removed",
-    );
-    await attempt(
       1,
       () => removeExpired('EVENT_RETENTION_DAYS', (start) => removeEventsBefore(db, start)),
       'Old events were not removed',
@@ -126,25 +120,19 @@ export default {
       'Markets were not looked after',
     );
     await attempt(
+      SELF_SERVICE_QUERIES,
+      async () => {
+        areRolesDue = await lookAfterCustomers(db, scheduledTime);
+      },
+      'Links, sessions and interactions of customers were not looked after',
+    );
+    await attempt(
       ALERT_QUERIES,
       () => {
         const manyAddresses = numberOf('MANY_ADDRESSES', 'addresses', 'none are too many');
         return raiseAlerts(db, manyAddresses || null, scheduledTime);
       },
       'Events about licenses were not made',
-    );
-    await attempt(
-      ROLE_QUERIES,
-      () =>
-        takeRoles({ db, outbound, now: scheduledTime }, async () => {
-          return (await readSettings(db, 'discord', NO_DISCORD)).value;
-        }),
-      'Roles at Discord were not looked after',
-    );
-    await attempt(
-      1,
-      () => removeOldInteractions(db, scheduledTime),
-      'Old interactions of Discord were not removed',
     );
     if (toReconcile !== null) {
       const marketId = toReconcile;
@@ -171,6 +159,13 @@ export default {
           );
         },
         'A market was not compared',
+      );
+    }
+    if (areRolesDue) {
+      await attempt(
+        TAKE_QUERIES,
+        () => takeRoles({ db, outbound, now: scheduledTime }, left),
+        'Roles at Discord were not looked after',
       );
     }
     // The last task: a receiver may take its time.

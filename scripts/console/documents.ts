@@ -21,6 +21,8 @@ export const SUBJECTS = {
     'examples/README.md',
     'docs/signing.md',
     'docs/webhooks.md',
+    'docs/portal.md',
+    'docs/discord.md',
     'packages/client/README.md',
   ],
   'Run the shop': [

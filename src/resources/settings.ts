@@ -45,7 +45,6 @@ export async function writeSettings<Value extends object>(
   for (const field of hide) {
     if (changes[field]) changes[field] = { before: null, after: null };
   }
-  if (Object.keys(changes).length === 0) return;
   const row = sql`select 1 from ${settings} where name = ${name}`;
   const isSame =
     before.revision === 0

@@ -70,7 +70,7 @@ it('every route declares the intents of the interface, and nothing else is publi
 
 it('a token that may change an object may read it, so that its own events show it nothing new', () => {
   const changes = [...declared].filter(([name]) => name.startsWith('PUT '));
-  expect(changes).toHaveLength(7);
+  expect(changes).toHaveLength(9);
   for (const [name, intents = []] of changes) {
     const readers = declared.get(name.replace('PUT', 'GET'));
     expect(readers, name).toEqual(expect.arrayContaining([...intents]));

@@ -77,6 +77,7 @@ it('the scheduled handler without the database throws nothing, tries all its tas
     'Idempotency keys were not removed',
     'Old deliveries were not removed',
     'Markets were not looked after',
+    'Links, sessions and interactions of customers were not looked after',
     'Events about licenses were not made',
     'Events were not delivered',
   );

@@ -3,15 +3,10 @@ import { parseJson } from '@licet/contract/json';
 import { and, eq, lte, min, or, type SQL, sql } from 'drizzle-orm';
 import type { Database } from '../../db/client.ts';
 import { isOneOf } from '../../db/predicates.ts';
-import {
-  customers,
-  discordInteractions,
-  discordRoles,
-  licenses,
-  products,
-} from '../../db/schema.ts';
+import { customers, discordRoles, licenses, products } from '../../db/schema.ts';
 import type { Outbound } from '../../lib/outbound.ts';
-import { type DiscordSettings, noteRolesFault } from './settings.ts';
+import { readSettings } from '../settings.ts';
+import { type DiscordSettings, NO_DISCORD, noteRolesFault } from './settings.ts';
 
 /** The roles of buyers at Discord (10): given with a license, and taken when the last one that gives it ends. */
 
@@ -22,10 +17,11 @@ const REASON = encodeURIComponent('Licet: licenses');
 const PAUSE_MS = HOUR_MS;
 /** A role is looked at again after this time, also if nothing has announced its end. */
 const MAX_KEPT_MS = DAY_MS;
-/** Roles that one run of the scheduled handler looks at. */
+/** Roles that are given, or looked at, at once. */
 const MAX_CHECKED = 5;
-/** The queries and requests of a run, at most. */
-export const ROLE_QUERIES = 2 + MAX_CHECKED * 4;
+/** The queries and requests about one role that is due, and before the first one. */
+const ROLE_QUERIES = 4;
+export const TAKE_QUERIES = 2 + ROLE_QUERIES;
 
 interface Roles {
   db: Database;
@@ -136,16 +132,12 @@ export const checkRolesOf = (db: Database, licenseIds: readonly number[]) =>
           select customer_id from licenses where ${isOneOf(licenses.id, licenseIds)}))`,
     );
 
-/** Removes the interactions that no request can repeat: their time is too old. */
-export async function removeOldInteractions(db: Database, now: number): Promise<void> {
-  await db.delete(discordInteractions).where(lte(discordInteractions.handledAt, now - HOUR_MS));
-}
-
-/** Takes the roles that no license gives any more. Costs one query if none is due. */
-export async function takeRoles(
-  roles: Omit<Roles, 'settings'>,
-  read: () => Promise<DiscordSettings>,
-): Promise<void> {
+/**
+ * Takes the roles that no license gives any more.
+ *
+ * @param left the number of queries and requests that remain
+ */
+export async function takeRoles(roles: Omit<Roles, 'settings'>, left: () => number): Promise<void> {
   const { db, now } = roles;
   const due = await db
     .select()
@@ -153,10 +145,11 @@ export async function takeRoles(
     .where(lte(discordRoles.dueAt, now))
     .orderBy(discordRoles.dueAt)
     .limit(MAX_CHECKED);
-  if (due.length === 0) return;
-  const all = { ...roles, settings: await read() };
+  const all = { ...roles, settings: (await readSettings(db, 'discord', NO_DISCORD)).value };
   if (isPaused(all)) return;
+  let requests = 0;
   for (const { chatId, roleId } of due) {
+    if (left() - requests < ROLE_QUERIES) return;
     const isRole = and(eq(discordRoles.chatId, chatId), eq(discordRoles.roleId, roleId));
     const [given] = await db
       .select({ count: sql<number>`count(*)`, endsAt: min(licenses.expiresAt) })
@@ -168,6 +161,7 @@ export async function takeRoles(
       await next(Math.min(given.endsAt ?? Number.POSITIVE_INFINITY, now + MAX_KEPT_MS));
       continue;
     }
+    requests++;
     const sent = await sendRole(all, 'DELETE', chatId, roleId);
     if (sent.outcome === 'later') await next(now + sent.afterMs);
     else if (sent.outcome === 'refused') {

@@ -1,7 +1,7 @@
 import { DAY_MS, MINUTE_MS } from '@licet/contract/durations';
 import { type LinkFault, PORTAL_PATH } from '@licet/contract/portal-page';
 import { toTimestamp } from '@licet/contract/time';
-import { and, eq, gt, isNull, lte, sql } from 'drizzle-orm';
+import { and, eq, gt, isNull, sql } from 'drizzle-orm';
 import { change, type Sender } from '../../db/change.ts';
 import { batch, type Database } from '../../db/client.ts';
 import { customers, portalCodes, portalSessions } from '../../db/schema.ts';
@@ -13,8 +13,6 @@ import { sha256Hex } from '../../lib/sha256.ts';
 
 const LINK_LIFE_MS = 15 * MINUTE_MS;
 export const PORTAL_SESSION_SECONDS = DAY_MS / 1000;
-/** Rows that one run removes at most; the next run goes on. */
-const MAX_REMOVED = 1_000;
 
 const newSecret = (): string => toBase64url(crypto.getRandomValues(new Uint8Array(32)));
 
@@ -112,18 +110,3 @@ export const endPortalOf = (db: Database, customerId: number) => [
   db.delete(portalSessions).where(eq(portalSessions.customerId, customerId)),
   db.delete(portalCodes).where(eq(portalCodes.customerId, customerId)),
 ];
-
-/** Removes a bounded number of old sessions and links. A used link is known for a day: it is told from a wrong one. */
-export async function removeOldPortalRows(db: Database, now: number): Promise<void> {
-  const isOld = lte(sql`created_at`, now - PORTAL_SESSION_SECONDS * 1000);
-  await db
-    .delete(portalSessions)
-    .where(
-      sql`session_hash in (select session_hash from portal_sessions where ${isOld} limit ${MAX_REMOVED})`,
-    );
-  await db
-    .delete(portalCodes)
-    .where(
-      sql`code_hash in (select code_hash from portal_codes where ${isOld} limit ${MAX_REMOVED})`,
-    );
-}
