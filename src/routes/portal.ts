@@ -34,8 +34,8 @@ const COOKIE_NAME = 'licet-my';
 
 const NO_SESSION = new ApiError(401, 'The session is over: open a new link');
 
-const codeBody = z.strictObject({ code: z.string().max(100) });
-const resetBody = z.strictObject({ slot: z.string().max(100).nullable() });
+const codeBody = z.object({ code: z.string().max(100) });
+const resetBody = z.object({ slot: z.string().max(100).nullable() });
 
 /** The body of a request of the page. @throws ApiError for one that the page does not send */
 async function readBody<Output>(c: Context, schema: z.ZodType<Output>): Promise<Output> {

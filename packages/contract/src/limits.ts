@@ -19,6 +19,8 @@ export const MAX_OFFLINE_DAYS = 90;
 /** Of a license in SELF_RESET_DAYS (10). */
 export const MAX_SELF_RESETS = 100;
 export const SELF_RESET_DAYS = 30;
+export const MAX_SELLER_NAME_LENGTH = 100;
+export const MAX_CONTACT_LENGTH = 300;
 /** Of a `data:` URL: 32 KB in base64, and its beginning. */
 export const MAX_LOGO_LENGTH = 44_000;
 export const MAX_DORMANT_DAYS = 3_650;

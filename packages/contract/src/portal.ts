@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { CREATED, named } from './bodies.ts';
 import { id, text } from './fields.ts';
-import { MAX_LOGO_LENGTH } from './limits.ts';
+import { MAX_CONTACT_LENGTH, MAX_LOGO_LENGTH, MAX_SELLER_NAME_LENGTH } from './limits.ts';
 import { wireTimestamp } from './time.ts';
 
 /** The customer's page: its links and its settings (10). */
@@ -44,13 +44,15 @@ const CONTACT = /^(https?:\/\/|mailto:)[^\s"<>]+$/;
 const LOGO = /^data:image\/(png|jpeg|webp);base64,[A-Za-z0-9+/]+={0,2}$/;
 
 const fields = {
-  name: text(100).trim().describe('Your name, in the head of the page; empty for none.'),
+  name: text(MAX_SELLER_NAME_LENGTH)
+    .trim()
+    .describe('Your name, in the head of the page; empty for none.'),
   colour: z
     .string()
     .regex(COLOUR, 'must be a colour such as #2f4fbf')
     .nullable()
     .describe('The colour of its buttons; null for that of Licet.'),
-  contact: text(300)
+  contact: text(MAX_CONTACT_LENGTH)
     .trim()
     .regex(CONTACT, 'must begin with https:// or mailto:')
     .nullable()

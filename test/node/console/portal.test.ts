@@ -11,6 +11,7 @@ import {
   expectFailure,
   licet,
   newPage,
+  openConsole,
 } from './console.ts';
 
 /** The customer's own page in a browser [decision 10]. */
@@ -194,6 +195,43 @@ describeInBrowser("the customer's page", () => {
       }
     },
   );
+
+  it('a seller enters the settings in the console, and makes a link as text and as a QR code', async () => {
+    const { customerId, name } = await buy();
+    const page = await openConsole('/settings');
+    const form = page.getByRole('region', { name: "The customers' page" });
+    await form.getByLabel('Your name').fill('Ada Games');
+    await form.getByLabel('Help').fill('discord.gg/example');
+    await form.getByRole('button', { name: 'Save' }).click();
+    await form.getByText(/must begin with https/i).waitFor();
+    await form.getByLabel('Help').fill('https://discord.gg/example');
+    const buffer = Buffer.from(LOGO.slice(LOGO.indexOf(',') + 1), 'base64');
+    await form
+      .getByLabel('Logo')
+      .setInputFiles({ name: 'logo.png', mimeType: 'image/png', buffer });
+    await form.getByRole('img', { name: 'Logo' }).waitFor();
+    await form.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Saved. The page shows it').waitFor();
+    expect(await licet.portalSettings.get()).toMatchObject({ name: 'Ada Games', logo: LOGO });
+    await page.getByText('npm run licet -- discord setup').waitFor();
+    expect(await accessibilityFindings(page)).toEqual([]);
+    if (process.env.LICET_LOOK)
+      await page.screenshot({ path: `${process.env.LICET_LOOK}/settings.png`, fullPage: true });
+    await page.goto(`/console/customers/${customerId}`);
+    await page.getByRole('button', { name: 'Link to their page' }).click();
+    const dialog = page.getByRole('dialog', { name: "Link to the customer's page" });
+    const url = await dialog
+      .getByRole('status', { name: "Link to the customer's page" })
+      .textContent();
+    await dialog.getByRole('button', { name: 'Show as a QR code' }).click();
+    await dialog.getByRole('img', { name: /QR code/ }).waitFor();
+    if (process.env.LICET_LOOK) await page.screenshot({ path: `${process.env.LICET_LOOK}/qr.png` });
+    expect(await accessibilityFindings(page)).toEqual([]);
+    await page.goto(url ?? '');
+    await page.getByRole('button', { name: 'Open my licenses' }).click();
+    await page.getByRole('article').filter({ hasText: name }).waitFor();
+    expectFailure(/^400 PUT \/api\/v2\/settings\/portal$/);
+  });
 
   it('the first screen takes less than 60 KB', () => {
     const built = 'public/console';

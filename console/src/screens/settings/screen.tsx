@@ -1,4 +1,8 @@
-import { MAX_LOGO_LENGTH } from '@licet/contract/limits';
+import {
+  MAX_CONTACT_LENGTH,
+  MAX_LOGO_LENGTH,
+  MAX_SELLER_NAME_LENGTH,
+} from '@licet/contract/limits';
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { licet, queries } from '../../api.ts';
@@ -101,21 +105,20 @@ function PortalForm({ settings }: { settings: PortalSettings }) {
           label={words.name}
           hint={words.nameHint}
           name="name"
-          maxLength={100}
+          maxLength={MAX_SELLER_NAME_LENGTH}
           defaultValue={settings.name}
         />
         <TextField
           label={words.contact}
           hint={words.contactHint}
           name="contact"
-          maxLength={300}
+          maxLength={MAX_CONTACT_LENGTH}
           defaultValue={settings.contact ?? ''}
         />
         <TextField
           label={words.colour}
           hint={words.colourHint}
           name="colour"
-          maxLength={7}
           defaultValue={settings.colour ?? ''}
         />
         <div className="flex flex-wrap items-center gap-3">
