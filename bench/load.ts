@@ -18,7 +18,7 @@ export interface Load {
   until: { count: number } | { seconds: number };
   /** The response to every request. */
   expected: ExpectedResponse;
-  /** Whether a 503 with `Retry-After` is expected as well. The connection pauses after it. */
+  /** Whether a 503 or 429 with `Retry-After` is expected as well. The connection pauses after it. */
   backsOff?: boolean;
   /** The pause of a connection after each response. */
   pauseMs?: number;
@@ -79,7 +79,8 @@ const MAX_PAUSE_MS = 1_000;
 const READ_BUFFER_BYTES = 16 * 1024;
 const HEAD_END = '\r\n\r\n';
 const STATUS_AT = 'HTTP/1.1 '.length;
-const OVERLOADED = 503;
+/** A market is told with 429 to come again. */
+const OVERLOADED: readonly number[] = [429, 503];
 /** Statuses of validations that were decided: each of them is recorded. */
 const DECIDED: readonly number[] = [200, 400];
 
@@ -103,7 +104,7 @@ function parseResponse(read: Buffer): ReceivedResponse | null {
   const bodyStart = headEnd + HEAD_END.length;
   if (read.length < bodyStart + length) return null;
   const status = Number(head.slice(STATUS_AT, STATUS_AT + 3));
-  const retryAfter = status === OVERLOADED ? headerOf(head, 'retry-after') : undefined;
+  const retryAfter = OVERLOADED.includes(status) ? headerOf(head, 'retry-after') : undefined;
   return {
     status,
     retryAfterMs: retryAfter === undefined ? null : Number(retryAfter) * 1000,

@@ -3,6 +3,7 @@ CREATE TABLE `discord_interactions` (
 	`handled_at` integer NOT NULL
 ) WITHOUT ROWID;
 --> statement-breakpoint
+CREATE INDEX `discord_interactions_handled` ON `discord_interactions` (`handled_at`);--> statement-breakpoint
 CREATE TABLE `discord_roles` (
 	`chat_id` text NOT NULL,
 	`role_id` text NOT NULL,
@@ -18,12 +19,14 @@ CREATE TABLE `portal_codes` (
 	`used_at` integer
 ) WITHOUT ROWID;
 --> statement-breakpoint
+CREATE INDEX `portal_codes_created` ON `portal_codes` (`created_at`);--> statement-breakpoint
 CREATE TABLE `portal_sessions` (
 	`session_hash` text PRIMARY KEY NOT NULL,
 	`customer_id` integer NOT NULL,
 	`created_at` integer NOT NULL
 ) WITHOUT ROWID;
 --> statement-breakpoint
+CREATE INDEX `portal_sessions_created` ON `portal_sessions` (`created_at`);--> statement-breakpoint
 CREATE TABLE `self_resets` (
 	`license_id` integer NOT NULL,
 	`reset_at` integer NOT NULL,

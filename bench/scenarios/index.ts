@@ -1,6 +1,7 @@
 import { binding } from './binding.ts';
 import { blacklist } from './blacklist.ts';
 import { cold } from './cold.ts';
+import { discord } from './discord.ts';
 import { fairness } from './fairness.ts';
 import { growth } from './growth.ts';
 import { history } from './history.ts';
@@ -8,6 +9,7 @@ import { hot } from './hot.ts';
 import { limits } from './limits.ts';
 import { lists } from './lists.ts';
 import { load } from './load.ts';
+import { markets } from './markets.ts';
 import { memory } from './memory.ts';
 import type { Scenario } from './scenario.ts';
 import { signed } from './signed.ts';
@@ -36,6 +38,8 @@ export const SCENARIOS = {
   fairness,
   lists,
   webhooks,
+  markets,
+  discord,
 } as const satisfies Record<string, Scenario>;
 
 export type ScenarioName = keyof typeof SCENARIOS;

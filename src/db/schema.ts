@@ -683,21 +683,29 @@ export const selfResets = sqliteTable(
 );
 
 /** The codes of links to the customer's page (10): of one use and 15 minutes. Without a rowid. */
-export const portalCodes = sqliteTable('portal_codes', {
-  /** SHA-256 of the 256 random bits in the link. */
-  codeHash: text('code_hash').primaryKey(),
-  customerId: integer('customer_id').notNull(),
-  createdAt: createdAt(),
-  usedAt: integer('used_at'),
-});
+export const portalCodes = sqliteTable(
+  'portal_codes',
+  {
+    /** SHA-256 of the 256 random bits in the link. */
+    codeHash: text('code_hash').primaryKey(),
+    customerId: integer('customer_id').notNull(),
+    createdAt: createdAt(),
+    usedAt: integer('used_at'),
+  },
+  (t) => [index('portal_codes_created').on(t.createdAt)],
+);
 
 /** The sessions of the customer's page (10). Without a rowid. */
-export const portalSessions = sqliteTable('portal_sessions', {
-  /** SHA-256 of the 256 random bits in the cookie. */
-  sessionHash: text('session_hash').primaryKey(),
-  customerId: integer('customer_id').notNull(),
-  createdAt: createdAt(),
-});
+export const portalSessions = sqliteTable(
+  'portal_sessions',
+  {
+    /** SHA-256 of the 256 random bits in the cookie. */
+    sessionHash: text('session_hash').primaryKey(),
+    customerId: integer('customer_id').notNull(),
+    createdAt: createdAt(),
+  },
+  (t) => [index('portal_sessions_created').on(t.createdAt)],
+);
 
 /** Settings of the service that administrators change while it runs (10). Without a rowid. */
 export const settings = sqliteTable('settings', {
@@ -709,10 +717,14 @@ export const settings = sqliteTable('settings', {
 });
 
 /** The interactions of the last minutes (10): each is handled once. Without a rowid. */
-export const discordInteractions = sqliteTable('discord_interactions', {
-  id: text('id').primaryKey(),
-  handledAt: integer('handled_at').notNull(),
-});
+export const discordInteractions = sqliteTable(
+  'discord_interactions',
+  {
+    id: text('id').primaryKey(),
+    handledAt: integer('handled_at').notNull(),
+  },
+  (t) => [index('discord_interactions_handled').on(t.handledAt)],
+);
 
 /** The roles that were given at Discord (10). Without a rowid. */
 export const discordRoles = sqliteTable(

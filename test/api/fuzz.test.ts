@@ -80,6 +80,9 @@ const goodBodies = (): Record<string, object[]> => ({
   ],
   customers: [{ firstName: 'A', email: 'a@example.com' }],
   tokens: [{ name: 'fuzz', intents: ['ALL_READ'], expiresAt: '2999-01-01' }],
+  markets: [{ kind: 'tebex', name: 'Fuzzed' }],
+  webhooks: [{ url: 'https://receiver.example/fuzz' }],
+  settings: [{ name: 'Fuzzed' }, { guildId: '1100000000000000002' }],
   import: [
     { kind: 'licenses', items: [license], dryRun: false },
     { kind: 'customers', items: [{ chatId: '3' }] },

@@ -149,9 +149,10 @@ describe('the build', () => {
     symlinkSync(resolve('node_modules'), inFolder('node_modules'));
     write(
       'console/vite.config.ts',
-      "export default { base: '/console/', build: { assetsInlineLimit: 0 } };",
+      "export default { base: '/console/', build: { assetsInlineLimit: 0, rolldownOptions: { input: ['console/index.html', 'console/my.html'] } } };",
     );
     write('console/index.html', '<script type="module" src="/main.ts"></script>');
+    write('console/my.html', '<p>The page of customers</p>');
     write('console/main.ts', "import { word } from '../packages/word';\ndocument.title = word;");
     write('packages/word.ts', "export const word = 'first';");
   });

@@ -15,8 +15,11 @@ export const words: MyTexts = LANGUAGES[language] ?? en;
 
 document.documentElement.lang = language;
 
-const day = new Intl.DateTimeFormat(language, { dateStyle: 'long' });
-const time = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'short' });
+/** The browser's own form of the language, such as `en-GB`, for dates. */
+const locale =
+  navigator.languages.find((one) => one.toLowerCase().startsWith(language)) ?? language;
+const day = new Intl.DateTimeFormat(locale, { dateStyle: 'long' });
+const time = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' });
 
 /** A time of the service, which is in UTC, as a day where the customer is. */
 export const dayOf = (timestamp: string): string => day.format(new Date(timestamp));

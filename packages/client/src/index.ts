@@ -299,14 +299,18 @@ const SETTINGS = '/api/v2/settings';
 class Settings<Path extends string> {
   readonly connection: Connection;
   readonly path: Path;
+  /** Tells the settings from the response of another server. */
+  readonly #areSettings: Check;
 
-  constructor(connection: Connection, path: Path) {
+  /** @param field a field that these settings have */
+  constructor(connection: Connection, path: Path, field: string) {
     this.connection = connection;
     this.path = path;
+    this.#areSettings = (body) => isObject(body) && field in body;
   }
 
   get({ signal }: CallOptions = {}): Promise<Part<`GET ${Path}`, 'response'>> {
-    return this.connection.read('GET', this.path, { signal }, isObject);
+    return this.connection.read('GET', this.path, { signal }, this.#areSettings);
   }
 
   /** Changes the given fields. */
@@ -314,7 +318,7 @@ class Settings<Path extends string> {
     body: Part<`PUT ${Path}`, 'body'>,
     { signal }: CallOptions = {},
   ): Promise<Part<`PUT ${Path}`, 'response'>> {
-    return this.connection.read('PUT', this.path, { body, signal }, isObject);
+    return this.connection.read('PUT', this.path, { body, signal }, this.#areSettings);
   }
 }
 
@@ -451,8 +455,8 @@ export class Licet {
     this.webhooks = new Webhooks(connection, WEBHOOKS);
     this.markets = new Markets(connection, MARKETS);
     this.purchases = new Purchases(connection, PURCHASES);
-    this.portalSettings = new Settings(connection, `${SETTINGS}/portal`);
-    this.discordSettings = new Settings(connection, `${SETTINGS}/discord`);
+    this.portalSettings = new Settings(connection, `${SETTINGS}/portal`, 'contact');
+    this.discordSettings = new Settings(connection, `${SETTINGS}/discord`, 'hasBotToken');
     this.events = new List(connection, '/api/v2/events');
   }
 

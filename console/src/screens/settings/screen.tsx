@@ -130,7 +130,7 @@ function PortalForm({ settings }: { settings: PortalSettings }) {
             <input
               type="file"
               accept="image/png,image/jpeg,image/webp"
-              className="max-w-full text-sm"
+              className="max-w-full text-sm file:mr-3 file:rounded-lg file:border file:border-line file:bg-surface file:px-3 file:py-1.5"
               onChange={({ currentTarget }) => void choose(currentTarget.files?.[0])}
             />
             <span className="text-xs text-muted">{words.logoHint}</span>

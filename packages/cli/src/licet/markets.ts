@@ -107,11 +107,11 @@ export function addMarkets(parent: CommandUnknownOpts, open: OpenSession): void 
     .action(async (sentKind, name, { secrets, preset, settings: file, onRefund, onDispute }) => {
       const kind = MARKET_KINDS.find((known) => known === sentKind);
       if (!kind) throw argumentError(`${sentKind}: use one of ${MARKET_KINDS.join(', ')}.`);
+      const { licet, output } = open();
       const settings =
         file === undefined
           ? Object.entries(DYNAMIC_PRESETS).find(([shop]) => shop === preset)?.[1].settings
           : await readSettings(file);
-      const { licet, output } = open();
       const sent = secrets === undefined ? [] : await readSecrets(secrets);
       const market = await licet.markets.create({
         kind,
