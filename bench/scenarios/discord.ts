@@ -18,7 +18,7 @@ const RESETS = 600;
 const RESETTING_CONNECTIONS = 4;
 const RESET_PAUSE_MS = 40;
 /** About 1,000 validations a second. */
-const VALIDATION_PAUSE_MS = 14;
+const VALIDATION_PAUSE_MS = 9;
 const MADE_UP = 10_000;
 const MAX_RESET_MS = 500;
 const APPLICATION = '1100000000000000001';

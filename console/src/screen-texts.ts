@@ -1282,6 +1282,7 @@ export const screenTexts = {
     },
     count: (events: number) => plural(events, 'event'),
     console: 'console',
+    atDiscord: (id: string) => `Discord ${id}`,
     service: 'Licet',
     filters: {
       type: 'Event',
@@ -1290,6 +1291,7 @@ export const screenTexts = {
       anyResource: 'Any object',
       by: 'By',
       anybody: 'Anybody',
+      customer: 'Customers',
       service: 'Licet itself',
       from: 'From',
       to: 'To',

@@ -30,7 +30,8 @@ export async function readSettings<Value extends object>(
 /**
  * Stores settings that were read before.
  *
- * @param hide the fields that an event shows as changed, without their values
+ * @param shown the fields of the event
+ * @param hidden fields that the event shows as changed, without their values
  * @throws DomainError if another request has changed them since
  */
 export async function writeSettings<Value extends object>(
@@ -38,11 +39,12 @@ export async function writeSettings<Value extends object>(
   name: Name,
   before: StoredSettings<Value>,
   value: Value,
-  hide: readonly (keyof Value & string)[] = [],
+  shown: readonly (keyof Value & string)[],
+  hidden: readonly (keyof Value & string)[],
 ): Promise<void> {
   const { db, now } = sender;
-  const changes = differ(Object.keys(value))(before.value, value);
-  for (const field of hide) {
+  const changes = differ([...shown, ...hidden])(before.value, value);
+  for (const field of hidden) {
     if (changes[field]) changes[field] = { before: null, after: null };
   }
   const row = sql`select 1 from ${settings} where name = ${name}`;

@@ -1,5 +1,5 @@
 import type { ResetOutcome } from '@licet/contract/portal-page';
-import { eq, ne, sql } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import { type Sender, stillHolds } from '../../db/change.ts';
 import type { Database } from '../../db/client.ts';
 import { containsText } from '../../db/predicates.ts';
@@ -256,7 +256,7 @@ async function getLicense(context: Context): Promise<Message> {
   const known = await own();
   if (known) return shown(known);
   const isFirst = sql`not exists (select 1 from ${licenses} where ${licenses.ownerChatId} = ${userId}
-    and ${licenses.productId} = ${product.id} and ${ne(licenses.state, 'DELETED')})`;
+    and ${licenses.productId} = ${product.id})`;
   try {
     const values = { ...newValues(product), ownerChatId: userId, ownerChatUsername: username };
     const [created] = await insertLicenses(newSender({ actor: 'customer' }), values, undefined, 1, {
@@ -266,11 +266,11 @@ async function getLicense(context: Context): Promise<Message> {
     });
     if (created) return shown(created);
   } catch (error) {
-    // The same command, sent twice: the other one was faster.
+    // The same command, sent twice: the other one was faster. Or the shop has deleted the license.
     if (!isOvertaken(error)) throw error;
   }
   const made = await own();
-  return made ? shown(made) : say('That did not work. Try again.');
+  return made ? shown(made) : say('The shop has deleted your license. Ask the shop.');
 }
 
 async function find({ db, interaction }: Context): Promise<Message> {

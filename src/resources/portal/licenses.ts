@@ -1,7 +1,7 @@
 import type { LicenseDataType } from '@licet/contract/enums';
 import type { PortalData, PortalSlot } from '@licet/contract/portal-page';
 import { toOptionalTimestamp } from '@licet/contract/time';
-import { and, asc, eq, ne } from 'drizzle-orm';
+import { and, desc, eq, ne } from 'drizzle-orm';
 import type { Database } from '../../db/client.ts';
 import { isOneOf } from '../../db/predicates.ts';
 import { licenses, products } from '../../db/schema.ts';
@@ -26,7 +26,7 @@ export async function licensesOf(
 ): Promise<PortalData> {
   const found = await selectLicenses(db)
     .where(and(eq(licenses.customerId, customerId), ne(licenses.state, 'DELETED')))
-    .orderBy(asc(licenses.id))
+    .orderBy(desc(licenses.id))
     .limit(MAX_LICENSES + 1);
   const rows = found.slice(0, MAX_LICENSES);
   const isSold = isOneOf(

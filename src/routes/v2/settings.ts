@@ -60,6 +60,8 @@ const UPDATE_DISCORD: Operation = {
   errors: [409],
 };
 
+const DISCORD_FIELDS = ['applicationId', 'publicKey', 'guildId', 'adminRoleId'] as const;
+
 const discordResponse = (c: Context<AuthEnv>, value: DiscordSettings): Response =>
   jsonResponse(c, toDiscordSettings(value, ownOriginOf(c.req.raw) + DISCORD_PATH));
 
@@ -71,7 +73,14 @@ export const settingsRoutes = new Hono<AuthEnv>()
   .put('/portal', canWrite(UPDATE_PORTAL), body(portalSettingsUpdate), async (c) => {
     const before = await readSettings(databaseOf(c), 'portal', DEFAULT_PORTAL_SETTINGS);
     const value = { ...before.value, ...c.req.valid('json') };
-    await writeSettings(senderOf(c), 'portal', before, value, ['logo']);
+    await writeSettings(
+      senderOf(c),
+      'portal',
+      before,
+      value,
+      ['name', 'colour', 'contact'],
+      ['logo'],
+    );
     isolateOf(c.env).portalSettings.forget();
     return jsonResponse(c, value);
   })
@@ -82,7 +91,7 @@ export const settingsRoutes = new Hono<AuthEnv>()
     const before = await readSettings(databaseOf(c), 'discord', NO_DISCORD);
     // Roles are tried again after each change.
     const value = { ...before.value, ...c.req.valid('json'), rolesFault: null, rolesFaultAt: null };
-    await writeSettings(senderOf(c), 'discord', before, value, ['botToken']);
+    await writeSettings(senderOf(c), 'discord', before, value, DISCORD_FIELDS, ['botToken']);
     isolateOf(c.env).discordSettings.forget();
     return discordResponse(c, value);
   });

@@ -198,7 +198,7 @@ describeInBrowser("the customer's page", () => {
   );
 
   it('a seller enters the settings in the console, and makes a link as text and as a QR code', async () => {
-    const { customerId, name } = await buy();
+    const { customerId, name, license } = await buy();
     const page = await openConsole('/settings');
     const form = page.getByRole('region', { name: "The customers' page" });
     await form.getByLabel('Your name').fill('Ada Games');
@@ -231,6 +231,13 @@ describeInBrowser("the customer's page", () => {
     await page.goto(url ?? '');
     await page.getByRole('button', { name: 'Open my licenses' }).click();
     await page.getByRole('article').filter({ hasText: name }).waitFor();
+    await page.getByRole('button', { name: 'Free all slots' }).click();
+    await page.getByRole('button', { name: 'Yes, free' }).click();
+    await page.getByRole('status').getByText('Done.').waitFor();
+    await page.goto(`/console/licenses/${license.id}`);
+    const events = page.getByRole('region', { name: 'Events' });
+    await events.getByText(`Customer ${customerId}`).waitFor();
+    await page.getByRole('button', { name: 'Link to their page' }).waitFor();
     expectFailure(/^400 PUT \/api\/v2\/settings\/portal$/);
   });
 

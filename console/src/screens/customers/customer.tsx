@@ -1,11 +1,10 @@
 import type { Customer, License, LicenseRequest } from '@licet/client';
 import { queryOptions, useQuery } from '@tanstack/react-query';
-import { lazy, type ReactNode, Suspense, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { hasStatus, licet, queries } from '../../api.ts';
 import { StatusBadge } from '../../components/badge.tsx';
 import { Button, ButtonLink, TextLink } from '../../components/button.tsx';
 import { confirm } from '../../components/confirm.tsx';
-import { Dialog } from '../../components/dialog.tsx';
 import { Cancel, EditPage } from '../../components/edit-page.tsx';
 import { Pencil } from '../../components/icons.tsx';
 import { Facts, Notice, Page, Section } from '../../components/page.tsx';
@@ -25,10 +24,10 @@ import { EventSection } from '../events/section.tsx';
 import { HistorySection } from '../history/section.tsx';
 import { accountsOf, isForgotten, nameOf } from './accounts.ts';
 import { CustomerForm, refreshCustomers } from './form.tsx';
+import { LinkButton } from './link-button.tsx';
 import { customerEditRoute, customerRoute } from './route.ts';
 
 const words = screenTexts.customers;
-const CustomerLink = lazy(() => import('./link.tsx'));
 const LICENSE_ROWS = 10;
 const HISTORY_ROWS = 10;
 
@@ -154,20 +153,9 @@ function Actions({ customer, refusal }: { customer: Customer; refusal: string | 
     }
   };
   const mayLink = useRefusal('writeLicenses') === undefined && !isEmpty;
-  const [url, setUrl] = useState<string>();
-  const makeLink = async (): Promise<void> => {
-    try {
-      setUrl((await licet.portalLink({ customerId: id })).url);
-    } catch (error) {
-      toasts.fail(error);
-    }
-  };
   return (
     <>
-      {mayLink && <Button onClick={makeLink}>{words.makeLink}</Button>}
-      <Dialog title={words.link} isOpen={url !== undefined} onClose={() => setUrl(undefined)}>
-        <Suspense>{url !== undefined && <CustomerLink url={url} />}</Suspense>
-      </Dialog>
+      {mayLink && <LinkButton of={{ customerId: id }} />}
       {refusal === undefined && !isEmpty && (
         <ButtonLink to="/customers/$id/edit" params={{ id }}>
           <Pencil size={16} aria-hidden />

@@ -1,7 +1,7 @@
 import type { Event } from '@licet/client';
 import { DAY_MS } from '@licet/contract/durations';
 import { licet } from '../../api.ts';
-import { isOfService } from '../../components/changes.tsx';
+import { isWithoutToken } from '../../components/changes.tsx';
 
 /** The changes of the session's token in the last day, each with the events that belong together. */
 
@@ -50,7 +50,7 @@ export function actsOf(events: readonly Event[], tokenId: number | null): Act[] 
     const later = changedLater.get(object) ?? new Set();
     const isCurrent = !fieldsOf(event).some((field) => later.has(field));
     changedLater.set(object, new Set([...later, ...fieldsOf(event)]));
-    if (event.actor.tokenId !== tokenId || isOfService(event)) continue;
+    if (event.actor.tokenId !== tokenId || isWithoutToken(event)) continue;
     if (event.type === 'session.created') continue;
     const kind = kindOf(event);
     const act = latest.get(kind);

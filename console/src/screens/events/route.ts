@@ -10,7 +10,7 @@ const search = z.object({
   resourceType: oneOf(EVENT_RESOURCES),
   resourceId: id,
   tokenId: id,
-  actor: oneOf(['service']),
+  actor: oneOf(['service', 'customer']),
   from: day,
   to: day,
   after: id,

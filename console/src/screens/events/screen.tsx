@@ -194,13 +194,20 @@ function EventFilters({ filters }: { filters: FilterValues }) {
       <FilterSelect<string | number>
         label={words.filters.by}
         any={words.filters.anybody}
-        options={[['service', words.filters.service], ...tokenNames]}
+        options={[
+          ['service', words.filters.service],
+          ['customer', words.filters.customer],
+          ...tokenNames,
+        ]}
         value={actor ?? tokenId}
         onChange={(chosen) =>
           filter(
             typeof chosen === 'number'
               ? { actor: undefined, tokenId: chosen }
-              : { actor: chosen === 'service' ? chosen : undefined, tokenId: undefined },
+              : {
+                  actor: chosen === 'service' || chosen === 'customer' ? chosen : undefined,
+                  tokenId: undefined,
+                },
           )
         }
       />

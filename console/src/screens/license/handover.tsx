@@ -8,6 +8,7 @@ import { Form } from '../../components/form.tsx';
 import { toasts } from '../../components/toasts.tsx';
 import { screenTexts } from '../../screen-texts.ts';
 import { CustomerField, findOwner } from '../customers/field.tsx';
+import { LinkButton } from '../customers/link-button.tsx';
 import { refresh } from './queries.ts';
 
 const words = screenTexts.license.handover;
@@ -30,6 +31,7 @@ export function Handover({ license, refusal }: { license: License; refusal: stri
   if (license.licenseStatus === 'DELETED') return null;
   return (
     <>
+      {license.customer && refusal === undefined && <LinkButton of={{ licenseId: id }} />}
       <Button refusal={refusal} onClick={rotate}>
         {words.rotate}
       </Button>
