@@ -151,3 +151,29 @@ it('the doctor sends samples of each market, which change nothing, and names wha
   const usage = await runHere('doctor', ['--market', 'stripe', 'https://license.example.com']);
   expect(usage).toMatchObject({ code: 2 });
 });
+
+it.each([
+  [
+    'a redirect',
+    302,
+    { Location: 'https://login.example.com/' },
+    '',
+    '"Redirect Rules" and "Page Rules": leave out /markets/',
+  ],
+  [
+    'an access gateway',
+    200,
+    { 'Content-Type': 'text/html' },
+    '<html><title>Log in</title></html>',
+    'log-in may respond on /markets/',
+  ],
+  ['a body limit', 413, {}, 'Request Entity Too Large', 'client_max_body_size of nginx'],
+])(
+  'the doctor names %s before a market, and what to change',
+  async (_, status, headers, body, remedy) => {
+    const url = await listen((_request, response) => response.writeHead(status, headers).end(body));
+    const ending = await runHere('doctor', ['--market', 'tebex', `${url}/markets/abc`]);
+    expect(ending.code).toBe(1);
+    expect(ending.stdout).toContain(remedy);
+  },
+);

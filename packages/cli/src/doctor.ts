@@ -214,26 +214,32 @@ const CLOUDFLARE_ERRORS: Readonly<Record<string, string>> = {
   1102: 'The Worker needed more CPU time than its plan gives: take the paid plan of Workers.',
 };
 
+/** The folder of a path that a rule must leave out, such as `/api/` or `/markets/`. */
+const folderOf = (path: string): string => `/${path.split('/').find(Boolean) ?? ''}/`;
+
+/** @param folder see {@link folderOf} */
 function changeByResponse(
   { status, headers, text }: ReadResponse,
   address: URL,
+  folder: string,
 ): string | undefined {
   const location = headers.location ?? '';
   if (address.protocol === 'http:' && location.startsWith(`https://${address.hostname}`)) {
     return 'SSL/TLS, Edge Certificates, "Always Use HTTPS": off; and no Redirect Rule to https.';
   }
-  if (location.includes('.cloudflareaccess.com/')) return 'Zero Trust, "Access": leave out /api/.';
+  if (location.includes('.cloudflareaccess.com/'))
+    return `Zero Trust, "Access": leave out ${folder}.`;
   if (status >= 300 && status < 400) {
-    return 'Rules, "Redirect Rules" and "Page Rules": leave out /api/. Programs follow with a GET.';
+    return `Rules, "Redirect Rules" and "Page Rules": leave out ${folder}. Programs follow with a GET.`;
   }
   if (headers['cf-mitigated'] !== undefined) {
     return (
       'Security, "Bot Fight Mode": off; "I\'m Under Attack": off; "Custom rules": no challenge for ' +
-      '/api/. No program can solve one.'
+      `${folder}. No program can solve one.`
     );
   }
   const [, code = ''] = /(?:error code: |Error |cf-error-code">)(\d{4})\b/.exec(text) ?? [];
-  const byCode = CLOUDFLARE_ERRORS[code];
+  const byCode = CLOUDFLARE_ERRORS[code]?.replace('/api/', folder);
   if (byCode !== undefined) return byCode;
   if (status >= 520) return 'No Worker is at this address: give it a custom domain, and deploy it.';
   if (status === 429) return 'Too many requests came from here: wait a minute and try again.';
@@ -241,7 +247,7 @@ function changeByResponse(
     return 'The service failed. Its log has the reason: npx wrangler tail. Check that all migrations are applied.';
   }
   if (text.trimStart().startsWith('<')) {
-    return 'A web page responds in place of Licet. No other site, Pages project or log-in may respond on /api/.';
+    return `A web page responds in place of Licet. No other site, Pages project or log-in may respond on ${folder}.`;
   }
   return undefined;
 }
@@ -343,7 +349,10 @@ async function examine(address: URL, probe: Probe, timeoutMs: number): Promise<F
     const response = await send(address, probe, timeoutMs);
     const check: Check = probe.isRight(response)
       ? { what, mark: 'good' }
-      : wrong(describe(response), changeByResponse(response, address) ?? probe.change);
+      : wrong(
+          describe(response),
+          changeByResponse(response, address, folderOf(probe.path)) ?? probe.change,
+        );
     return { probe, check, isSomething: true, text: response.text };
   } catch (error) {
     if (!(error instanceof NoResponse)) throw error;
