@@ -400,6 +400,16 @@ it('a role is given with a license, and taken when the last one that gives it en
   expect(discord.requests).toHaveLength(before);
 });
 
+it('forgetting a customer takes the role, and forgets the account', async () => {
+  await discord.setUp({ botToken: TOKEN });
+  await redeem();
+  const { customer } = await get.license(license.id);
+  await call('DELETE', `/api/v2/customers/${customer?.id}`);
+  await discord.isolate.runScheduled();
+  expect(discord.roles.get(ADA.id)).toEqual(new Set());
+  expect((await env.DB.prepare('select * from discord_roles').all()).results).toEqual([]);
+});
+
 it('a role that Discord refuses names its cure in the settings, and is not tried again at once', async () => {
   await discord.setUp({ botToken: TOKEN });
   discord.fault = () => Response.json({ code: 50013 }, { status: 403 });

@@ -62,7 +62,7 @@ export function Page() {
     }
     history.replaceState(null, '', '/my');
     // The link of a page that is open already was used by this browser.
-    setView(await viewOf(fault && words.faults[fault]));
+    setView(await viewOf(fault ? words.faults[fault] : words.noCookies));
   };
   const onFailure = (error: unknown): void =>
     setView(

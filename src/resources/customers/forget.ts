@@ -6,6 +6,7 @@ import { licensesWhere, nextRevisionSql } from '../../db/outbox.ts';
 import {
   customers,
   deliveries,
+  discordRoles,
   events,
   idempotencyKeys,
   licenses,
@@ -170,6 +171,11 @@ export async function eraseIdentity(sender: Sender, row: CustomerRow): Promise<v
         })
         .where(repeats),
       portal: endPortalOf(db, row.id),
+      // The scheduled handler takes the roles, and forgets the account.
+      roles:
+        row.chatId === null
+          ? []
+          : [db.update(discordRoles).set({ dueAt: 0 }).where(eq(discordRoles.chatId, row.chatId))],
       customer: db
         .update(customers)
         .set({ ...NOTHING, revision: row.revision + 1 })

@@ -146,6 +146,11 @@ export async function takeRoles(roles: Omit<Roles, 'settings'>, left: () => numb
     .orderBy(discordRoles.dueAt)
     .limit(MAX_CHECKED);
   const all = { ...roles, settings: (await readSettings(db, 'discord', NO_DISCORD)).value };
+  if (all.settings.botToken === null) {
+    // Without a bot nothing can be taken, and nothing about the accounts is kept.
+    await db.delete(discordRoles).where(lte(discordRoles.dueAt, now));
+    return;
+  }
   if (isPaused(all)) return;
   let requests = 0;
   for (const { chatId, roleId } of due) {

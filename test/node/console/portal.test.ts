@@ -135,6 +135,22 @@ describeInBrowser("the customer's page", () => {
     expectFailure(BEFORE_LINK);
   });
 
+  it('a browser that keeps no cookies is told so, and the policy allows nothing inline', async () => {
+    const { customerId } = await buy();
+    const address = await sharedService();
+    const page = await newPage({ own: { baseURL: address, locale: 'en-GB' } });
+    // As the service responds to a request without the cookie.
+    await page.route('**/my/licenses', (route) => route.fulfill({ status: 401, json: {} }));
+    await page.goto(await linkFor(customerId));
+    await page.getByRole('button', { name: 'Open my licenses' }).click();
+    await page.getByRole('alert').getByText('Your browser keeps no cookies').waitFor();
+    const { headers } = await fetch(new URL('/my', address));
+    expect(headers.get('Content-Security-Policy')).toMatch(/^default-src 'none'/);
+    expect(headers.get('Content-Security-Policy')).not.toContain('unsafe');
+    expect(headers.get('Referrer-Policy')).toBe('no-referrer');
+    expectFailure(BEFORE_LINK);
+  });
+
   it('shows the seller, in the language of the browser, without a request to another host', async () => {
     const { customerId } = await buy();
     await licet.portalSettings.update({

@@ -16,6 +16,8 @@ export const de: MyTexts = {
   failed: 'Das hat nicht geklappt. Prüfe deine Verbindung und versuche es noch einmal.',
   tooMany: 'Zu viele Versuche. Versuche es in einer Minute noch einmal.',
   ended: 'Du wurdest abgemeldet. Bitte um einen neuen Link.',
+  noCookies:
+    'Dein Browser behält keine Cookies für diese Seite. Erlaube sie und bitte um einen neuen Link.',
   retry: 'Noch einmal versuchen',
   loading: 'Wird geladen …',
   help: 'Hilfe',

@@ -15,6 +15,7 @@ export const en = {
   failed: 'That did not work. Check your connection, and try again.',
   tooMany: 'Too many attempts. Try again in a minute.',
   ended: 'You were signed out. Ask for a new link.',
+  noCookies: 'Your browser keeps no cookies for this page. Allow them, and ask for a new link.',
   retry: 'Try again',
   loading: 'Loading…',
   help: 'Get help',

@@ -16,6 +16,7 @@ export const es: MyTexts = {
   failed: 'No ha funcionado. Comprueba tu conexión e inténtalo otra vez.',
   tooMany: 'Demasiados intentos. Inténtalo dentro de un minuto.',
   ended: 'Se cerró tu sesión. Pide otro enlace.',
+  noCookies: 'Tu navegador no guarda cookies de esta página. Permítelas y pide otro enlace.',
   retry: 'Intentarlo otra vez',
   loading: 'Cargando…',
   help: 'Ayuda',

@@ -16,6 +16,8 @@ export const fr: MyTexts = {
   failed: 'Cela n’a pas marché. Vérifiez votre connexion et réessayez.',
   tooMany: 'Trop d’essais. Réessayez dans une minute.',
   ended: 'Vous êtes déconnecté. Demandez un autre lien.',
+  noCookies:
+    'Votre navigateur ne garde pas de cookies pour cette page. Autorisez-les et demandez un autre lien.',
   retry: 'Réessayer',
   loading: 'Chargement…',
   help: 'Aide',

@@ -16,6 +16,7 @@ export const pt: MyTexts = {
   failed: 'Não funcionou. Verifique a ligação e tente outra vez.',
   tooMany: 'Demasiadas tentativas. Tente daqui a um minuto.',
   ended: 'A sessão terminou. Peça outro link.',
+  noCookies: 'O seu navegador não guarda cookies desta página. Permita-os e peça outro link.',
   retry: 'Tentar outra vez',
   loading: 'A carregar…',
   help: 'Ajuda',
