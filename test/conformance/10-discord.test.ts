@@ -143,6 +143,23 @@ it('a license of a customer with an e-mail keeps that customer, who gets the acc
   expect(await get.license(bought.id)).toMatchObject({ customer: { email, chatId: ADA.id } });
 });
 
+it('one key of a customer with several licenses opens that license alone, and all of them open the page', async () => {
+  const email = `${crypto.randomUUID()}@shop.example`;
+  const [one, other] = [
+    await create.license({ productId, customerEmail: email }),
+    await create.license({ productId, customerEmail: email }),
+  ];
+  await redeem(one.licenseKey);
+  expect((await get.license(one.id)).customer?.chatId).toBeNull();
+  expect((await discord.send({ name: 'licenses' })).content).not.toContain(
+    other.licenseKey.slice(-4),
+  );
+  expect((await discord.send({ name: 'portal' })).content).toContain('bought together with others');
+  await redeem(other.licenseKey);
+  expect((await get.license(one.id)).customer?.chatId).toBe(ADA.id);
+  expect((await discord.send({ name: 'portal' })).content).toContain('This link opens your page');
+});
+
 it('a license of another account is refused without a name, and an unknown, replaced or deleted key in the same words', async () => {
   await redeem();
   const { content } = await redeem(license.licenseKey, EVE);

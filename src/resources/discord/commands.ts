@@ -64,6 +64,9 @@ const NOT_YOURS = say(
   'That is none of your licenses. Choose one of the list, or use /redeem first.',
 );
 const NO_LICENSES = say('No license is linked to your account. Use /redeem with your license key.');
+const NOT_ALL_LINKED = say(
+  'Your license was bought together with others. Use /redeem with each of their keys, or ask the shop for a link.',
+);
 const NOT_ALLOWED = say(
   'Only administrators may use this command. Ask one to give you the role that the shop has set.',
 );
@@ -113,7 +116,7 @@ async function redeem(context: Context): Promise<Message> {
     row,
     values,
     keeps,
-    // The customer gets the account, unless another one has it.
+    // One key must not open the licenses of others: the customer gets the account with the last of them.
     row.customerId === null
       ? []
       : [
@@ -126,7 +129,9 @@ async function redeem(context: Context): Promise<Message> {
             })
             .where(
               sql`${customers.id} = ${row.customerId} and ${customers.chatId} is null
-                and not exists (select 1 from customers where chat_id = ${userId})`,
+                and not exists (select 1 from customers where chat_id = ${userId})
+                and not exists (select 1 from licenses where customer_id = ${row.customerId}
+                  and id <> ${row.id} and state <> 'DELETED' and owner_chat_id <> ${userId})`,
             ),
         ],
   );
@@ -204,14 +209,12 @@ async function resetLicense(context: Context): Promise<Message> {
 async function portal({ db, interaction, newSender, origin }: Context): Promise<Message> {
   const { id: userId } = interaction.user;
   const customer = await db.select().from(customers).where(eq(customers.chatId, userId)).get();
-  const [first] = customer ? [] : await findOwnLicenses(db, userId);
-  const customerId = customer?.id ?? first?.customerId ?? null;
-  if (customerId === null) return NO_LICENSES;
-  const { url } = await createPortalLink(
-    newSender({ actor: 'customer', customerId }),
-    customerId,
-    origin,
-  );
+  if (!customer) {
+    return (await findOwnLicenses(db, userId)).length === 0 ? NO_LICENSES : NOT_ALL_LINKED;
+  }
+  const { id: customerId } = customer;
+  const sender = newSender({ actor: 'customer', customerId });
+  const { url } = await createPortalLink(sender, customerId, origin);
   return {
     text: 'This link opens your page once, within 15 minutes. Keep it to yourself.',
     button: { label: 'Open my licenses', url },
