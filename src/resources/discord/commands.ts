@@ -2,8 +2,7 @@ import type { ResetOutcome } from '@licet/contract/portal-page';
 import { eq, sql } from 'drizzle-orm';
 import { type Sender, stillHolds } from '../../db/change.ts';
 import type { Database } from '../../db/client.ts';
-import { containsText } from '../../db/predicates.ts';
-import { customers, discordInteractions, licenses, products } from '../../db/schema.ts';
+import { customers, discordInteractions, licenses } from '../../db/schema.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { Outbound } from '../../lib/outbound.ts';
 import { insertEntry } from '../blacklists/queries.ts';
@@ -26,11 +25,11 @@ import {
   endText,
   extendedBy,
   findOwnLicenses,
-  findProductsOfRoles,
   isOwner,
   keyEnd,
   lineOf,
   productsOf,
+  suggestProducts,
 } from './licenses.ts';
 import { giveRoles } from './roles.ts';
 import type { DiscordSettings } from './settings.ts';
@@ -459,16 +458,8 @@ export async function suggest(context: Context): Promise<Choice[]> {
   const isForAdmins = COMMANDS[name]?.isForAdmins === true;
   if (isForAdmins && !isAdmin(context)) return [];
   if (focused === 'product') {
-    const found = isForAdmins
-      ? await db
-          .select()
-          .from(products)
-          .where(containsText(typed, [products.name]))
-          .limit(MAX_CHOICES)
-      : await findProductsOfRoles(db, roles);
-    return found
-      .filter((product) => product.name.toLowerCase().includes(typed))
-      .map((product) => choice(product.name, product.id));
+    const found = await suggestProducts(db, typed, isForAdmins ? undefined : roles);
+    return found.map((product) => choice(product.name, product.id));
   }
   if (focused !== 'license') return [];
   const rows = isForAdmins

@@ -1,7 +1,7 @@
 import { DAY_MS } from '@licet/contract/durations';
-import { and, asc, eq, inArray, ne, or, sql } from 'drizzle-orm';
+import { and, asc, eq, ne, or, sql } from 'drizzle-orm';
 import type { Database } from '../../db/client.ts';
-import { isOneOf } from '../../db/predicates.ts';
+import { containsText, isOneOf } from '../../db/predicates.ts';
 import { licenses, products } from '../../db/schema.ts';
 import { selectLicenses } from '../licenses/queries.ts';
 import type { LicenseRow } from '../licenses/row.ts';
@@ -37,15 +37,22 @@ export async function productsOf(db: Database, rows: readonly { productId: numbe
   return new Map(found.map((product) => [product.id, product]));
 }
 
-/** Products whose buyers hold one of some roles. */
-export const findProductsOfRoles = (db: Database, roleIds: readonly string[]) =>
-  roleIds.length === 0
-    ? Promise.resolve([])
-    : db
-        .select()
-        .from(products)
-        .where(inArray(products.purchaseRoleId, [...roleIds]))
-        .limit(MAX_OWN);
+/** Products by a part of their names, at most 25; of `roleIds` only those whose buyers hold one of these roles. */
+export const suggestProducts = (
+  db: Database,
+  typed: string,
+  roleIds?: readonly string[],
+): Promise<(typeof products.$inferSelect)[]> =>
+  db
+    .select()
+    .from(products)
+    .where(
+      and(
+        containsText(typed || undefined, [products.name]),
+        roleIds && isOneOf(products.purchaseRoleId, roleIds),
+      ),
+    )
+    .limit(MAX_OWN);
 
 /** Discord shows the time in the language and zone of each reader. */
 const discordTime = (ms: number): string => `<t:${Math.floor(ms / 1000)}:D>`;
