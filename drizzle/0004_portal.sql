@@ -1,3 +1,9 @@
+CREATE TABLE `discord_claims` (
+	`chat_id` text NOT NULL,
+	`product_id` integer NOT NULL,
+	PRIMARY KEY(`chat_id`, `product_id`)
+) WITHOUT ROWID;
+--> statement-breakpoint
 CREATE TABLE `discord_interactions` (
 	`id` text PRIMARY KEY NOT NULL,
 	`handled_at` integer NOT NULL

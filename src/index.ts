@@ -164,7 +164,9 @@ export default {
     if (areRolesDue) {
       await attempt(
         TAKE_QUERIES,
-        () => takeRoles({ db, outbound, now: scheduledTime }, left),
+        async () => {
+          published += await takeRoles({ db, outbound, now: scheduledTime }, left);
+        },
         'Roles at Discord were not looked after',
       );
     }

@@ -726,6 +726,16 @@ export const discordInteractions = sqliteTable(
   (t) => [index('discord_interactions_handled').on(t.handledAt)],
 );
 
+/** The products of which an account at Discord has got its license by a role (10): one each. Without a rowid. */
+export const discordClaims = sqliteTable(
+  'discord_claims',
+  {
+    chatId: text('chat_id').notNull(),
+    productId: integer('product_id').notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.chatId, t.productId] })],
+);
+
 /** The roles that were given at Discord (10). Without a rowid. */
 export const discordRoles = sqliteTable(
   'discord_roles',

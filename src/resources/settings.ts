@@ -69,33 +69,43 @@ export async function writeSettings<Value extends object>(
   });
 }
 
-/** Settings that an isolate holds in memory: pages that anybody can open must not read them each time. */
+/** After a failure the database is not asked again for this time: a flood must not make an outage worse. */
+const MIN_RETRY_MS = 1_000;
+
+/**
+ * Settings that an isolate holds in memory: pages that anybody can open must not read them each time. No request waits for
+ * the read of another one, which could be cancelled.
+ */
 export class HeldSettings<Value extends object> {
   readonly #read: () => Promise<Value>;
-  #held: Promise<Value> | undefined;
+  #held: { value: Value } | undefined;
   #readAt = Number.NEGATIVE_INFINITY;
+  #failedAt = Number.NEGATIVE_INFINITY;
+  /** Grows with each change in this isolate: what was read before it is not held. */
+  #version = 0;
 
   constructor(db: Database, name: Name, defaults: Value) {
     this.#read = async () => (await readSettings(db, name, defaults)).value;
   }
 
-  /** The settings, at most so old. */
+  /** The settings, at most so old; during a read of another request those of before. */
   async get(maxAgeMs: number): Promise<Value> {
     const now = performance.now();
-    if (this.#held && now - this.#readAt <= maxAgeMs) return this.#held;
+    if (this.#held && now - this.#readAt <= maxAgeMs) return this.#held.value;
+    if (now - this.#failedAt <= MIN_RETRY_MS) throw new Error('The settings could not be read');
     this.#readAt = now;
-    const reading = this.#read();
-    this.#held = reading;
-    try {
-      return await reading;
-    } catch (error) {
-      if (this.#held === reading) this.forget();
+    const version = this.#version;
+    const value = await this.#read().catch((error) => {
+      this.#failedAt = performance.now();
       throw error;
-    }
+    });
+    if (version === this.#version) this.#held = { value };
+    return value;
   }
 
   /** Lets the next request read them, after a change in this isolate. */
   forget(): void {
+    this.#version++;
     this.#held = undefined;
   }
 }

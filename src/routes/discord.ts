@@ -108,7 +108,9 @@ async function receive(c: Context<AppEnv>): Promise<Response> {
   const signature = c.req.header('X-Signature-Ed25519') ?? '';
   const timestamp = c.req.header('X-Signature-Timestamp') ?? '';
   if (!isPlausible(signature, timestamp, Date.now())) throw NOT_SIGNED;
-  const bytes = await readBody(c.req.raw, MAX_BODY_BYTES);
+  const bytes = await readBody(c.req.raw, MAX_BODY_BYTES).catch(() => {
+    throw NOT_SIGNED;
+  });
   const { publicKey } = await settingsFor(c, HELD_MS);
   if (publicKey === null || !(await isSignedBy(publicKey, signature, timestamp, bytes))) {
     throw NOT_SIGNED;

@@ -107,6 +107,9 @@ async function close(c: Context<PortalEnv>): Promise<Response> {
   return c.body(null, 204);
 }
 
+/** For the ids of slots. */
+const secretOf = (c: Context<PortalEnv>): string => c.env.ROOT_TOKEN ?? '';
+
 const idOf = (c: Context): number => {
   const id = Number(c.req.param('id'));
   if (!Number.isSafeInteger(id) || id < 1) throw notFound('License');
@@ -122,7 +125,7 @@ async function reset(c: Context<PortalEnv>): Promise<Response> {
     ...row.ips.map((value) => ({ type: 'IP' as const, value })),
     ...row.hwids.map((value) => ({ type: 'HWID' as const, value })),
   ];
-  const ids = await Promise.all(slots.map(slotIdOf));
+  const ids = await Promise.all(slots.map((one) => slotIdOf(one, secretOf(c))));
   const wanted = slot === null ? undefined : slots[ids.indexOf(slot)];
   const isWanted = ({ type, value }: SlotValue): boolean =>
     slot === null || (type === wanted?.type && value === wanted.value);
@@ -149,7 +152,7 @@ export const portalRoutes = new Hono<PortalEnv>()
     const { db } = isolateOf(c.env);
     const row = await findOwnLicense(db, idOf(c), c.get('customerId'));
     if (!row) throw notFound('License');
-    return jsonResponse(c, await slotsOf(db, row.id, Date.now()));
+    return jsonResponse(c, await slotsOf(db, row.id, secretOf(c), Date.now()));
   })
   .post('/licenses/:id/key', requireSession, async (c) => {
     const row = await findOwnLicense(isolateOf(c.env).db, idOf(c), c.get('customerId'));

@@ -23,7 +23,7 @@ afterEach(settled);
 
 beforeEach(async () => {
   setNow(Date.now());
-  const emptied = ['discord_roles', 'discord_interactions', 'settings', 'events'];
+  const emptied = ['discord_claims', 'discord_roles', 'discord_interactions', 'settings', 'events'];
   await env.DB.batch([
     ...emptied.map((table) => env.DB.prepare(`delete from ${table}`)),
     // The accounts of the test before own nothing.
@@ -160,6 +160,55 @@ it('one key of a customer with several licenses opens that license alone, and al
   expect((await discord.send({ name: 'portal' })).content).toContain('This link opens your page');
 });
 
+it('a license that another account has redeemed is not that of its customer', async () => {
+  const email = `${crypto.randomUUID()}@shop.example`;
+  const [first, second] = [
+    await create.license({ productId, customerEmail: email }),
+    await create.license({ productId, customerEmail: email }),
+  ];
+  // Ada has a customer already.
+  await redeem();
+  await redeem(first.licenseKey);
+  await redeem(second.licenseKey, EVE);
+  const keys = async (user: typeof ADA) =>
+    (await discord.send({ type: 3, customId: 'keys', member: { user } })).content;
+  expect(await keys(EVE)).toContain(second.licenseKey);
+  expect(await keys(EVE)).not.toContain(first.licenseKey);
+  expect(await keys(ADA)).toContain(first.licenseKey);
+});
+
+it('an id of a role that leads elsewhere is not sent', async () => {
+  await discord.setUp({ botToken: TOKEN });
+  const odd = await create.product({ roleId: '../../../bans/1' });
+  await redeem((await create.license({ productId: odd.id })).licenseKey);
+  expect(discord.requests).toEqual([]);
+});
+
+it('a number is the id of a license with # alone, because a key can be a number', async () => {
+  const { content } = await discord.send({
+    name: 'license',
+    subcommand: 'deactivate',
+    options: { license: String(license.id) },
+    member: ADMIN,
+  });
+  expect(content).toContain('There is no such license');
+  expect((await get.license(license.id)).licenseStatus).toBe('ACTIVE');
+});
+
+it('a flood while the database fails asks it once a second', async () => {
+  let reads = 0;
+  const DB = new Proxy(env.DB, {
+    get(target, name) {
+      if (name === 'prepare') reads++;
+      if (name === 'prepare') throw new Error('D1 is gone');
+      return Reflect.get(target, name);
+    },
+  });
+  const failing = new FakeDiscord({ DB });
+  for (let count = 0; count < 50; count++) await failing.post(failing.body({ type: 1 }));
+  expect(reads).toBeLessThan(5);
+});
+
 it('a license of another account is refused without a name, and an unknown, replaced or deleted key in the same words', async () => {
   await redeem();
   const { content } = await redeem(license.licenseKey, EVE);
@@ -259,7 +308,7 @@ it('the license of another account is neither suggested nor reset', async () => 
   expect(await suggest(ADA)).toEqual([
     {
       name: `${productName} …${license.licenseKey.slice(-4)} (#${license.id})`,
-      value: String(license.id),
+      value: `#${license.id}`,
     },
   ]);
 });
@@ -307,6 +356,12 @@ it('a buyer gets one license by the role of the shop, also of 20 commands at onc
   expect(new Set(answers.map(({ content }) => content))).toEqual(
     new Set([`Your license of **${productName}**: \`${made.licenseKey}\`, does not expire.`]),
   );
+  await call('POST', `/api/v2/licenses/${made.id}/transfer`, {
+    body: { customerEmail: `${crypto.randomUUID()}@shop.example` },
+  });
+  expect((await ask([BUYER_ROLE])).content).toContain(
+    'You had your license of this product before',
+  );
   const suggested = await discord.send({
     type: 4,
     name: 'get-license',
@@ -341,13 +396,13 @@ it('administrators create, find, extend and deactivate licenses, each as an even
     expiresAfterDays: 30,
   });
   expect((await admin('find', { query: key })).content).toContain(`#${id} **${productName}**`);
-  expect((await admin('extend', { license: id, days: 10 })).content).toContain(
+  expect((await admin('extend', { license: `#${id}`, days: 10 })).content).toContain(
     '40 days from the first use',
   );
-  expect((await admin('extend', { license: String(license.id), days: 10 })).content).toContain(
+  expect((await admin('extend', { license: `#${license.id}`, days: 10 })).content).toContain(
     'does not expire',
   );
-  expect((await admin('deactivate', { license: id })).content).toContain('is deactivated');
+  expect((await admin('deactivate', { license: `#${id}` })).content).toContain('is deactivated');
   expect((await get.license(Number(id))).licenseStatus).toBe('DEACTIVATED');
   const { json } = await call('GET', `/api/v2/events?resourceType=license&resourceId=${id}`);
   expect(json).toMatchObject(
@@ -368,7 +423,7 @@ it('administrators create, find, extend and deactivate licenses, each as an even
     focused: 'license',
     member: ADMIN,
   });
-  expect(suggested.json.data?.choices).toMatchObject([{ value: id }]);
+  expect(suggested.json.data?.choices).toMatchObject([{ value: `#${id}` }]);
 });
 
 it('administrators block an address or a hardware ID, and a fault is named', async () => {
@@ -443,10 +498,31 @@ it('a role that Discord refuses names its cure in the settings, and is not tried
   const fresh = discord.newIsolate();
   await discord.send({ name: 'licenses' }, fresh);
   expect(discord.requests).toHaveLength(1);
+  // After an hour it is tried once more, and the pause begins again.
+  setNow(Date.now() + 61 * MINUTE_MS);
+  for (let times = 0; times < 3; times++)
+    await discord.send({ name: 'licenses' }, discord.newIsolate());
+  expect(discord.requests).toHaveLength(2);
   discord.fault = undefined;
   await discord.setUp({ botToken: TOKEN });
   await discord.send({ name: 'licenses' }, discord.newIsolate());
   expect(discord.roles.get(ADA.id)).toEqual(new Set([CUSTOMER_ROLE]));
+});
+
+it('a role that was deleted at Discord is named, and keeps no other role from being given', async () => {
+  await discord.setUp({ botToken: TOKEN });
+  const other = await create.product({ roleId: '3300000000000000009' });
+  const second = await create.license({ productId: other.id });
+  await redeem();
+  await redeem(second.licenseKey);
+  discord.fault = () => Response.json({ code: 10011 }, { status: 404 });
+  const before = discord.requests.length;
+  expect((await discord.send({ name: 'licenses' })).content).toContain('could not be given');
+  expect(discord.requests).toHaveLength(before + 2);
+  discord.fault = undefined;
+  expect((await discord.send({ name: 'licenses' })).content).not.toContain('could not be given');
+  const { json } = await call('GET', '/api/v2/settings/discord');
+  expect(json).toMatchObject({ rolesFault: null });
 });
 
 it.each([

@@ -11,7 +11,8 @@ type View =
   | { name: 'entry'; code: string }
   | { name: 'closed'; why: string | undefined }
   | { name: 'failed'; why: string }
-  | { name: 'licenses'; data: PortalData };
+  /** `why`: a link that did not open, while another session lasts. */
+  | { name: 'licenses'; data: PortalData; why?: string | undefined };
 
 const CODE = /^#code=(.+)$/;
 const BRAND = 'bg-brand text-on-brand hover:opacity-90';
@@ -23,10 +24,15 @@ const whyFailed = (error: unknown): string =>
 
 const isOver = (error: unknown): boolean => error instanceof Failure && error.status === 401;
 
-/** The licenses, unless there is no session. */
-async function viewOf(why?: string): Promise<View> {
+/**
+ * The licenses, unless there is no session.
+ *
+ * @param why why there may be none
+ * @param fault why a link did not open, which is told also beside the licenses of another session
+ */
+async function viewOf(why?: string, fault?: string): Promise<View> {
   try {
-    return { name: 'licenses', data: await readLicenses() };
+    return { name: 'licenses', data: await readLicenses(), why: fault };
   } catch (error) {
     return isOver(error) ? { name: 'closed', why } : { name: 'failed', why: whyFailed(error) };
   }
@@ -62,7 +68,8 @@ export function Page() {
     }
     history.replaceState(null, '', '/my');
     // The link of a page that is open already was used by this browser.
-    setView(await viewOf(fault ? words.faults[fault] : words.noCookies));
+    const told = fault && words.faults[fault];
+    setView(await viewOf(told ?? words.noCookies, told));
   };
   const onFailure = (error: unknown): void =>
     setView(
@@ -153,6 +160,7 @@ function Shown({
     case 'licenses':
       return (
         <>
+          {view.why !== undefined && <Alert>{view.why}</Alert>}
           <h1 className="mb-4 text-xl font-semibold">{words.title}</h1>
           <div className="flex flex-col gap-4">
             {view.data.licenses.map((license) => (
@@ -165,6 +173,13 @@ function Shown({
       );
   }
 }
+
+/** Why something did not work. */
+const Alert = ({ children }: { children: string }) => (
+  <p role="alert" className="mb-4 w-full rounded-lg bg-warn-soft px-3 py-2 text-warn">
+    {children}
+  </p>
+);
 
 function Message({
   title,
@@ -179,11 +194,7 @@ function Message({
 }) {
   return (
     <div className="flex flex-col items-start gap-4">
-      {alert !== undefined && (
-        <p role="alert" className="w-full rounded-lg bg-warn-soft px-3 py-2 text-warn">
-          {alert}
-        </p>
-      )}
+      {alert !== undefined && <Alert>{alert}</Alert>}
       <h1 className="text-xl font-semibold">{title}</h1>
       {lead && <p className="text-muted">{lead}</p>}
       {children}

@@ -2,7 +2,8 @@ import type { ResetOutcome } from '@licet/contract/portal-page';
 import { eq, sql } from 'drizzle-orm';
 import { type Sender, stillHolds } from '../../db/change.ts';
 import type { Database } from '../../db/client.ts';
-import { customers, discordInteractions, licenses } from '../../db/schema.ts';
+import { insertEvent } from '../../db/events.ts';
+import { customers, discordClaims, discordInteractions } from '../../db/schema.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { Outbound } from '../../lib/outbound.ts';
 import { insertEntry } from '../blacklists/queries.ts';
@@ -52,9 +53,14 @@ export interface Context {
 const MAX_CHOICES = 25;
 const MAX_CHOICE_LENGTH = 100;
 const MAX_FOUND = 10;
+/** Room for words before and after a list. */
+const MAX_LISTED = 1_800;
 export const SHOW_KEYS = 'keys';
 
 const say = (text: string): Message => ({ text });
+
+/** Text of others in the type of code, in which only backticks mean something. */
+const code = (text: string): string => `\`${text.replaceAll('`', "'")}\``;
 
 const NO_KEY = say(
   'There is no such license key. Copy the whole key as you got it, or ask the shop.',
@@ -84,7 +90,8 @@ const now = (): number => Date.now();
 async function withRoles(context: Context, text: string): Promise<Message> {
   const { db, outbound, settings, interaction } = context;
   const trouble = await giveRoles({ db, outbound, settings, now: now() }, interaction.user.id);
-  return say(trouble ? `${text}\n${trouble}` : text);
+  // First: the end of a long message is cut.
+  return say(trouble ? `${trouble}\n${text}` : text);
 }
 
 async function redeem(context: Context): Promise<Message> {
@@ -110,8 +117,9 @@ async function redeem(context: Context): Promise<Message> {
   const values = { ...valuesOf(row), ownerChatId: userId, ownerChatUsername: username };
   const keeps =
     row.customerId === null ? undefined : { id: row.customerId, email: null, mustBeShown: false };
-  await updateLicense(
-    newSender(customerOf(row)),
+  const sender = newSender(customerOf(row));
+  const after = await updateLicense(
+    sender,
     row,
     values,
     keeps,
@@ -132,12 +140,37 @@ async function redeem(context: Context): Promise<Message> {
                 and not exists (select 1 from licenses where customer_id = ${row.customerId}
                   and id <> ${row.id} and state <> 'DELETED' and owner_chat_id <> ${userId})`,
             ),
-        ],
+          insertEvent(
+            db,
+            sender,
+            {
+              type: 'customer.updated',
+              id: row.customerId,
+              changes: { chatId: { before: null, after: userId } },
+              condition: sql`(select chat_id from customers where id = ${row.customerId}) = ${userId}`,
+            },
+            sender.now,
+          ),
+        ].flat(),
   );
+  const opens = after.customer?.chatId === userId ? ', and /portal opens your page' : '';
   return withRoles(
     context,
-    `**${name}** is linked to your account: ${endText(row, now())}. /licenses shows it, and /portal opens your page.`,
+    `**${name}** is linked to your account: ${endText(row, now())}. /licenses shows it${opens}.`,
   );
+}
+
+/** Lines, as many as a message has room for. */
+function listed(lines: readonly string[], more: string): string {
+  const shown: string[] = [];
+  let length = 0;
+  for (const line of lines) {
+    length += line.length + 1;
+    if (length > MAX_LISTED)
+      return [...shown, `… and ${lines.length - shown.length} more: ${more}`].join('\n');
+    shown.push(line);
+  }
+  return shown.join('\n');
 }
 
 async function showLicenses(context: Context): Promise<Message> {
@@ -146,7 +179,7 @@ async function showLicenses(context: Context): Promise<Message> {
   if (rows.length === 0) return NO_LICENSES;
   const sold = await productsOf(db, rows);
   const lines = rows.map((row) => `- ${lineOf(row, sold.get(row.productId)?.name ?? '', now())}`);
-  const { text } = await withRoles(context, lines.join('\n'));
+  const { text } = await withRoles(context, listed(lines, 'use /portal'));
   return { text, button: { label: 'Show keys', id: SHOW_KEYS } };
 }
 
@@ -154,16 +187,15 @@ async function showKeys({ db, interaction }: Context): Promise<Message> {
   const rows = await findOwnLicenses(db, interaction.user.id);
   if (rows.length === 0) return NO_LICENSES;
   const sold = await productsOf(db, rows);
-  return say(
-    rows
-      .map((row) => `- **${plain(sold.get(row.productId)?.name ?? '')}** \`${row.licenseKey}\``)
-      .join('\n'),
+  const lines = rows.map(
+    (row) => `- **${plain(sold.get(row.productId)?.name ?? '')}** ${code(row.licenseKey)}`,
   );
+  return say(listed(lines, 'use /portal'));
 }
 
 /** A license that an option names; undefined unless it is the user's. */
 async function ownLicense({ db, interaction }: Context): Promise<LicenseRow | undefined> {
-  const id = Number(interaction.options.get('license'));
+  const id = Number((interaction.options.get('license') ?? '').replace('#', ''));
   if (!Number.isSafeInteger(id) || id < 1) return undefined;
   const row = await findLicense(db, id);
   return row && row.state !== 'DELETED' && isOwner(row, interaction.user.id) ? row : undefined;
@@ -257,30 +289,33 @@ async function getLicense(context: Context): Promise<Message> {
     );
   const known = await own();
   if (known) return shown(known);
-  const isFirst = sql`not exists (select 1 from ${licenses} where ${licenses.ownerChatId} = ${userId}
-    and ${licenses.productId} = ${product.id})`;
+  // Also of one that was deleted, or given to somebody else: the role stays.
+  const claim = { chatId: userId, productId: product.id };
+  const isFirst = sql`not exists (select 1 from ${discordClaims}
+    where chat_id = ${userId} and product_id = ${product.id})`;
   try {
     const values = { ...newValues(product), ownerChatId: userId, ownerChatUsername: username };
     const [created] = await insertLicenses(newSender({ actor: 'customer' }), values, undefined, 1, {
       when: [stillHolds(isFirst)],
-      statements: () => [],
+      statements: () => [db.insert(discordClaims).values(claim)],
       events: [],
     });
     if (created) return shown(created);
   } catch (error) {
-    // The same command, sent twice: the other one was faster. Or the shop has deleted the license.
+    // The same command, sent twice: the other one was faster. Or the license is no longer theirs.
     if (!isOvertaken(error)) throw error;
   }
   const made = await own();
-  return made ? shown(made) : say('The shop has deleted your license. Ask the shop.');
+  return made ? shown(made) : say('You had your license of this product before. Ask the shop.');
 }
 
 async function find({ db, interaction }: Context): Promise<Message> {
   const query = (interaction.options.get('query') ?? '').trim();
-  const byId = /^#?\d{1,15}$/.test(query)
-    ? await findLicense(db, Number(query.replace('#', '')))
-    : undefined;
-  const byKey = byId ?? (await findLicenseByKey(db, query));
+  const byKey =
+    (await findLicenseByKey(db, query)) ??
+    (/^#?\d{1,15}$/.test(query)
+      ? await findLicense(db, Number(query.replace('#', '')))
+      : undefined);
   const rows = byKey
     ? [byKey]
     : await listLicenses(db, { q: query }, { limit: MAX_FOUND, after: undefined }, now());
@@ -293,7 +328,7 @@ async function find({ db, interaction }: Context): Promise<Message> {
     return `- #${row.id} ${line}${owner ? `, ${plain(owner)}` : ''}`;
   });
   const more = rows.length === MAX_FOUND ? '\nMore may match: give a longer text.' : '';
-  return say(lines.join('\n') + more);
+  return say(listed(lines, 'give a longer text') + more);
 }
 
 async function create({ db, interaction, newSender }: Context): Promise<Message> {
@@ -319,8 +354,11 @@ async function create({ db, interaction, newSender }: Context): Promise<Message>
 
 /** The license that an administrator names. */
 async function anyLicense({ db, interaction }: Context): Promise<LicenseRow | undefined> {
-  const named = (interaction.options.get('license') ?? '').replace('#', '');
-  return /^\d{1,15}$/.test(named) ? findLicense(db, Number(named)) : findLicenseByKey(db, named);
+  const named = interaction.options.get('license') ?? '';
+  // A key can be a number, too: an id begins with #.
+  return /^#\d{1,15}$/.test(named)
+    ? findLicense(db, Number(named.slice(1)))
+    : findLicenseByKey(db, named);
 }
 
 const NO_LICENSE = say('There is no such license. Choose one of the list, or use /license find.');
@@ -383,7 +421,7 @@ async function block({ db, interaction, newSender }: Context): Promise<Message> 
   });
   await insertEntry(newSender({ actor: `discord:${interaction.user.id}` }), entry);
   const where = product ? `for **${plain(product.name)}**` : 'for all products';
-  return say(`\`${plain(entry.data)}\` is blocked ${where}, within 30 seconds everywhere.`);
+  return say(`${code(entry.data)} is blocked ${where}, within 30 seconds everywhere.`);
 }
 
 interface Command {
@@ -445,9 +483,10 @@ interface Choice {
   value: string;
 }
 
-const choice = (name: string, id: number): Choice => ({
-  name: name.slice(0, MAX_CHOICE_LENGTH),
-  value: String(id),
+/** @param end it stays whole, also after a long name */
+const choice = (name: string, end: string, value: string): Choice => ({
+  name: name.slice(0, MAX_CHOICE_LENGTH - end.length) + end,
+  value,
 });
 
 /** The suggestions for an option: those of others are never shown to a customer. */
@@ -459,7 +498,7 @@ export async function suggest(context: Context): Promise<Choice[]> {
   if (isForAdmins && !isAdmin(context)) return [];
   if (focused === 'product') {
     const found = await suggestProducts(db, typed, isForAdmins ? undefined : roles);
-    return found.map((product) => choice(product.name, product.id));
+    return found.map((product) => choice(product.name, '', String(product.id)));
   }
   if (focused !== 'license') return [];
   const rows = isForAdmins
@@ -473,7 +512,7 @@ export async function suggest(context: Context): Promise<Choice[]> {
   const sold = await productsOf(db, rows);
   return rows
     .map((row) =>
-      choice(`${sold.get(row.productId)?.name ?? ''} ${keyEnd(row)} (#${row.id})`, row.id),
+      choice(sold.get(row.productId)?.name ?? '', ` ${keyEnd(row)} (#${row.id})`, `#${row.id}`),
     )
     .filter((one) => isForAdmins || one.name.toLowerCase().includes(typed));
 }

@@ -13,11 +13,12 @@ import { plain } from './interaction.ts';
 const MAX_OWN = 25;
 const KEY_END_LENGTH = 4;
 
-/** Licenses whose owner has an account: by the license itself, or by its customer. */
+/** Licenses whose owner has an account: by the license itself, else by its customer. */
 const isOwnedBy = (userId: string) =>
   or(
     eq(licenses.ownerChatId, userId),
-    sql`${licenses.customerId} in (select id from customers where chat_id = ${userId})`,
+    sql`(${licenses.ownerChatId} = '' and ${licenses.customerId} in (
+      select id from customers where chat_id = ${userId}))`,
   );
 
 /** The licenses of an account that are not DELETED, at most 25. */

@@ -3,7 +3,7 @@ import { parseJson } from '@licet/contract/json';
 import { and, eq, lte, min, or, type SQL, sql } from 'drizzle-orm';
 import type { Database } from '../../db/client.ts';
 import { isOneOf } from '../../db/predicates.ts';
-import { customers, discordRoles, licenses, products } from '../../db/schema.ts';
+import { discordRoles, licenses, products } from '../../db/schema.ts';
 import type { Outbound } from '../../lib/outbound.ts';
 import { readSettings } from '../settings.ts';
 import { type DiscordSettings, NO_DISCORD, noteRolesFault } from './settings.ts';
@@ -39,13 +39,18 @@ const FAULTS: Readonly<Record<number, string>> = {
   10004: 'The bot does not see the server. Check the id of the server.',
   40001: 'Discord does not accept the token of the bot. Enter a new one.',
 };
+const ROLE_ID = /^\d{15,21}$/;
 const UNKNOWN_MEMBER = 10007;
+const UNKNOWN_ROLE = 10011;
+
+const REFUSED = 'Your role could not be given: the shop has been told.';
 
 type Outcome =
   | { outcome: 'done' }
   /** The user is not in the server. */
   | { outcome: 'no member' }
-  | { outcome: 'refused'; fault: string }
+  /** Of one role, or of all roles of the server. */
+  | { outcome: 'refused'; fault: string; isOfOne: boolean }
   | { outcome: 'later'; afterMs: number };
 
 async function sendRole(
@@ -54,6 +59,14 @@ async function sendRole(
   userId: string,
   roleId: string,
 ): Promise<Outcome> {
+  // The id of a product is free text, and would lead into another path.
+  if (!ROLE_ID.test(roleId)) {
+    return {
+      outcome: 'refused',
+      fault: `The role "${roleId}" of a product is no id of a role.`,
+      isOfOne: true,
+    };
+  }
   const url = `${DISCORD_API}/guilds/${settings.guildId}/members/${userId}/roles/${roleId}`;
   const headers = {
     Authorization: `Bot ${settings.botToken}`,
@@ -63,13 +76,24 @@ async function sendRole(
   const result = await outbound.send(url, { method, headers });
   if ('error' in result) return { outcome: 'later', afterMs: HOUR_MS };
   if (result.status < 300) return { outcome: 'done' };
-  const { code = 0, retry_after = 1 }: { code?: number; retry_after?: number } = Object(
+  const { code = 0, retry_after }: { code?: number; retry_after?: number } = Object(
     parseJson(result.body),
   );
-  if (result.status === 429) return { outcome: 'later', afterMs: Math.ceil(retry_after * 1000) };
+  if (result.status === 429) {
+    // A limit of Cloudflare, before Discord, is told in the header alone.
+    const seconds = retry_after ?? (Number(result.headers.get('Retry-After')) || 60);
+    return { outcome: 'later', afterMs: Math.ceil(seconds * 1000) };
+  }
   if (code === UNKNOWN_MEMBER) return { outcome: 'no member' };
-  const fault = FAULTS[result.status === 401 ? 40001 : code];
-  return fault ? { outcome: 'refused', fault } : { outcome: 'later', afterMs: HOUR_MS };
+  const isRefused = result.status === 401 || result.status === 403;
+  const fault =
+    FAULTS[result.status === 401 ? 40001 : code] ??
+    (isRefused
+      ? `Discord refuses roles (${result.status}, code ${code}). Run the setup again: it checks the rights.`
+      : undefined);
+  return fault
+    ? { outcome: 'refused', fault, isOfOne: code === UNKNOWN_ROLE }
+    : { outcome: 'later', afterMs: HOUR_MS };
 }
 
 const isPaused = ({ settings: { botToken, guildId, rolesFaultAt }, now }: Roles): boolean =>
@@ -80,7 +104,8 @@ const gives = (userId: SQL, roleId: SQL | undefined, now: number) =>
   and(
     or(
       sql`${licenses.ownerChatId} = ${userId}`,
-      sql`${licenses.customerId} in (select ${customers.id} from ${customers} where chat_id = ${userId})`,
+      sql`(${licenses.ownerChatId} = '' and ${licenses.customerId} in (
+        select id from customers where chat_id = ${userId}))`,
     ),
     eq(licenses.state, 'ACTIVE'),
     sql`(${licenses.expiresAt} is null or ${licenses.expiresAt} > ${now})`,
@@ -102,12 +127,15 @@ export async function giveRoles(roles: Roles, userId: string): Promise<string | 
     .where(gives(sql`${userId}`, undefined, now))
     .groupBy(products.roleId)
     .limit(MAX_CHECKED);
+  let isRefused = false;
   for (const { roleId, endsAt } of due) {
     if (roleId === null) continue;
     const sent = await sendRole(roles, 'PUT', userId, roleId);
     if (sent.outcome === 'refused') {
-      await noteRolesFault(db, sent.fault, now);
-      return 'Your role could not be given: the shop has been told.';
+      await noteRolesFault(db, sent.fault, sent.isOfOne ? null : now);
+      isRefused = true;
+      if (sent.isOfOne) continue;
+      return REFUSED;
     }
     if (sent.outcome !== 'done') return 'Your role follows: use /licenses again in a minute.';
     const dueAt = Math.min(endsAt ?? Number.POSITIVE_INFINITY, now + MAX_KEPT_MS);
@@ -116,7 +144,8 @@ export async function giveRoles(roles: Roles, userId: string): Promise<string | 
       .values({ chatId: userId, roleId, dueAt })
       .onConflictDoUpdate({ target: [discordRoles.chatId, discordRoles.roleId], set: { dueAt } });
   }
-  if (due.length > 0 && roles.settings.rolesFault !== null) await noteRolesFault(db, null, now);
+  if (isRefused) return REFUSED;
+  if (due.length > 0) await noteRolesFault(db, null, null);
   return undefined;
 }
 
@@ -136,8 +165,12 @@ export const checkRolesOf = (db: Database, licenseIds: readonly number[]) =>
  * Takes the roles that no license gives any more.
  *
  * @param left the number of queries and requests that remain
+ * @returns the number of requests
  */
-export async function takeRoles(roles: Omit<Roles, 'settings'>, left: () => number): Promise<void> {
+export async function takeRoles(
+  roles: Omit<Roles, 'settings'>,
+  left: () => number,
+): Promise<number> {
   const { db, now } = roles;
   const due = await db
     .select()
@@ -149,12 +182,12 @@ export async function takeRoles(roles: Omit<Roles, 'settings'>, left: () => numb
   if (all.settings.botToken === null) {
     // Without a bot nothing can be taken, and nothing about the accounts is kept.
     await db.delete(discordRoles).where(lte(discordRoles.dueAt, now));
-    return;
+    return 0;
   }
-  if (isPaused(all)) return;
+  if (isPaused(all)) return 0;
   let requests = 0;
   for (const { chatId, roleId } of due) {
-    if (left() - requests < ROLE_QUERIES) return;
+    if (left() - requests < ROLE_QUERIES) return requests;
     const isRole = and(eq(discordRoles.chatId, chatId), eq(discordRoles.roleId, roleId));
     const [given] = await db
       .select({ count: sql<number>`count(*)`, endsAt: min(licenses.expiresAt) })
@@ -168,11 +201,17 @@ export async function takeRoles(roles: Omit<Roles, 'settings'>, left: () => numb
     }
     requests++;
     const sent = await sendRole(all, 'DELETE', chatId, roleId);
-    if (sent.outcome === 'later') await next(now + sent.afterMs);
-    else if (sent.outcome === 'refused') {
+    if (sent.outcome === 'later') {
+      // A limit is of the whole server.
+      await next(now + sent.afterMs);
+      return requests;
+    }
+    if (sent.outcome === 'refused' && !sent.isOfOne) {
       await noteRolesFault(db, sent.fault, now);
       await next(now + PAUSE_MS);
-      return;
-    } else await db.delete(discordRoles).where(isRole);
+      return requests;
+    }
+    await db.delete(discordRoles).where(isRole);
   }
+  return requests;
 }

@@ -37,15 +37,20 @@ export const toDiscordSettings = (
   interactionsUrl,
 });
 
-/** Notes why roles cannot be given; null if they can. It is no change by a person, and makes no event. */
+/**
+ * Notes why roles cannot be given; null if they can. It is no change by a person, and makes no event.
+ *
+ * @param since when the pause begins in which no role is tried; null for none
+ */
 export async function noteRolesFault(
   db: Database,
   rolesFault: string | null,
-  now: number,
+  since: number | null,
 ): Promise<void> {
-  const fault = JSON.stringify({ rolesFault, rolesFaultAt: rolesFault === null ? null : now });
+  const fault = JSON.stringify({ rolesFault, rolesFaultAt: since });
   await db
     .update(settings)
     .set({ value: sql`json_patch(value, ${fault})` })
-    .where(sql`name = 'discord' and value ->> 'rolesFault' is not ${rolesFault}`);
+    // Each refusal begins the pause again, also one in the same words.
+    .where(sql`name = 'discord' and coalesce(${rolesFault}, value ->> 'rolesFault') is not null`);
 }

@@ -172,7 +172,8 @@ export function updateLicense(
     return hasSameOwner(row, values) ? sameCustomer(row) : linkCustomer(db, values, now);
   };
   const type = freesSlots(row, values) ? 'license.slots_freed' : 'license.updated';
-  return writeLicense(sender, row, { type, values, link: linkTo(), beside });
+  const isSameOwner = owner === undefined && hasSameOwner(row, values);
+  return writeLicense(sender, row, { type, values, link: linkTo(), isSameOwner, beside });
 }
 
 /** Gives a license a new key (7). @throws DomainError if it is DELETED or was changed since it was read */
@@ -181,6 +182,7 @@ export const rotateLicenseKey = (sender: Sender, row: LicenseRow): Promise<Licen
     type: 'license.rotated',
     values: valuesOf(row),
     link: sameCustomer(row),
+    isSameOwner: true,
     licenseKey: newLicenseKey(),
   });
 
@@ -200,6 +202,7 @@ export function transferLicense(
     type: 'license.transferred',
     values: { ...valuesOf(row), ...accounts, ips: [], hwids: [] },
     link: linkNamedOwner(sender.db, owner, sender.now),
+    isSameOwner: false,
     licenseKey: newLicenseKey(),
   });
 }
@@ -208,6 +211,7 @@ interface Written {
   type: EventType;
   values: LicenseValues;
   link: Link;
+  isSameOwner: boolean;
   /** A new key, in the form in which keys are compared. */
   licenseKey?: string;
   beside?: readonly Statement[];
@@ -216,7 +220,7 @@ interface Written {
 async function writeLicense(
   sender: Sender,
   row: LicenseRow,
-  { type, values: { ips, hwids, ...values }, link, licenseKey, beside = [] }: Written,
+  { type, values: { ips, hwids, ...values }, link, isSameOwner, licenseKey, beside = [] }: Written,
 ): Promise<LicenseRow> {
   const { db, now } = sender;
   const { id } = row;
@@ -244,7 +248,9 @@ async function writeLicense(
       replaced: newKey ? [newKey.replaced] : [],
       purchases: staysRevoked(db, row, values.state, revision, type),
       beside,
-      roles: rolesMayEnd(row, { ...values, ips, hwids }) ? [checkRolesOf(db, [id])] : [],
+      roles: rolesMayEnd(row, { ...values, ips, hwids }, isSameOwner)
+        ? [checkRolesOf(db, [id])]
+        : [],
       ips: rebind(db, id, 'IP', row.ips, ips, now),
       hwids: rebind(db, id, 'HWID', row.hwids, hwids, now),
       license: db
@@ -260,12 +266,12 @@ async function writeLicense(
 }
 
 /** Whether a change may end a role at Discord. */
-const rolesMayEnd = (row: LicenseRow, after: LicenseValues): boolean =>
+const rolesMayEnd = (row: LicenseRow, after: LicenseValues, isSameOwner: boolean): boolean =>
   (row.ownerChatId !== '' || row.customer?.chatId != null) &&
   (row.state !== after.state ||
     row.expiresAt !== after.expiresAt ||
     row.productId !== after.productId ||
-    row.ownerChatId !== after.ownerChatId);
+    !isSameOwner);
 
 /**
  * A purchase that has deactivated its license restores it if nobody has changed the status since (9). Another change of

@@ -2,7 +2,7 @@ import { DAY_MS } from '@licet/contract/durations';
 import type { LicenseDataType } from '@licet/contract/enums';
 import { SELF_RESET_DAYS } from '@licet/contract/limits';
 import type { ResetOutcome, Resets } from '@licet/contract/portal-page';
-import { toOptionalTimestamp } from '@licet/contract/time';
+import { toTimestamp } from '@licet/contract/time';
 import { and, eq, gt, isNull, lte, or, sql } from 'drizzle-orm';
 import type { Sender } from '../../db/change.ts';
 import type { Database } from '../../db/client.ts';
@@ -36,8 +36,7 @@ export async function resetsOf(
   const used = await db
     .select({
       id: selfResets.licenseId,
-      count: sql<number>`count(*)`,
-      oldest: sql<number>`min(${selfResets.resetAt})`,
+      times: sql<string>`json_group_array(${selfResets.resetAt} order by ${selfResets.resetAt})`,
     })
     .from(selfResets)
     .where(
@@ -53,9 +52,11 @@ export async function resetsOf(
   const byId = new Map(used.map((one) => [one.id, one]));
   return new Map(
     of.map(({ id, allowed }) => {
-      const { count = 0, oldest = null } = byId.get(id) ?? {};
-      const returnsAt = toOptionalTimestamp(oldest && oldest + PERIOD_MS);
-      return [id, { allowed, left: Math.max(0, allowed - count), returnsAt }];
+      const times: number[] = JSON.parse(byId.get(id)?.times ?? '[]');
+      // Of more than are allowed now, some must return first.
+      const next = times[Math.max(0, times.length - allowed)];
+      const returnsAt = next === undefined ? null : toTimestamp(next + PERIOD_MS);
+      return [id, { allowed, left: Math.max(0, allowed - times.length), returnsAt }];
     }),
   );
 }
@@ -64,7 +65,7 @@ export async function resetsOf(
 const without = ({ left, returnsAt, ...resets }: Resets, now: number): Resets => ({
   ...resets,
   left: left - 1,
-  returnsAt: returnsAt ?? toOptionalTimestamp(now + PERIOD_MS),
+  returnsAt: returnsAt ?? toTimestamp(now + PERIOD_MS),
 });
 
 /** The values that are on the blacklist: freeing them would dodge it. */

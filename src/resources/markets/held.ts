@@ -1,5 +1,6 @@
 import type { Database } from '../../db/client.ts';
 import { markets } from '../../db/schema.ts';
+import { DATABASE_TIMEOUT_MS, withTimeout } from '../../lib/async.ts';
 import type { MarketRow } from './seller.ts';
 
 /** A change of a market is known everywhere after this time. */
@@ -42,7 +43,8 @@ export class HeldMarkets {
     const reading = this.#reading ?? this.#readRows();
     this.#reading = reading;
     try {
-      await reading;
+      // The request that reads can be cancelled, and its promise then never settles.
+      await withTimeout(reading, DATABASE_TIMEOUT_MS);
     } finally {
       if (this.#reading === reading) this.#reading = undefined;
     }

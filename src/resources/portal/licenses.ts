@@ -74,9 +74,13 @@ export async function findOwnLicense(
   return row?.customerId === customerId && row.state !== 'DELETED' ? row : undefined;
 }
 
-/** Names a slot without its value: the page never has the whole. */
-export const slotIdOf = async ({ type, value }: SlotValue): Promise<string> =>
-  (await sha256Hex(`${type} ${value}`)).slice(0, SLOT_ID_LENGTH);
+/**
+ * Names a slot without its value: the page never has the whole.
+ *
+ * @param secret without it, the few possible values of an address could be tried
+ */
+export const slotIdOf = async ({ type, value }: SlotValue, secret: string): Promise<string> =>
+  (await sha256Hex(`${secret} slot ${type} ${value}`)).slice(0, SLOT_ID_LENGTH);
 
 /** The beginning of a value, by which its owner knows it again. */
 export function shortened({ type, value }: { type: LicenseDataType; value: string }): string {
@@ -88,12 +92,22 @@ export function shortened({ type, value }: { type: LicenseDataType; value: strin
     .join(isIPv6 ? ':' : '.')}${isIPv6 ? ':…' : '.…'}`;
 }
 
-/** The taken slots of a license. @param now milliseconds since 1970 */
-export async function slotsOf(db: Database, licenseId: number, now: number): Promise<PortalSlot[]> {
+/**
+ * The taken slots of a license.
+ *
+ * @param secret see {@link slotIdOf}
+ * @param now milliseconds since 1970
+ */
+export async function slotsOf(
+  db: Database,
+  licenseId: number,
+  secret: string,
+  now: number,
+): Promise<PortalSlot[]> {
   const slots = (await listSlots(db, licenseId, now)) ?? [];
   return Promise.all(
     slots.map(async ({ type, value, lastUsed, idleDate }) => ({
-      id: await slotIdOf({ type, value }),
+      id: await slotIdOf({ type, value }, secret),
       type,
       shown: shortened({ type, value }),
       lastUsed,

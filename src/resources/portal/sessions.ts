@@ -8,6 +8,7 @@ import { customers, portalCodes, portalSessions } from '../../db/schema.ts';
 import { toBase64url } from '../../lib/base64url.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { sha256Hex } from '../../lib/sha256.ts';
+import { IS_FORGOTTEN } from '../customers/row.ts';
 
 /** The links to the customer's page, and its sessions (10). Only hashes of their secrets are stored. */
 
@@ -25,13 +26,13 @@ const newSecret = (): string => toBase64url(crypto.getRandomValues(new Uint8Arra
 export async function createPortalLink(sender: Sender, customerId: number, origin: string) {
   const { db, now } = sender;
   const code = newSecret();
-  const unknown = `customerId ${customerId} does not exist`;
+  const unknown = `customerId ${customerId} does not exist, or is forgotten`;
   await change(sender, {
     event: { type: 'customer.link_created', id: customerId, changes: null },
     when: [
       {
         constraint: 'customer_exists',
-        holds: sql`exists (select 1 from ${customers} where ${eq(customers.id, customerId)})`,
+        holds: sql`exists (select 1 from ${customers} where ${eq(customers.id, customerId)} and not (${IS_FORGOTTEN}))`,
         error: new DomainError('invalid', unknown, 'customerId'),
       },
     ],
