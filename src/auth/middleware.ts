@@ -40,6 +40,10 @@ export interface AuthEnv extends AppEnv {
   };
 }
 
+const TOO_MANY_FAILED = new ApiError(429, 'Too many requests without a live token', {
+  headers: { 'Retry-After': String(WINDOW_SECONDS) },
+});
+
 /** A context of a validation or of management. */
 type AnyContext = Pick<Context<AppEnv>, 'env' | 'req'> & { get(key: 'timings'): RequestTimings };
 
@@ -63,9 +67,12 @@ function clientIn(c: AnyContext): string | null {
 export async function countFailedToken(c: AnyContext): Promise<void> {
   const client = clientIn(c);
   if (!client || !(await isolateOf(c.env).limits.failedTokens.count(client))) return;
-  throw new ApiError(429, 'Too many requests without a live token', {
-    headers: { 'Retry-After': String(WINDOW_SECONDS) },
-  });
+  throw TOO_MANY_FAILED;
+}
+
+/** @throws ApiError for a client that has sent too many failed tokens. It counts nothing. */
+export function rejectOverLimit(c: AnyContext): void {
+  if (isOverLimit(c, clientIn(c))) throw TOO_MANY_FAILED;
 }
 
 async function rejectToken(c: AnyContext): Promise<never> {

@@ -40,6 +40,8 @@ const EMPTY_HELD_MS = 1_000;
 /** Discord waits three seconds for the first response. */
 const INLINE_MS = 2_000;
 
+const EDIT_DELAYS_MS = [0, 1_000, 3_000];
+
 const PONG = { type: 1 };
 const DEFERRED = { type: 5, data: { flags: 64 } };
 const message = (data: object) => ({ type: 4, data });
@@ -57,13 +59,18 @@ async function settingsFor(c: Context<AppEnv>, maxAgeMs: number): Promise<Discor
 /** Changes the response that was deferred. The token of the interaction is the credential. */
 async function edit(c: Context<AppEnv>, { applicationId, token }: Interaction, shown: Message) {
   const url = `${DISCORD_API}/webhooks/${applicationId}/${token}/messages/@original`;
-  const result = await isolateOf(c.env).outbound.send(url, {
-    method: 'PATCH',
+  const request = {
+    method: 'PATCH' as const,
     headers: { 'Content-Type': 'application/json', 'User-Agent': USER_AGENT },
     body: JSON.stringify(messageData(shown)),
-  });
-  const isDone = !('error' in result) && result.status < 300;
-  if (!isDone) logFailure('A response to Discord was not taken', new Error('No success'));
+  };
+  // Discord may not have taken the first response yet.
+  for (const delayMs of EDIT_DELAYS_MS) {
+    await wait(delayMs);
+    const result = await isolateOf(c.env).outbound.send(url, request);
+    if (!('error' in result) && result.status < 300) return;
+  }
+  logFailure('A response to Discord was not taken', new Error('No success'));
 }
 
 const newSender =

@@ -3,7 +3,13 @@ import { PORTAL_PATH, type Seller } from '@licet/contract/portal-page';
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
 import * as z from 'zod';
-import { addressIn, countFailedToken, findLive, requireJson } from '../auth/middleware.ts';
+import {
+  addressIn,
+  countFailedToken,
+  findLive,
+  rejectOverLimit,
+  requireJson,
+} from '../auth/middleware.ts';
 import { isFromElsewhere, isFromOwnPage } from '../auth/own-page.ts';
 import type { Sender } from '../db/change.ts';
 import { readBodyText } from '../http/connection.ts';
@@ -46,13 +52,18 @@ async function readBody<Output>(c: Context, schema: z.ZodType<Output>): Promise<
 
 const sessionOf = (c: Context): string | undefined => getCookie(c, COOKIE_NAME, 'host');
 
+/** The customer of a session; null for none, and for an unknown one of a client that sent too many of these. */
+async function customerOf(c: Context<PortalEnv>, secret: string): Promise<number | null> {
+  const hash = await sha256Hex(secret);
+  return findLive(c, hash, (db) => findPortalCustomer(db, hash, Date.now()));
+}
+
 /** Requests of the page hold the session's cookie, and come from the page itself. */
 const requireSession: MiddlewareHandler<PortalEnv> = async (c, next) => {
   requireJson(c.req.raw);
   const secret = sessionOf(c);
   if (secret === undefined || !isFromOwnPage(c.req.raw)) throw NO_SESSION;
-  const hash = await sha256Hex(secret);
-  const customerId = await findLive(c, hash, (db) => findPortalCustomer(db, hash, Date.now()));
+  const customerId = await customerOf(c, secret);
   if (customerId === null) {
     await countFailedToken(c);
     throw NO_SESSION;
@@ -82,10 +93,14 @@ const senderOf = (c: Context<PortalEnv>) => (): Sender & { customerId: number } 
 async function open(c: Context<PortalEnv>): Promise<Response> {
   if (isFromElsewhere(c.req.raw)) throw new ApiError(403, 'Only the page itself opens a session');
   requireJson(c.req.raw);
-  await countFailedToken(c);
+  // A launch has many customers behind one address: only failures count.
+  rejectOverLimit(c);
   const { code } = await readBody(c, codeBody);
-  const redeemed = await redeemCode(isolateOf(c.env).db, code, Date.now());
-  if ('fault' in redeemed) return jsonResponse(c, redeemed, 403);
+  const redeemed = await redeemCode(isolateOf(c.env).db, code, sessionOf(c), Date.now());
+  if ('fault' in redeemed) {
+    await countFailedToken(c);
+    return jsonResponse(c, redeemed, 403);
+  }
   setCookie(c, COOKIE_NAME, redeemed.session, {
     ...COOKIE,
     prefix: 'host',
@@ -97,8 +112,7 @@ async function open(c: Context<PortalEnv>): Promise<Response> {
 async function close(c: Context<PortalEnv>): Promise<Response> {
   if (isFromElsewhere(c.req.raw)) throw new ApiError(403, 'Only the page itself ends a session');
   const secret = sessionOf(c);
-  if (secret !== undefined) {
-    await countFailedToken(c);
+  if (secret !== undefined && (await customerOf(c, secret)) !== null) {
     await endPortalSession(isolateOf(c.env).db, secret);
   }
   deleteCookie(c, COOKIE_NAME, { ...COOKIE, prefix: 'host' });

@@ -157,13 +157,31 @@ it.each([
 
 it.each([
   [403, 50001, 'Open the invitation above'],
-  [401, 0, 'Check the client secret'],
+  [401, 0, 'Check the application id'],
   [429, 0, 'Try again in a minute'],
 ])('commands that Discord rejects with %i say what to do', async (status, code, remedy) => {
   answers[COMMANDS] = [status, { code, message: 'Missing Access' }];
   const ending = await setUp(...IDS, '--client-secret', fileWith(SECRET));
   expect(ending.code).toBe(1);
   expect(ending.stderr).toContain(remedy);
+});
+
+it('a wrong client secret, a missing file and a bot that cannot be read say what to do', async () => {
+  answers['POST /oauth2/token'] = [401, { error: 'invalid_client' }];
+  const wrong = await setUp(...IDS, '--client-secret', fileWith(SECRET));
+  expect(wrong).toMatchObject({ code: 1, stderr: expect.stringContaining('the client secret') });
+  const missing = await setUp(...IDS, '--client-secret', 'nowhere.txt');
+  expect(missing).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('nowhere.txt cannot be read'),
+  });
+  const { id } = await licet.products.create({ name: 'Guard', productType: 'OTHER', roleId: ROLE });
+  answers[`GET /guilds/${GUILD}/members/${APPLICATION}`] = [500, {}];
+  const broken = await setUp(...IDS, '--bot-token', fileWith(BOT_TOKEN));
+  await licet.products.delete(id);
+  expect(broken.stderr).toContain('Try again in a minute');
+  // The commands are registered by then.
+  expect(broken.stdout).toContain('/discord/interactions');
 });
 
 it('a call without a secret says which one it needs', async () => {

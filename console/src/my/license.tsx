@@ -115,6 +115,9 @@ function Slots({ license, onFailure, onChange }: LicenseProps) {
   const [asked, setAsked] = useState<PortalSlot | 'all'>();
   const [said, setSaid] = useState('');
   const [isBusy, setBusy] = useState(false);
+  const status = useRef<HTMLParagraphElement>(null);
+  const buttonId = (of: PortalSlot | 'all' | undefined): string =>
+    `free-${id}-${typeof of === 'object' ? of.id : 'all'}`;
   const load = async (): Promise<void> => {
     try {
       setSlots(await readSlots(id));
@@ -135,6 +138,13 @@ function Slots({ license, onFailure, onChange }: LicenseProps) {
     }
     setBusy(false);
     setAsked(undefined);
+    // The button that had the focus is gone.
+    status.current?.focus();
+  };
+  const cancel = (): void => {
+    const id = buttonId(asked);
+    setAsked(undefined);
+    setTimeout(() => document.getElementById(id)?.focus());
   };
   const mayFree = resets.allowed > 0 && license.status !== 'DEACTIVATED';
   return (
@@ -172,15 +182,11 @@ function Slots({ license, onFailure, onChange }: LicenseProps) {
                   </div>
                   {mayFree &&
                     (asked === slot ? (
-                      <Sure
-                        question={words.sure}
-                        isBusy={isBusy}
-                        onYes={free}
-                        onNo={() => setAsked(undefined)}
-                      />
+                      <Sure question={words.sure} isBusy={isBusy} onYes={free} onNo={cancel} />
                     ) : (
                       <button
                         type="button"
+                        id={buttonId(slot)}
                         className={buttonClass()}
                         aria-label={words.freeSlot(slot.shown)}
                         onClick={() => setAsked(slot)}
@@ -203,20 +209,25 @@ function Slots({ license, onFailure, onChange }: LicenseProps) {
           </p>
           {total > 0 &&
             (asked === 'all' ? (
-              <Sure
-                question={words.sureAll}
-                isBusy={isBusy}
-                onYes={free}
-                onNo={() => setAsked(undefined)}
-              />
+              <Sure question={words.sureAll} isBusy={isBusy} onYes={free} onNo={cancel} />
             ) : (
-              <button type="button" className={buttonClass()} onClick={() => setAsked('all')}>
+              <button
+                type="button"
+                id={buttonId('all')}
+                className={buttonClass()}
+                onClick={() => setAsked('all')}
+              >
                 {words.freeAll}
               </button>
             ))}
         </div>
       )}
-      <p role="status" className={said ? 'mt-3 rounded-lg bg-hover px-3 py-2' : ''}>
+      <p
+        ref={status}
+        tabIndex={-1}
+        role="status"
+        className={said ? 'mt-3 rounded-lg bg-hover px-3 py-2' : ''}
+      >
         {said}
       </p>
     </section>

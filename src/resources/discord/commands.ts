@@ -209,7 +209,7 @@ function outcomeText(outcome: ResetOutcome): string {
   switch (outcome.outcome) {
     case 'freed': {
       const kept = outcome.kept > 0 ? ' Blocked values stay.' : '';
-      return `Done: ${outcome.freed} freed.${kept} The next server or computer that asks gets the slot. You can do this ${left} of ${allowed} times more in 30 days.`;
+      return `Done: ${outcome.freed} freed.${kept} The next server or computer that asks gets the slot. Resets left: ${left} of ${allowed} in 30 days.`;
     }
     case 'empty':
       return 'No slot is taken: your program can start anywhere. This did not count as a reset.';
@@ -339,6 +339,7 @@ async function create({ db, interaction, newSender }: Context): Promise<Message>
   const values = {
     ...newValues(product),
     ownerChatId: owner,
+    ownerChatUsername: interaction.usernames.get(owner) ?? '',
     ...(days > 0 && {
       licenseType: 'TEMPORARY' as const,
       ...storedExpiryOf('TEMPORARY', { expiryDate: null, expiresAfterDays: days }),

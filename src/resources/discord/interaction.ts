@@ -32,6 +32,9 @@ const schema = z.object({
     .object({
       name: z.string().optional(),
       custom_id: z.string().optional(),
+      resolved: z
+        .object({ users: z.record(z.string(), z.object({ username: z.string() })).optional() })
+        .optional(),
       options: z.array(option.extend({ options: z.array(option).optional() })).optional(),
     })
     .optional(),
@@ -54,6 +57,8 @@ export interface Interaction {
   /** The command with its subcommand, such as `license find`; of a button its id. */
   name: string;
   options: ReadonlyMap<string, string>;
+  /** The names of the users among the options, by their ids. */
+  usernames: ReadonlyMap<string, string>;
   /** The option that is being typed. */
   focused: string | undefined;
 }
@@ -81,6 +86,9 @@ export function parseInteraction(body: string): Interaction | undefined {
       .filter(Boolean)
       .join(' '),
     options: new Map(options.map(({ name, value }) => [name, String(value ?? '')])),
+    usernames: new Map(
+      Object.entries(data?.resolved?.users ?? {}).map(([id, { username }]) => [id, username]),
+    ),
     focused: options.find(({ focused }) => focused)?.name,
   };
 }

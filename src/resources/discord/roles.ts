@@ -118,7 +118,7 @@ const gives = (userId: SQL, roleId: SQL | undefined, now: number) =>
  * @returns words for the user if a role could not be given
  */
 export async function giveRoles(roles: Roles, userId: string): Promise<string | undefined> {
-  if (isPaused(roles)) return undefined;
+  if (roles.settings.botToken === null) return undefined;
   const { db, now } = roles;
   const due = await db
     .select({ roleId: products.roleId, endsAt: min(licenses.expiresAt) })
@@ -127,6 +127,7 @@ export async function giveRoles(roles: Roles, userId: string): Promise<string | 
     .where(gives(sql`${userId}`, undefined, now))
     .groupBy(products.roleId)
     .limit(MAX_CHECKED);
+  if (isPaused(roles)) return due.length > 0 ? REFUSED : undefined;
   let isRefused = false;
   for (const { roleId, endsAt } of due) {
     if (roleId === null) continue;
@@ -186,7 +187,7 @@ export async function takeRoles(
   }
   if (isPaused(all)) return 0;
   let requests = 0;
-  for (const { chatId, roleId } of due) {
+  for (const { chatId, roleId, dueAt } of due) {
     if (left() - requests < ROLE_QUERIES) return requests;
     const isRole = and(eq(discordRoles.chatId, chatId), eq(discordRoles.roleId, roleId));
     const [given] = await db
@@ -194,7 +195,7 @@ export async function takeRoles(
       .from(licenses)
       .innerJoin(products, eq(products.id, licenses.productId))
       .where(gives(sql`${chatId}`, sql`${roleId}`, now));
-    const next = (dueAt: number) => db.update(discordRoles).set({ dueAt }).where(isRole);
+    const next = (at: number) => db.update(discordRoles).set({ dueAt: at }).where(isRole);
     if (given && given.count > 0) {
       await next(Math.min(given.endsAt ?? Number.POSITIVE_INFINITY, now + MAX_KEPT_MS));
       continue;
@@ -211,7 +212,8 @@ export async function takeRoles(
       await next(now + PAUSE_MS);
       return requests;
     }
-    await db.delete(discordRoles).where(isRole);
+    // Unless a license has given it again in the meantime.
+    await db.delete(discordRoles).where(and(isRole, eq(discordRoles.dueAt, dueAt)));
   }
   return requests;
 }

@@ -731,12 +731,13 @@ function nextOf(
       after.expiresAt = paid + GRACE_MS;
       after.expiresAfterDays = null;
     }
-    if (renewalDays !== null && license.expiresAfterDays !== null) {
+    const isTemporary = license.licenseType === 'TEMPORARY';
+    if (isTemporary && renewalDays !== null && license.expiresAfterDays !== null) {
       after.expiresAfterDays = Math.min(
         license.expiresAfterDays + renewalDays,
         MAX_EXPIRES_AFTER_DAYS,
       );
-    } else if (renewalDays !== null) {
+    } else if (isTemporary && renewalDays !== null) {
       // The time that was left is paid for, unless it was paid back.
       const from = before.length > 0 ? now : Math.max(now, license.expiresAt ?? now);
       after.expiresAt = from + renewalDays * DAY_MS;

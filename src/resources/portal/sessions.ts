@@ -53,11 +53,13 @@ export async function createPortalLink(sender: Sender, customerId: number, origi
 /**
  * Opens a session with the code of a link, which is used up by it.
  *
+ * @param replaced the session that the browser had, which ends
  * @returns the secret of the session, or why the link opens none
  */
 export async function redeemCode(
   db: Database,
   code: string,
+  replaced: string | undefined,
   now: number,
 ): Promise<{ session: string } | { fault: LinkFault }> {
   const codeHash = await sha256Hex(code);
@@ -74,6 +76,19 @@ export async function redeemCode(
         sql`select ${await sha256Hex(session)}, customer_id, ${now} from ${portalCodes} where ${isUsable}`,
       )
       .returning(),
+    replaced:
+      replaced === undefined
+        ? []
+        : [
+            db
+              .delete(portalSessions)
+              .where(
+                and(
+                  eq(portalSessions.sessionHash, await sha256Hex(replaced)),
+                  sql`exists (select 1 from ${portalCodes} where ${isUsable})`,
+                ),
+              ),
+          ],
     used: db.update(portalCodes).set({ usedAt: now }).where(isUsable),
     found: db.select().from(portalCodes).where(eq(portalCodes.codeHash, codeHash)),
   });

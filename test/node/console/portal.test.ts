@@ -89,13 +89,16 @@ describeInBrowser("the customer's page", () => {
     await card.getByRole('button', { name: 'Free 45.77.…' }).click();
     await card.getByRole('button', { name: 'Yes, free' }).click();
     await card.getByRole('status').getByText('Done.').waitFor();
-    await card.getByText('You can free slots 1 of 2 times in 30 days.').waitFor();
+    await card.getByText('Resets left: 1 of 2 in 30 days.').waitFor();
     expect((await licet.licenses.get(license.id)).ips).toEqual(['2a01:4f8:7::1']);
     await card.getByRole('button', { name: 'Free all slots' }).click();
     await card.getByRole('button', { name: 'Cancel' }).click();
+    await expect
+      .poll(() => page.evaluate('document.activeElement.textContent'))
+      .toBe('Free all slots');
     await card.getByRole('button', { name: 'Free all slots' }).click();
     await card.getByRole('button', { name: 'Yes, free' }).click();
-    await card.getByText(/0 of 2 times in 30 days. One more from/).waitFor();
+    await card.getByText(/0 of 2 in 30 days. One more from/).waitFor();
     expect(await licet.licenses.get(license.id)).toMatchObject({ ips: [], hwids: [] });
     expect(await accessibilityFindings(page)).toEqual([]);
     await page.reload();

@@ -3,6 +3,7 @@ import { text } from 'node:stream/consumers';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import type { Licet } from '@licet/client';
 import { DISCORD_COMMANDS } from '@licet/contract/discord-commands';
+import { parseJson } from '@licet/contract/json';
 import { argumentError } from '../command-line.ts';
 import { CliError } from '../terminal.ts';
 import { examples, type Output } from './output.ts';
@@ -30,6 +31,16 @@ class DiscordError extends Error {
   }
 }
 
+function remedyOf({ status }: DiscordError): string {
+  if (status === 400 || status === 401) {
+    return 'Check the application id, and the client secret or the token of the bot. Then run this again.';
+  }
+  if (status === 403 || status === 404) {
+    return 'Open the invitation above, and check --application and --guild. Then run this again.';
+  }
+  return 'Try again in a minute.';
+}
+
 async function request(path: string, init: RequestInit): Promise<unknown> {
   const response = await fetch(apiUrl() + path, init).catch((error: unknown) => {
     throw new CliError(
@@ -37,7 +48,7 @@ async function request(path: string, init: RequestInit): Promise<unknown> {
     );
   });
   const sent = await response.text();
-  const body: unknown = sent === '' ? null : JSON.parse(sent);
+  const body = parseJson(sent);
   if (response.ok) return body;
   const { code = 0, message = response.statusText }: { code?: number; message?: string } =
     Object(body);
@@ -81,8 +92,13 @@ async function bearerOf(applicationId: string, secret: string): Promise<string> 
 
 /** The first line of a file, or of standard input: secrets do not stand in the history of a shell. */
 async function readSecret(file: string): Promise<string> {
-  const content = file === '-' ? await text(process.stdin) : readFileSync(file, 'utf8');
-  return content.trim();
+  try {
+    return (file === '-' ? await text(process.stdin) : readFileSync(file, 'utf8')).trim();
+  } catch (error) {
+    throw argumentError(
+      `${file} cannot be read: ${error instanceof Error ? error.message : error}`,
+    );
+  }
 }
 
 interface Role {
@@ -102,7 +118,8 @@ async function roleFaults(rest: Rest, guildId: string, licet: Licet): Promise<st
   try {
     held = (await rest.get<{ roles: string[] }>(`/guilds/${guildId}/members/${botId}`)).roles;
   } catch (error) {
-    if (!(error instanceof DiscordError)) throw error;
+    if (!(error instanceof DiscordError) || (error.status !== 404 && error.status !== 403))
+      throw error;
     return ['The bot is not in the server. Open the invitation above.'];
   }
   const roles = Object.values(await rest.get<Record<string, Role>>(`/guilds/${guildId}/roles`));
@@ -140,6 +157,7 @@ async function setUp(licet: Licet, output: Output, options: Options): Promise<vo
     throw argumentError('Give --client-secret FILE, or --bot-token FILE if products give roles.');
   }
   const botToken = tokenFile === undefined ? undefined : await readSecret(tokenFile);
+  const secret = clientSecret === undefined ? '' : await readSecret(clientSecret);
   const settings = await licet.discordSettings.update({
     ...(options.application !== undefined && { applicationId: options.application }),
     ...(options.publicKey !== undefined && { publicKey: options.publicKey }),
@@ -161,25 +179,20 @@ async function setUp(licet: Licet, output: Output, options: Options): Promise<vo
     `  Invitation to your server: https://discord.com/oauth2/authorize?client_id=${applicationId}&scope=${scope}`,
   );
   const authorization =
-    botToken === undefined
-      ? await bearerOf(applicationId, await readSecret(clientSecret ?? ''))
-      : `Bot ${botToken}`;
+    botToken === undefined ? await bearerOf(applicationId, secret) : `Bot ${botToken}`;
   const rest = restWith(authorization);
-  try {
-    await rest.put(`/applications/${applicationId}/guilds/${guildId}/commands`, DISCORD_COMMANDS);
-  } catch (error) {
-    if (!(error instanceof DiscordError)) throw error;
-    const remedy =
-      error.status === 401
-        ? 'Check the client secret or the token of the bot'
-        : error.status === 403 || error.status === 404
-          ? 'Open the invitation above, and check --application and --guild'
-          : 'Try again in a minute';
-    throw new CliError(
-      `✗ The commands were not registered. ${error.message}. ${remedy}, then run this again.`,
+  await rest.put(`/applications/${applicationId}/guilds/${guildId}/commands`, DISCORD_COMMANDS);
+  output.note(`✓ ${DISCORD_COMMANDS.length} commands are registered in the server.`);
+  if (!interactionsUrl.startsWith('https://')) {
+    output.note(
+      '! Discord takes a public https address only. Run this with the public LICET_URL for the right one.',
     );
   }
-  output.note(`✓ ${DISCORD_COMMANDS.length} commands are registered in the server.`);
+  output.done(
+    'Paste this address as "Interactions Endpoint URL" at the application in Discord:',
+    settings,
+    interactionsUrl,
+  );
   const faults =
     botToken === undefined
       ? (await licet.products.list({})).some(({ roleId }) => roleId !== null) && !hasBotToken
@@ -188,12 +201,6 @@ async function setUp(licet: Licet, output: Output, options: Options): Promise<vo
       : await roleFaults(rest, guildId, licet);
   for (const fault of faults) output.note(`✗ ${fault}`);
   if (faults.length > 0) throw new CliError('Roles cannot be given yet. All other commands work.');
-  output.note('✓ Roles: nothing stands in the way.');
-  output.done(
-    'Paste this address as "Interactions Endpoint URL" at the application in Discord:',
-    settings,
-    interactionsUrl,
-  );
 }
 
 /** `licet discord`: the commands at Discord. */
@@ -225,6 +232,12 @@ export function addDiscord(parent: CommandUnknownOpts, open: OpenSession): void 
     )
     .action(async (options) => {
       const { licet, output } = open();
-      await setUp(licet, output, options);
+      try {
+        await setUp(licet, output, options);
+      } catch (error) {
+        throw error instanceof DiscordError
+          ? new CliError(`${error.message}. ${remedyOf(error)}`)
+          : error;
+      }
     });
 }
