@@ -292,7 +292,7 @@ it('of 50 resets at once, exactly so many count as the product allows', async ()
 it('the license of another account is neither suggested nor reset', async () => {
   await redeem();
   await call('PUT', `/api/v2/licenses/${license.id}`, { body: { ips: ['192.0.2.1'] } });
-  expect((await reset({}, EVE)).content).toContain('That is none of your licenses');
+  expect((await reset({}, EVE)).content).toContain('That is not one of your licenses');
   expect((await get.license(license.id)).ips).toHaveLength(1);
   const suggest = async (user: typeof ADA) =>
     (
@@ -480,6 +480,16 @@ it('forgetting a customer takes the role, and forgets the account', async () => 
   await discord.isolate.runScheduled();
   expect(discord.roles.get(ADA.id)).toEqual(new Set());
   expect((await env.DB.prepare('select * from discord_roles').all()).results).toEqual([]);
+});
+
+it('an account with seven roles gets all of them by two commands', async () => {
+  await discord.setUp({ botToken: TOKEN });
+  for (let index = 0; index < 7; index++) {
+    const { id } = await create.product({ roleId: `330000000000000010${index}` });
+    await create.license({ productId: id, ownerChatId: ADA.id });
+  }
+  for (let times = 0; times < 2; times++) await discord.send({ name: 'licenses' });
+  expect(discord.roles.get(ADA.id)?.size).toBe(7);
 });
 
 it('a role that Discord refuses names its cure in the settings, and is not tried again at once', async () => {

@@ -66,7 +66,7 @@ const NO_KEY = say(
   'There is no such license key. Copy the whole key as you got it, or ask the shop.',
 );
 const NOT_YOURS = say(
-  'That is none of your licenses. Choose one of the list, or use /redeem first.',
+  'That is not one of your licenses. Choose one of the list, or use /redeem first.',
 );
 const NO_LICENSES = say('No license is linked to your account. Use /redeem with your license key.');
 const NOT_ALL_LINKED = say(

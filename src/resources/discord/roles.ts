@@ -126,6 +126,11 @@ export async function giveRoles(roles: Roles, userId: string): Promise<string | 
     .innerJoin(products, eq(products.id, licenses.productId))
     .where(gives(sql`${userId}`, undefined, now))
     .groupBy(products.roleId)
+    // Those that the account lacks come first.
+    .orderBy(
+      sql`exists (select 1 from ${discordRoles} where chat_id = ${userId}
+        and role_id = ${products.roleId} and due_at > ${now})`,
+    )
     .limit(MAX_CHECKED);
   if (isPaused(roles)) return due.length > 0 ? REFUSED : undefined;
   let isRefused = false;
