@@ -33,9 +33,17 @@ const responds = (url: URL): Promise<boolean> =>
     () => false,
   );
 
+interface LocalServiceOptions {
+  /** Options of the command. */
+  options?: readonly string[];
+  /** The folder of its code; this one by default. */
+  checkout?: string | undefined;
+}
+
 export class LocalServiceProcess implements RunningWorker, AsyncDisposable {
   readonly url: URL;
   readonly #script: 'start' | 'dev';
+  readonly #checkout: string;
   readonly #folder: string;
   readonly #options: readonly string[];
   #npm: ChildProcess | undefined;
@@ -47,22 +55,22 @@ export class LocalServiceProcess implements RunningWorker, AsyncDisposable {
   private constructor(
     script: 'start' | 'dev',
     url: URL,
-    folder: string,
-    options: readonly string[],
+    { options, checkout }: LocalServiceOptions,
   ) {
     this.#script = script;
     this.url = url;
-    this.#folder = folder;
-    this.#options = options;
+    this.#folder = newFolder();
+    this.#options = options ?? [];
+    this.#checkout = checkout ?? '.';
   }
 
   static async start(
     script: 'start' | 'dev',
     population: Population,
-    options: readonly string[] = [],
+    options: LocalServiceOptions = {},
   ): Promise<LocalServiceProcess> {
     const url = new URL(`http://127.0.0.1:${await freePort()}`);
-    const service = new LocalServiceProcess(script, url, newFolder(), options);
+    const service = new LocalServiceProcess(script, url, options);
     await service.restart();
     await service.#stop();
     await fillFolder(service.#folder, population);
@@ -76,6 +84,7 @@ export class LocalServiceProcess implements RunningWorker, AsyncDisposable {
     const startedAt = performance.now();
     const args = ['--port', this.url.port, '--persist-to', this.#folder, '--ip', '127.0.0.1'];
     this.#npm = spawn('npm', ['run', this.#script, '--', ...args, ...this.#options], {
+      cwd: this.#checkout,
       stdio: ['ignore', 'pipe', 'ignore'],
       env: { ...process.env, ROOT_TOKEN },
       detached: true,

@@ -45,7 +45,7 @@ ${Object.entries(DESCRIPTIONS)
                      (16,64,256,1024)
   --rounds N         rounds (5); each figure is their median
   --beside FOLDER    another checkout, with its packages installed: its service is one more target of the
-                     scenario hot, in the same rounds. Its faults do not fail the run.
+                     scenarios hot, start and load, in the same rounds. Its faults do not fail the run.
                      wrangler builds it there, which may write the ignored files in its public/.
   --help             this text
 

@@ -15,7 +15,7 @@ import { boundRequests, validResponse } from '../requests.ts';
 import { type Round, sendTo, type Target } from '../rounds.ts';
 import { THRESHOLD_CONNECTIONS } from '../settings.ts';
 import { median } from '../statistics.ts';
-import { type Bench, shopOf } from './scenario.ts';
+import { BESIDE, type Bench, shopOf } from './scenario.ts';
 
 /** Fewer than the service keeps in memory, and enough that no license reaches its limit a minute. */
 const LICENSES = 8_000;
@@ -32,8 +32,17 @@ interface Watched extends Round {
   megabytes: number | null;
 }
 
-/** The rounds of a number of connections. */
+/** A service with its target. */
+interface Loaded {
+  service: LocalServiceProcess;
+  target: Target;
+  /** The requests so far. */
+  sent: number;
+}
+
+/** The rounds of a service at a number of connections. */
 interface Level {
+  loaded: Loaded;
   connections: number;
   rounds: Watched[];
 }
@@ -71,6 +80,7 @@ function rowOf(level: Level): TableRow {
   const [ok, overloaded] = [statusOf(200), statusOf(503)];
   const responded = sumOf(level, ({ requests, withoutResponse }) => requests - withoutResponse);
   return {
+    service: level.loaded.target.name,
     connections: level.connections,
     'req/s': round(throughputOf(level), 0),
     'p50 ms': round(medianOf(level, ({ p50Ms }) => p50Ms)),
@@ -122,41 +132,57 @@ function thresholdsOf(levels: readonly Level[]): Threshold[] {
   });
 }
 
-/** Hot validations by `npm start` at more connections than it can serve at once: no record may be lost. */
-export async function load({ settings }: Bench): Promise<Finding> {
-  const { loadConnections, loadSeconds, rounds } = settings;
+/** Starts a service, and fills its memory. @returns it with the faults of the warm-up */
+async function startLoaded(
+  name: string,
+  checkout?: string,
+): Promise<{ loaded: Loaded; warmUp: Round }> {
   const population = shopOf(LICENSES);
-  await using service = await LocalServiceProcess.start('start', population);
+  const service = await LocalServiceProcess.start('start', population, { checkout });
   const target: Target = {
-    name: 'load',
+    name,
     worker: service,
     requestAt: boundRequests(spreadIds(LICENSES, LICENSES)),
     expected: validResponse(population.maxServers),
     records: { witness: service.witness, areKnown: true },
     backsOff: true,
   };
-  progress('load, warm-up');
+  progress(`${name}, warm-up`);
   const warmUp = await sendTo(target, {
     connections: THRESHOLD_CONNECTIONS,
     from: 0,
     // Each license by both of its servers.
     until: { count: 2 * LICENSES },
   });
-  let sent = warmUp.requests;
-  const levels = loadConnections.map((connections): Level => ({ connections, rounds: [] }));
+  return { loaded: { service, target, sent: warmUp.requests }, warmUp };
+}
+
+/** Hot validations by `npm start` at more connections than it can serve at once: no record may be lost. */
+export async function load({ settings, scripts }: Bench): Promise<Finding> {
+  const { loadConnections, loadSeconds, rounds } = settings;
+  const { checkout } = scripts.beside ?? {};
+  const { loaded, warmUp } = await startLoaded('load');
+  await using service = loaded.service;
+  const other = checkout === undefined ? undefined : await startLoaded(BESIDE, checkout);
+  await using _ = other?.loaded.service;
+  const services = [loaded, ...(other ? [other.loaded] : [])];
+  const levels = loadConnections.flatMap((connections) =>
+    services.map((one): Level => ({ loaded: one, connections, rounds: [] })),
+  );
   for (let number = 0; number < rounds; number++) {
     // Forwards and backwards: no level always comes after the same one.
-    for (const level of number % 2 === 0 ? levels : levels.toReversed()) {
+    for (const { loaded: one, ...level } of number % 2 === 0 ? levels : levels.toReversed()) {
       const { connections } = level;
-      progress(`load, ${connections} connections, round ${number + 1} of ${rounds}`);
-      const watched = await watchMemory(service, () =>
-        sendTo(target, { connections, from: sent, until: { seconds: loadSeconds } }),
+      progress(`${one.target.name}, ${connections} connections, round ${number + 1} of ${rounds}`);
+      const watched = await watchMemory(one.service, () =>
+        sendTo(one.target, { connections, from: one.sent, until: { seconds: loadSeconds } }),
       );
-      sent += watched.requests;
+      one.sent += watched.requests;
       level.rounds.push(watched);
     }
   }
-  const ofLoads = levels.flatMap(({ connections, rounds: ofLevel }) =>
+  const own = levels.filter((level) => level.loaded === loaded);
+  const ofLoads = own.flatMap(({ connections, rounds: ofLevel }) =>
     ofLevel.flatMap((one) => faultsOf('load', [{ ...one, name: 'load', connections }])),
   );
   const ofWarmUp = { ...warmUp, name: 'warm-up', connections: THRESHOLD_CONNECTIONS };
@@ -166,9 +192,16 @@ export async function load({ settings }: Bench): Promise<Finding> {
     title: `Load: npm start, ${LICENSES} licenses in memory, with the log of requests`,
     results: [],
     table: levels.map(rowOf),
-    thresholds: thresholdsOf(levels),
+    thresholds: thresholdsOf(own),
     faults: [...faultsOf('load', [ofWarmUp]), ...ofLoads, ...service.log.faults('load')],
     notes: [
+      ...own.flatMap((level) => {
+        const { connections } = level;
+        const before = levels.find((one) => one !== level && one.connections === connections);
+        return before
+          ? `throughput at ${connections} connections, in that of ${checkout}: ${round(throughputOf(level) / throughputOf(before))}`
+          : [];
+      }),
       `the load itself took ${round(loadCpuShare * 100, 0)} % of one core at most`,
       ...service.log.notes(),
     ],

@@ -3,12 +3,12 @@ import { faultsOf } from '../faults.ts';
 import { send } from '../load.ts';
 import { LocalServiceProcess } from '../local-service.ts';
 import { spreadIds } from '../population.ts';
-import { atLeast, atMost, type Finding, progress, type Threshold } from '../report.ts';
+import { atLeast, atMost, type Finding, progress, round, type Threshold } from '../report.ts';
 import { boundRequests } from '../requests.ts';
 import { runRounds, sendTo, type Target, throughputRatio } from '../rounds.ts';
 import { THRESHOLD_CONNECTIONS } from '../settings.ts';
 import { LicetService } from '../workers.ts';
-import { type Bench, bareTarget, hotTarget, shopOf } from './scenario.ts';
+import { BESIDE, type Bench, bareTarget, hotTarget, shopOf } from './scenario.ts';
 
 const MIN_OF_DIRECT_SOCKET = 0.8;
 const MIN_OF_DEV = 10;
@@ -44,6 +44,10 @@ export async function start(bench: Bench): Promise<Finding> {
   await using direct = await LicetService.start(scripts.service, { population, isLogged: true });
   await using started = await LocalServiceProcess.start('start', population);
   await using dev = await LocalServiceProcess.start('dev', population);
+  const { checkout } = scripts.beside ?? {};
+  await using beside = checkout
+    ? await LocalServiceProcess.start('start', population, { checkout })
+    : undefined;
   const local = (name: string, service: LocalServiceProcess): Target => ({
     ...hotTarget(name, direct, ids),
     worker: service,
@@ -57,8 +61,9 @@ export async function start(bench: Bench): Promise<Finding> {
     { ...hotTarget('direct socket', direct, ids), backsOff: true },
     local('npm start', started),
     local('npm run dev', dev),
+    ...(beside ? [local(BESIDE, beside)] : []),
   ]);
-  const [, ofDirect, ofStart, ofDev] = results;
+  const [, ofDirect, ofStart, ofDev, ofBeside] = results;
   const thresholds: Threshold[] = [];
   if (ofDirect && ofStart && ofDev) {
     thresholds.push(
@@ -115,7 +120,11 @@ export async function start(bench: Bench): Promise<Finding> {
     results,
     thresholds,
     faults: [
-      ...faultsOf('start', results, [tally]),
+      ...faultsOf(
+        'start',
+        results.filter((result) => result !== ofBeside),
+        [tally],
+      ),
       ...faultsOf('start', [
         { ...last, name: 'npm start', connections },
         // Aborted requests may leave records, so that those after them cannot be counted.
@@ -124,6 +133,9 @@ export async function start(bench: Bench): Promise<Finding> {
       ...[direct, started, dev].flatMap(({ log }) => log.faults('start')),
     ],
     notes: [
+      ...(ofStart && ofBeside
+        ? [`throughput, in that of ${checkout}: ${round(throughputRatio(ofStart, ofBeside))}`]
+        : []),
       `node ${Math.round(node ?? 0)} MB, workerd ${Math.round(workerd ?? 0)} MB`,
       `${started.log.lines} lines in the log`,
       ...direct.log.notes(),

@@ -52,7 +52,7 @@ export async function webhooks({ settings }: Bench): Promise<Finding> {
   const population = { ...shopOf(LICENSES), maxServers: MAX_SERVERS };
   await using receivers = await startReceivers();
   const options = ['--var', 'OUTBOUND_PRIVATE:true'];
-  await using service = await LocalServiceProcess.start('start', population, options);
+  await using service = await LocalServiceProcess.start('start', population, { options });
   const requestAt = boundRequests(spreadIds(LICENSES, LICENSES));
   const expected = validResponse(MAX_SERVERS);
   const { witness, url } = service;
