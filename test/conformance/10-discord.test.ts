@@ -742,6 +742,15 @@ it('forgetting a customer ends the sessions, links and codes of the account, tak
   }
 });
 
+it('an account that has only redeemed a key is forgotten with a customer that is created for it', async () => {
+  await redeem();
+  const made = await call('POST', '/api/v2/customers', { body: { chatId: ADA.id } });
+  const { id }: { id: number } = Object(made.json);
+  expect((await call('DELETE', `/api/v2/customers/${id}`)).status).toBe(204);
+  expect(await get.license(license.id)).toMatchObject({ ownerChatId: '', ownerChatUsername: '' });
+  expect((await call('GET', '/api/v2/events')).text).not.toContain(ADA.id);
+});
+
 it('an account with seven roles gets all of them by two commands', async () => {
   await discord.setUp({ botToken: TOKEN });
   for (let index = 0; index < 7; index++) {

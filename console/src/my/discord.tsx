@@ -2,7 +2,7 @@ import type { DiscordCode } from '@licet/contract/portal-page';
 import { useState } from 'react';
 import { buttonClass } from '../components/button-class.ts';
 import { CopyButton } from './copy-button.tsx';
-import { timeOf, words } from './language.ts';
+import { clockOf, words } from './language.ts';
 import { Failure, makeDiscordCode } from './service.ts';
 
 /**
@@ -42,7 +42,7 @@ export function Discord({
       <div role="status" className={made && 'mt-3'}>
         {made && (
           <>
-            <p>{words.discordSteps(timeOf(made.expiresAt))}</p>
+            <p>{words.discordSteps(clockOf(made.expiresAt))}</p>
             <div className="mt-2 flex flex-wrap items-center gap-2">
               <code className="min-w-0 flex-1 basis-44 rounded-lg border border-line bg-page px-3 py-2 font-mono text-[0.8125rem] select-all">
                 {made.code}

@@ -80,14 +80,16 @@ function Key({
         <code className="min-w-0 flex-1 basis-52 rounded-lg border border-line bg-page px-3 py-2 font-mono text-[0.8125rem] break-all select-all">
           {key ?? `•••• ${end}`}
         </code>
-        <button
-          type="button"
-          className={buttonClass()}
-          onClick={async () => setKey(key === undefined ? await load() : undefined)}
-        >
-          {key === undefined ? words.show : words.hide}
-        </button>
-        <CopyButton load={load} onDenied={setKey} />
+        <div className="flex gap-2">
+          <button
+            type="button"
+            className={buttonClass()}
+            onClick={async () => setKey(key === undefined ? await load() : undefined)}
+          >
+            {key === undefined ? words.show : words.hide}
+          </button>
+          <CopyButton load={load} onDenied={setKey} />
+        </div>
       </div>
     </section>
   );

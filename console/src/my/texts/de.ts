@@ -28,7 +28,7 @@ export const de: MyTexts = {
     'Verbinde dein Konto im Discord des Shops. Dann siehst du dort diese Lizenzen und die, die du später kaufst.',
   linkDiscord: 'Discord verbinden',
   discordSteps: (time) =>
-    `Schreibe /link im Discord des Shops und füge diesen Code ein. Er gilt einmal, bis ${time}.`,
+    `Schreibe /link im Discord des Shops und füge diesen Code ein. Er gilt einmal, bis ${time} Uhr.`,
   newCode: 'Neuer Code',
   statuses: {
     ACTIVE: 'Aktiv',

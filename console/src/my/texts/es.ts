@@ -27,7 +27,7 @@ export const es: MyTexts = {
     'Vincula tu cuenta en el Discord de la tienda. Allí verás estas licencias y las que compres más tarde.',
   linkDiscord: 'Vincular Discord',
   discordSteps: (time) =>
-    `Escribe /link en el Discord de la tienda y pega este código. Sirve una vez, hasta el ${time}.`,
+    `Escribe /link en el Discord de la tienda y pega este código. Sirve una vez, hasta las ${time}.`,
   newCode: 'Otro código',
   statuses: {
     ACTIVE: 'Activa',

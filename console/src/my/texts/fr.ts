@@ -28,7 +28,7 @@ export const fr: MyTexts = {
     'Liez votre compte sur le Discord de la boutique. Vous y verrez ces licences, et celles que vous achèterez plus tard.',
   linkDiscord: 'Lier Discord',
   discordSteps: (time) =>
-    `Écrivez /link sur le Discord de la boutique et collez ce code. Il sert une fois, jusqu’au ${time}.`,
+    `Écrivez /link sur le Discord de la boutique et collez ce code. Il sert une fois, jusqu’à ${time}.`,
   newCode: 'Nouveau code',
   statuses: {
     ACTIVE: 'Active',

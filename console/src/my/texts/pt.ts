@@ -27,7 +27,7 @@ export const pt: MyTexts = {
     'Ligue a sua conta no Discord da loja. Lá verá estas licenças e as que comprar mais tarde.',
   linkDiscord: 'Ligar o Discord',
   discordSteps: (time) =>
-    `Escreva /link no Discord da loja e cole este código. Funciona uma vez, até ${time}.`,
+    `Escreva /link no Discord da loja e cole este código. Funciona uma vez, até às ${time}.`,
   newCode: 'Outro código',
   statuses: {
     ACTIVE: 'Ativa',
