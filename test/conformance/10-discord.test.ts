@@ -366,8 +366,8 @@ it.each([
     await updateLicense(id, { ips: ['192.0.2.1'], hwids: ['h'] });
     const cookie = (await pageOf(ADA)) ?? '';
     const slots = await ask('GET', `/licenses/${id}/slots`, { cookie });
-    const [{ id: slot }]: { id: string }[] = Object(slots.json);
-    const freed = await ask('POST', `/licenses/${id}/resets`, { cookie, body: { slot } });
+    const [slot]: { id: string }[] = Object(slots.json);
+    const freed = await ask('POST', `/licenses/${id}/resets`, { cookie, body: { slot: slot?.id } });
     expect(freed.json).toMatchObject({ outcome: 'freed', resets: { left: 2 } });
     const { content } = await discord.send({ name: 'reset', options: { license: `#${id}` } });
     expect(content).toContain('Resets left: 1 of 3');
