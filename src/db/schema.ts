@@ -682,7 +682,7 @@ export const selfResets = sqliteTable(
   (t) => [primaryKey({ columns: [t.licenseId, t.resetAt] })],
 );
 
-/** Before {@link pageLinks}, and unused since: the version before reads them. Without a rowid. */
+/** Replaced by {@link pageLinks}: only the previous version reads it. Without a rowid. */
 export const portalCodes = sqliteTable(
   'portal_codes',
   {
@@ -694,7 +694,7 @@ export const portalCodes = sqliteTable(
   (t) => [index('portal_codes_created').on(t.createdAt)],
 );
 
-/** Before {@link pageSessions}, and unused since: the version before reads them. Without a rowid. */
+/** Replaced by {@link pageSessions}: only the previous version reads it. Without a rowid. */
 export const portalSessions = sqliteTable(
   'portal_sessions',
   {

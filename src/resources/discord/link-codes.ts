@@ -55,7 +55,10 @@ export async function createLinkCode(
   return stored.length > 0 ? { code, expiresAt: toTimestamp(expiresAt) } : undefined;
 }
 
-/** Why a code links no account: it is unknown, used or expired, the customer has another account, or the account another customer. */
+/**
+ * Why a code links no account: it is unknown, used or expired, the customer has another account, or the account belongs to
+ * another customer.
+ */
 export type CodeFault = 'no code' | 'other account' | 'other customer';
 
 /**
@@ -83,7 +86,7 @@ export async function linkByCode(
   if (customer.chatId !== null) return 'other account';
   const values = { chatId: account.id, chatUsername: account.username };
   try {
-    // Whoever uses a code changes the customer: a second one is overtaken.
+    // A code that is used changes the customer, so a second use at the same time is overtaken.
     await updateCustomer(newSender(customer.id), customer, values, [
       db.delete(discordLinkCodes).where(isCode),
     ]);

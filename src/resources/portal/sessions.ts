@@ -113,17 +113,18 @@ export async function findPortalPerson(
   sessionHash: string,
   now: number,
 ): Promise<Person | null> {
-  const { customerId = null, chatId = null } =
-    (await db
-      .select()
-      .from(pageSessions)
-      .where(
-        and(
-          eq(pageSessions.sessionHash, sessionHash),
-          gt(pageSessions.createdAt, now - PORTAL_SESSION_SECONDS * 1000),
-        ),
-      )
-      .get()) ?? {};
+  const row = await db
+    .select()
+    .from(pageSessions)
+    .where(
+      and(
+        eq(pageSessions.sessionHash, sessionHash),
+        gt(pageSessions.createdAt, now - PORTAL_SESSION_SECONDS * 1000),
+      ),
+    )
+    .get();
+  if (row === undefined) return null;
+  const { customerId, chatId } = row;
   if (customerId !== null) return { customerId };
   return chatId === null ? null : { chatId };
 }
