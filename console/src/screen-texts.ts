@@ -66,6 +66,7 @@ const eventTypes: Record<EventType, string> = {
   'license.slots_freed': 'Slots freed',
   'license.rotated': 'License key replaced',
   'license.transferred': 'License transferred',
+  'license.redeemed': 'License redeemed',
   'license.deleted': 'License deleted',
   'customer.created': 'Customer created',
   'customer.updated': 'Customer changed',
@@ -647,7 +648,11 @@ export const screenTexts = {
   customers: {
     makeLink: 'Link to their page',
     link: "Link to the customer's page",
-    linkLead: 'It works once, for 15 minutes. Send it to nobody else: it opens their licenses.',
+    linkValid: 'It works for',
+    linkPeriods: { hour: 'An hour', day: 'A day', week: '7 days' },
+    linkCreate: 'Make the link',
+    linkLead: (until: string) =>
+      `It works once, until ${until}. Send it to nobody else: it opens their licenses.`,
     linkAsQr: 'Show as a QR code',
     linkQr: "QR code of the link to the customer's page",
     title: 'Customers',

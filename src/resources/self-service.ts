@@ -1,7 +1,13 @@
 import { DAY_MS, HOUR_MS } from '@licet/contract/durations';
 import { type SQL, sql } from 'drizzle-orm';
 import type { Database } from '../db/client.ts';
-import { discordInteractions, discordRoles, portalCodes, portalSessions } from '../db/schema.ts';
+import {
+  discordInteractions,
+  discordLinkCodes,
+  discordRoles,
+  pageLinks,
+  pageSessions,
+} from '../db/schema.ts';
 
 /** The work of the scheduled handler for the customer's page and Discord (10). */
 
@@ -9,19 +15,20 @@ import { discordInteractions, discordRoles, portalCodes, portalSessions } from '
 const MAX_REMOVED = 1_000;
 
 /** The queries of a run, at most. */
-export const SELF_SERVICE_QUERIES = 4;
+export const SELF_SERVICE_QUERIES = 5;
 
 /**
- * Removes old links, sessions and interactions. A used link is known for a day, to be told from a wrong one. Costs one
- * query if there is nothing to do.
+ * Removes old links, sessions, codes and interactions. A link is known for a day after its end, to be told from a wrong
+ * one. Costs one query if there is nothing to do.
  *
  * @param now milliseconds since 1970
  * @returns whether a role at Discord is to be looked at
  */
 export async function lookAfterCustomers(db: Database, now: number): Promise<boolean> {
   const old = [
-    { table: portalCodes, key: sql`code_hash`, isOld: sql`created_at <= ${now - DAY_MS}` },
-    { table: portalSessions, key: sql`session_hash`, isOld: sql`created_at <= ${now - DAY_MS}` },
+    { table: pageLinks, key: sql`code_hash`, isOld: sql`expires_at <= ${now - DAY_MS}` },
+    { table: pageSessions, key: sql`session_hash`, isOld: sql`created_at <= ${now - DAY_MS}` },
+    { table: discordLinkCodes, key: sql`customer_id`, isOld: sql`expires_at <= ${now}` },
     { table: discordInteractions, key: sql`id`, isOld: sql`handled_at <= ${now - HOUR_MS}` },
   ];
   const isThere = (table: object, where: SQL): SQL =>

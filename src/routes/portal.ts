@@ -1,5 +1,5 @@
 import { parseJson } from '@licet/contract/json';
-import { PORTAL_PATH, type Seller } from '@licet/contract/portal-page';
+import { PORTAL_PATH, type PortalData, type Seller } from '@licet/contract/portal-page';
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
 import * as z from 'zod';
@@ -17,11 +17,16 @@ import { ApiError, notFound } from '../http/errors.ts';
 import { jsonResponse } from '../http/json.ts';
 import { type AppEnv, isolateOf } from '../isolate.ts';
 import { sha256Hex } from '../lib/sha256.ts';
+import { findCustomer } from '../resources/customers/queries.ts';
+import { createLinkCode } from '../resources/discord/link-codes.ts';
+import { isSetUp } from '../resources/discord/settings.ts';
+import type { Person } from '../resources/licenses/own.ts';
+import { findOwnLicense } from '../resources/licenses/queries.ts';
 import { resetSlots, type SlotValue } from '../resources/licenses/self-reset.ts';
-import { findOwnLicense, licensesOf, slotIdOf, slotsOf } from '../resources/portal/licenses.ts';
+import { licensesOf, slotIdOf, slotsOf } from '../resources/portal/licenses.ts';
 import {
   endPortalSession,
-  findPortalCustomer,
+  findPortalPerson,
   PORTAL_SESSION_SECONDS,
   redeemCode,
 } from '../resources/portal/sessions.ts';
@@ -29,12 +34,12 @@ import {
 /** The customer's own page (10): its session, and what the page asks for. The page itself is a file. */
 
 interface PortalEnv extends AppEnv {
-  Variables: AppEnv['Variables'] & { customerId: number };
+  Variables: AppEnv['Variables'] & { person: Person };
 }
 
 const MAX_BODY_BYTES = 1024;
-/** The settings of the seller are known everywhere after this time. */
-const SELLER_HELD_MS = 60_000;
+/** The settings of the service are known everywhere after this time. */
+const SETTINGS_HELD_MS = 60_000;
 const COOKIE = { path: '/', httpOnly: true, secure: true, sameSite: 'Strict' } as const;
 const COOKIE_NAME = 'licet-my';
 
@@ -52,10 +57,10 @@ async function readBody<Output>(c: Context, schema: z.ZodType<Output>): Promise<
 
 const sessionOf = (c: Context): string | undefined => getCookie(c, COOKIE_NAME, 'host');
 
-/** The customer of a session; null for none, and for an unknown one of a client that sent too many of these. */
-async function customerOf(c: Context<PortalEnv>, secret: string): Promise<number | null> {
+/** The person of a session; null for none, and for an unknown one of a client that sent too many of these. */
+async function personOf(c: Context<PortalEnv>, secret: string): Promise<Person | null> {
   const hash = await sha256Hex(secret);
-  return findLive(c, hash, (db) => findPortalCustomer(db, hash, Date.now()));
+  return findLive(c, hash, (db) => findPortalPerson(db, hash, Date.now()));
 }
 
 /** Requests of the page hold the session's cookie, and come from the page itself. */
@@ -63,17 +68,17 @@ const requireSession: MiddlewareHandler<PortalEnv> = async (c, next) => {
   requireJson(c.req.raw);
   const secret = sessionOf(c);
   if (secret === undefined || !isFromOwnPage(c.req.raw)) throw NO_SESSION;
-  const customerId = await customerOf(c, secret);
-  if (customerId === null) {
+  const person = await personOf(c, secret);
+  if (person === null) {
     await countFailedToken(c);
     throw NO_SESSION;
   }
-  c.set('customerId', customerId);
+  c.set('person', person);
   await next();
 };
 
-/** The customer, as the sender of a change. */
-const senderOf = (c: Context<PortalEnv>) => (): Sender & { customerId: number } => {
+/** A customer, as the sender of a change. */
+const senderOf = (c: Context<PortalEnv>) => (): Sender => {
   const { db, caches, deliverer } = isolateOf(c.env);
   return {
     db,
@@ -85,7 +90,6 @@ const senderOf = (c: Context<PortalEnv>) => (): Sender & { customerId: number } 
     isConsole: false,
     ip: addressIn(c),
     actor: 'customer',
-    customerId: c.get('customerId'),
     permissions: () => [],
   };
 };
@@ -112,7 +116,7 @@ async function open(c: Context<PortalEnv>): Promise<Response> {
 async function close(c: Context<PortalEnv>): Promise<Response> {
   if (isFromElsewhere(c.req.raw)) throw new ApiError(403, 'Only the page itself ends a session');
   const secret = sessionOf(c);
-  if (secret !== undefined && (await customerOf(c, secret)) !== null) {
+  if (secret !== undefined && (await personOf(c, secret)) !== null) {
     await endPortalSession(isolateOf(c.env).db, secret);
   }
   deleteCookie(c, COOKIE_NAME, { ...COOKIE, prefix: 'host' });
@@ -133,7 +137,7 @@ const idOf = (c: Context): number => {
 async function reset(c: Context<PortalEnv>): Promise<Response> {
   const { slot } = await readBody(c, resetBody);
   const { db } = isolateOf(c.env);
-  const row = await findOwnLicense(db, idOf(c), c.get('customerId'));
+  const row = await findOwnLicense(db, idOf(c), c.get('person'));
   if (!row) throw notFound('License');
   const slots: SlotValue[] = [
     ...row.ips.map((value) => ({ type: 'IP' as const, value })),
@@ -143,9 +147,32 @@ async function reset(c: Context<PortalEnv>): Promise<Response> {
   const wanted = slot === null ? undefined : slots[ids.indexOf(slot)];
   const isWanted = ({ type, value }: SlotValue): boolean =>
     slot === null || (type === wanted?.type && value === wanted.value);
-  const outcome = await resetSlots(senderOf(c), row.id, isWanted);
+  const outcome = await resetSlots(senderOf(c), c.get('person'), row.id, isWanted);
   if (!outcome) throw notFound('License');
   return jsonResponse(c, outcome);
+}
+
+/**
+ * The id of the customer who can link an account at Discord; null for one that has an account, for a session that is of
+ * an account itself, which proves no customer, and without Discord.
+ */
+async function findLinkable(c: Context<PortalEnv>): Promise<number | null> {
+  const person = c.get('person');
+  if (!('customerId' in person)) return null;
+  const { db, discordSettings } = isolateOf(c.env);
+  if (!isSetUp(await discordSettings.get(SETTINGS_HELD_MS))) return null;
+  const customer = await findCustomer(db, person.customerId);
+  return customer?.chatId === null ? customer.id : null;
+}
+
+async function makeDiscordCode(c: Context<PortalEnv>): Promise<Response> {
+  const customerId = await findLinkable(c);
+  const made =
+    customerId === null
+      ? undefined
+      : await createLinkCode(isolateOf(c.env).db, customerId, Date.now());
+  if (!made) throw new ApiError(409, 'This page has nothing to link at Discord: load it again');
+  return jsonResponse(c, made);
 }
 
 export const portalRoutes = new Hono<PortalEnv>()
@@ -154,22 +181,25 @@ export const portalRoutes = new Hono<PortalEnv>()
     c.header('Cache-Control', 'no-store');
   })
   .get('/seller', async (c) => {
-    const seller: Seller = await isolateOf(c.env).portalSettings.get(SELLER_HELD_MS);
+    const seller: Seller = await isolateOf(c.env).portalSettings.get(SETTINGS_HELD_MS);
     return jsonResponse(c, seller);
   })
   .post('/session', open)
   .delete('/session', close)
-  .get('/licenses', requireSession, async (c) =>
-    jsonResponse(c, await licensesOf(isolateOf(c.env).db, c.get('customerId'), Date.now())),
-  )
+  .get('/licenses', requireSession, async (c) => {
+    const listed = await licensesOf(isolateOf(c.env).db, c.get('person'), Date.now());
+    const data: PortalData = { ...listed, canLinkDiscord: (await findLinkable(c)) !== null };
+    return jsonResponse(c, data);
+  })
+  .post('/discord-code', requireSession, makeDiscordCode)
   .get('/licenses/:id/slots', requireSession, async (c) => {
     const { db } = isolateOf(c.env);
-    const row = await findOwnLicense(db, idOf(c), c.get('customerId'));
+    const row = await findOwnLicense(db, idOf(c), c.get('person'));
     if (!row) throw notFound('License');
     return jsonResponse(c, await slotsOf(db, row.id, secretOf(c), Date.now()));
   })
   .post('/licenses/:id/key', requireSession, async (c) => {
-    const row = await findOwnLicense(isolateOf(c.env).db, idOf(c), c.get('customerId'));
+    const row = await findOwnLicense(isolateOf(c.env).db, idOf(c), c.get('person'));
     if (!row) throw notFound('License');
     return jsonResponse(c, { licenseKey: row.licenseKey });
   })

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { readRootToken } from '@licet/cli/root-token';
 import { Licet } from '@licet/client';
+import { MINUTE_MS } from '@licet/contract/durations';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { ownFolder } from '../node/own.ts';
 import { type RunningService, startService } from '../node/service.ts';
@@ -99,7 +100,7 @@ it('without a bot, the commands are registered with the client secret, and no se
   const { code, stdout, stderr } = await setUp(...IDS, '--client-secret', file);
   expect(code, stderr).toBe(0);
   expect(stdout).toContain('/discord/interactions');
-  expect(stderr).toContain('✓ 7 commands are registered');
+  expect(stderr).toContain('✓ 8 commands are registered');
   expect(stderr).toContain(`client_id=${APPLICATION}&scope=applications.commands\n`);
   expect(stdout + stderr).not.toContain(SECRET);
   const [token, commands] = sent;
@@ -110,6 +111,7 @@ it('without a bot, the commands are registered with the client secret, and no se
   const names = JSON.parse(commands?.body ?? '[]').map(({ name }: { name: string }) => name);
   expect(names).toEqual([
     'redeem',
+    'link',
     'licenses',
     'reset',
     'portal',
@@ -123,7 +125,7 @@ it('without a bot, the commands are registered with the client secret, and no se
 it('each command stays within the limits of Discord', async () => {
   await setUp(...IDS, '--client-secret', fileWith(SECRET));
   const commands: Record<string, unknown>[] = JSON.parse(sent[1]?.body ?? '[]');
-  expect(commands).toHaveLength(7);
+  expect(commands).toHaveLength(8);
   const check = (one: Record<string, unknown>): void => {
     expect(String(one.name)).toMatch(/^[a-z-]{1,32}$/);
     expect(String(one.description).length).toBeLessThanOrEqual(100);
@@ -199,4 +201,30 @@ it('a link to the page of a customer is printed alone, for a script', async () =
   expect(code, stderr).toBe(0);
   expect(stdout.trim()).toMatch(/\/my#code=[\w-]{43}$/);
   expect(stderr).toContain('It works once');
+});
+
+it.each([
+  [[], 24 * 60],
+  [['--valid-minutes', '90'], 90],
+])('a link with %j works for %i minutes', async (args, minutes) => {
+  const { id } = await licet.customers.create({ firstName: 'Ada' });
+  const before = Date.now();
+  const { code, stdout, stderr } = await runHere(
+    'licet',
+    ['customers', 'link', String(id), '--json', ...args],
+    { LICET_URL: service.address, LICET_TOKEN: readRootToken() },
+  );
+  expect(code, stderr).toBe(0);
+  const validMs = Date.parse(JSON.parse(stdout).expiresAt) - before;
+  expect(Math.round(validMs / MINUTE_MS)).toBe(minutes);
+});
+
+it('a link that shall work for longer than seven days is rejected with the limit', async () => {
+  const { code, stderr } = await runHere(
+    'licet',
+    ['customers', 'link', '1', '--valid-minutes', '10081'],
+    { LICET_URL: service.address, LICET_TOKEN: readRootToken() },
+  );
+  expect(code).toBe(2);
+  expect(stderr).toContain('Give an integer from 1 to 10080');
 });

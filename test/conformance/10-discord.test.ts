@@ -2,10 +2,18 @@ import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { isSignedBy } from '../../src/resources/discord/signature.ts';
 import { settled } from '../support/app.ts';
-import { call, create, get, type License } from '../support/client.ts';
-import { spyOnDatabase } from '../support/d1-spy.ts';
+import { call, create, get, type License, updateLicense } from '../support/client.ts';
+import { spyOnDatabase, sumRows } from '../support/d1-spy.ts';
 import { ADA, ADMIN_ROLE, EVE, FakeDiscord, GUILD } from '../support/fake-discord.ts';
 import { DAY_MS, MINUTE_MS, setNow } from '../support/history.ts';
+import {
+  ask,
+  codeIn,
+  cookieIn,
+  licensesOf,
+  redeem as openPage,
+  sessionOf,
+} from '../support/my-page.ts';
 
 /** Commands at Discord [decision 10]. */
 
@@ -23,7 +31,16 @@ afterEach(settled);
 
 beforeEach(async () => {
   setNow(Date.now());
-  const emptied = ['discord_claims', 'discord_roles', 'discord_interactions', 'settings', 'events'];
+  const emptied = [
+    'discord_claims',
+    'discord_roles',
+    'discord_interactions',
+    'discord_link_codes',
+    'page_links',
+    'page_sessions',
+    'settings',
+    'events',
+  ];
   await env.DB.batch([
     ...emptied.map((table) => env.DB.prepare(`delete from ${table}`)),
     // The accounts of the test before own nothing.
@@ -119,62 +136,295 @@ it('all messages are for their reader alone, and mention nobody', async () => {
   expect(json).toMatchObject({ type: 4, data: { flags: 64, allowed_mentions: { parse: [] } } });
 });
 
-it('a key links its license, its customer and its event to the account', async () => {
+it('a key links its license alone, and leaves the event license.redeemed of the service', async () => {
   const { content } = await redeem(` ${license.licenseKey.toLowerCase()} `);
   expect(content).toContain(`**${productName}** is linked to your account`);
-  const after = await get.license(license.id);
-  expect(after).toMatchObject({
+  expect(await get.license(license.id)).toMatchObject({
     ownerChatId: ADA.id,
     ownerChatUsername: 'ada',
-    customer: { chatId: ADA.id },
+    customer: null,
   });
   expect((await redeem()).content).toContain('linked to your account already');
-  const { json } = await call(
-    'GET',
-    `/api/v2/events?resourceType=license&resourceId=${license.id}&actor=customer`,
-  );
-  expect(json).toMatchObject([{ type: 'license.updated', actor: { tokenName: 'customer' } }]);
+  const { json } = await call('GET', '/api/v2/events?type=license.redeemed&actor=service');
+  expect(json).toMatchObject([
+    {
+      resourceId: license.id,
+      actor: { tokenName: 'service', customerId: null },
+      changes: {
+        ownerChatId: { before: '', after: ADA.id },
+        ownerChatUsername: { before: '', after: 'ada' },
+      },
+    },
+  ]);
 });
 
-it('a license of a customer with an e-mail keeps that customer, who gets the account', async () => {
-  const email = `${crypto.randomUUID()}@shop.example`;
-  const bought = await create.license({ productId, customerEmail: email });
-  await redeem(bought.licenseKey);
-  expect(await get.license(bought.id)).toMatchObject({ customer: { email, chatId: ADA.id } });
-});
-
-it('one key of a customer with several licenses opens that license alone, and all of them open the page', async () => {
-  const email = `${crypto.randomUUID()}@shop.example`;
-  const [one, other] = [
-    await create.license({ productId, customerEmail: email }),
-    await create.license({ productId, customerEmail: email }),
-  ];
-  await redeem(one.licenseKey);
-  expect((await get.license(one.id)).customer?.chatId).toBeNull();
-  expect((await discord.send({ name: 'licenses' })).content).not.toContain(
-    other.licenseKey.slice(-4),
-  );
-  expect((await discord.send({ name: 'portal' })).content).toContain('bought together with others');
-  await redeem(other.licenseKey);
-  expect((await get.license(one.id)).customer?.chatId).toBe(ADA.id);
-  expect((await discord.send({ name: 'portal' })).content).toContain('This link opens your page');
-});
-
-it('a license that another account has redeemed is not that of its customer', async () => {
-  const email = `${crypto.randomUUID()}@shop.example`;
-  const [first, second] = [
-    await create.license({ productId, customerEmail: email }),
-    await create.license({ productId, customerEmail: email }),
-  ];
-  // Ada has a customer already.
+it('a webhook can ask for license.redeemed', async () => {
+  const body = { url: 'https://hooks.shop.example/', types: ['license.redeemed'] };
+  const { json } = await call('POST', '/api/v2/webhooks', { body });
+  expect(json).toMatchObject({ types: ['license.redeemed'] });
   await redeem();
-  await redeem(first.licenseKey);
+  const { id }: { id: number } = Object(json);
+  const deliveries = await call('GET', `/api/v2/webhooks/${id}/deliveries`);
+  await call('DELETE', `/api/v2/webhooks/${id}`);
+  expect(deliveries.json).toMatchObject([{ type: 'license.redeemed' }]);
+});
+
+it('a license of a customer keeps its customer when its key is redeemed, and the customer gets no account', async () => {
+  const { email, license: bought } = await buy();
+  await redeem(bought.licenseKey);
+  expect(await get.license(bought.id)).toMatchObject({
+    ownerChatId: ADA.id,
+    customer: { email, chatId: null },
+  });
+});
+
+it('a license without a customer belongs to the customer who has the account that redeems it', async () => {
+  const own = await create.license({ productId, ownerChatId: ADA.id });
+  await redeem();
+  expect((await get.license(license.id)).customer).toEqual(own.customer);
+});
+
+/** What an account sees: the licenses of /licenses, those of its button, and those of its page. */
+async function seenBy(user: typeof ADA): Promise<string[]> {
+  const member = { user };
+  const shown = (await discord.send({ name: 'licenses', member })).content;
+  const whole = (await discord.send({ type: 3, customId: 'keys', member })).content;
+  const cookie = await pageOf(user);
+  const page = cookie === undefined ? [] : (await licensesOf(cookie)).licenses;
+  const keys = [...whole.matchAll(/`([\w-]{24})`/g)].map(([, key = '']) => key);
+  expect(page.map(({ keyEnd }) => keyEnd).toSorted()).toEqual(
+    keys.map((key) => key.slice(-4)).toSorted(),
+  );
+  for (const key of keys) expect(shown).toContain(key.slice(-4));
+  return keys;
+}
+
+/** The cookie of a session that /portal opens; undefined if it gives no link. */
+async function pageOf(user: typeof ADA): Promise<string | undefined> {
+  const { json } = await discord.send({ name: 'portal', member: { user } });
+  const url = json.data?.components?.[0]?.components[0]?.url;
+  if (url === undefined) return undefined;
+  const opened = await openPage(codeIn(url));
+  expect(opened.status).toBe(204);
+  return cookieIn(opened);
+}
+
+async function buy(email = `${crypto.randomUUID()}@shop.example`) {
+  const bought = await create.license({ productId, customerEmail: email });
+  return { email, license: bought, customerId: bought.customer?.id ?? 0 };
+}
+
+it('one leaked key shows a stranger neither the other licenses of its owner nor later ones', async () => {
+  const { email, license: leaked } = await buy();
+  await redeem(leaked.licenseKey, EVE);
+  const { license: dear, customerId } = await buy(email);
+  expect(dear.customer).toMatchObject({ email, chatId: null });
+  expect(await seenBy(EVE)).toEqual([leaked.licenseKey]);
+  // Also not when the seller changes a field of the license, with all that GET returned.
+  await updateLicense(leaked.id, {
+    ...(await get.license(leaked.id)),
+    licensePlatform: 'MARKET_A',
+    ownerPlatformId: String(customerId),
+  });
+  await updateLicense(dear.id, {
+    licensePlatform: 'MARKET_A',
+    ownerPlatformId: String(customerId),
+  });
+  expect(await seenBy(EVE)).toEqual([leaked.licenseKey]);
+});
+
+it('a stranger who buys with the e-mail of somebody else, before or after them, sees no license of theirs', async () => {
+  const { email, license: cheap } = await buy();
+  await redeem(cheap.licenseKey, EVE);
+  const { license: own } = await buy(email);
+  const { license: second } = await buy(email);
   await redeem(second.licenseKey, EVE);
-  const keys = async (user: typeof ADA) =>
-    (await discord.send({ type: 3, customId: 'keys', member: { user } })).content;
-  expect(await keys(EVE)).toContain(second.licenseKey);
-  expect(await keys(EVE)).not.toContain(first.licenseKey);
-  expect(await keys(ADA)).toContain(first.licenseKey);
+  expect(await seenBy(EVE)).toEqual([cheap.licenseKey, second.licenseKey]);
+  const reset = { name: 'reset', options: { license: `#${own.id}` }, member: { user: EVE } };
+  expect((await discord.send(reset)).content).toContain('That is not one of your licenses');
+});
+
+const linkCode = async (cookie: string): Promise<string> => {
+  const { status, json, text } = await ask('POST', '/discord-code', { cookie, body: {} });
+  expect(status, text).toBe(200);
+  const { code }: { code: string } = Object(json);
+  return code;
+};
+const link = (code: string, user = ADA, isolate = discord.isolate) =>
+  discord.send({ name: 'link', options: { code }, member: { user } }, isolate);
+
+it('a code of the own page makes the account that of the customer, with later licenses, once', async () => {
+  const { email, customerId, license: first } = await buy();
+  const cookie = await sessionOf(customerId);
+  expect((await licensesOf(cookie)).canLinkDiscord).toBe(true);
+  const code = await linkCode(cookie);
+  expect(code).toMatch(/^[0-9A-Z]{4}(-[0-9A-Z]{4}){2}$/);
+  // As somebody types it.
+  const typed = ` ${code.toLowerCase().replaceAll('-', ' ').replaceAll('0', 'o')}`;
+  expect((await link(typed)).content).toContain('Your page is linked to your account');
+  expect(await get.customer(customerId)).toMatchObject({ chatId: ADA.id, chatUsername: 'ada' });
+  const { license: later } = await buy(email);
+  expect(await seenBy(ADA)).toEqual([first.licenseKey, later.licenseKey]);
+  const { json } = await call('GET', `/api/v2/events?type=customer.updated&actor=customer`);
+  expect(json).toMatchObject([
+    {
+      resourceId: customerId,
+      actor: { customerId },
+      changes: { chatId: { before: null, after: ADA.id } },
+    },
+  ]);
+  expect((await licensesOf(cookie)).canLinkDiscord).toBe(false);
+  expect((await ask('POST', '/discord-code', { cookie, body: {} })).status).toBe(409);
+  expect((await link(code, EVE)).content).toContain('This code is wrong, used, or older than');
+});
+
+it('of two accounts that use one code at the same time, one is linked', async () => {
+  const { customerId } = await buy();
+  const code = await linkCode(await sessionOf(customerId));
+  const answers = await Promise.all([link(code), link(code, EVE, discord.newIsolate())]);
+  const linked = answers.filter(({ content }) => content.includes('is linked to your account'));
+  expect(linked).toHaveLength(1);
+  const { chatId } = await get.customer(customerId);
+  expect(chatId).toBe(linked[0] === answers[0] ? ADA.id : EVE.id);
+});
+
+it('a code works for 15 minutes and until the next one, and its hash alone is stored', async () => {
+  const { customerId } = await buy();
+  const cookie = await sessionOf(customerId);
+  const [replaced, code] = [await linkCode(cookie), await linkCode(cookie)];
+  const { results } = await env.DB.prepare('select * from discord_link_codes').all();
+  expect(results).toHaveLength(1);
+  expect(JSON.stringify(results)).not.toContain(code.replaceAll('-', '').slice(0, 8));
+  const refused = 'choose "Link Discord", and use the code that it shows';
+  expect((await link(replaced)).content).toContain(refused);
+  setNow(Date.now() + 15 * MINUTE_MS);
+  expect((await link(code)).content).toContain(refused);
+  await discord.isolate.runScheduled();
+  expect((await env.DB.prepare('select * from discord_link_codes').all()).results).toEqual([]);
+});
+
+it('an account tries at most ten codes a minute', async () => {
+  const code = await linkCode(await sessionOf((await buy()).customerId));
+  for (let times = 0; times < 10; times++) await link('AAAA-AAAA-AAAA');
+  expect((await link(code)).content).toContain('Too many attempts');
+  setNow(Date.now() + MINUTE_MS);
+  expect((await link(code)).content).toContain('is linked to your account');
+});
+
+it('the account of another customer is refused with the next step, and both customers stay as they are', async () => {
+  await create.license({ productId, ownerChatId: ADA.id });
+  const { customerId } = await buy();
+  const { content } = await link(await linkCode(await sessionOf(customerId)));
+  expect(content).toContain('belongs to another customer of the shop already. Ask the shop');
+  expect((await get.customer(customerId)).chatId).toBeNull();
+});
+
+it('a customer whose account the seller has set meanwhile keeps it', async () => {
+  const { customerId } = await buy();
+  const code = await linkCode(await sessionOf(customerId));
+  await call('PUT', `/api/v2/customers/${customerId}`, { body: { chatId: EVE.id } });
+  expect((await link(code)).content).toContain('linked to a Discord account already');
+  expect((await get.customer(customerId)).chatId).toBe(EVE.id);
+});
+
+it('a page that an account has opened gives no code, and no page does so without Discord', async () => {
+  await redeem();
+  const ofAccount = (await pageOf(ADA)) ?? '';
+  expect((await licensesOf(ofAccount)).canLinkDiscord).toBe(false);
+  expect((await ask('POST', '/discord-code', { cookie: ofAccount, body: {} })).status).toBe(409);
+  await discord.setUp({ guildId: null });
+  const ofCustomer = await sessionOf((await buy()).customerId);
+  expect((await licensesOf(ofCustomer)).canLinkDiscord).toBe(false);
+  expect((await ask('POST', '/discord-code', { cookie: ofCustomer, body: {} })).status).toBe(409);
+});
+
+it('an account sees on its page what /licenses shows it, whatever customers its licenses belong to', async () => {
+  const email = `${crypto.randomUUID()}@shop.example`;
+  const own = await create.license({ productId, ownerChatId: ADA.id });
+  await call('PUT', `/api/v2/customers/${own.customer?.id}`, { body: { email } });
+  const { license: named } = await buy(email);
+  const { license: redeemedByEve } = await buy(email);
+  await call('PUT', `/api/v2/licenses/${redeemedByEve.id}`, {
+    body: { ownerChatId: EVE.id, customerId: own.customer?.id },
+  });
+  const { license: other } = await buy();
+  await redeem(other.licenseKey);
+  await redeem();
+  const keys = [license, own, named, other].map(({ licenseKey }) => licenseKey);
+  expect((await seenBy(ADA)).toSorted()).toEqual(keys.toSorted());
+  expect(await seenBy(EVE)).toEqual([redeemedByEve.licenseKey]);
+});
+
+it.each([
+  ['without a customer', () => license],
+  ['of a customer', async () => (await buy()).license],
+])(
+  'an account frees slots of a license %s, on its page and at Discord, within one budget',
+  async (_, sold) => {
+    const { id, licenseKey, customer } = await sold();
+    await redeem(licenseKey);
+    await updateLicense(id, { ips: ['192.0.2.1'], hwids: ['h'] });
+    const cookie = (await pageOf(ADA)) ?? '';
+    const slots = await ask('GET', `/licenses/${id}/slots`, { cookie });
+    const [slot]: { id: string }[] = Object(slots.json);
+    const freed = await ask('POST', `/licenses/${id}/resets`, { cookie, body: { slot: slot?.id } });
+    expect(freed.json).toMatchObject({ outcome: 'freed', resets: { left: 2 } });
+    const { content } = await discord.send({ name: 'reset', options: { license: `#${id}` } });
+    expect(content).toContain('Resets left: 1 of 3');
+    const { json } = await call('GET', `/api/v2/events?type=license.slots_freed&actor=customer`);
+    const actor = { tokenName: 'customer', customerId: customer?.id ?? null };
+    expect(json).toMatchObject([
+      { resourceId: id, actor },
+      { resourceId: id, actor },
+    ]);
+  },
+);
+
+it.each([
+  ['the account of the license', () => updateLicense(license.id, { ownerChatId: '' })],
+  ['the license', () => call('DELETE', `/api/v2/licenses/${license.id}`)],
+])(
+  'a session of an account shows a license no more as soon as the seller removes %s',
+  async (_, remove) => {
+    await redeem();
+    const cookie = (await pageOf(ADA)) ?? '';
+    expect((await licensesOf(cookie)).licenses).toHaveLength(1);
+    await remove();
+    expect((await licensesOf(cookie)).licenses).toEqual([]);
+    const path = `/licenses/${license.id}/key`;
+    expect((await ask('POST', path, { cookie, body: {} })).status).toBe(404);
+    expect((await discord.send({ name: 'portal' })).content).toContain('No license is linked');
+  },
+);
+
+it('a seller who takes the account from a customer ends what its session shows, and the license keeps its customer', async () => {
+  const { customerId, license: bought } = await buy();
+  await link(await linkCode(await sessionOf(customerId)));
+  const cookie = (await pageOf(ADA)) ?? '';
+  await call('PUT', `/api/v2/customers/${customerId}`, { body: { chatId: null } });
+  expect((await licensesOf(cookie)).licenses).toEqual([]);
+  await redeem(bought.licenseKey, EVE);
+  await updateLicense(bought.id, { ownerChatId: '', ownerChatUsername: '' });
+  expect((await get.license(bought.id)).customer?.id).toBe(customerId);
+});
+
+it('the licenses of an account are found without reading those of others', async () => {
+  await redeem();
+  const keys = JSON.stringify(Array.from({ length: 2_000 }, () => crypto.randomUUID()));
+  await env.DB.prepare(
+    `insert into licenses (license_key, license_key_normalized, product_id, license_type, max_ips,
+      max_hwids, created_at, updated_at, revision)
+      select value, upper(value), ?, 'PERMANENT', 5, 5, 0, 0, 1 from json_each(?)`,
+  )
+    .bind(productId, keys)
+    .run();
+  const { spy: DB, roundTrips } = spyOnDatabase(env.DB);
+  const watched = new FakeDiscord({ DB });
+  await watched.setUp({ botToken: TOKEN });
+  expect((await watched.send({ name: 'licenses' })).content).toContain(productName);
+  const reads = roundTrips.flat().filter(({ sql }) => sql.startsWith('select'));
+  expect((await sumRows(reads)).read).toBeLessThan(100);
+  await env.DB.prepare('delete from licenses where revision = 1').run();
 });
 
 it('an id of a role that leads elsewhere is not sent', async () => {
@@ -324,18 +574,18 @@ it('an interaction that comes twice runs once', async () => {
   ]);
 });
 
-it('a link opens the own page', async () => {
+it('a link opens the own page, for 15 minutes', async () => {
   expect((await discord.send({ name: 'portal' })).content).toContain('No license is linked');
   await redeem();
   const { json } = await discord.send({ name: 'portal' });
   const url = json.data?.components?.[0]?.components[0]?.url ?? '';
   expect(url).toMatch(/^https:\/\/licet\.test\/my#code=[\w-]{43}$/);
-  const opened = await call('POST', '/my/session', {
-    token: null,
-    body: { code: new URL(url).hash.slice('#code='.length) },
-    headers: { 'Sec-Fetch-Site': 'same-origin', 'Content-Type': 'application/json' },
-  });
-  expect(opened.status).toBe(204);
+  setNow(Date.now() + 15 * MINUTE_MS - 1);
+  expect((await openPage(codeIn(url))).status).toBe(204);
+  const late = await discord.send({ name: 'portal' });
+  setNow(Date.now() + 15 * MINUTE_MS);
+  const lateUrl = late.json.data?.components?.[0]?.components[0]?.url ?? '';
+  expect((await openPage(codeIn(lateUrl))).json).toEqual({ fault: 'expired' });
 });
 
 it('a buyer gets one license by the role of the shop, also of 20 commands at once', async () => {
@@ -472,14 +722,33 @@ it('a role is given with a license, and taken when the last one that gives it en
   expect(discord.requests).toHaveLength(before);
 });
 
-it('forgetting a customer takes the role, and forgets the account', async () => {
+it('forgetting a customer ends the sessions, links and codes of the account, takes its role, and forgets it', async () => {
   await discord.setUp({ botToken: TOKEN });
-  await redeem();
-  const { customer } = await get.license(license.id);
-  await call('DELETE', `/api/v2/customers/${customer?.id}`);
+  const { license: bought, customerId } = await buy();
+  await linkCode(await sessionOf(customerId));
+  // By the key alone: the customer has no account.
+  await redeem(bought.licenseKey);
+  const cookie = (await pageOf(ADA)) ?? '';
+  await discord.send({ name: 'portal' });
+  await call('DELETE', `/api/v2/customers/${customerId}`);
+  expect((await ask('GET', '/licenses', { cookie })).status).toBe(401);
+  expect((await get.license(bought.id)).ownerChatId).toBe('');
   await discord.isolate.runScheduled();
   expect(discord.roles.get(ADA.id)).toEqual(new Set());
-  expect((await env.DB.prepare('select * from discord_roles').all()).results).toEqual([]);
+  const tables = ['discord_roles', 'discord_link_codes', 'page_sessions', 'page_links'];
+  for (const table of tables) {
+    const { results } = await env.DB.prepare(`select * from ${table}`).all();
+    expect(results, table).toEqual([]);
+  }
+});
+
+it('an account that has only redeemed a key is forgotten with a customer that is created for it', async () => {
+  await redeem();
+  const made = await call('POST', '/api/v2/customers', { body: { chatId: ADA.id } });
+  const { id }: { id: number } = Object(made.json);
+  expect((await call('DELETE', `/api/v2/customers/${id}`)).status).toBe(204);
+  expect(await get.license(license.id)).toMatchObject({ ownerChatId: '', ownerChatUsername: '' });
+  expect((await call('GET', '/api/v2/events')).text).not.toContain(ADA.id);
 });
 
 it('an account with seven roles gets all of them by two commands', async () => {

@@ -1,60 +1,25 @@
 import { env } from 'cloudflare:workers';
-import type { PortalData, PortalSlot, ResetOutcome } from '@licet/contract/portal-page';
+import type { PortalSlot, ResetOutcome } from '@licet/contract/portal-page';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { newIsolate, settled } from '../support/app.ts';
-import {
-  type CallOptions,
-  call,
-  create,
-  get,
-  type License,
-  type ReadResponse,
-} from '../support/client.ts';
+import { call, create, get, type License } from '../support/client.ts';
 import { spyOnDatabase } from '../support/d1-spy.ts';
 import { DAY_MS, MINUTE_MS, setNow } from '../support/history.ts';
+import {
+  ask,
+  codeFor,
+  cookieIn,
+  licensesOf,
+  OWN_PAGE,
+  redeem,
+  sessionOf,
+} from '../support/my-page.ts';
 
 /** The customer's own page [decision 10]. */
 
-const OWN_PAGE = { 'Sec-Fetch-Site': 'same-origin', 'Content-Type': 'application/json' };
 const LINKS = '/api/v2/portal-links';
-let addresses = 0;
 
 afterEach(settled);
-
-/** A request of the page. Each has an address of its own, so that no limit counts them together. */
-function ask(
-  method: string,
-  path: string,
-  { cookie = '', headers, ...options }: CallOptions & { cookie?: string } = {},
-  isolate: Pick<ReturnType<typeof newIsolate>, 'call'> = { call },
-): Promise<ReadResponse> {
-  const address = `198.51.${addresses >> 8}.${addresses++ & 255}`;
-  return isolate.call(method, `/my${path}`, {
-    token: null,
-    ...options,
-    headers: {
-      'CF-Connecting-IP': address,
-      ...OWN_PAGE,
-      ...(cookie && { Cookie: cookie }),
-      ...headers,
-    },
-  });
-}
-
-async function codeFor(body: object): Promise<string> {
-  const { status, json, text } = await call('POST', LINKS, { body });
-  expect(status, text).toBe(201);
-  const { url }: { url: string } = Object(json);
-  return new URL(url).hash.slice('#code='.length);
-}
-
-const redeem = (code: string, headers = {}) => ask('POST', '/session', { body: { code }, headers });
-
-const cookieIn = ({ headers }: ReadResponse): string =>
-  headers.get('Set-Cookie')?.split(';')[0] ?? '';
-
-const sessionOf = async (customerId: number): Promise<string> =>
-  cookieIn(await redeem(await codeFor({ customerId })));
 
 interface Bought {
   license: License;
@@ -92,13 +57,6 @@ async function reset(
   return outcome;
 }
 
-const licensesOf = async (cookie: string): Promise<PortalData> => {
-  const { status, json, text } = await ask('GET', '/licenses', { cookie });
-  expect(status, text).toBe(200);
-  const data: PortalData = Object(json);
-  return data;
-};
-
 let bought: Bought;
 beforeEach(async () => {
   setNow(Date.now());
@@ -122,17 +80,33 @@ it('a link opens the page once, by a POST of the page: a GET of it redeems nothi
   expect(opens.filter(({ status }) => status === 204)).toHaveLength(1);
 });
 
-it('a link works for 15 minutes, and an unknown one is named', async () => {
-  const code = await codeFor({ customerId: bought.customerId });
-  setNow(Date.now() + 15 * MINUTE_MS);
-  expect((await redeem(code)).json).toEqual({ fault: 'expired' });
+it.each([
+  [{}, 24 * 60],
+  [{ validMinutes: 1 }, 1],
+  [{ validMinutes: 10_080 }, 10_080],
+])('a link with %j works for %i minutes, and not longer', async (fields, minutes) => {
+  const body = { customerId: bought.customerId, ...fields };
+  const begin = Date.now();
+  setNow(begin);
+  const codes = [await codeFor(body), await codeFor(body)];
+  const { json } = await call('POST', LINKS, { body });
+  expect(json).toMatchObject({ customerId: bought.customerId });
+  const { expiresAt }: { expiresAt: string } = Object(json);
+  expect(Date.parse(expiresAt) - Date.now()).toBe(minutes * MINUTE_MS);
+  setNow(begin + minutes * MINUTE_MS - 1);
+  expect((await redeem(codes[0] ?? '')).status).toBe(204);
+  setNow(begin + minutes * MINUTE_MS);
+  expect((await redeem(codes[1] ?? '')).json).toEqual({ fault: 'expired' });
+});
+
+it('an unknown link is named', async () => {
   expect((await redeem('x'.repeat(43))).json).toEqual({ fault: 'unknown' });
   expect((await redeem('x'.repeat(2_000))).status).toBe(413);
 });
 
 it('only hashes of links and sessions are stored', async () => {
   const code = await codeFor({ customerId: bought.customerId });
-  const tables = ['portal_codes', 'portal_sessions', 'events'];
+  const tables = ['page_links', 'page_sessions', 'events'];
   const rows = await env.DB.batch(tables.map((name) => env.DB.prepare(`select * from ${name}`)));
   const stored = JSON.stringify(rows.map(({ results }) => results));
   expect(stored).toContain('code_hash');
@@ -155,9 +129,9 @@ it('a session lasts a day, ends by hand, and ends when its customer is forgotten
 });
 
 it('the scheduled handler removes old links and sessions', async () => {
-  setNow(Date.now() + DAY_MS);
+  setNow(Date.now() + 9 * DAY_MS);
   await newIsolate().runScheduled();
-  for (const table of ['portal_codes', 'portal_sessions']) {
+  for (const table of ['page_links', 'page_sessions']) {
     expect((await env.DB.prepare(`select * from ${table}`).all()).results).toEqual([]);
   }
 });
@@ -370,6 +344,9 @@ it.each([
 it.each([
   [{}, /customerId is required, or licenseId/],
   [{ customerId: 1, licenseId: 1 }, /customerId is required, or licenseId/],
+  [{ customerId: 1, validMinutes: 0 }, /^validMinutes must be at least 1/],
+  [{ customerId: 1, validMinutes: 10_081 }, /^validMinutes must be at most 10080/],
+  [{ customerId: 1, validMinutes: 1.5 }, /^validMinutes must be an integer/],
   [{ customerId: 999_999 }, /customerId 999999 does not exist/],
   [{ licenseId: 999_999 }, /licenseId 999999 does not exist/],
 ])('a link for %j is rejected', async (body, message) => {

@@ -618,6 +618,17 @@ describe('refunds, disputes and subscriptions', () => {
     );
   });
 
+  it('a purchase with the e-mail of a customer changes nothing of that customer, because an e-mail that is typed proves nothing', async () => {
+    const email = `${crypto.randomUUID()}@shop.example`;
+    const known = await call('POST', '/api/v2/customers', { body: { email } });
+    const username = { id: '66', username: 'Mallory' };
+    const typed = email.toUpperCase();
+    await notice('payment.completed', payment({ customer: { email: typed, username } }));
+    const { licenseId, buyerName } = await service.purchase();
+    expect(buyerName).toBe('Mallory');
+    expect((await service.license(licenseId)).customer).toEqual(known.json);
+  });
+
   it('a program is refused within the moment after a chargeback', async () => {
     await notice('payment.completed');
     const { licenseKey } = await service.license((await service.purchase()).licenseId);

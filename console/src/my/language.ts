@@ -19,8 +19,10 @@ document.documentElement.lang = language;
 const locale =
   navigator.languages.find((one) => one.toLowerCase().startsWith(language)) ?? language;
 const day = new Intl.DateTimeFormat(locale, { dateStyle: 'long' });
+const clock = new Intl.DateTimeFormat(locale, { timeStyle: 'short' });
 const time = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' });
 
 /** A time of the service, which is in UTC, as a day where the customer is. */
 export const dayOf = (timestamp: string): string => day.format(new Date(timestamp));
+export const clockOf = (timestamp: string): string => clock.format(new Date(timestamp));
 export const timeOf = (timestamp: string): string => time.format(new Date(timestamp));

@@ -2,6 +2,7 @@ import type { PortalLicense, PortalSlot, ResetOutcome } from '@licet/contract/po
 import { useEffect, useRef, useState } from 'react';
 import { buttonClass } from '../components/button-class.ts';
 import { badgeClass, type Tone } from '../components/tones.ts';
+import { CopyButton } from './copy-button.tsx';
 import { dayOf, timeOf, words } from './language.ts';
 import { readKey, readSlots, reset } from './service.ts';
 
@@ -12,7 +13,6 @@ const TONES: Record<PortalLicense['status'], Tone> = {
   DELETED: 'neutral',
 };
 const TYPES = ['IP', 'HWID'] as const;
-const COPIED_MS = 2_000;
 
 function endOf({ status, expiryDate, expiresAfterDays }: PortalLicense): string {
   if (expiresAfterDays !== null) return words.fromFirstUse(expiresAfterDays);
@@ -64,7 +64,6 @@ function Key({
   onFailure: LicenseProps['onFailure'];
 }) {
   const [key, setKey] = useState<string>();
-  const [isCopied, setCopied] = useState(false);
   const load = async (): Promise<string | undefined> => {
     if (key !== undefined) return key;
     try {
@@ -74,18 +73,6 @@ function Key({
       return undefined;
     }
   };
-  const copy = async (): Promise<void> => {
-    const whole = await load();
-    if (whole === undefined) return;
-    try {
-      await navigator.clipboard.writeText(whole);
-      setCopied(true);
-      setTimeout(() => setCopied(false), COPIED_MS);
-    } catch {
-      // Without https there is no clipboard: the key is shown, to be copied by hand.
-      setKey(whole);
-    }
-  };
   return (
     <section className="mt-4" aria-label={words.key}>
       <h3 className="text-xs text-muted">{words.key}</h3>
@@ -93,16 +80,16 @@ function Key({
         <code className="min-w-0 flex-1 basis-52 rounded-lg border border-line bg-page px-3 py-2 font-mono text-[0.8125rem] break-all select-all">
           {key ?? `•••• ${end}`}
         </code>
-        <button
-          type="button"
-          className={buttonClass()}
-          onClick={async () => setKey(key === undefined ? await load() : undefined)}
-        >
-          {key === undefined ? words.show : words.hide}
-        </button>
-        <button type="button" className={buttonClass()} onClick={copy}>
-          <span aria-live="polite">{isCopied ? words.copied : words.copy}</span>
-        </button>
+        <div className="flex gap-2">
+          <button
+            type="button"
+            className={buttonClass()}
+            onClick={async () => setKey(key === undefined ? await load() : undefined)}
+          >
+            {key === undefined ? words.show : words.hide}
+          </button>
+          <CopyButton load={load} onDenied={setKey} />
+        </div>
       </div>
     </section>
   );

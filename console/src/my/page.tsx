@@ -1,6 +1,7 @@
 import type { LinkFault, PortalData, Seller } from '@licet/contract/portal-page';
 import { type ReactNode, useEffect, useState } from 'react';
 import { buttonClass } from '../components/button-class.ts';
+import { Discord } from './discord.tsx';
 import { words } from './language.ts';
 import { License } from './license.tsx';
 import { Failure, readLicenses, readSeller, redeem, signOut } from './service.ts';
@@ -169,6 +170,7 @@ function Shown({
           </div>
           {view.data.licenses.length === 0 && <p>{words.none}</p>}
           {view.data.isCut && <p className="mt-4 text-muted">{words.cut}</p>}
+          {view.data.canLinkDiscord && <Discord onFailure={onFailure} onLinked={reload} />}
         </>
       );
   }

@@ -1,4 +1,5 @@
 import type {
+  DiscordCode,
   LinkFault,
   PortalData,
   PortalSlot,
@@ -44,6 +45,9 @@ export const readKey = async (id: number): Promise<string> =>
 /** Frees a slot; all of them without one. */
 export const reset = (id: number, slot: string | null): Promise<ResetOutcome> =>
   read('POST', `/licenses/${id}/resets`, { slot });
+
+/** A new code, in the place of an earlier one. */
+export const makeDiscordCode = (): Promise<DiscordCode> => read('POST', '/discord-code', {});
 
 export async function signOut(): Promise<void> {
   await send('DELETE', '/session');

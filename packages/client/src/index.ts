@@ -460,7 +460,7 @@ export class Licet {
     this.events = new List(connection, '/api/v2/events');
   }
 
-  /** Makes a link that opens the page of a customer once, within 15 minutes. */
+  /** Makes a link that opens the page of a customer once, within a day unless `validMinutes` says otherwise. */
   portalLink(
     body: Part<'POST /api/v2/portal-links', 'body'>,
     { signal }: CallOptions = {},

@@ -46,6 +46,20 @@ export const DISCORD_COMMANDS = [
       },
     ],
   },
+  {
+    name: 'link',
+    description: 'Link your own page to your Discord account: all its licenses, also later ones',
+    contexts: IN_SERVERS,
+    options: [
+      {
+        type: STRING,
+        name: 'code',
+        description: 'The code that your page shows',
+        required: true,
+        max_length: 100,
+      },
+    ],
+  },
   { name: 'licenses', description: 'Show your licenses', contexts: IN_SERVERS },
   {
     name: 'reset',

@@ -103,6 +103,7 @@ export const EVENT_TYPES = [
   'license.slots_freed',
   'license.rotated',
   'license.transferred',
+  'license.redeemed',
   'license.deleted',
   'customer.created',
   'customer.updated',

@@ -19,6 +19,9 @@ export const MAX_OFFLINE_DAYS = 90;
 /** Of a license in SELF_RESET_DAYS (10). */
 export const MAX_SELF_RESETS = 100;
 export const SELF_RESET_DAYS = 30;
+/** How long a link to the customer's page works (10). That of a seller is read in the evening. */
+export const MAX_LINK_MINUTES = 10_080;
+export const DEFAULT_LINK_MINUTES = 1_440;
 export const MAX_SELLER_NAME_LENGTH = 100;
 export const MAX_CONTACT_LENGTH = 300;
 /** Of a `data:` URL: 32 KB in base64, and its beginning. */

@@ -53,6 +53,14 @@ export interface PortalData {
   licenses: PortalLicense[];
   /** Whether there are more licenses than the page shows. */
   isCut: boolean;
+  /** Whether the customer can link an account at Discord, and has none. */
+  canLinkDiscord: boolean;
+}
+
+/** A code of one use, by which the command `/link` makes an account at Discord that of the customer. */
+export interface DiscordCode {
+  code: string;
+  expiresAt: string;
 }
 
 /** The outcome of a request for free slots. */

@@ -1,7 +1,13 @@
 import * as z from 'zod';
 import { CREATED, named } from './bodies.ts';
 import { id, text } from './fields.ts';
-import { MAX_CONTACT_LENGTH, MAX_LOGO_LENGTH, MAX_SELLER_NAME_LENGTH } from './limits.ts';
+import {
+  DEFAULT_LINK_MINUTES,
+  MAX_CONTACT_LENGTH,
+  MAX_LINK_MINUTES,
+  MAX_LOGO_LENGTH,
+  MAX_SELLER_NAME_LENGTH,
+} from './limits.ts';
 import { wireTimestamp } from './time.ts';
 
 /** The customer's page: its links and its settings (10). */
@@ -13,6 +19,12 @@ export const portalLinkCreate = named(
     .strictObject({
       customerId: z.exactOptional(id).describe('The id of the customer.'),
       licenseId: z.exactOptional(id).describe('The id of a license of the customer.'),
+      validMinutes: z
+        .int()
+        .min(1)
+        .max(MAX_LINK_MINUTES)
+        .default(DEFAULT_LINK_MINUTES)
+        .describe('The minutes for which the link works.'),
     })
     .refine(
       ({ customerId, licenseId }) => (customerId === undefined) !== (licenseId === undefined),
@@ -21,7 +33,7 @@ export const portalLinkCreate = named(
         path: ['customerId'],
       },
     ),
-  { customerId: 7 },
+  { customerId: 7, validMinutes: 60 },
 );
 
 export const portalLink = named(

@@ -52,6 +52,10 @@ function namesAccountOf(customer: CustomerRow): SQL | undefined {
   );
 }
 
+/** The accounts at Discord of a customer, also those of single licenses. */
+const chatIdsOf = ({ id, chatId }: CustomerRow): SQL =>
+  sql`(select owner_chat_id from licenses where customer_id = ${id} union select ${chatId})`;
+
 /** Whether the newest event of a customer is not the erasure: a repeated request stores no second event. */
 const isNotForgotten = (id: number): SQL =>
   sql`ifnull((select type from events where resource_type = 'customer' and resource_id = ${id}
@@ -160,6 +164,12 @@ export async function eraseIdentity(sender: Sender, row: CustomerRow): Promise<v
             row.email === null ? undefined : eq(purchases.email, row.email),
           ),
         ),
+      portal: endPortalOf(db, row.id, chatIdsOf(row)),
+      // The scheduled handler takes the roles, and forgets the accounts.
+      roles: db
+        .update(discordRoles)
+        .set({ dueAt: 0 })
+        .where(sql`${discordRoles.chatId} in ${chatIdsOf(row)}`),
       licenses: db
         .update(licenses)
         .set({
@@ -170,12 +180,6 @@ export async function eraseIdentity(sender: Sender, row: CustomerRow): Promise<v
           revision: nextRevisionSql(licenses.revision, now),
         })
         .where(repeats),
-      portal: endPortalOf(db, row.id),
-      // The scheduled handler takes the roles, and forgets the account.
-      roles:
-        row.chatId === null
-          ? []
-          : [db.update(discordRoles).set({ dueAt: 0 }).where(eq(discordRoles.chatId, row.chatId))],
       customer: db
         .update(customers)
         .set({ ...NOTHING, revision: row.revision + 1 })

@@ -67,7 +67,14 @@ const NOT_SHOWN = new DomainError(
 );
 
 /** The customer that a license names by `customerId` or `customerEmail`; null for nobody. */
-export type NamedOwner = NamedById | { id: null; email: string } | null;
+export type NamedOwner = NamedById | NamedByEmail | null;
+
+interface NamedByEmail {
+  id: null;
+  email: string;
+  /** The name of a new customer. An existing one keeps theirs: a typed e-mail proves nothing (10). */
+  username?: string | null;
+}
 
 interface NamedById {
   id: number;
@@ -112,13 +119,13 @@ export function linkNamedOwner(db: Database, named: NamedOwner, now: number): Li
   if (named.id !== null) {
     return { when: conditionsOf(named), statements: [], customerId: sql`${named.id}` };
   }
-  const { email } = named;
+  const { email, username = null } = named;
   const emailNormalized = normalizeEmail(email);
   const isNamed = eq(customers.emailNormalized, emailNormalized);
   const find = db.select({ id: customers.id }).from(customers).where(isNamed);
   const create = insertWhere(
     db,
-    { email, emailNormalized, createdAt: now, revision: 1 },
+    { email, emailNormalized, username, createdAt: now, revision: 1 },
     notExists(find),
   );
   return { when: [], statements: [create], customerId: sql`${find}` };

@@ -3,7 +3,7 @@ import type { PageQuery } from '@licet/contract/parameters';
 import { settable } from '@licet/contract/resource';
 import { and, asc, eq, getTableColumns, gt, type SQL, sql } from 'drizzle-orm';
 import { change, isUnchanged, only, type Sender } from '../../db/change.ts';
-import type { Database } from '../../db/client.ts';
+import type { Database, Statement } from '../../db/client.ts';
 import { differ, newestId } from '../../db/events.ts';
 import { newestRow } from '../../db/idempotency.ts';
 import { containsText, type Page } from '../../db/predicates.ts';
@@ -96,17 +96,21 @@ export async function insertCustomer(sender: Sender, values: CustomerValues): Pr
 /**
  * Changes a customer. Throws like {@link insertCustomer}, and if another request has changed the customer since it was
  * read.
+ *
+ * @param beside statements of the same transaction
  */
 export async function updateCustomer(
   sender: Sender,
   row: CustomerRow,
   changes: Partial<CustomerValues>,
+  beside: readonly Statement[] = [],
 ): Promise<CustomerRow> {
   const updated = { ...row, ...changes };
   const { customer } = await change(sender, {
     event: { type: 'customer.updated', id: row.id, changes: diff(row, updated) },
     when: [isUnchanged(customers, row)],
     statements: {
+      beside,
       customer: sender.db
         .update(customers)
         .set({ ...toColumns(changes), revision: row.revision + 1 })

@@ -2,7 +2,6 @@ import type { ResetOutcome } from '@licet/contract/portal-page';
 import { eq, sql } from 'drizzle-orm';
 import { type Sender, stillHolds } from '../../db/change.ts';
 import type { Database } from '../../db/client.ts';
-import { insertEvent } from '../../db/events.ts';
 import { customers, discordClaims, discordInteractions } from '../../db/schema.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { Outbound } from '../../lib/outbound.ts';
@@ -13,6 +12,7 @@ import {
   findLicense,
   findLicenseByKey,
   insertLicenses,
+  redeemLicense,
   updateLicense,
 } from '../licenses/queries.ts';
 import { type LicenseRow, valuesOf } from '../licenses/row.ts';
@@ -26,12 +26,12 @@ import {
   endText,
   extendedBy,
   findOwnLicenses,
-  isOwner,
   keyEnd,
   lineOf,
   productsOf,
   suggestProducts,
 } from './licenses.ts';
+import { type CodeFault, linkByCode } from './link-codes.ts';
 import { giveRoles } from './roles.ts';
 import type { DiscordSettings } from './settings.ts';
 
@@ -53,6 +53,8 @@ export interface Context {
 const MAX_CHOICES = 25;
 const MAX_CHOICE_LENGTH = 100;
 const MAX_FOUND = 10;
+/** A link at Discord is opened at once. */
+const LINK_MINUTES = 15;
 /** Room for words before and after a list. */
 const MAX_LISTED = 1_800;
 export const SHOW_KEYS = 'keys';
@@ -68,22 +70,16 @@ const NO_KEY = say(
 const NOT_YOURS = say(
   'That is not one of your licenses. Choose one of the list, or use /redeem first.',
 );
-const NO_LICENSES = say('No license is linked to your account. Use /redeem with your license key.');
-const NOT_ALL_LINKED = say(
-  'Your license was bought together with others. Use /redeem with each of their keys, or ask the shop for a link.',
+const NO_LICENSES = say(
+  'No license is linked to your account. Use /redeem with your license key, or /link with the code that your page shows.',
 );
+const TOO_OFTEN = say('Too many attempts. Try again in a minute.');
 const NOT_ALLOWED = say(
   'Only administrators may use this command. Ask one to give you the role that the shop has set.',
 );
 
 const isOvertaken = (error: unknown): boolean =>
   error instanceof DomainError && error.kind === 'overtaken';
-
-/** The customer as the sender: of the license, whoever that is in the shop's list. */
-const customerOf = (row: LicenseRow) =>
-  row.customerId === null
-    ? { actor: 'customer' as const }
-    : { actor: 'customer' as const, customerId: row.customerId };
 
 const now = (): number => Date.now();
 
@@ -97,7 +93,7 @@ async function withRoles(context: Context, text: string): Promise<Message> {
 async function redeem(context: Context): Promise<Message> {
   const { db, interaction, newSender, isTooOften } = context;
   const { id: userId, username } = interaction.user;
-  if (isTooOften()) return say('Too many attempts. Try again in a minute.');
+  if (isTooOften()) return TOO_OFTEN;
   const key = interaction.options.get('key') ?? '';
   const row = await findLicenseByKey(db, key);
   // A former key has leaked: whoever still has it is not the owner.
@@ -106,57 +102,48 @@ async function redeem(context: Context): Promise<Message> {
   }
   const product = await findProduct(db, row.productId);
   const name = plain(product?.name ?? '');
-  if (isOwner(row, userId)) {
+  const owner = row.ownerChatId || row.customer?.chatId;
+  if (owner === userId) {
     return withRoles(context, `**${name}** is linked to your account already. /licenses shows it.`);
   }
-  if (row.ownerChatId !== '' || (row.customer?.chatId ?? null) !== null) {
+  if (owner) {
     return say(
       'This license is linked to another Discord account. Ask the shop to move it to yours.',
     );
   }
-  const values = { ...valuesOf(row), ownerChatId: userId, ownerChatUsername: username };
-  const keeps =
-    row.customerId === null ? undefined : { id: row.customerId, email: null, mustBeShown: false };
-  const sender = newSender(customerOf(row));
-  const after = await updateLicense(
-    sender,
-    row,
-    values,
-    keeps,
-    // One key must not open the licenses of others: the customer gets the account with the last of them.
-    row.customerId === null
-      ? []
-      : [
-          db
-            .update(customers)
-            .set({
-              chatId: userId,
-              chatUsername: username,
-              revision: sql`${customers.revision} + 1`,
-            })
-            .where(
-              sql`${customers.id} = ${row.customerId} and ${customers.chatId} is null
-                and not exists (select 1 from customers where chat_id = ${userId})
-                and not exists (select 1 from licenses where customer_id = ${row.customerId}
-                  and id <> ${row.id} and state <> 'DELETED' and owner_chat_id <> ${userId})`,
-            ),
-          insertEvent(
-            db,
-            sender,
-            {
-              type: 'customer.updated',
-              id: row.customerId,
-              changes: { chatId: { before: null, after: userId } },
-              condition: sql`(select chat_id from customers where id = ${row.customerId}) = ${userId}`,
-            },
-            sender.now,
-          ),
-        ].flat(),
-  );
-  const opens = after.customer?.chatId === userId ? ', and /portal opens your page' : '';
+  await redeemLicense(newSender({ actor: 'service' }), row, { id: userId, username });
   return withRoles(
     context,
-    `**${name}** is linked to your account: ${endText(row, now())}. /licenses shows it${opens}.`,
+    `**${name}** is linked to your account: ${endText(row, now())}. /licenses shows it, and /portal opens your page.`,
+  );
+}
+
+const CODE_FAULTS: Readonly<Record<CodeFault, Message>> = {
+  'no code': say(
+    'This code is wrong, used, or older than 15 minutes. Open your page, choose "Link Discord", and use the code that it shows.',
+  ),
+  'other account': say(
+    'Your page is linked to a Discord account already. Ask the shop if that is not yours.',
+  ),
+  'other customer': say(
+    'Your Discord account belongs to another customer of the shop already. Ask the shop to move it.',
+  ),
+};
+
+async function link(context: Context): Promise<Message> {
+  const { db, interaction, newSender, isTooOften } = context;
+  if (isTooOften()) return TOO_OFTEN;
+  const fault = await linkByCode(
+    (customerId) => newSender({ actor: 'customer', customerId }),
+    db,
+    interaction.options.get('code') ?? '',
+    interaction.user,
+    now(),
+  );
+  if (fault) return CODE_FAULTS[fault];
+  return withRoles(
+    context,
+    'Your page is linked to your account. /licenses shows your licenses, also those that you buy later.',
   );
 }
 
@@ -193,12 +180,10 @@ async function showKeys({ db, interaction }: Context): Promise<Message> {
   return say(listed(lines, 'use /portal'));
 }
 
-/** A license that an option names; undefined unless it is the user's. */
-async function ownLicense({ db, interaction }: Context): Promise<LicenseRow | undefined> {
-  const id = Number((interaction.options.get('license') ?? '').replace('#', ''));
-  if (!Number.isSafeInteger(id) || id < 1) return undefined;
-  const row = await findLicense(db, id);
-  return row && row.state !== 'DELETED' && isOwner(row, interaction.user.id) ? row : undefined;
+/** The id of the license that an option names; 0 for a text that is none. */
+function licenseIdIn({ options }: Interaction): number {
+  const id = Number((options.get('license') ?? '').replace('#', ''));
+  return Number.isSafeInteger(id) ? id : 0;
 }
 
 const discordTime = (timestamp: string): string =>
@@ -224,30 +209,30 @@ function outcomeText(outcome: ResetOutcome): string {
   }
 }
 
-async function resetLicense(context: Context): Promise<Message> {
-  const row = await ownLicense(context);
-  const customerId = row?.customerId ?? null;
-  if (!row || customerId === null) return NOT_YOURS;
-  const what = context.interaction.options.get('what') ?? 'all';
+async function resetLicense({ interaction, newSender }: Context): Promise<Message> {
+  const what = interaction.options.get('what') ?? 'all';
   const outcome = await resetSlots(
-    () => ({ ...context.newSender({ actor: 'customer' }), customerId }),
-    row.id,
+    () => newSender({ actor: 'customer' }),
+    { chatId: interaction.user.id },
+    licenseIdIn(interaction),
     ({ type }) => what === 'all' || type === what,
   );
   return outcome ? say(outcomeText(outcome)) : NOT_YOURS;
 }
 
 async function portal({ db, interaction, newSender, origin }: Context): Promise<Message> {
-  const { id: userId } = interaction.user;
-  const customer = await db.select().from(customers).where(eq(customers.chatId, userId)).get();
-  if (!customer) {
-    return (await findOwnLicenses(db, userId)).length === 0 ? NO_LICENSES : NOT_ALL_LINKED;
-  }
-  const { id: customerId } = customer;
-  const sender = newSender({ actor: 'customer', customerId });
-  const { url } = await createPortalLink(sender, customerId, origin);
+  const chatId = interaction.user.id;
+  if ((await findOwnLicenses(db, chatId)).length === 0) return NO_LICENSES;
+  const customer = await db
+    .select({ customerId: customers.id })
+    .from(customers)
+    .where(eq(customers.chatId, chatId))
+    .get();
+  const sender = newSender({ actor: 'customer', ...customer });
+  const link = { origin, validMinutes: LINK_MINUTES };
+  const { url } = await createPortalLink(sender, { chatId }, link);
   return {
-    text: 'This link opens your page once, within 15 minutes. Keep it to yourself.',
+    text: `This link opens your page once, within ${LINK_MINUTES} minutes. Keep it to yourself.`,
     button: { label: 'Open my licenses', url },
   };
 }
@@ -435,6 +420,7 @@ interface Command {
 
 const COMMANDS: Readonly<Record<string, Command>> = {
   redeem: { run: redeem, changes: true },
+  link: { run: link, changes: true },
   licenses: { run: showLicenses },
   [SHOW_KEYS]: { run: showKeys },
   reset: { run: resetLicense, changes: true },

@@ -1,8 +1,9 @@
 import { DAY_MS } from '@licet/contract/durations';
-import { and, asc, eq, ne, or, sql } from 'drizzle-orm';
+import { and, asc } from 'drizzle-orm';
 import type { Database } from '../../db/client.ts';
 import { containsText, isOneOf } from '../../db/predicates.ts';
 import { licenses, products } from '../../db/schema.ts';
+import { isOwnedBy } from '../licenses/own.ts';
 import { selectLicenses } from '../licenses/queries.ts';
 import type { LicenseRow } from '../licenses/row.ts';
 import { sentExpiryOf, statusAt } from '../licenses/rules.ts';
@@ -13,23 +14,12 @@ import { plain } from './interaction.ts';
 const MAX_OWN = 25;
 const KEY_END_LENGTH = 4;
 
-/** Licenses whose owner has an account: by the license itself, else by its customer. */
-const isOwnedBy = (userId: string) =>
-  or(
-    eq(licenses.ownerChatId, userId),
-    sql`(${licenses.ownerChatId} = '' and ${licenses.customerId} in (
-      select id from customers where chat_id = ${userId}))`,
-  );
-
-/** The licenses of an account that are not DELETED, at most 25. */
+/** The licenses of an account, at most 25. */
 export const findOwnLicenses = (db: Database, userId: string): Promise<LicenseRow[]> =>
   selectLicenses(db)
-    .where(and(isOwnedBy(userId), ne(licenses.state, 'DELETED')))
+    .where(isOwnedBy({ chatId: userId }))
     .orderBy(asc(licenses.id))
     .limit(MAX_OWN);
-
-export const isOwner = ({ ownerChatId, customer }: LicenseRow, userId: string): boolean =>
-  ownerChatId === userId || (ownerChatId === '' && customer?.chatId === userId);
 
 /** Products by their ids. */
 export async function productsOf(db: Database, rows: readonly { productId: number }[]) {

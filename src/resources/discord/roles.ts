@@ -1,10 +1,11 @@
 import { DAY_MS, HOUR_MS } from '@licet/contract/durations';
 import { parseJson } from '@licet/contract/json';
-import { and, eq, lte, min, or, type SQL, sql } from 'drizzle-orm';
+import { and, eq, isNotNull, lte, min, sql } from 'drizzle-orm';
 import type { Database } from '../../db/client.ts';
 import { isOneOf } from '../../db/predicates.ts';
 import { discordRoles, licenses, products } from '../../db/schema.ts';
 import type { Outbound } from '../../lib/outbound.ts';
+import { isOwnedBy } from '../licenses/own.ts';
 import { readSettings } from '../settings.ts';
 import { type DiscordSettings, NO_DISCORD, noteRolesFault } from './settings.ts';
 
@@ -99,17 +100,13 @@ async function sendRole(
 const isPaused = ({ settings: { botToken, guildId, rolesFaultAt }, now }: Roles): boolean =>
   botToken === null || guildId === null || (rolesFaultAt !== null && rolesFaultAt + PAUSE_MS > now);
 
-/** Active licenses of an account that give a role. */
-const gives = (userId: SQL, roleId: SQL | undefined, now: number) =>
+/** Active licenses of an account that give a role: this one, or any. */
+const gives = (userId: string, roleId: string | undefined, now: number) =>
   and(
-    or(
-      sql`${licenses.ownerChatId} = ${userId}`,
-      sql`(${licenses.ownerChatId} = '' and ${licenses.customerId} in (
-        select id from customers where chat_id = ${userId}))`,
-    ),
+    isOwnedBy({ chatId: userId }),
     eq(licenses.state, 'ACTIVE'),
     sql`(${licenses.expiresAt} is null or ${licenses.expiresAt} > ${now})`,
-    roleId ? sql`${products.roleId} = ${roleId}` : sql`${products.roleId} is not null`,
+    roleId === undefined ? isNotNull(products.roleId) : eq(products.roleId, roleId),
   );
 
 /**
@@ -124,7 +121,7 @@ export async function giveRoles(roles: Roles, userId: string): Promise<string | 
     .select({ roleId: products.roleId, endsAt: min(licenses.expiresAt) })
     .from(licenses)
     .innerJoin(products, eq(products.id, licenses.productId))
-    .where(gives(sql`${userId}`, undefined, now))
+    .where(gives(userId, undefined, now))
     .groupBy(products.roleId)
     // Those that the account lacks come first.
     .orderBy(
@@ -199,7 +196,7 @@ export async function takeRoles(
       .select({ count: sql<number>`count(*)`, endsAt: min(licenses.expiresAt) })
       .from(licenses)
       .innerJoin(products, eq(products.id, licenses.productId))
-      .where(gives(sql`${chatId}`, sql`${roleId}`, now));
+      .where(gives(chatId, roleId, now));
     const next = (at: number) => db.update(discordRoles).set({ dueAt: at }).where(isRole);
     if (given && given.count > 0) {
       await next(Math.min(given.endsAt ?? Number.POSITIVE_INFINITY, now + MAX_KEPT_MS));

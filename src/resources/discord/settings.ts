@@ -27,6 +27,10 @@ export const NO_DISCORD: DiscordSettings = {
   rolesFaultAt: null,
 };
 
+/** Whether commands work. */
+export const isSetUp = ({ applicationId, publicKey, guildId }: DiscordSettings): boolean =>
+  applicationId !== null && publicKey !== null && guildId !== null;
+
 /** The settings as responses show them. */
 export const toDiscordSettings = (
   { botToken, rolesFaultAt, ...shown }: DiscordSettings,

@@ -20,6 +20,7 @@ import type { CustomerRow } from '../customers/row.ts';
 import { checkRolesOf } from '../discord/roles.ts';
 import { unknownProduct } from '../products/rules.ts';
 import { changeOfKey, changesOfLicense, changesOfNew, freesSlots, withCustomer } from './events.ts';
+import { isOwnedBy, type Person } from './own.ts';
 import { type LicenseRow, type LicenseValues, valuesOf } from './row.ts';
 import { newLicenseKey, normalizeLicenseKey } from './rules.ts';
 import { boundValues } from './snapshot.ts';
@@ -55,6 +56,16 @@ const withOwner = (
 
 export const findLicense = (db: Database, id: number): Promise<LicenseRow | undefined> =>
   selectLicenses(db).where(eq(licenses.id, id)).get();
+
+/** The license with an id, if it is one of a person; undefined for another one, and a DELETED one. */
+export const findOwnLicense = (
+  db: Database,
+  id: number,
+  person: Person,
+): Promise<LicenseRow | undefined> =>
+  selectLicenses(db)
+    .where(and(eq(licenses.id, id), isOwnedBy(person)))
+    .get();
 
 /** The license with a key, which is compared as in a validation, or with a former one. */
 export async function findLicenseByKey(
@@ -145,12 +156,17 @@ export async function insertLicenses(
   return stored;
 }
 
+const linkTo = (customerId: SQL): Link => ({ when: [], statements: [], customerId });
+
 /** The link of a license that keeps its customer. */
-const sameCustomer = ({ customerId }: LicenseRow): Link => ({
-  when: [],
-  statements: [],
-  customerId: sql`${customerId}`,
-});
+const sameCustomer = ({ customerId }: LicenseRow): Link => linkTo(sql`${customerId}`);
+
+/** The owner fields that name a customer. An account that has got the license by its key names none (10). */
+function namingFields(row: LicenseRow, values: LicenseValues): LicenseValues {
+  const isRedeemed =
+    values.ownerChatId === row.ownerChatId && row.customer?.chatId !== row.ownerChatId;
+  return isRedeemed ? { ...values, ownerChatId: '', ownerChatUsername: '' } : values;
+}
 
 /**
  * Changes a license, its customer and its bindings.
@@ -167,14 +183,38 @@ export function updateLicense(
   beside: readonly Statement[] = [],
 ): Promise<LicenseRow> {
   const { db, now } = sender;
-  const linkTo = () => {
+  const link = () => {
     if (owner !== undefined) return linkNamedOwner(db, owner, now);
-    return hasSameOwner(row, values) ? sameCustomer(row) : linkCustomer(db, values, now);
+    const named = namingFields(row, values);
+    return hasSameOwner(namingFields(row, valuesOf(row)), named)
+      ? sameCustomer(row)
+      : linkCustomer(db, named, now);
   };
   const type = freesSlots(row, values) ? 'license.slots_freed' : 'license.updated';
   const isSameOwner = owner === undefined && hasSameOwner(row, values);
-  return writeLicense(sender, row, { type, values, link: linkTo(), isSameOwner, beside });
+  return writeLicense(sender, row, { type, values, link: link(), isSameOwner, beside });
 }
+
+/**
+ * Links a license to an account at Discord, whose user has its key (10). Its customer stays: a key proves one license. A
+ * license without a customer becomes one of the customer that has the account.
+ *
+ * @throws DomainError if another request has changed it since it was read
+ */
+export const redeemLicense = (
+  sender: Sender,
+  row: LicenseRow,
+  account: { id: string; username: string },
+): Promise<LicenseRow> =>
+  writeLicense(sender, row, {
+    type: 'license.redeemed',
+    values: { ...valuesOf(row), ownerChatId: account.id, ownerChatUsername: account.username },
+    link:
+      row.customerId === null
+        ? linkTo(sql`(select id from customers where chat_id = ${account.id})`)
+        : sameCustomer(row),
+    isSameOwner: false,
+  });
 
 /** Gives a license a new key (7). @throws DomainError if it is DELETED or was changed since it was read */
 export const rotateLicenseKey = (sender: Sender, row: LicenseRow): Promise<LicenseRow> =>

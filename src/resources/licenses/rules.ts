@@ -6,18 +6,21 @@ import { DomainError } from '../../lib/errors.ts';
 
 /** Crockford's alphabet: no I, L, O, U, which are misread or make words. */
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
-const GROUPS = 5;
+const KEY_GROUPS = 5;
 const GROUP_LENGTH = 4;
 
-/** A new license key, such as `7K2M-9QX4-B3TD-WJ8R-5HVN`: 100 random bits [1]. */
-export function newLicenseKey(): string {
+/** A new code for people, with 20 random bits in each group. */
+export function newCode(groups: number): string {
   const newGroup = () => {
     const bytes = crypto.getRandomValues(new Uint8Array(GROUP_LENGTH));
     // 256 is a multiple of 32: every character is equally likely.
     return Array.from(bytes, (byte) => ALPHABET.charAt(byte % ALPHABET.length)).join('');
   };
-  return Array.from({ length: GROUPS }, newGroup).join('-');
+  return Array.from({ length: groups }, newGroup).join('-');
 }
+
+/** A new license key, such as `7K2M-9QX4-B3TD-WJ8R-5HVN`: 100 random bits [1]. */
+export const newLicenseKey = (): string => newCode(KEY_GROUPS);
 
 /** SQLite ends a text at NUL, and UTF-8 has no lone surrogates. */
 export const toSqliteText = (text: string): string => text.toWellFormed().replaceAll('\0', '');

@@ -12,7 +12,8 @@ import { blacklists, products, selfResets } from '../../db/schema.ts';
 import { wait } from '../../lib/async.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { isInNetworks, parseNetworks } from '../../lib/networks.ts';
-import { findLicense, updateLicense } from './queries.ts';
+import type { Person } from './own.ts';
+import { findOwnLicense, updateLicense } from './queries.ts';
 import { type LicenseRow, valuesOf } from './row.ts';
 
 /** Slots that customers free themselves, within the budget of the product (10). */
@@ -96,26 +97,28 @@ const isOvertaken = (error: unknown): boolean =>
   error instanceof DomainError && error.kind === 'overtaken';
 
 /**
- * Frees slots of a license for its customer: at most as often as the product allows, however many ask at once.
+ * Frees slots of a license for its owner: at most as often as the product allows, however many ask at once.
  *
- * @param newSender the customer, as the sender of the change; its clock is read for each attempt
+ * @param newSender the sender of the change, for the customer of the license; its clock is read for each attempt
  * @param isWanted chooses the slots
- * @returns undefined for a license that is not the customer's
+ * @returns undefined for a license that is not theirs
  * @throws DomainError if others change the license all the time
  */
 export async function resetSlots(
-  newSender: () => Sender & { customerId: number },
+  newSender: () => Sender,
+  person: Person,
   licenseId: number,
   isWanted: (slot: SlotValue) => boolean,
 ): Promise<ResetOutcome | undefined> {
   const startedAt = performance.now();
   for (;;) {
     const sender = newSender();
-    const row = await findLicense(sender.db, licenseId);
-    const isTheirs = row?.customerId === sender.customerId && row.state !== 'DELETED';
-    if (!row || !isTheirs) return undefined;
+    const row = await findOwnLicense(sender.db, licenseId, person);
+    if (!row) return undefined;
+    const { customerId } = row;
+    const theirs = customerId === null ? sender : { ...sender, customerId };
     try {
-      return await resetOnce(sender, row, isWanted);
+      return await resetOnce(theirs, row, isWanted);
     } catch (error) {
       if (!isOvertaken(error) || performance.now() - startedAt > MAX_TRYING_MS) throw error;
     }

@@ -373,7 +373,7 @@ async function create(
       ips: [],
       hwids: [],
     },
-    buyer.email === null ? undefined : { id: null, email: buyer.email },
+    buyer.email === null ? undefined : { id: null, email: buyer.email, username: buyer.name },
     count,
     {
       when: isSame(market, sold),
@@ -392,7 +392,9 @@ async function create(
               join licenses l on l.license_key_normalized = k.value where true`,
           )
           .onConflictDoUpdate({ target: KEY, set: REPLACED }),
-        ...(buyer.name === null ? [] : [nameCustomer(db, buyer.name, keys)]),
+        ...(buyer.name === null || buyer.email !== null
+          ? []
+          : [nameCustomer(db, buyer.name, keys)]),
       ],
     },
   );
@@ -409,7 +411,7 @@ async function create(
 const grantedText = (count: number, isTest: boolean): string =>
   `Granted ${count === 1 ? 'a license' : `${count} licenses`}${isTest ? ' for a day: it is a test' : ''}`;
 
-/** Gives a customer without a name the one that the market knows. */
+/** Gives a customer without a name the one that the market knows for the account. */
 const nameCustomer = (db: Database, name: string, keys: string) =>
   db
     .update(customers)

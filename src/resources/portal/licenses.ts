@@ -1,31 +1,31 @@
 import type { LicenseDataType } from '@licet/contract/enums';
 import type { PortalData, PortalSlot } from '@licet/contract/portal-page';
 import { toOptionalTimestamp } from '@licet/contract/time';
-import { and, desc, eq, ne } from 'drizzle-orm';
+import { desc } from 'drizzle-orm';
 import type { Database } from '../../db/client.ts';
 import { isOneOf } from '../../db/predicates.ts';
 import { licenses, products } from '../../db/schema.ts';
 import { sha256Hex } from '../../lib/sha256.ts';
-import { findLicense, selectLicenses } from '../licenses/queries.ts';
-import type { LicenseRow } from '../licenses/row.ts';
+import { isOwnedBy, type Person } from '../licenses/own.ts';
+import { selectLicenses } from '../licenses/queries.ts';
 import { sentExpiryOf, statusAt } from '../licenses/rules.ts';
 import { resetsOf, type SlotValue } from '../licenses/self-reset.ts';
 import { listSlots } from '../licenses/slots.ts';
 
-/** The licenses of a customer, as their page shows them (10). */
+/** The licenses of a person, as their page shows them (10). */
 
 const MAX_LICENSES = 100;
 const KEY_END_LENGTH = 4;
 const SLOT_ID_LENGTH = 16;
 
-/** The licenses that are not DELETED, the newest first. @param now milliseconds since 1970 */
+/** The licenses of a person, the newest first. @param now milliseconds since 1970 */
 export async function licensesOf(
   db: Database,
-  customerId: number,
+  person: Person,
   now: number,
-): Promise<PortalData> {
+): Promise<Omit<PortalData, 'canLinkDiscord'>> {
   const found = await selectLicenses(db)
-    .where(and(eq(licenses.customerId, customerId), ne(licenses.state, 'DELETED')))
+    .where(isOwnedBy(person))
     .orderBy(desc(licenses.id))
     .limit(MAX_LICENSES + 1);
   const rows = found.slice(0, MAX_LICENSES);
@@ -62,16 +62,6 @@ export async function licensesOf(
       };
     }),
   };
-}
-
-/** A license of a customer; undefined for another one, and a DELETED one. */
-export async function findOwnLicense(
-  db: Database,
-  id: number,
-  customerId: number,
-): Promise<LicenseRow | undefined> {
-  const row = await findLicense(db, id);
-  return row?.customerId === customerId && row.state !== 'DELETED' ? row : undefined;
 }
 
 /**

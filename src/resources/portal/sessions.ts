@@ -1,53 +1,62 @@
 import { DAY_MS, MINUTE_MS } from '@licet/contract/durations';
 import { type LinkFault, PORTAL_PATH } from '@licet/contract/portal-page';
 import { toTimestamp } from '@licet/contract/time';
-import { and, eq, gt, isNull, sql } from 'drizzle-orm';
-import { change, type Sender } from '../../db/change.ts';
+import { and, eq, gt, isNull, or, type SQL, sql } from 'drizzle-orm';
+import { type Condition, change, type Sender } from '../../db/change.ts';
 import { batch, type Database } from '../../db/client.ts';
-import { customers, portalCodes, portalSessions } from '../../db/schema.ts';
+import { customers, discordLinkCodes, pageLinks, pageSessions } from '../../db/schema.ts';
 import { toBase64url } from '../../lib/base64url.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { sha256Hex } from '../../lib/sha256.ts';
 import { IS_FORGOTTEN } from '../customers/row.ts';
+import type { Person } from '../licenses/own.ts';
 
 /** The links to the customer's page, and its sessions (10). Only hashes of their secrets are stored. */
 
-const LINK_LIFE_MS = 15 * MINUTE_MS;
 export const PORTAL_SESSION_SECONDS = DAY_MS / 1000;
 
 const newSecret = (): string => toBase64url(crypto.getRandomValues(new Uint8Array(32)));
 
+/** The condition that a customer is there, and not forgotten. */
+const isCustomer = (customerId: number): Condition => ({
+  constraint: 'customer_exists',
+  holds: sql`exists (select 1 from ${customers} where ${eq(customers.id, customerId)} and not (${IS_FORGOTTEN}))`,
+  error: new DomainError(
+    'invalid',
+    `customerId ${customerId} does not exist, or is forgotten`,
+    'customerId',
+  ),
+});
+
 /**
- * Makes a link that opens the page once, within 15 minutes.
+ * Makes a link that opens the page of a person once.
  *
  * @param origin that of the service, as the sender uses it
  * @throws DomainError for a customer that there is not
  */
-export async function createPortalLink(sender: Sender, customerId: number, origin: string) {
+export async function createPortalLink(
+  sender: Sender,
+  person: Person,
+  { origin, validMinutes }: { origin: string; validMinutes: number },
+): Promise<{ url: string; expiresAt: string }> {
   const { db, now } = sender;
   const code = newSecret();
-  const unknown = `customerId ${customerId} does not exist, or is forgotten`;
+  const expiresAt = now + validMinutes * MINUTE_MS;
+  const isOfCustomer = 'customerId' in person;
   await change(sender, {
-    event: { type: 'customer.link_created', id: customerId, changes: null },
-    when: [
-      {
-        constraint: 'customer_exists',
-        holds: sql`exists (select 1 from ${customers} where ${eq(customers.id, customerId)} and not (${IS_FORGOTTEN}))`,
-        error: new DomainError('invalid', unknown, 'customerId'),
-      },
-    ],
+    event: {
+      type: 'customer.link_created',
+      // An account can have licenses without being a customer's.
+      id: isOfCustomer ? person.customerId : (sender.customerId ?? null),
+      changes: null,
+    },
+    when: isOfCustomer ? [isCustomer(person.customerId)] : [],
     statements: {
-      code: db
-        .insert(portalCodes)
-        .values({ codeHash: await sha256Hex(code), customerId, createdAt: now }),
+      link: db.insert(pageLinks).values({ codeHash: await sha256Hex(code), ...person, expiresAt }),
     },
   });
-  return {
-    // After `#`: neither a server log nor a Referer has it.
-    url: `${origin}${PORTAL_PATH}#code=${code}`,
-    customerId,
-    expiresAt: toTimestamp(now + LINK_LIFE_MS),
-  };
+  // After `#`: neither a server log nor a Referer has it.
+  return { url: `${origin}${PORTAL_PATH}#code=${code}`, expiresAt: toTimestamp(expiresAt) };
 }
 
 /**
@@ -65,15 +74,15 @@ export async function redeemCode(
   const codeHash = await sha256Hex(code);
   const session = newSecret();
   const isUsable = and(
-    eq(portalCodes.codeHash, codeHash),
-    isNull(portalCodes.usedAt),
-    gt(portalCodes.createdAt, now - LINK_LIFE_MS),
+    eq(pageLinks.codeHash, codeHash),
+    isNull(pageLinks.usedAt),
+    gt(pageLinks.expiresAt, now),
   );
   const { opened, found } = await batch(db, {
     opened: db
-      .insert(portalSessions)
+      .insert(pageSessions)
       .select(
-        sql`select ${await sha256Hex(session)}, customer_id, ${now} from ${portalCodes} where ${isUsable}`,
+        sql`select ${await sha256Hex(session)}, customer_id, chat_id, ${now} from ${pageLinks} where ${isUsable}`,
       )
       .returning(),
     replaced:
@@ -81,16 +90,16 @@ export async function redeemCode(
         ? []
         : [
             db
-              .delete(portalSessions)
+              .delete(pageSessions)
               .where(
                 and(
-                  eq(portalSessions.sessionHash, await sha256Hex(replaced)),
-                  sql`exists (select 1 from ${portalCodes} where ${isUsable})`,
+                  eq(pageSessions.sessionHash, await sha256Hex(replaced)),
+                  sql`exists (select 1 from ${pageLinks} where ${isUsable})`,
                 ),
               ),
           ],
-    used: db.update(portalCodes).set({ usedAt: now }).where(isUsable),
-    found: db.select().from(portalCodes).where(eq(portalCodes.codeHash, codeHash)),
+    used: db.update(pageLinks).set({ usedAt: now }).where(isUsable),
+    found: db.select().from(pageLinks).where(eq(pageLinks.codeHash, codeHash)),
   });
   if (opened.length > 0) return { session };
   const [known] = found;
@@ -98,31 +107,42 @@ export async function redeemCode(
   return { fault: known.usedAt === null ? 'expired' : 'used' };
 }
 
-/** The customer of a session; null for one that is over. */
-export async function findPortalCustomer(
+/** The person whose licenses a session shows; null for one that is over. */
+export async function findPortalPerson(
   db: Database,
   sessionHash: string,
   now: number,
-): Promise<number | null> {
+): Promise<Person | null> {
   const row = await db
-    .select({ customerId: portalSessions.customerId })
-    .from(portalSessions)
+    .select()
+    .from(pageSessions)
     .where(
       and(
-        eq(portalSessions.sessionHash, sessionHash),
-        gt(portalSessions.createdAt, now - PORTAL_SESSION_SECONDS * 1000),
+        eq(pageSessions.sessionHash, sessionHash),
+        gt(pageSessions.createdAt, now - PORTAL_SESSION_SECONDS * 1000),
       ),
     )
     .get();
-  return row?.customerId ?? null;
+  if (row === undefined) return null;
+  const { customerId, chatId } = row;
+  if (customerId !== null) return { customerId };
+  return chatId === null ? null : { chatId };
 }
 
 export async function endPortalSession(db: Database, secret: string): Promise<void> {
-  await db.delete(portalSessions).where(eq(portalSessions.sessionHash, await sha256Hex(secret)));
+  await db.delete(pageSessions).where(eq(pageSessions.sessionHash, await sha256Hex(secret)));
 }
 
-/** The statements that end all sessions and links of a customer. */
-export const endPortalOf = (db: Database, customerId: number) => [
-  db.delete(portalSessions).where(eq(portalSessions.customerId, customerId)),
-  db.delete(portalCodes).where(eq(portalCodes.customerId, customerId)),
+/**
+ * The statements that end all sessions, links and codes of a customer, and those of accounts.
+ *
+ * @param chatIds a select of accounts
+ */
+export const endPortalOf = (db: Database, customerId: number, chatIds: SQL) => [
+  ...[pageSessions, pageLinks].map((table) =>
+    db
+      .delete(table)
+      .where(or(eq(table.customerId, customerId), sql`${table.chatId} in ${chatIds}`)),
+  ),
+  db.delete(discordLinkCodes).where(eq(discordLinkCodes.customerId, customerId)),
 ];

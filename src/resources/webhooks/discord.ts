@@ -12,6 +12,7 @@ const TITLES: Readonly<Record<EventType, string>> = {
   'license.slots_freed': 'Slots freed',
   'license.rotated': 'License got a new key',
   'license.transferred': 'License got a new owner',
+  'license.redeemed': 'License linked to an account at Discord',
   'license.deleted': 'License deleted',
   'license.first_used': 'License used for the first time',
   'license.limit_reached': 'No free slot',

@@ -16,7 +16,7 @@ const CREATE: Operation = {
   tag: 'Customers',
   summary: "Make a link to the customer's page",
   description:
-    'It works once, within 15 minutes. The page shows the licenses of the customer, and frees slots as often as the product allows. An extension.',
+    'It works once, for `validMinutes`. The page shows the licenses of the customer, and frees slots as often as the product allows. An extension.',
   success: {
     status: 201,
     description: 'The link, which only this response shows.',
@@ -41,12 +41,11 @@ export const portalLinkRoutes = new Hono<AuthEnv>().post(
   requireIntents(INTENTS.writeLicenses)(CREATE),
   body(portalLinkCreate),
   async (c) => {
-    const { customerId, licenseId } = c.req.valid('json');
-    const owner = licenseId === undefined ? customerId : await customerOf(databaseOf(c), licenseId);
-    return jsonResponse(
-      c,
-      await createPortalLink(senderOf(c), owner ?? 0, ownOriginOf(c.req.raw)),
-      201,
-    );
+    const { customerId: named, licenseId, validMinutes } = c.req.valid('json');
+    const customerId =
+      licenseId === undefined ? (named ?? 0) : await customerOf(databaseOf(c), licenseId);
+    const origin = ownOriginOf(c.req.raw);
+    const link = await createPortalLink(senderOf(c), { customerId }, { origin, validMinutes });
+    return jsonResponse(c, { ...link, customerId }, 201);
   },
 );

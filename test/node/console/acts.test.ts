@@ -269,6 +269,21 @@ describeInBrowser('large changes in the console', () => {
     expect((await licet.licenses.get(id)).ips.toSorted()).toEqual(ips.toSorted());
   });
 
+  it('a license that a stranger redeemed is taken from the account by its event', async () => {
+    const { id } = await newLicense({ ownerChatId: '2200000000000000002' });
+    const [event] = await licet.events.list({ resourceType: 'license', resourceId: id });
+    const changes = { ownerChatId: { before: '', after: '2200000000000000002' } };
+    const page = await openConsole('/');
+    // Only Discord signs commands: its event has the place of the one of the creation.
+    await page.route('**/api/v2/events?*', (route) =>
+      route.fulfill({ json: [{ ...event, type: 'license.redeemed', changes }] }),
+    );
+    await page.goto(`/console/events?open=${event?.id}`);
+    await page.getByRole('button', { name: 'Restore' }).click();
+    await page.getByText(/^Restored/).waitFor();
+    expect((await licet.licenses.get(id)).ownerChatId).toBe('');
+  });
+
   it('a deleted license and a removed block are restored by their events', async () => {
     const { id } = await newLicense();
     await licet.licenses.delete(id);

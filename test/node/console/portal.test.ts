@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import type { License, ProductCreate } from '@licet/client';
+import { DAY_MS } from '@licet/contract/durations';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { afterEach, expect, it } from 'vitest';
 import { sharedService } from '../shared-service.ts';
@@ -22,6 +23,19 @@ const FIRST_SCREEN_BYTES = 60_000;
 const LOGO =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==';
 const BEFORE_LINK = /^401 GET \/my\/licenses$/;
+
+/** Takes pictures of a page for people, in all sizes and themes. */
+async function lookAt(page: Page, name: string): Promise<void> {
+  if (!process.env.LICET_LOOK) return;
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme });
+    for (const width of [320, 360, 1280]) {
+      await page.setViewportSize({ width, height: 800 });
+      const path = `${process.env.LICET_LOOK}/${name}-${width}-${colorScheme}.png`;
+      await page.screenshot({ path, fullPage: true });
+    }
+  }
+}
 
 describeInBrowser("the customer's page", () => {
   afterEach(() =>
@@ -154,6 +168,42 @@ describeInBrowser("the customer's page", () => {
     expectFailure(BEFORE_LINK);
   });
 
+  it('a customer gets a code that links Discord, for as long as there is something to link', async () => {
+    const { customerId } = await buy();
+    const button = { name: 'Link Discord' };
+    const before = await openMine(customerId);
+    expect(await before.getByRole('button', button).count()).toBe(0);
+    await licet.discordSettings.update({
+      applicationId: '1100000000000000001',
+      publicKey: '8a88e3dd7409f195fd52db2d3cba5d72ca6709bf1d94121bf3748801b40f6f5c',
+      guildId: '1100000000000000002',
+    });
+    try {
+      const page = await openMine(customerId);
+      const part = page.getByRole('region', { name: 'Discord' });
+      await lookAt(page, 'my-link-discord');
+      await part.getByRole('button', button).click();
+      await part.getByText('Write /link in the Discord of the shop').waitFor();
+      const code = await part.locator('code').textContent();
+      expect(code).toMatch(/^[0-9A-Z]{4}(-[0-9A-Z]{4}){2}$/);
+      await part.getByRole('button', { name: 'Copy' }).click();
+      await part.getByText('Copied').waitFor();
+      expect(await page.evaluate('navigator.clipboard.readText()')).toBe(code);
+      expect(await accessibilityFindings(page)).toEqual([]);
+      await page.setViewportSize(NARROW);
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(NARROW.width);
+      await lookAt(page, 'my-discord');
+      // The seller is faster.
+      await licet.customers.update(customerId, { chatId: `${Date.now()}00000` });
+      await part.getByRole('button', { name: 'New code' }).click();
+      await part.waitFor({ state: 'detached' });
+      expectFailure(/^409 POST \/my\/discord-code$/);
+      expectFailure(BEFORE_LINK);
+    } finally {
+      await licet.discordSettings.update({ applicationId: null, publicKey: null, guildId: null });
+    }
+  });
+
   it('shows the seller, in the language of the browser, without a request to another host', async () => {
     const { customerId } = await buy();
     await licet.portalSettings.update({
@@ -202,17 +252,7 @@ describeInBrowser("the customer's page", () => {
       await page.getByRole('button', { name: /^Free 45/ }).click();
       await page.getByRole('button', { name: 'Yes, free' }).waitFor();
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(320);
-      if (process.env.LICET_LOOK) {
-        await page.screenshot({
-          path: `${process.env.LICET_LOOK}/my-320-${colorScheme}.png`,
-          fullPage: true,
-        });
-        await page.setViewportSize({ width: 1280, height: 800 });
-        await page.screenshot({
-          path: `${process.env.LICET_LOOK}/my-1280-${colorScheme}.png`,
-          fullPage: true,
-        });
-      }
+      await lookAt(page, 'my');
     },
   );
 
@@ -240,6 +280,13 @@ describeInBrowser("the customer's page", () => {
     await page.goto(`/console/customers/${customerId}`);
     await page.getByRole('button', { name: 'Link to their page' }).click();
     const dialog = page.getByRole('dialog', { name: "Link to the customer's page" });
+    await dialog.getByLabel('It works for').selectOption('7 days');
+    if (process.env.LICET_LOOK) {
+      await page.screenshot({ path: `${process.env.LICET_LOOK}/new-link.png` });
+    }
+    await dialog.getByRole('button', { name: 'Make the link' }).click();
+    const until = new Date(Date.now() + 7 * DAY_MS).getDate();
+    await dialog.getByText(new RegExp(`It works once, until .*\\b${until}\\b`)).waitFor();
     const url = await dialog
       .getByRole('status', { name: "Link to the customer's page" })
       .textContent();

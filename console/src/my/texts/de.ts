@@ -7,10 +7,10 @@ export const de: MyTexts = {
   open: 'Meine Lizenzen öffnen',
   noLinkTitle: 'Öffne diese Seite mit einem Link',
   noLinkLead:
-    'Den Link bekommst du vom Shop, in dem du gekauft hast, oder mit /portal in dessen Discord. Er gilt einmal, 15 Minuten lang.',
+    'Den Link bekommst du vom Shop, in dem du gekauft hast, oder mit /portal in dessen Discord. Jeder Link gilt einmal und läuft ab.',
   faults: {
     used: 'Dieser Link wurde schon benutzt. Bitte um einen neuen.',
-    expired: 'Dieser Link ist älter als 15 Minuten. Bitte um einen neuen.',
+    expired: 'Dieser Link ist abgelaufen. Bitte um einen neuen.',
     unknown: 'Dieser Link ist unvollständig oder nicht von diesem Shop. Bitte um einen neuen.',
   },
   failed: 'Das hat nicht geklappt. Prüfe deine Verbindung und versuche es noch einmal.',
@@ -24,6 +24,12 @@ export const de: MyTexts = {
   signOut: 'Abmelden',
   none: 'Du hast hier keine Lizenzen.',
   cut: 'Nur die neuesten 100 Lizenzen werden gezeigt.',
+  discordLead:
+    'Verbinde dein Konto im Discord des Shops. Dann siehst du dort diese Lizenzen und die, die du später kaufst.',
+  linkDiscord: 'Discord verbinden',
+  discordSteps: (time) =>
+    `Schreibe /link im Discord des Shops und füge diesen Code ein. Er gilt einmal, bis ${time} Uhr.`,
+  newCode: 'Neuer Code',
   statuses: {
     ACTIVE: 'Aktiv',
     EXPIRED: 'Abgelaufen',

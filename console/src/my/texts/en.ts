@@ -6,10 +6,10 @@ export const en = {
   open: 'Open my licenses',
   noLinkTitle: 'Open this page with a link',
   noLinkLead:
-    'You get a link from the shop where you bought, or with /portal in its Discord. It works once, for 15 minutes.',
+    'You get a link from the shop where you bought, or with /portal in its Discord. Each link works once, and expires.',
   faults: {
     used: 'This link was used before. Ask for a new one.',
-    expired: 'This link is older than 15 minutes. Ask for a new one.',
+    expired: 'This link has expired. Ask for a new one.',
     unknown: 'This link is not complete, or not one of this shop. Ask for a new one.',
   },
   failed: 'That did not work. Check your connection, and try again.',
@@ -22,6 +22,12 @@ export const en = {
   signOut: 'Sign out',
   none: 'You have no licenses here.',
   cut: 'Only the newest 100 licenses are shown.',
+  discordLead:
+    'Link your account in the Discord of the shop. You then see these licenses there, and those that you buy later.',
+  linkDiscord: 'Link Discord',
+  discordSteps: (time: string) =>
+    `Write /link in the Discord of the shop, and paste this code. It works once, until ${time}.`,
+  newCode: 'New code',
   statuses: {
     ACTIVE: 'Active',
     EXPIRED: 'Expired',

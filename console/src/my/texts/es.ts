@@ -7,10 +7,10 @@ export const es: MyTexts = {
   open: 'Abrir mis licencias',
   noLinkTitle: 'Abre esta página con un enlace',
   noLinkLead:
-    'El enlace te lo da la tienda donde compraste, o /portal en su Discord. Sirve una vez, durante 15 minutos.',
+    'El enlace te lo da la tienda donde compraste, o /portal en su Discord. Cada enlace sirve una vez y caduca.',
   faults: {
     used: 'Este enlace ya se usó. Pide otro.',
-    expired: 'Este enlace tiene más de 15 minutos. Pide otro.',
+    expired: 'Este enlace ha caducado. Pide otro.',
     unknown: 'Este enlace está incompleto o no es de esta tienda. Pide otro.',
   },
   failed: 'No ha funcionado. Comprueba tu conexión e inténtalo otra vez.',
@@ -23,6 +23,12 @@ export const es: MyTexts = {
   signOut: 'Cerrar sesión',
   none: 'No tienes licencias aquí.',
   cut: 'Solo se muestran las 100 licencias más recientes.',
+  discordLead:
+    'Vincula tu cuenta en el Discord de la tienda. Allí verás estas licencias y las que compres más tarde.',
+  linkDiscord: 'Vincular Discord',
+  discordSteps: (time) =>
+    `Escribe /link en el Discord de la tienda y pega este código. Sirve una vez, hasta las ${time}.`,
+  newCode: 'Otro código',
   statuses: {
     ACTIVE: 'Activa',
     EXPIRED: 'Caducada',

@@ -7,10 +7,10 @@ export const fr: MyTexts = {
   open: 'Ouvrir mes licences',
   noLinkTitle: 'Ouvrez cette page par un lien',
   noLinkLead:
-    'Vous recevez un lien de la boutique où vous avez acheté, ou avec /portal sur son Discord. Il sert une fois, pendant 15 minutes.',
+    'Vous recevez un lien de la boutique où vous avez acheté, ou avec /portal sur son Discord. Chaque lien sert une fois, puis expire.',
   faults: {
     used: 'Ce lien a déjà servi. Demandez-en un autre.',
-    expired: 'Ce lien a plus de 15 minutes. Demandez-en un autre.',
+    expired: 'Ce lien a expiré. Demandez-en un autre.',
     unknown: 'Ce lien est incomplet, ou n’est pas de cette boutique. Demandez-en un autre.',
   },
   failed: 'Cela n’a pas marché. Vérifiez votre connexion et réessayez.',
@@ -24,6 +24,12 @@ export const fr: MyTexts = {
   signOut: 'Se déconnecter',
   none: 'Vous n’avez pas de licence ici.',
   cut: 'Seules les 100 licences les plus récentes sont affichées.',
+  discordLead:
+    'Liez votre compte sur le Discord de la boutique. Vous y verrez ces licences, et celles que vous achèterez plus tard.',
+  linkDiscord: 'Lier Discord',
+  discordSteps: (time) =>
+    `Écrivez /link sur le Discord de la boutique et collez ce code. Il sert une fois, jusqu’à ${time}.`,
+  newCode: 'Nouveau code',
   statuses: {
     ACTIVE: 'Active',
     EXPIRED: 'Expirée',

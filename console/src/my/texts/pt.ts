@@ -7,10 +7,10 @@ export const pt: MyTexts = {
   open: 'Abrir as minhas licenças',
   noLinkTitle: 'Abra esta página com um link',
   noLinkLead:
-    'Recebe o link da loja onde comprou, ou com /portal no Discord dela. Funciona uma vez, durante 15 minutos.',
+    'Recebe o link da loja onde comprou, ou com /portal no Discord dela. Cada link funciona uma vez e expira.',
   faults: {
     used: 'Este link já foi usado. Peça outro.',
-    expired: 'Este link tem mais de 15 minutos. Peça outro.',
+    expired: 'Este link expirou. Peça outro.',
     unknown: 'Este link está incompleto ou não é desta loja. Peça outro.',
   },
   failed: 'Não funcionou. Verifique a ligação e tente outra vez.',
@@ -23,6 +23,12 @@ export const pt: MyTexts = {
   signOut: 'Terminar sessão',
   none: 'Não tem licenças aqui.',
   cut: 'Só são mostradas as 100 licenças mais recentes.',
+  discordLead:
+    'Ligue a sua conta no Discord da loja. Lá verá estas licenças e as que comprar mais tarde.',
+  linkDiscord: 'Ligar o Discord',
+  discordSteps: (time) =>
+    `Escreva /link no Discord da loja e cole este código. Funciona uma vez, até às ${time}.`,
+  newCode: 'Outro código',
   statuses: {
     ACTIVE: 'Ativa',
     EXPIRED: 'Expirada',

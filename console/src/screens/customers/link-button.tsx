@@ -1,28 +1,20 @@
 import { lazy, Suspense, useState } from 'react';
-import { licet } from '../../api.ts';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
-import { toasts } from '../../components/toasts.tsx';
 import { screenTexts } from '../../screen-texts.ts';
+import type { LinkOf } from './link.tsx';
 
 const words = screenTexts.customers;
 const CustomerLink = lazy(() => import('./link.tsx'));
 
 /** A button that makes a link to the page of a customer, and shows it. */
-export function LinkButton({ of }: { of: { customerId: number } | { licenseId: number } }) {
-  const [url, setUrl] = useState<string>();
-  const make = async (): Promise<void> => {
-    try {
-      setUrl((await licet.portalLink(of)).url);
-    } catch (error) {
-      toasts.fail(error);
-    }
-  };
+export function LinkButton({ of }: { of: LinkOf }) {
+  const [isOpen, setOpen] = useState(false);
   return (
     <>
-      <Button onClick={make}>{words.makeLink}</Button>
-      <Dialog title={words.link} isOpen={url !== undefined} onClose={() => setUrl(undefined)}>
-        <Suspense>{url !== undefined && <CustomerLink url={url} />}</Suspense>
+      <Button onClick={() => setOpen(true)}>{words.makeLink}</Button>
+      <Dialog title={words.link} isOpen={isOpen} onClose={() => setOpen(false)}>
+        <Suspense>{isOpen && <CustomerLink of={of} />}</Suspense>
       </Dialog>
     </>
   );

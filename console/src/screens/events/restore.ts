@@ -59,7 +59,7 @@ const isMasked = (value: unknown): boolean => typeof value === 'string' && value
 export function isRestorable({ type, resourceId, changes }: Event): boolean {
   if (resourceId === null || changes === null) return false;
   if (type === 'blacklist.created') return true;
-  const isChange = /\.(?:updated|slots_freed)$/.test(type) || type === 'license.deleted';
+  const isChange = /\.(?:updated|slots_freed|redeemed)$/.test(type) || type === 'license.deleted';
   if (!isChange && type !== 'blacklist.deleted') return false;
   // Neither value was kept of a secret, and of a person who was forgotten.
   return Object.values(changes).every(

@@ -1,5 +1,6 @@
 import type { Command, CommandUnknownOpts, OptionValues } from '@commander-js/extra-typings';
 import { type Customer, type LicensePlatform, type Licet, LicetError } from '@licet/client';
+import { DEFAULT_LINK_MINUTES, MAX_LINK_MINUTES } from '@licet/contract/limits';
 import { argumentError } from '../command-line.ts';
 import { documentOf } from '../invocation.ts';
 import { CliError } from '../terminal.ts';
@@ -172,13 +173,22 @@ export function addCustomers(parent: CommandUnknownOpts, open: OpenSession): voi
 
   customers
     .command('link')
-    .description("print a link to the customer's own page, which works once, for 15 minutes")
+    .description("print a link to the customer's own page, which works once")
     .argument(...CUSTOMER)
-    .addHelpText('after', examples('customers link ada@shop.example', 'customers link 7'))
-    .action(async (text) => {
+    .option(
+      '--valid-minutes <n>',
+      `the minutes for which it works, at most ${MAX_LINK_MINUTES}`,
+      integerFrom(1, MAX_LINK_MINUTES),
+      DEFAULT_LINK_MINUTES,
+    )
+    .addHelpText(
+      'after',
+      examples('customers link ada@shop.example', 'customers link 7 --valid-minutes 60'),
+    )
+    .action(async (text, { validMinutes }) => {
       const { licet, output } = open();
       const { id } = await findCustomer(licet, text);
-      const link = await licet.portalLink({ customerId: id });
+      const link = await licet.portalLink({ customerId: id, validMinutes });
       const until = timeText(link.expiresAt);
       output.done(
         `Send this link to customer ${id}. It works once, until ${until} UTC:`,

@@ -1,0 +1,65 @@
+import type { DiscordCode } from '@licet/contract/portal-page';
+import { useState } from 'react';
+import { buttonClass } from '../components/button-class.ts';
+import { CopyButton } from './copy-button.tsx';
+import { clockOf, words } from './language.ts';
+import { Failure, makeDiscordCode } from './service.ts';
+
+/**
+ * Shows a code by which the customer links an account at Discord.
+ *
+ * @param onFailure called with the error of a request
+ * @param onLinked called when there is nothing to link any more
+ */
+export function Discord({
+  onFailure,
+  onLinked,
+}: {
+  onFailure: (error: unknown) => void;
+  onLinked: () => void;
+}) {
+  const [made, setMade] = useState<DiscordCode>();
+  const [isBusy, setBusy] = useState(false);
+  const make = async (): Promise<void> => {
+    setBusy(true);
+    try {
+      setMade(await makeDiscordCode());
+    } catch (error) {
+      if (error instanceof Failure && error.status === 409) onLinked();
+      else onFailure(error);
+    }
+    setBusy(false);
+  };
+  return (
+    <section
+      aria-labelledby="discord"
+      className="mt-4 rounded-xl border border-line bg-surface p-4 sm:p-5"
+    >
+      <h2 id="discord" className="text-base font-semibold">
+        Discord
+      </h2>
+      <p className="mt-1 text-muted">{words.discordLead}</p>
+      <div role="status" className={made && 'mt-3'}>
+        {made && (
+          <>
+            <p>{words.discordSteps(clockOf(made.expiresAt))}</p>
+            <div className="mt-2 flex flex-wrap items-center gap-2">
+              <code className="min-w-0 flex-1 basis-44 rounded-lg border border-line bg-page px-3 py-2 font-mono text-[0.8125rem] select-all">
+                {made.code}
+              </code>
+              <CopyButton load={async () => made.code} />
+            </div>
+          </>
+        )}
+      </div>
+      <button
+        type="button"
+        className={buttonClass('plain', 'mt-3')}
+        disabled={isBusy}
+        onClick={make}
+      >
+        {made ? words.newCode : words.linkDiscord}
+      </button>
+    </section>
+  );
+}
