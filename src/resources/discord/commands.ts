@@ -6,6 +6,7 @@ import { insertEvent } from '../../db/events.ts';
 import { customers, discordClaims, discordInteractions } from '../../db/schema.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { Outbound } from '../../lib/outbound.ts';
+import type { PublicUrl } from '../../lib/public-url.ts';
 import { insertEntry } from '../blacklists/queries.ts';
 import { entryOf } from '../blacklists/rules.ts';
 import { listLicenses } from '../licenses/list.ts';
@@ -44,8 +45,8 @@ export interface Context {
   interaction: Interaction & { user: { id: string; username: string } };
   /** Makes a sender of a change, with the clock of now. */
   newSender: (by: Pick<Sender, 'actor' | 'customerId'>) => Sender;
-  /** The origin of the service, for links. */
-  origin: string;
+  /** The address of the service, for links. */
+  publicUrl: PublicUrl;
   /** Counts an attempt of the user. @returns whether there were too many */
   isTooOften: () => boolean;
 }
@@ -71,6 +72,9 @@ const NOT_YOURS = say(
 const NO_LICENSES = say('No license is linked to your account. Use /redeem with your license key.');
 const NOT_ALL_LINKED = say(
   'Your license was bought together with others. Use /redeem with each of their keys, or ask the shop for a link.',
+);
+const NOT_REACHABLE = say(
+  'Nobody can open the page of this shop yet: its service does not know its address. Tell the shop to set PUBLIC_URL.',
 );
 const NOT_ALLOWED = say(
   'Only administrators may use this command. Ask one to give you the role that the shop has set.',
@@ -237,7 +241,8 @@ async function resetLicense(context: Context): Promise<Message> {
   return outcome ? say(outcomeText(outcome)) : NOT_YOURS;
 }
 
-async function portal({ db, interaction, newSender, origin }: Context): Promise<Message> {
+async function portal({ db, interaction, newSender, publicUrl }: Context): Promise<Message> {
+  if (!publicUrl.isPublic) return NOT_REACHABLE;
   const { id: userId } = interaction.user;
   const customer = await db.select().from(customers).where(eq(customers.chatId, userId)).get();
   if (!customer) {
@@ -245,7 +250,7 @@ async function portal({ db, interaction, newSender, origin }: Context): Promise<
   }
   const { id: customerId } = customer;
   const sender = newSender({ actor: 'customer', customerId });
-  const { url } = await createPortalLink(sender, customerId, origin);
+  const { url } = await createPortalLink(sender, customerId, publicUrl.origin);
   return {
     text: 'This link opens your page once, within 15 minutes. Keep it to yourself.',
     button: { label: 'Open my licenses', url },

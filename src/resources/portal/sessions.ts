@@ -20,7 +20,7 @@ const newSecret = (): string => toBase64url(crypto.getRandomValues(new Uint8Arra
 /**
  * Makes a link that opens the page once, within 15 minutes.
  *
- * @param origin that of the service, as the sender uses it
+ * @param origin that of the service, as others get it (3.3)
  * @throws DomainError for a customer that there is not
  */
 export async function createPortalLink(sender: Sender, customerId: number, origin: string) {

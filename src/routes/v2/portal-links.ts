@@ -2,12 +2,12 @@ import { INTENTS } from '@licet/contract/intents';
 import { portalLink, portalLinkCreate } from '@licet/contract/portal';
 import { Hono } from 'hono';
 import { type AuthEnv, databaseOf, requireIntents, senderOf } from '../../auth/middleware.ts';
-import { ownOriginOf } from '../../auth/own-page.ts';
 import type { Database } from '../../db/client.ts';
 import { body } from '../../http/input.ts';
 import { jsonResponse } from '../../http/json.ts';
 import type { Operation } from '../../http/operation.ts';
 import { DomainError } from '../../lib/errors.ts';
+import { publicUrlOf } from '../../lib/public-url.ts';
 import { findLicense } from '../../resources/licenses/queries.ts';
 import { createPortalLink } from '../../resources/portal/sessions.ts';
 
@@ -43,10 +43,8 @@ export const portalLinkRoutes = new Hono<AuthEnv>().post(
   async (c) => {
     const { customerId, licenseId } = c.req.valid('json');
     const owner = licenseId === undefined ? customerId : await customerOf(databaseOf(c), licenseId);
-    return jsonResponse(
-      c,
-      await createPortalLink(senderOf(c), owner ?? 0, ownOriginOf(c.req.raw)),
-      201,
-    );
+    const { origin, isPublic } = publicUrlOf(c.env, c.req.url);
+    const link = await createPortalLink(senderOf(c), owner ?? 0, origin);
+    return jsonResponse(c, { ...link, isPublic }, 201);
   },
 );

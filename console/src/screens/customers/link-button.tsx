@@ -10,10 +10,10 @@ const CustomerLink = lazy(() => import('./link.tsx'));
 
 /** A button that makes a link to the page of a customer, and shows it. */
 export function LinkButton({ of }: { of: { customerId: number } | { licenseId: number } }) {
-  const [url, setUrl] = useState<string>();
+  const [link, setLink] = useState<Awaited<ReturnType<typeof licet.portalLink>>>();
   const make = async (): Promise<void> => {
     try {
-      setUrl((await licet.portalLink(of)).url);
+      setLink(await licet.portalLink(of));
     } catch (error) {
       toasts.fail(error);
     }
@@ -21,8 +21,8 @@ export function LinkButton({ of }: { of: { customerId: number } | { licenseId: n
   return (
     <>
       <Button onClick={make}>{words.makeLink}</Button>
-      <Dialog title={words.link} isOpen={url !== undefined} onClose={() => setUrl(undefined)}>
-        <Suspense>{url !== undefined && <CustomerLink url={url} />}</Suspense>
+      <Dialog title={words.link} isOpen={link !== undefined} onClose={() => setLink(undefined)}>
+        <Suspense>{link !== undefined && <CustomerLink {...link} />}</Suspense>
       </Dialog>
     </>
   );

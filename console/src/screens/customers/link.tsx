@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import { encode } from 'uqr';
+import { AddressMark } from '../../components/address-mark.tsx';
 import { Button } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { Notice } from '../../components/page.tsx';
@@ -11,7 +12,7 @@ const words = screenTexts.customers;
 const BORDER = 4;
 
 /** A link to the customer's page, to copy, or to scan with a phone. */
-export default function CustomerLink({ url }: { url: string }) {
+export default function CustomerLink({ url, isPublic }: { url: string; isPublic: boolean }) {
   const [isShown, setShown] = useState(false);
   return (
     <div className="flex flex-col gap-4">
@@ -25,6 +26,7 @@ export default function CustomerLink({ url }: { url: string }) {
         </output>
         <CopyButton value={url} />
       </div>
+      {!isPublic && <AddressMark />}
       {isShown ? (
         <QrCode text={url} />
       ) : (

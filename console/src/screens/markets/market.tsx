@@ -2,6 +2,7 @@ import type { Market, MarketDelivery } from '@licet/client';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { licet } from '../../api.ts';
+import { AddressMark } from '../../components/address-mark.tsx';
 import { Badge } from '../../components/badge.tsx';
 import { Button, ButtonLink } from '../../components/button.tsx';
 import { confirm } from '../../components/confirm.tsx';
@@ -119,7 +120,7 @@ function MarketScreen({ market }: { market: Market }) {
 }
 
 /** The addresses to paste, and where. */
-function Steps({ market: { addresses, kind } }: { market: Market }) {
+function Steps({ market: { addresses, isPublic, kind } }: { market: Market }) {
   const [address] = addresses;
   return (
     <>
@@ -141,6 +142,7 @@ function Steps({ market: { addresses, kind } }: { market: Market }) {
           <CopyButton value={address} />
         </div>
       )}
+      {address !== undefined && !isPublic && <AddressMark />}
       <p className="text-xs text-muted">{words.addressHint}</p>
       <p>
         <a

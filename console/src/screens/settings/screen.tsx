@@ -6,6 +6,7 @@ import {
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { licet, queries } from '../../api.ts';
+import { AddressMark } from '../../components/address-mark.tsx';
 import { Button } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { Form, TextField } from '../../components/form.tsx';
@@ -148,10 +149,7 @@ function PortalForm({ settings }: { settings: PortalSettings }) {
 
 /** The state of the application at Discord. The command line sets it up, because it also registers the commands. */
 function Discord({ settings }: { settings: DiscordSettings }) {
-  const url = settings.interactionsUrl.replace(
-    new URL(settings.interactionsUrl).origin,
-    location.origin,
-  );
+  const url = settings.interactionsUrl;
   const isReady = settings.publicKey !== null && settings.guildId !== null;
   return (
     <div className="flex flex-col gap-4">
@@ -173,6 +171,7 @@ function Discord({ settings }: { settings: DiscordSettings }) {
           </code>
           <CopyButton value={url} />
         </div>
+        {!settings.isPublic && <AddressMark />}
         <p className="mt-1 text-xs text-muted">{words.interactionsUrlHint}</p>
       </div>
     </div>

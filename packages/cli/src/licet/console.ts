@@ -29,7 +29,13 @@ ${examples('console', '--url https://licet.example console')}`,
             `Log in with that token on ${page}.`,
         );
       }
-      const link = await consoleLink(url, token);
+      const address = await licet.address();
+      const link = await consoleLink(address.isPublic ? new URL(address.url) : url, token);
       output.done('Open this link within 5 minutes. It works once:', { link }, link);
+      output.warnUnlessPublic(address);
+      // The public one needs the proxy, which may be down.
+      if (address.isPublic && isLocal(url)) {
+        output.note(`In a browser on this machine, also: ${await consoleLink(url, token)}`);
+      }
     });
 }

@@ -185,6 +185,7 @@ export function addCustomers(parent: CommandUnknownOpts, open: OpenSession): voi
         link,
         link.url,
       );
+      output.warnUnlessPublic(link);
     });
 
   customers
