@@ -40,6 +40,8 @@ const PRIVATE: [url: string, fault: string][] = [
     'https://licet.localhost/',
     'https://printer.local/',
     'https://metadata.google.internal/',
+    'https://nas.lan/',
+    'https://nas.home.arpa/',
     'https://router/',
   ].map((url): [string, string] => [url, 'must be a public name']),
   ['https://shop.example./', 'must not end in a dot'],
