@@ -70,7 +70,7 @@ export const texts = {
   },
 
   ownAddress:
-    'This address works on the machine of the service and in its network only. Set PUBLIC_URL to the public one.',
+    'Only the machine of the service and its network can open this address. Set PUBLIC_URL to the public one.',
   ownAddressGuide: 'How to',
 
   navigation: {

@@ -150,7 +150,7 @@ function Filled({
       >
         <div className="flex flex-col gap-2 px-4 pt-3 sm:px-5">
           <p className="text-muted">{words.filled(productId)}</p>
-          {!address.isPublic && <AddressMark />}
+          {!address.isPublic && <AddressMark tone="warn" />}
         </div>
         <Box label={words.linesOf(file)}>
           <Code file={file}>{lines}</Code>

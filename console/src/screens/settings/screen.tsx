@@ -171,7 +171,11 @@ function Discord({ settings }: { settings: DiscordSettings }) {
           </code>
           <CopyButton value={url} />
         </div>
-        {!settings.isPublic && <AddressMark />}
+        {!settings.isPublic && (
+          <div className="my-2">
+            <AddressMark />
+          </div>
+        )}
         <p className="mt-1 text-xs text-muted">{words.interactionsUrlHint}</p>
       </div>
     </div>

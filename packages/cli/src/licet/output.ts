@@ -190,7 +190,7 @@ export class Output {
     if (isPublic) return;
     const mark = styleText('yellow', '!', { stream: process.stderr });
     console.error(
-      `${mark} Only the machine of the service and its network can open this address. Set PUBLIC_URL of the service: ${documentOf('configuration')}.`,
+      `${mark} Only the machine of the service and its network can open this address. Set PUBLIC_URL to the public one: ${documentOf('configuration')}.`,
     );
   }
 }
