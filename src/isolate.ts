@@ -43,7 +43,7 @@ const LIMITS: Readonly<Record<Limiters, number>> = {
  * - A limiter can be a number of requests a minute, which a single isolate counts itself.
  * - `SIGNING_KEY_<n>` are optional secrets, which {@link SigningKeys} finds by their names.
  * - `TRUSTED_PROXIES`: see {@link Isolate.trustedProxies}.
- * - `CONSOLE_HOSTS`: see {@link Isolate.consoleHosts} and {@link publicUrlOf}.
+ * - `CONSOLE_HOSTS`: see {@link Isolate.consoleHosts}, and public-url.ts.
  * - `OUTBOUND`, `OUTBOUND_PRIVATE`: see {@link Outbound}.
  */
 export type Bindings = Omit<Env, 'SNAPSHOTS' | Limiters> &

@@ -1,9 +1,8 @@
 import { useState } from 'react';
 import { encode } from 'uqr';
-import { AddressMark } from '../../components/address-mark.tsx';
 import { Button } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
-import { Notice } from '../../components/page.tsx';
+import { AddressMark, Notice } from '../../components/page.tsx';
 import { screenTexts } from '../../screen-texts.ts';
 
 const words = screenTexts.customers;

@@ -6,11 +6,17 @@ import {
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { licet, queries } from '../../api.ts';
-import { AddressMark } from '../../components/address-mark.tsx';
 import { Button } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { Form, TextField } from '../../components/form.tsx';
-import { LoadFailure, Notice, Page, Section, Skeleton } from '../../components/page.tsx';
+import {
+  AddressMark,
+  LoadFailure,
+  Notice,
+  Page,
+  Section,
+  Skeleton,
+} from '../../components/page.tsx';
 import { toasts } from '../../components/toasts.tsx';
 import { screenTexts } from '../../screen-texts.ts';
 import { useRefusal } from '../../session.ts';
