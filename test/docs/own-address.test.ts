@@ -2,6 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { readRootToken } from '@licet/cli/root-token';
+import { Licet } from '@licet/client';
 import { localConsoleName } from '@licet/contract/login-code';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { CERTIFICATE, TLS } from '../cli/deploy-folder.ts';
@@ -192,6 +193,10 @@ describe.each([
     const name = await localConsoleName(token, new URL(service.address));
     expect(host).toBe(isNamed ? HOST : `${name}:${service.port}`);
     expect(stderr.includes(`http://${name}:${service.port}/console#code=`)).toBe(isNamed);
+    const api = new Licet({ url: service.address, token });
+    const other = await api.tokens.create({ name: 'Support', intents: ['ALL_READ'] });
+    const denied = await runHere('licet', ['console'], { ...env, LICET_TOKEN: other.token });
+    expect(denied.stderr.includes(`on ${NAMED.origin}/console.`)).toBe(isNamed);
     const sent = { port: service.port, isPlain: true, path: '/console/session' };
     const body = JSON.stringify({ code: hash.slice('#code='.length) });
     expect((await send({ ...sent, headers: { Host: host }, body })).status).toBe(204);
