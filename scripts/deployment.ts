@@ -6,6 +6,7 @@ import { addLine, ensureRootToken, readRootToken, readSecrets } from '@licet/cli
 import { ensureSigningKeys, isSigningKey } from '@licet/cli/signing-keys';
 import { CliError, done, type Ended } from '@licet/cli/terminal';
 import * as z from 'zod';
+import { publicOriginOf } from '../src/lib/public-url.ts';
 import { list, NAME, readSettings, SETTINGS_FILE, TEXT, table, VARIABLES } from './settings.ts';
 import { checkVariables } from './variables.ts';
 
@@ -459,7 +460,7 @@ async function runSteps(
   // The token's file comes first. By it the next run recognizes the resources of an unfinished deployment.
   if (!isTokenSet) begin(tokenPath, account.id);
   if (!hasKeys) provideKeys(keysPath, account.id);
-  const addresses = await withFiles(folder, async (files) => {
+  const uploaded = await withFiles(folder, async (files) => {
     const config = ['--config', files.settings];
     const completed = await provideResources(wrangler, settings, found);
     writeFileSync(files.settings, JSON.stringify(completed, null, 2));
@@ -468,10 +469,15 @@ async function runSteps(
     // because arguments are visible to others.
     const missing = [...(isTokenSet ? [] : [tokenPath]), ...(hasKeys ? [] : [keysPath])];
     writeFileSync(files.secrets, missing.map(readSecrets).join('\n'), { mode: 0o600 });
-    const uploaded = missing.length > 0 ? ['--secrets-file', files.secrets] : [];
-    return upload(wranglerShown, variables, files.report, [...config, ...uploaded]);
+    const secretsFile = missing.length > 0 ? ['--secrets-file', files.secrets] : [];
+    return upload(wranglerShown, variables, files.report, [...config, ...secretsFile]);
   });
   done(isTokenSet ? 'Deployed' : `Deployed, with the root token in ${tokenFile}`);
+  const publicOrigin = publicOriginOf(
+    { PUBLIC_URL: String(settings.vars?.PUBLIC_URL ?? '') },
+    null,
+  );
+  const addresses = [...new Set([publicOrigin ?? [], uploaded].flat())];
   let isWell = true;
   for (const address of addresses) isWell = (await examine(address)) && isWell;
   return {

@@ -4,6 +4,7 @@ import { isLocal, rootTokenFault, SECRETS_FILE } from '@licet/cli/root-token';
 import { ensureSigningKeys, isSigningKey, readSigningKeys } from '@licet/cli/signing-keys';
 import { CliError, note, report } from '@licet/cli/terminal';
 import { MINUTE_MS } from '@licet/contract/durations';
+import { publicOriginOf } from '../src/lib/public-url.ts';
 import { ensureConsole } from './console/ensure.ts';
 import { buildWorker } from './local/build.ts';
 import { migrate } from './local/database.ts';
@@ -50,7 +51,12 @@ function signingKeys(folder: string): Record<string, string> {
 
 const { log, flush: flushLog } = openLog();
 
-async function welcome(address: string, rootToken: string, folder: string): Promise<void> {
+async function welcome(
+  address: string,
+  rootToken: string,
+  folder: string,
+  publicOrigin: string | null,
+): Promise<void> {
   const url = address.endsWith(`:${DEFAULT_PORT}`) ? '' : ` -- --url ${address}`;
   const data = folder === dataFolder(undefined) ? '' : ` --persist-to ${folder}`;
   const command = `npm run licet${url || ' --'} console`;
@@ -63,9 +69,10 @@ async function welcome(address: string, rootToken: string, folder: string): Prom
   const logIn = isLocal(new URL(address))
     ? link
     : 'needs https, or a browser on this machine: docs/one-machine.md, "Behind a proxy"';
+  const named = publicOrigin === null ? '' : `\n  Public address ${publicOrigin}`;
   note(`
   Licet runs on ${address}
-
+${named}
   Log in         ${logIn}
   API reference  ${address}/docs
   Root token     in ${SECRETS_FILE}, as ROOT_TOKEN: it may do everything
@@ -107,7 +114,9 @@ async function start(): Promise<void> {
   };
   const onSignal = () => void stop();
   service = await local.LocalService.start({ ...options, built, variables, log, onSignal });
-  await welcome(address, String(variables.ROOT_TOKEN ?? built.variables.ROOT_TOKEN ?? ''), folder);
+  const textOf = (name: string): string => String(variables[name] ?? built.variables[name] ?? '');
+  const settings = { PUBLIC_URL: textOf('PUBLIC_URL'), CONSOLE_HOSTS: textOf('CONSOLE_HOSTS') };
+  await welcome(address, textOf('ROOT_TOKEN'), folder, publicOriginOf(settings, null));
 
   setInterval(() => {
     // npm was killed, so nothing else stops this service.

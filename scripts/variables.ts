@@ -5,6 +5,7 @@ import { canonicalNetwork } from '@licet/contract/addresses';
 import { LABELLED_PLATFORMS } from '@licet/contract/enums';
 import { parseBoolean } from '../src/lib/boolean-setting.ts';
 import { nearestName } from '../src/lib/nearest-name.ts';
+import { publicUrlFault } from '../src/lib/public-url.ts';
 import { NO_KEY, parseKey } from '../src/lib/signing-keys.ts';
 
 /** The variables of the service (docs/configuration.md), and the values that each takes. */
@@ -68,6 +69,7 @@ const FAULTS: Readonly<Record<string, FindFault>> = {
   LOG_REQUESTS: boolean,
   PLATFORM_LABELS: labels,
   TRUSTED_PROXIES: proxies,
+  PUBLIC_URL: publicUrlFault,
   CONSOLE_HOSTS: hosts,
   OUTBOUND_PRIVATE: boolean,
   VALIDATION_LIMITER: requests,

@@ -5,9 +5,10 @@ import { Caches } from './cache/caches.ts';
 import { type Database, openDatabase } from './db/client.ts';
 import { Admission } from './lib/admission.ts';
 import { BoundedMap } from './lib/bounded-map.ts';
-import { RepeatedFailure } from './lib/log.ts';
+import { logFailure, RepeatedFailure } from './lib/log.ts';
 import { parseNetworks } from './lib/networks.ts';
 import { Outbound } from './lib/outbound.ts';
+import { consoleHostsIn, publicUrlFault } from './lib/public-url.ts';
 import { LocalLimiter, PlatformLimiter, type RateLimiter } from './lib/rate-limiter.ts';
 import type { RequestTimings } from './lib/request-timings.ts';
 import { SigningKeys } from './lib/signing-keys.ts';
@@ -42,7 +43,7 @@ const LIMITS: Readonly<Record<Limiters, number>> = {
  * - A limiter can be a number of requests a minute, which a single isolate counts itself.
  * - `SIGNING_KEY_<n>` are optional secrets, which {@link SigningKeys} finds by their names.
  * - `TRUSTED_PROXIES`: see {@link Isolate.trustedProxies}.
- * - `CONSOLE_HOSTS`: see {@link Isolate.consoleHosts}.
+ * - `CONSOLE_HOSTS`: see {@link Isolate.consoleHosts}, and public-url.ts.
  * - `OUTBOUND`, `OUTBOUND_PRIVATE`: see {@link Outbound}.
  */
 export type Bindings = Omit<Env, 'SNAPSHOTS' | Limiters> &
@@ -158,7 +159,7 @@ export class Isolate {
     };
     this.trustedProxies =
       env.TRUSTED_PROXIES === undefined ? undefined : parseNetworks(env.TRUSTED_PROXIES);
-    this.deliverer = new Deliverer(this.db, this.outbound, this.trustedProxies !== undefined);
+    this.deliverer = new Deliverer(this.db, this.outbound, env, this.trustedProxies !== undefined);
     // At Cloudflare, other processes accept the connections and run the database.
     const maxPerTurn = (count: number) => (this.trustedProxies ? count : Number.POSITIVE_INFINITY);
     this.admission = {
@@ -170,7 +171,9 @@ export class Isolate {
       files: new Admission({ maxPerTurn: maxPerTurn(FILES_A_TURN) }),
       management: new Admission({ maxPerTurn: maxPerTurn(MANAGEMENT_A_TURN) }),
     };
-    this.consoleHosts = env.CONSOLE_HOSTS?.toLowerCase().split(/[\s,]+/);
+    this.consoleHosts = consoleHostsIn(env);
+    const fault = publicUrlFault(env.PUBLIC_URL ?? '');
+    if (fault) logFailure(`PUBLIC_URL is ignored: it ${fault}`, new RangeError());
     this.signingKeys = SigningKeys.of(env);
   }
 

@@ -31,9 +31,6 @@ const markStale = (): void => void queries.invalidateQueries({ refetchType: 'non
 const forgetAll = (): void =>
   queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION_KEY[0] });
 
-/** The address of the service for programs. Only browsers resolve names under `.localhost`. */
-export const serviceAddress = location.origin.replace(/\/\/[^/]+\.localhost\b/, '//localhost');
-
 async function fetchWithSession(request: Request): Promise<Response> {
   // With a cookie the service accepts changes as JSON only, even without a body.
   if (request.method !== 'GET') request.headers.set('Content-Type', 'application/json');

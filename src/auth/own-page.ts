@@ -41,18 +41,3 @@ export function isFromOwnPage({ headers, url }: Request): boolean {
 export const isFromElsewhere = (request: Request): boolean =>
   (request.headers.has('Sec-Fetch-Site') || request.headers.has('Origin')) &&
   !isFromOwnPage(request);
-
-/** A name that others can look up: neither an address nor a name of this machine or network. */
-const PUBLIC_HOST =
-  /^(?!.*\.(?:localhost|local|internal)(?::|$))[^:[\]]*\.[a-z][^:.[\]]*(?::\d+)?$/i;
-
-/** The origin under which a sender uses the service. */
-export function ownOriginOf({ headers, url }: Pick<Request, 'headers' | 'url'>): string {
-  const origin = headers.get('Origin');
-  return origin !== null && isOwnOrigin(origin, url) ? origin : new URL(url).origin;
-}
-
-/** The origin under which a sender uses the service, for links to the console; null if others cannot open it. */
-export function consoleOriginOf({ headers, url }: Request): string | null {
-  return PUBLIC_HOST.test(new URL(url).host) ? ownOriginOf({ headers, url }) : null;
-}

@@ -2,6 +2,7 @@ import type { PageQuery } from '@licet/contract/parameters';
 import type { Context } from 'hono';
 import { Turns } from '../lib/admission.ts';
 import { logFailure } from '../lib/log.ts';
+import { publicUrlOf } from '../lib/public-url.ts';
 import { expectReading, isOnOneMachine } from './connection.ts';
 import { jsonResponse } from './json.ts';
 
@@ -66,9 +67,10 @@ export async function listResponse<Row extends ListRow>(
 /** Links to the page after an object. */
 export function linkNextPage(c: Context, after: number | undefined): void {
   if (after === undefined) return;
-  const next = new URL(c.req.url);
-  next.searchParams.set('after', String(after));
-  c.header('Link', `<${next.href}>; rel="next"`);
+  const { pathname, searchParams } = new URL(c.req.url);
+  searchParams.set('after', String(after));
+  const { origin } = publicUrlOf(c.env, c.req.url);
+  c.header('Link', `<${origin}${pathname}?${searchParams}>; rel="next"`);
 }
 
 const chunkOf = (c: Context): Chunk => (isOnOneMachine(c) ? SMALL_CHUNK : LARGE_CHUNK);

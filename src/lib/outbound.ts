@@ -1,6 +1,7 @@
 import { parseAddress } from '@licet/contract/addresses';
 import { MAX_WEB_ADDRESS_LENGTH } from '@licet/contract/limits';
 import { parseBoolean } from './boolean-setting.ts';
+import { isOwnHost } from './networks.ts';
 
 const TIMEOUT_MS = 10_000;
 const MAX_RESPONSE_BYTES = 4 * 1024;
@@ -27,9 +28,6 @@ interface OutboundBindings {
   OUTBOUND_PRIVATE?: string;
 }
 
-/** Names that lead to this machine or its network. */
-const OWN_NETWORK = /^localhost$|\.(?:localhost|local|internal)$/;
-
 /**
  * Requests to addresses that a person has entered (8). At Cloudflare and with `npm start`, the runtime connects to
  * public addresses only: a check of the name could not know to which address it resolves later.
@@ -47,9 +45,9 @@ export class Outbound {
   /**
    * The end of a sentence that begins with the name of a field; undefined for an address that takes requests.
    *
-   * @param ownHost the host and port of this service
+   * @param ownHosts the hosts of this service, with their ports
    */
-  faultOf(text: string, ownHost?: string): string | undefined {
+  faultOf(text: string, ownHosts: readonly string[] = []): string | undefined {
     if (text.length > MAX_WEB_ADDRESS_LENGTH) return 'is too long';
     const url = URL.parse(text);
     const isAllowed =
@@ -58,7 +56,7 @@ export class Outbound {
     if (url.username !== '' || url.password !== '') return 'must not have a user name';
     if (url.hash !== '' || text.includes('#')) return 'must not have a fragment (#)';
     // The parser keeps a final dot, and has put the host into lower case.
-    if (ownHost !== undefined && url.host.replace(/\.(?=:|$)/, '') === ownHost.toLowerCase()) {
+    if (ownHosts.includes(url.host.replace(/\.(?=:|$)/, ''))) {
       return 'must not be this service itself';
     }
     return this.#isPrivateAllowed ? undefined : faultOfHost(url.hostname);
@@ -96,8 +94,7 @@ function faultOfHost(hostname: string): string | undefined {
   // The parser writes every form of an address in this way.
   if (hostname.startsWith('[') || parseAddress(hostname)) return 'must have a name, not an address';
   if (hostname.endsWith('.')) return 'must not end in a dot';
-  if (!hostname.includes('.') || OWN_NETWORK.test(hostname)) return 'must be a public name';
-  return undefined;
+  return isOwnHost(hostname) ? 'must be a public name' : undefined;
 }
 
 function describe(error: unknown): string {

@@ -8,6 +8,7 @@ import { jsonResponse } from '../http/json.ts';
 import { type AppEnv, isolateOf } from '../isolate.ts';
 import { wait } from '../lib/async.ts';
 import { logFailure } from '../lib/log.ts';
+import { publicUrlOf } from '../lib/public-url.ts';
 import {
   type Context as CommandContext,
   runCommand,
@@ -91,13 +92,6 @@ const newSender =
     };
   };
 
-/** The public origin of the service: Discord calls by https, which a proxy may end. */
-function originOf(c: Context<AppEnv>): string {
-  const { hostname, origin } = new URL(c.req.url);
-  const isLocal = hostname === 'localhost' || /^[\d.]+$/.test(hostname);
-  return isLocal ? origin : origin.replace(/^http:/, 'https:');
-}
-
 async function respond(c: Context<AppEnv>, context: CommandContext): Promise<Response> {
   const { interaction } = context;
   const { waitUntil } = c.get('timings');
@@ -145,7 +139,7 @@ async function receive(c: Context<AppEnv>): Promise<Response> {
     settings,
     interaction: { ...interaction, user },
     newSender: newSender(c),
-    origin: originOf(c),
+    publicUrl: publicUrlOf(c.env, c.req.url),
     isTooOften: () => ceilings.redemptions.count(user.id),
   };
   if (type === AUTOCOMPLETE) {

@@ -104,6 +104,16 @@ it('a deployment creates what is missing, applies the migrations, then uploads t
   });
 });
 
+it('a deployment shows the PUBLIC_URL of wrangler.toml first, and examines it, too', async () => {
+  const withUrl = (url: string): string => TOML.replace('PUBLIC_URL = ""', `PUBLIC_URL = "${url}"`);
+  configure(withUrl('https://license.example.com'));
+  const addresses = ['https://license.example.com', 'https://licet.shop.workers.dev'];
+  expect(await run()).toMatchObject({ addresses });
+  expect(examined).toEqual(addresses);
+  configure(withUrl('http://license.example.com'));
+  expect(await failureOf(run())).toContain('PUBLIC_URL must be https://license.example.com, not');
+});
+
 it('a deployment writes the root token only into a file for its owner, and into the secret', async () => {
   await run();
   const token = account.worker?.secrets.ROOT_TOKEN ?? '';

@@ -53,6 +53,26 @@ it.each<[command: LocalCommand, args: string[], message: string]>([
   ['npm start', ['--var', 'PLATFORM_LABELS:Spigot'], 'PLATFORM_LABELS must be labels such as "PL'],
   ['npm start', ['--var', 'PLATFORM_LABELS:MARKET_A=A,CHAT=B'], 'PLATFORM_LABELS must be labels'],
   ['npm start', ['--var', 'CONSOLE_HOSTS:https://a.example/'], 'CONSOLE_HOSTS must be hosts such'],
+  [
+    'npm start',
+    ['--var', 'PUBLIC_URL:license.example.com'],
+    'PUBLIC_URL must be an address such as https://license.example.com, not "license.example.com".',
+  ],
+  [
+    'npm start',
+    ['--var', 'PUBLIC_URL:http://license.example.com'],
+    'PUBLIC_URL must be https://license.example.com, not "http://license.example.com": http is for',
+  ],
+  [
+    'npm start',
+    ['--var', 'PUBLIC_URL:https://license.example.com/console'],
+    'PUBLIC_URL must have no path: https://license.example.com, not',
+  ],
+  [
+    'npm start',
+    ['--var', 'PUBLIC_URL:https://a@b.example'],
+    'PUBLIC_URL must not have a user name.',
+  ],
   ['npm start', ['--var', 'REFUSED_LIMITER:many'], 'must be a number of requests a minute, not'],
   ['npm start', ['--var', 'ROOT_TOKEN:short'], 'ROOT_TOKEN has fewer than 32 characters, so the'],
   ['npm start', ['--var', 'SIGNING_KEY_1:abc'], 'SIGNING_KEY_1 must be a private JWK with a kid'],
@@ -73,6 +93,7 @@ it('each setting is taken in the forms of the document', () => {
   const names = [...document.matchAll(/^\| ([A-Z_]+) /gm)].map(([, name]) => name);
   const variables = {
     ROOT_TOKEN: 'a'.repeat(32),
+    PUBLIC_URL: 'https://license.example.com:8443/',
     REQUIRE_HWID: 'TRUE',
     TRUST_BODY_IP: 'False',
     REQUEST_RETENTION_DAYS: '0',

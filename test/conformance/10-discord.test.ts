@@ -846,7 +846,7 @@ it('settings with a wrong field are rejected, and no response or event shows the
   const { text, json } = await put({ botToken: TOKEN });
   expect(json).toMatchObject({
     hasBotToken: true,
-    interactionsUrl: 'http://licet.test/discord/interactions',
+    interactionsUrl: 'https://licet.test/discord/interactions',
   });
   const events = await call('GET', '/api/v2/events?resourceType=settings');
   expect(text + events.text).not.toContain(TOKEN);

@@ -65,7 +65,7 @@ it('requests come in pages, each linked to the next, without X-Total-Count', asy
   expect(first.json).toEqual([records[2], records[1]]);
   expect(first.headers.has('X-Total-Count')).toBe(false);
   expect(first.headers.get('Link')).toBe(
-    `<http://licet.test${start}&after=${records[1]?.id}>; rel="next"`,
+    `<https://licet.test${start}&after=${records[1]?.id}>; rel="next"`,
   );
   const last = await call('GET', `${start}&after=${records[1]?.id}`);
   expect(last.json).toEqual([records[0]]);

@@ -308,7 +308,7 @@ describe('messages', () => {
       embeds: [
         {
           title: 'License created',
-          url: `http://licet.test/console/licenses/${licenseId}`,
+          url: `https://licet.test/console/licenses/${licenseId}`,
           color: expect.any(Number),
           timestamp: expect.any(String),
           description: expect.stringContaining('maxIPs: 3'),
@@ -477,7 +477,7 @@ describe('the list of deliveries', () => {
     const path = `${webhooks.path}/${id}/deliveries`;
     const first = await sender.isolate.call('GET', `${path}?limit=2`);
     const [, next = ''] =
-      /^<http:\/\/licet\.test(.*)>; rel="next"$/.exec(first.headers.get('Link') ?? '') ?? [];
+      /^<https:\/\/licet\.test(.*)>; rel="next"$/.exec(first.headers.get('Link') ?? '') ?? [];
     const second = await sender.isolate.call('GET', next);
     expect([first, second].flatMap(({ json }) => Object(json).map(nameIn))).toEqual([
       'E',

@@ -111,7 +111,7 @@ describe('a download', () => {
     });
     expect(status).toBe(200);
     expect(text).toBe((await service.license((await service.purchase()).licenseId)).licenseKey);
-    expect(market.addresses).toContain(`http://licet.test/api/v1/bbb/${productId}`);
+    expect(market.addresses).toContain(`https://licet.test/api/v1/bbb/${productId}`);
   });
 
   it.each([

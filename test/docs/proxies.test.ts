@@ -1,15 +1,13 @@
-import { type ChildProcess, spawnSync } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { type Agent, type IncomingHttpHeaders, request as requestHttp } from 'node:http';
-import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
+import { existsSync, readFileSync } from 'node:fs';
+import { Agent as HttpsAgent } from 'node:https';
 import { connect, createServer, type Socket } from 'node:net';
-import { delimiter, join, resolve } from 'node:path';
-import { createSecureContext } from 'node:tls';
+import { join } from 'node:path';
 import { readRootToken } from '@licet/cli/root-token';
 import { type License, Licet } from '@licet/client';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { CERTIFICATE, TLS } from '../cli/deploy-folder.ts';
+import { CERTIFICATE } from '../cli/deploy-folder.ts';
 import { ownFolder } from '../node/own.ts';
 import {
   freePort,
@@ -20,21 +18,19 @@ import {
   watch,
 } from '../node/service.ts';
 import { newLicense, recordsOf } from '../node/shop.ts';
+import {
+  adapt,
+  document,
+  isInstalled,
+  open,
+  type Ports,
+  proxies,
+  send,
+} from './documented-proxies.ts';
 
 /** The proxies of docs/one-machine.md, with the configurations that are printed there. */
 
-const document = readFileSync('docs/one-machine.md', 'utf8');
-const certificateKey = resolve('test/cli/test-only-key.pem');
-// All requests share it, because making one takes as long as a request.
-const secureContext = createSecureContext({ ca: TLS.cert });
-
 const folder = ownFolder();
-// Debian has nginx here, where the PATH of users other than root does not look.
-const { PATH } = process.env;
-process.env.PATH = `${PATH}${delimiter}/usr/sbin`;
-afterAll(() => {
-  process.env.PATH = PATH;
-});
 
 /** Stands between a proxy and the service, and observes the connections that the proxy opens. */
 interface Relay {
@@ -110,152 +106,19 @@ async function startRelay(servicePort: number): Promise<Relay> {
   };
 }
 
-interface Ports {
-  http: number;
-  https: number;
-  service: number;
-  /** The port of a site of Caddy's without a service. */
-  failing: number;
-}
-
-interface Proxy {
-  name: 'caddy' | 'nginx';
-  start: (ports: Ports) => ChildProcess;
-}
-
-const block = (kind: string): string =>
-  new RegExp(`\`\`\`${kind}\\n(.*?)\`\`\``, 's').exec(document)?.[1] ?? '';
-
-/** Replaces what is another in a test; each text must be there. */
-function adapt(text: string, replacements: Record<string, string>): string {
-  let adapted = text;
-  for (const [from, to] of Object.entries(replacements)) {
-    expect(adapted).toContain(from);
-    adapted = adapted.replaceAll(from, to);
-  }
-  return adapted;
-}
-
-const proxies: Proxy[] = [
-  {
-    name: 'caddy',
-    start: ({ http, https, service, failing }) => {
-      const place = join(folder, 'caddy');
-      mkdirSync(place);
-      const file = join(place, 'Caddyfile');
-      const settings = adapt(block('caddyfile'), {
-        '\nlicense.example.com {\n': `\nlocalhost {\n\ttls ${CERTIFICATE} ${certificateKey}\n`,
-        'http://license.example.com': 'http://localhost',
-        '127.0.0.1:8787': `127.0.0.1:${service}`,
-      });
-      const own = `{\n\tadmin off\n\thttp_port ${http}\n\thttps_port ${https}\n`;
-      // An error that the site's own handler responds to is not logged by each version.
-      const other = `http://localhost:${failing} {\n\treverse_proxy 127.0.0.1:1\n}\n`;
-      writeFileSync(file, settings.replace('{\n', own) + other);
-      const env = { ...process.env, XDG_DATA_HOME: place, XDG_CONFIG_HOME: place };
-      const command = ['run', '--config', file, '--adapter', 'caddyfile'];
-      return spawnGroup('caddy', command, env);
-    },
-  },
-  {
-    name: 'nginx',
-    start: ({ http, https, service }) => {
-      const place = join(folder, 'nginx');
-      mkdirSync(place);
-      const log = join(place, 'licet.log');
-      const settings = adapt(block('nginx'), {
-        ' 80;': ` ${http};`,
-        ':80;': `:${http};`,
-        ' 443 ssl;': ` ${https} ssl;`,
-        ':443 ssl;': `:${https} ssl;`,
-        '/etc/letsencrypt/live/license.example.com/fullchain.pem': CERTIFICATE,
-        '/etc/letsencrypt/live/license.example.com/privkey.pem': certificateKey,
-        '/var/log/nginx/licet.log': log,
-        '127.0.0.1:8787': `127.0.0.1:${service}`,
-      });
-      const [connections = ''] = /worker_connections \d+;/.exec(document) ?? [];
-      const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
-      const main = [
-        process.getuid?.() === 0 ? 'user root;' : '',
-        `daemon off; pid ${join(place, 'pid')};`,
-        `events { ${connections} }`,
-        'http {',
-        ...temporary.map((kind) => `${kind}_temp_path ${join(place, kind)};`),
-        settings,
-        '}',
-      ];
-      const file = join(place, 'nginx.conf');
-      writeFileSync(file, main.join('\n'));
-      return spawnGroup('nginx', ['-p', place, '-c', file, '-e', log]);
-    },
-  },
-];
-
 const PATIENT = { timeout: 10_000 };
-
-const isInstalled = ({ name }: Proxy): boolean =>
-  spawnSync('sh', ['-c', `command -v ${name}`]).status === 0;
 
 const token = readRootToken();
 let service: RunningService;
 let client: Licet;
 beforeAll(async () => {
-  const [setting = ''] = /--var CONSOLE_HOSTS:[\w.]+/.exec(document) ?? [];
-  const hosts = adapt(setting, { 'license.example.com': 'localhost' }).split(' ');
-  const options = ['--ip', '127.0.0.1', '--var', 'TRUSTED_PROXIES:127.0.0.1', ...hosts];
+  const [setting = ''] = /--var PUBLIC_URL:https:\/\/[\w.]+/.exec(document) ?? [];
+  const named = adapt(setting, { 'license.example.com': 'localhost' }).split(' ');
+  const options = ['--ip', '127.0.0.1', '--var', 'TRUSTED_PROXIES:127.0.0.1', ...named];
   service = await startService(join(folder, 'state'), options);
   client = new Licet({ url: service.address, token });
 });
 afterAll(() => service.stop());
-
-interface Sent {
-  port: number;
-  isPlain?: boolean;
-  method?: string;
-  path?: string;
-  headers?: Record<string, string>;
-  body?: string;
-  /** The address from which it comes. */
-  from?: string;
-  agent?: Agent;
-}
-
-interface Response {
-  status: number | undefined;
-  headers: IncomingHttpHeaders;
-  text: string;
-}
-
-function open({ isPlain, method = 'POST', path = '/api/v1/validate', from, ...sent }: Sent) {
-  const options = {
-    host: '127.0.0.1',
-    port: sent.port,
-    method,
-    path,
-    headers: { Host: 'localhost', ...sent.headers },
-    agent: sent.agent ?? false,
-    ...(from === undefined ? {} : { localAddress: from }),
-  };
-  const secure = { ...options, secureContext, servername: 'localhost' };
-  return isPlain ? requestHttp(options) : requestHttps(secure);
-}
-
-function send(sent: Sent): Promise<Response> {
-  return new Promise((resolve, reject) => {
-    const request = open(sent);
-    request.on('error', reject);
-    request.on('response', (response) => {
-      let text = '';
-      response.setEncoding('utf8');
-      response.on('data', (chunk) => (text += chunk));
-      response.on('error', reject);
-      response.on('end', () =>
-        resolve({ status: response.statusCode, headers: response.headers, text }),
-      );
-    });
-    request.end(sent.body);
-  });
-}
 
 const createLicense = (): Promise<License> => newLicense(client, { maxIPs: -1 });
 
@@ -298,7 +161,7 @@ describe.each(proxies)('$name', (proxy) => {
         service: relay.port,
         failing: await freePort(),
       };
-      child = proxy.start(ports);
+      child = proxy.start(ports, folder);
       watched = watch(child);
       license = await createLicense();
       body = bodyOf(license);

@@ -95,6 +95,7 @@ describe('for each operation there is a method', () => {
     'GET /api/v2/healthy': (licet) => licet.healthy(),
     'GET /api/v2/ping': (licet) => licet.ping(),
     'GET /api/v2/platforms': (licet) => licet.platforms(),
+    'GET /api/v2/address': (licet) => licet.address(),
     'GET /api/v2/products': (licet) => licet.products.list(),
     'GET /api/v2/products/{id}': (licet) => licet.products.get(7),
     'POST /api/v2/products': (licet) => licet.products.create({ name: 'A', productType: 'OTHER' }),

@@ -38,6 +38,7 @@ export const writeSet = (resource: Resource): readonly ApiIntent[] => [
 export const ENDPOINTS: Record<string, readonly ApiIntent[]> = {
   'GET /api/v2/ping': API_INTENTS,
   'GET /api/v2/platforms': API_INTENTS,
+  'GET /api/v2/address': API_INTENTS,
   'GET /api/v2/products': readSet('PRODUCTS'),
   'GET /api/v2/products/:id': readSet('PRODUCTS'),
   'POST /api/v2/products': writeSet('PRODUCTS'),

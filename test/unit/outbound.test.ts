@@ -40,6 +40,8 @@ const PRIVATE: [url: string, fault: string][] = [
     'https://licet.localhost/',
     'https://printer.local/',
     'https://metadata.google.internal/',
+    'https://nas.lan/',
+    'https://nas.home.arpa/',
     'https://router/',
   ].map((url): [string, string] => [url, 'must be a public name']),
   ['https://shop.example./', 'must not end in a dot'],
@@ -71,7 +73,7 @@ it.each([
   ['https://licet.example:443/hook', 'licet.example'],
   ['http://localhost:8787/', 'localhost:8787'],
 ])('%s must not be the service itself, at %s', (url, ownHost) => {
-  expect(open.faultOf(url, ownHost)).toBe('must not be this service itself');
+  expect(open.faultOf(url, [ownHost])).toBe('must not be this service itself');
 });
 
 it('an address that takes no messages gets none, even if it is stored', async () => {

@@ -3,6 +3,7 @@ import { type ComponentProps, type ReactNode, useEffect } from 'react';
 import { describe, hasStatus } from '../api.ts';
 import { texts } from '../texts.ts';
 import { Button, ButtonLink } from './button.tsx';
+import { CircleAlert } from './icons.tsx';
 
 /** A screen: its title, which is the document's too, its actions, and its content. */
 export function Page({
@@ -155,6 +156,28 @@ export const Notice = ({
   >
     {children}
   </div>
+);
+
+/**
+ * The mark of an address of the service that others cannot open, and the cure (3.3).
+ *
+ * @param tone `warn` where the address may be tried on this machine first
+ */
+export const AddressMark = ({ tone = 'bad' }: { tone?: 'bad' | 'warn' }) => (
+  <p className={`flex gap-2 ${tone === 'bad' ? 'text-bad' : 'text-warn'}`}>
+    <CircleAlert size={16} aria-hidden className="mt-0.5 shrink-0" />
+    <span>
+      {texts.ownAddress}{' '}
+      <a
+        href="/docs/one-machine#behind-a-proxy"
+        target="_blank"
+        rel="noreferrer"
+        className="rounded-sm underline underline-offset-2"
+      >
+        {texts.ownAddressGuide}
+      </a>
+    </span>
+  </p>
 );
 
 /** Names and values, such as the details of a license. */

@@ -582,6 +582,12 @@ export class Licet {
     return this.#connection.read('GET', '/api/v2/platforms', { signal }, areLabels);
   }
 
+  /** The address of the service that others get. `isPublic` is false if only its machine or network can open it. */
+  address({ signal }: CallOptions = {}): Promise<Part<'GET /api/v2/address', 'response'>> {
+    const isAddress: Check = (body) => isObject(body) && 'url' in body;
+    return this.#connection.read('GET', '/api/v2/address', { signal }, isAddress);
+  }
+
   async #expect(path: string, text: string, call: Call): Promise<void> {
     const response = await this.#connection.send('GET', path, call);
     if (response.text !== text) throw this.#connection.notLicet(response);

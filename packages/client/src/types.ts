@@ -679,6 +679,8 @@ export interface MarketCreate {
   settings?: DynamicSettings | null | undefined;
   /** Set by the service: must not be sent. */
   addresses?: null | undefined;
+  /** Set by the service: must not be sent. */
+  isPublic?: null | undefined;
   /** Set by the service: accepted and ignored. */
   secretCount?: unknown | undefined;
   /** Set by the service: accepted and ignored. */
@@ -801,6 +803,8 @@ export interface MarketUpdate {
   settings?: DynamicSettings | null | undefined;
   /** Set by the service: accepted and ignored. */
   addresses?: unknown | undefined;
+  /** Set by the service: accepted and ignored. */
+  isPublic?: unknown | undefined;
   /** Set by the service: accepted and ignored. */
   secretCount?: unknown | undefined;
   /** Set by the service: accepted and ignored. */
@@ -982,6 +986,14 @@ export interface PlatformLabel {
   platform: 'PLATFORM_A' | 'PLATFORM_B' | 'PLATFORM_C' | 'MARKET_A' | 'MARKET_B';
   /** The label that people see: the name, if none is set. */
   label: string;
+}
+
+/** The address of the service that others get. */
+export interface ServiceAddress {
+  /** The address, without a path. */
+  url: string;
+  /** Whether others can open the address. False if it leads to the machine or the network of the service: set the variable `PUBLIC_URL` then. */
+  isPublic: boolean;
 }
 
 /** The number of installations that ask for a signing key. */
@@ -1622,6 +1634,8 @@ export interface Market {
   settings: DynamicSettingsOutput | null;
   /** The addresses to paste into the market. The first takes everything that the market sends. Each is a secret. */
   addresses: string[];
+  /** Whether others can open the address. False if it leads to the machine or the network of the service: set the variable `PUBLIC_URL` then. */
+  isPublic: boolean;
   /** The number of `secrets`. Without one, every request is rejected. */
   secretCount: number;
   /** Whether there is an `apiToken`. */
@@ -1694,6 +1708,8 @@ export interface Purchase {
 export interface PortalLink {
   /** The link. Its code stands after `#`, which no server log shows. */
   url: string;
+  /** Whether others can open the address. False if it leads to the machine or the network of the service: set the variable `PUBLIC_URL` then. */
+  isPublic: boolean;
   /** The customer whose licenses it opens. */
   customerId: number;
   /** From then on it opens nothing. */
@@ -1728,6 +1744,8 @@ export interface DiscordSettings {
   rolesFault: string | null;
   /** The address to enter as *Interactions Endpoint URL*. */
   interactionsUrl: string;
+  /** Whether others can open the address. False if it leads to the machine or the network of the service: set the variable `PUBLIC_URL` then. */
+  isPublic: boolean;
 }
 
 /** The results of an import. */
@@ -2228,6 +2246,12 @@ export interface Operations {
     query: undefined;
     body: undefined;
     response: PlatformLabel[];
+  };
+  /** Get the address of the service */
+  'GET /api/v2/address': {
+    query: undefined;
+    body: undefined;
+    response: ServiceAddress;
   };
   /** Count the installations that use each signing key */
   'GET /api/v2/signing-keys': {

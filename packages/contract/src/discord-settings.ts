@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { named } from './bodies.ts';
 import { text } from './fields.ts';
+import { isPublic } from './service-address.ts';
 
 /** The settings of the service's application at Discord (10). */
 
@@ -38,6 +39,7 @@ export const discordSettings = named(
       .nullable()
       .describe('Why roles could not be given the last time, and the remedy; null if they could.'),
     interactionsUrl: z.string().describe('The address to enter as *Interactions Endpoint URL*.'),
+    isPublic,
   }),
   {
     applicationId: '1100000000000000001',
@@ -47,6 +49,7 @@ export const discordSettings = named(
     hasBotToken: false,
     rolesFault: null,
     interactionsUrl: 'https://license.example.com/discord/interactions',
+    isPublic: true,
   },
 );
 

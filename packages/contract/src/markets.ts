@@ -36,6 +36,7 @@ import {
   wireBody,
   wireMapper,
 } from './resource.ts';
+import { isPublic } from './service-address.ts';
 import { wireTimestamp } from './time.ts';
 
 /** Markets that sell keys, and the notices that arrived from them (9). */
@@ -140,6 +141,7 @@ export const marketFields = {
     z.array(z.string()),
     'The addresses to paste into the market. The first takes everything that the market sends. Each is a secret.',
   ),
+  isPublic: setByService(isPublic, isPublic.description),
   secretCount: {
     create: ignored,
     update: ignored,
@@ -199,6 +201,7 @@ export const market = named(
     onDispute: 'deactivate',
     settings: null,
     addresses: ['https://license.example.com/markets/0JZ6c1P7s1x2g3u4Q5w6E7r8T9y0U1i2'],
+    isPublic: true,
     secretCount: 1,
     hasApiToken: false,
     createdAt: CREATED,

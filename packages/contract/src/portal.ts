@@ -8,6 +8,7 @@ import {
   MAX_LOGO_LENGTH,
   MAX_SELLER_NAME_LENGTH,
 } from './limits.ts';
+import { isPublic } from './service-address.ts';
 import { wireTimestamp } from './time.ts';
 
 /** The customer's page: its links and its settings (10). */
@@ -41,11 +42,13 @@ export const portalLink = named(
   "A link that opens the customer's page, once.",
   z.strictObject({
     url: z.string().describe('The link. Its code stands after `#`, which no server log shows.'),
+    isPublic,
     customerId: z.int().describe('The customer whose licenses it opens.'),
     expiresAt: wireTimestamp.describe('From then on it opens nothing.'),
   }),
   {
     url: 'https://license.example.com/my#code=c29tZSByYW5kb20gYml0cyBoZXJlIGFuZCB0aGVyZSE',
+    isPublic: true,
     customerId: 7,
     expiresAt: CREATED,
   },

@@ -5,6 +5,7 @@ import type { Database } from '../../db/client.ts';
 import { customers, discordClaims, discordInteractions } from '../../db/schema.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { Outbound } from '../../lib/outbound.ts';
+import type { PublicUrl } from '../../lib/public-url.ts';
 import { insertEntry } from '../blacklists/queries.ts';
 import { entryOf } from '../blacklists/rules.ts';
 import { listLicenses } from '../licenses/list.ts';
@@ -44,8 +45,8 @@ export interface Context {
   interaction: Interaction & { user: { id: string; username: string } };
   /** Makes a sender of a change, with the clock of now. */
   newSender: (by: Pick<Sender, 'actor' | 'customerId'>) => Sender;
-  /** The origin of the service, for links. */
-  origin: string;
+  /** The address of the service, for links. */
+  publicUrl: PublicUrl;
   /** Counts an attempt of the user. @returns whether there were too many */
   isTooOften: () => boolean;
 }
@@ -74,6 +75,9 @@ const NO_LICENSES = say(
   'No license is linked to your account. Use /redeem with your license key, or /link with the code that your page shows.',
 );
 const TOO_OFTEN = say('Too many attempts. Try again in a minute.');
+const NOT_REACHABLE = say(
+  'Nobody can open the page of this shop yet: its service does not know its address. Tell the shop to set PUBLIC_URL.',
+);
 const NOT_ALLOWED = say(
   'Only administrators may use this command. Ask one to give you the role that the shop has set.',
 );
@@ -220,7 +224,8 @@ async function resetLicense({ interaction, newSender }: Context): Promise<Messag
   return outcome ? say(outcomeText(outcome)) : NOT_YOURS;
 }
 
-async function portal({ db, interaction, newSender, origin }: Context): Promise<Message> {
+async function portal({ db, interaction, newSender, publicUrl }: Context): Promise<Message> {
+  if (!publicUrl.isPublic) return NOT_REACHABLE;
   const chatId = interaction.user.id;
   if ((await findOwnLicenses(db, chatId)).length === 0) return NO_LICENSES;
   const customer = await db
@@ -229,7 +234,7 @@ async function portal({ db, interaction, newSender, origin }: Context): Promise<
     .where(eq(customers.chatId, chatId))
     .get();
   const sender = newSender({ actor: 'customer', ...customer });
-  const link = { origin, validMinutes: LINK_MINUTES };
+  const link = { origin: publicUrl.origin, validMinutes: LINK_MINUTES };
   const { url } = await createPortalLink(sender, { chatId }, link);
   return {
     text: `This link opens your page once, within ${LINK_MINUTES} minutes. Keep it to yourself.`,

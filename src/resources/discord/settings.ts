@@ -1,8 +1,9 @@
-import type { discordSettings } from '@licet/contract/discord-settings';
+import { DISCORD_PATH, type discordSettings } from '@licet/contract/discord-settings';
 import { sql } from 'drizzle-orm';
 import type * as z from 'zod';
 import type { Database } from '../../db/client.ts';
 import { settings } from '../../db/schema.ts';
+import type { PublicUrl } from '../../lib/public-url.ts';
 
 /** The application at Discord, as it is stored (10). */
 export interface DiscordSettings {
@@ -34,11 +35,12 @@ export const isSetUp = ({ applicationId, publicKey, guildId }: DiscordSettings):
 /** The settings as responses show them. */
 export const toDiscordSettings = (
   { botToken, rolesFaultAt, ...shown }: DiscordSettings,
-  interactionsUrl: string,
+  { origin, isPublic }: PublicUrl,
 ): z.infer<typeof discordSettings> => ({
   ...shown,
   hasBotToken: botToken !== null,
-  interactionsUrl,
+  interactionsUrl: origin + DISCORD_PATH,
+  isPublic,
 });
 
 /**

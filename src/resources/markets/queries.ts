@@ -13,6 +13,7 @@ import { rowsById, rowValues } from '../../db/predicates.ts';
 import { marketOrders, markets } from '../../db/schema.ts';
 import { toBase64url } from '../../lib/base64url.ts';
 import { DomainError } from '../../lib/errors.ts';
+import type { PublicUrl } from '../../lib/public-url.ts';
 import type { MarketRow } from './seller.ts';
 
 /** The fields that a client sets. */
@@ -51,11 +52,12 @@ const shown = ({ isEnabled, products, ...row }: MarketRow) => ({
   enabled: isEnabled,
 });
 
-/** A market as responses show it, without its secrets. @param origin of its addresses */
-export const toMarket = (row: MarketRow, origin: string) =>
+/** A market as responses show it, without its secrets. */
+export const toMarket = (row: MarketRow, { origin, isPublic }: PublicUrl) =>
   pickMarket({
     ...shown(row),
     addresses: addressesOf(row, origin),
+    isPublic,
     secretCount: row.secrets.length,
     hasApiToken: row.apiToken !== null,
     createdAt: toTimestamp(row.createdAt),

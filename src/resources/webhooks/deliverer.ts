@@ -4,6 +4,7 @@ import type { StoredDelivery } from '../../db/deliveries.ts';
 import { wait } from '../../lib/async.ts';
 import { logFailure } from '../../lib/log.ts';
 import type { Outbound } from '../../lib/outbound.ts';
+import type { AddressSettings } from '../../lib/public-url.ts';
 import { attempt, type Outcome, type Sending } from './attempt.ts';
 import { Lanes } from './lanes.ts';
 import { type BodyOf, readBodies } from './messages.ts';
@@ -64,15 +65,22 @@ const MAX_IN_ROUND = 100;
 export class Deliverer {
   readonly #db: Database;
   readonly #outbound: Outbound;
+  readonly #settings: AddressSettings;
   readonly #run: RunLimits;
   readonly #lanes = new Lanes();
   /** New deliveries, which the request that gathers attempts. */
   #gathered: StoredDelivery[] = [];
   #gatheringSince = Number.NEGATIVE_INFINITY;
 
-  constructor(db: Database, outbound: Outbound, isOnOneMachine: boolean) {
+  constructor(
+    db: Database,
+    outbound: Outbound,
+    settings: AddressSettings,
+    isOnOneMachine: boolean,
+  ) {
     this.#db = db;
     this.#outbound = outbound;
+    this.#settings = settings;
     this.#run = isOnOneMachine ? RUN_ON_ONE_MACHINE : RUN_AT_CLOUDFLARE;
   }
 
@@ -128,7 +136,7 @@ export class Deliverer {
     left = () => Number.POSITIVE_INFINITY,
   ): Promise<void> {
     const claimed = await findClaimed(db, leased);
-    const bodyOf = await readBodies(db, claimed);
+    const bodyOf = await readBodies(db, this.#settings, claimed);
     let finished: Attempted[] = [];
     const released: Claimed[] = [];
     const stopped = new Set<number>();

@@ -6,6 +6,7 @@ import { and, desc, eq, getTableColumns, lt, type SQL, sql } from 'drizzle-orm';
 import type { Database } from '../../db/client.ts';
 import { LEASE_MS, type StoredDelivery } from '../../db/deliveries.ts';
 import { deliveries, events, tokens } from '../../db/schema.ts';
+import type { AddressSettings } from '../../lib/public-url.ts';
 import { firstIdAt, SLOTS, timeOfId } from '../../lib/time-id.ts';
 import { LAST_STEP } from './attempt.ts';
 import { readBodies } from './messages.ts';
@@ -39,6 +40,7 @@ const isIn = (state: DeliveryState | undefined, { isEnabled }: WebhookRow): SQL 
 /** Reads deliveries with the bodies that are sent. @param where limits them to those of the webhook that match */
 async function read(
   db: Database,
+  settings: AddressSettings,
   webhook: WebhookRow,
   where: SQL | undefined,
   limit: number,
@@ -61,7 +63,7 @@ async function read(
     consoleOrigin: webhook.consoleOrigin,
     event: event && withName(event, tokenName),
   }));
-  const bodyOf = await readBodies(db, found);
+  const bodyOf = await readBodies(db, settings, found);
   return found.map((one) => {
     const state = stateOf(one, webhook);
     return {
@@ -90,21 +92,24 @@ interface DeliveryPage {
 /** A page of the deliveries of a webhook, newest first. */
 export async function listDeliveries(
   db: Database,
+  settings: AddressSettings,
   webhook: WebhookRow,
   { after, state }: { after?: number | undefined; state?: DeliveryState | undefined },
   limit: number,
 ): Promise<DeliveryPage> {
   const isAfter = after === undefined ? undefined : lt(deliveries.id, after);
-  const found = await read(db, webhook, and(isAfter, isIn(state, webhook)), limit + 1);
+  const found = await read(db, settings, webhook, and(isAfter, isIn(state, webhook)), limit + 1);
   const page = found.slice(0, limit);
   return { deliveries: page, next: found.length > limit ? page.at(-1)?.id : undefined };
 }
 
 export const findDelivery = async (
   db: Database,
+  settings: AddressSettings,
   webhook: WebhookRow,
   id: number,
-): Promise<Delivery | undefined> => (await read(db, webhook, eq(deliveries.id, id), 1))[0];
+): Promise<Delivery | undefined> =>
+  (await read(db, settings, webhook, eq(deliveries.id, id), 1))[0];
 
 /**
  * Stores a test message, with a lease for its one attempt.

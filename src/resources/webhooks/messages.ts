@@ -3,6 +3,7 @@ import { eq, sql } from 'drizzle-orm';
 import { batch, type Database } from '../../db/client.ts';
 import { isOneOf } from '../../db/predicates.ts';
 import { customers, licenses, products } from '../../db/schema.ts';
+import { type AddressSettings, publicOriginOf } from '../../lib/public-url.ts';
 import { timeOfId } from '../../lib/time-id.ts';
 import { type EventRow, toEvent } from '../events/queries.ts';
 import { discordMessage, discordPing, type EventNames } from './discord.ts';
@@ -15,6 +16,7 @@ export interface Unsent {
   id: number;
   type: string;
   format: WebhookFormat;
+  /** The one under which the webhook was saved; null if it was not public. */
   consoleOrigin: string | null;
   event: EventRow | null;
 }
@@ -42,7 +44,11 @@ function linkOf(consoleOrigin: string | null, { resourceType, resourceId }: Even
 export type BodyOf = (unsent: Unsent) => string | null;
 
 /** Reads the names that the messages need. @returns the function that makes their bodies */
-export async function readBodies(db: Database, unsent: readonly Unsent[]): Promise<BodyOf> {
+export async function readBodies(
+  db: Database,
+  settings: AddressSettings,
+  unsent: readonly Unsent[],
+): Promise<BodyOf> {
   const named = unsent.flatMap(({ format, event }) =>
     format === 'discord' && event !== null ? event : [],
   );
@@ -60,7 +66,7 @@ export async function readBodies(db: Database, unsent: readonly Unsent[]): Promi
       ? discordMessage(
           { ...data, changes: event.changes },
           namesOf(event),
-          linkOf(consoleOrigin, event),
+          linkOf(publicOriginOf(settings, consoleOrigin), event),
         )
       : JSON.stringify({ type, timestamp, data });
   };

@@ -27,7 +27,7 @@ interface WebhookValues {
   description: string;
 }
 
-/** Values of a client, and the origin under which it uses the console: null if that is not public. */
+/** Values of a client, and the origin of the console for links in messages: null if others cannot open it. */
 type Sent<Values> = Values & { consoleOrigin: string | null };
 
 /** The time for which a former secret still signs. */

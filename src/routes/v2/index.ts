@@ -1,11 +1,13 @@
 import { INTENTS } from '@licet/contract/intents';
 import { platformLabel } from '@licet/contract/platforms';
 import { signingKeyUse } from '@licet/contract/requests';
+import { serviceAddress } from '@licet/contract/service-address';
 import { Hono } from 'hono';
 import { type AuthEnv, databaseOf, requireIntents, requireToken } from '../../auth/middleware.ts';
 import { jsonResponse } from '../../http/json.ts';
 import type { Operation } from '../../http/operation.ts';
 import { parsePlatformLabels } from '../../lib/platform-labels.ts';
+import { publicUrlOf } from '../../lib/public-url.ts';
 import { signingKeyUses } from '../../requests/signing-key-uses.ts';
 import { allowPages, preflight } from '../cors.ts';
 import { blacklistRoutes } from './blacklists.ts';
@@ -47,6 +49,14 @@ const LIST_PLATFORMS: Operation = {
     'The variable `PLATFORM_LABELS` sets them, for people. All other endpoints take and return the names. An extension.',
   success: { description: 'The platforms, each with its label.', body: platformLabel.array() },
 };
+const GET_ADDRESS: Operation = {
+  operationId: 'getAddress',
+  tag: 'Service',
+  summary: 'Get the address of the service',
+  description:
+    'The one that others get, in links and for markets: the variable `PUBLIC_URL`, else the first of `CONSOLE_HOSTS`, else that of this request. An extension.',
+  success: { description: 'The address.', body: serviceAddress },
+};
 const LIST_SIGNING_KEY_USES: Operation = {
   operationId: 'listSigningKeyUses',
   tag: 'Requests',
@@ -64,6 +74,10 @@ export const v2 = new Hono<AuthEnv>()
   .get('/platforms', forAny(LIST_PLATFORMS), (c) =>
     jsonResponse(c, parsePlatformLabels(c.env.PLATFORM_LABELS)),
   )
+  .get('/address', forAny(GET_ADDRESS), (c) => {
+    const { origin, isPublic } = publicUrlOf(c.env, c.req.url);
+    return jsonResponse(c, { url: origin, isPublic });
+  })
   .get('/signing-keys', requireIntents(INTENTS.readRequests)(LIST_SIGNING_KEY_USES), async (c) =>
     jsonResponse(c, await signingKeyUses(databaseOf(c))),
   )

@@ -10,13 +10,13 @@ import {
 } from '@licet/contract/markets';
 import { type Context, Hono } from 'hono';
 import { type AuthEnv, databaseOf, hasIntent, requireIntents } from '../../auth/middleware.ts';
-import { ownOriginOf } from '../../auth/own-page.ts';
 import { notFound } from '../../http/errors.ts';
 import { body, idempotencyKey, ifMatch, pathId, query } from '../../http/input.ts';
 import { jsonResponse } from '../../http/json.ts';
 import { type Operation, operationsOn } from '../../http/operation.ts';
 import { linkNextPage, listResponse } from '../../http/pagination.ts';
 import { isolateOf } from '../../isolate.ts';
+import { publicUrlOf } from '../../lib/public-url.ts';
 import { listDeliveries } from '../../resources/markets/deliveries.ts';
 import {
   deleteMarket,
@@ -53,7 +53,7 @@ const DELIVERIES: Operation = {
 
 /** A market for the client. Only tokens that can change it see the addresses: they hold a secret. */
 function shown(c: Context<AuthEnv>, row: MarketRow) {
-  const wire = toMarket(row, ownOriginOf(c.req.raw));
+  const wire = toMarket(row, publicUrlOf(c.env, c.req.url));
   return hasIntent(c, INTENTS.everything) ? wire : { ...wire, addresses: [] };
 }
 

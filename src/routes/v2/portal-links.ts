@@ -2,12 +2,12 @@ import { INTENTS } from '@licet/contract/intents';
 import { portalLink, portalLinkCreate } from '@licet/contract/portal';
 import { Hono } from 'hono';
 import { type AuthEnv, databaseOf, requireIntents, senderOf } from '../../auth/middleware.ts';
-import { ownOriginOf } from '../../auth/own-page.ts';
 import type { Database } from '../../db/client.ts';
 import { body } from '../../http/input.ts';
 import { jsonResponse } from '../../http/json.ts';
 import type { Operation } from '../../http/operation.ts';
 import { DomainError } from '../../lib/errors.ts';
+import { publicUrlOf } from '../../lib/public-url.ts';
 import { findLicense } from '../../resources/licenses/queries.ts';
 import { createPortalLink } from '../../resources/portal/sessions.ts';
 
@@ -44,8 +44,8 @@ export const portalLinkRoutes = new Hono<AuthEnv>().post(
     const { customerId: named, licenseId, validMinutes } = c.req.valid('json');
     const customerId =
       licenseId === undefined ? (named ?? 0) : await customerOf(databaseOf(c), licenseId);
-    const origin = ownOriginOf(c.req.raw);
+    const { origin, isPublic } = publicUrlOf(c.env, c.req.url);
     const link = await createPortalLink(senderOf(c), { customerId }, { origin, validMinutes });
-    return jsonResponse(c, { ...link, customerId }, 201);
+    return jsonResponse(c, { ...link, customerId, isPublic }, 201);
   },
 );

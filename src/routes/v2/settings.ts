@@ -1,8 +1,4 @@
-import {
-  DISCORD_PATH,
-  discordSettings,
-  discordSettingsUpdate,
-} from '@licet/contract/discord-settings';
+import { discordSettings, discordSettingsUpdate } from '@licet/contract/discord-settings';
 import { INTENTS } from '@licet/contract/intents';
 import {
   DEFAULT_PORTAL_SETTINGS,
@@ -11,11 +7,11 @@ import {
 } from '@licet/contract/portal';
 import { type Context, Hono } from 'hono';
 import { type AuthEnv, databaseOf, requireIntents, senderOf } from '../../auth/middleware.ts';
-import { ownOriginOf } from '../../auth/own-page.ts';
 import { body } from '../../http/input.ts';
 import { jsonResponse } from '../../http/json.ts';
 import type { Operation } from '../../http/operation.ts';
 import { isolateOf } from '../../isolate.ts';
+import { publicUrlOf } from '../../lib/public-url.ts';
 import {
   type DiscordSettings,
   NO_DISCORD,
@@ -63,7 +59,7 @@ const UPDATE_DISCORD: Operation = {
 const DISCORD_FIELDS = ['applicationId', 'publicKey', 'guildId', 'adminRoleId'] as const;
 
 const discordResponse = (c: Context<AuthEnv>, value: DiscordSettings): Response =>
-  jsonResponse(c, toDiscordSettings(value, ownOriginOf(c.req.raw) + DISCORD_PATH));
+  jsonResponse(c, toDiscordSettings(value, publicUrlOf(c.env, c.req.url)));
 
 /** Settings of the service, an extension (10). */
 export const settingsRoutes = new Hono<AuthEnv>()

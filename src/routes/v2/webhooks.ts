@@ -17,7 +17,6 @@ import {
 import { type Context, Hono } from 'hono';
 import type * as z from 'zod';
 import { type AuthEnv, databaseOf, hasIntent, requireIntents } from '../../auth/middleware.ts';
-import { consoleOriginOf } from '../../auth/own-page.ts';
 import type { StoredDelivery } from '../../db/deliveries.ts';
 import { ApiError, notFound } from '../../http/errors.ts';
 import { body, idempotencyKey, ifMatch, path, pathId, query } from '../../http/input.ts';
@@ -25,6 +24,7 @@ import { jsonResponse } from '../../http/json.ts';
 import { type Operation, operationsOn } from '../../http/operation.ts';
 import { linkNextPage, listResponse } from '../../http/pagination.ts';
 import { isolateOf } from '../../isolate.ts';
+import { publicOriginOf, publicUrlOf } from '../../lib/public-url.ts';
 import { findDelivery, insertPing, listDeliveries } from '../../resources/webhooks/deliveries.ts';
 import {
   deleteWebhook,
@@ -107,7 +107,9 @@ const NEEDS_TOKEN = 'must have the token of the Discord webhook in the place of 
 
 /** An address in its usual spelling. @throws ApiError for one to which nothing may be sent (8) */
 function checkedAddress(c: Context<AuthEnv>, sent: string): string {
-  const fault = isolateOf(c.env).outbound.faultOf(sent, new URL(c.req.url).host);
+  const ownUrls = [c.req.url, publicUrlOf(c.env, c.req.url).origin];
+  const ownHosts = ownUrls.map((url) => new URL(url).host);
+  const fault = isolateOf(c.env).outbound.faultOf(sent, ownHosts);
   // As it is sent later: otherwise an unusual spelling would hide that it is an address of Discord.
   const url = fault === undefined ? new URL(sent).href : sent;
   const message = fault ?? (isShownDiscordWebhook(url) ? NEEDS_TOKEN : undefined);
@@ -136,7 +138,7 @@ async function attemptNow(
   // The outcome is stored also if the client goes.
   c.get('timings').waitUntil(attempting);
   await attempting;
-  const attempted = await findDelivery(db, webhookRow, one.id);
+  const attempted = await findDelivery(db, c.env, webhookRow, one.id);
   if (!attempted) throw notFound('Delivery');
   return jsonResponse(c, attempted);
 }
@@ -158,7 +160,7 @@ export const webhookRoutes = new Hono<AuthEnv>()
   .post('/', canWrite(create), body(webhookCreate), idempotencyKey, async (c) => {
     const sent = c.req.valid('json');
     const url = checkedAddress(c, sent.url);
-    const values = { ...sent, url, consoleOrigin: consoleOriginOf(c.req.raw) };
+    const values = { ...sent, url, consoleOrigin: publicOriginOf(c.env, c.req.url) };
     return createOnce(c, {
       create: (sender) => insertWebhook(sender, values),
       respond: (row) => createdResponse(c, 'webhooks', row, withSecret(row)),
@@ -174,7 +176,7 @@ export const webhookRoutes = new Hono<AuthEnv>()
         const isKept = sentUrl === undefined || isAddressOf(current, sentUrl);
         const url = isKept ? current.url : checkedAddress(c, sentUrl);
         // One that nobody else can open does not replace one that they can.
-        const consoleOrigin = consoleOriginOf(c.req.raw) ?? current.consoleOrigin;
+        const consoleOrigin = publicOriginOf(c.env, c.req.url) ?? current.consoleOrigin;
         return updateWebhook(sender, current, { ...changes, url, consoleOrigin });
       },
     });
@@ -199,7 +201,7 @@ export const webhookRoutes = new Hono<AuthEnv>()
   .get('/:id/deliveries', canRead(DELIVERIES), pathId, query(deliveryQuery), async (c) => {
     const row = await webhookOf(c, c.req.valid('param').id);
     const { limit = MAX_PAGE_DELIVERIES, ...filter } = c.req.valid('query');
-    const { deliveries, next } = await listDeliveries(databaseOf(c), row, filter, limit);
+    const { deliveries, next } = await listDeliveries(databaseOf(c), c.env, row, filter, limit);
     linkNextPage(c, next);
     return jsonResponse(
       c,
@@ -215,7 +217,7 @@ export const webhookRoutes = new Hono<AuthEnv>()
       const { id, deliveryId } = c.req.valid('param');
       const row = await webhookOf(c, id);
       const db = databaseOf(c);
-      const known = await findDelivery(db, row, deliveryId);
+      const known = await findDelivery(db, c.env, row, deliveryId);
       if (!known) throw notFound('Delivery');
       if (known.request === null) throw new ApiError(409, 'The event is no longer kept');
       const delivery = { webhookId: id, id: deliveryId };

@@ -97,7 +97,7 @@ export function describeInBrowser(title: string, define: () => void): void {
 export const newLicense = (values: Partial<LicenseCreate> = {}): Promise<License> =>
   licet.licenses.create({ productId: product.id, licenseType: 'PERMANENT', ...values });
 
-const WIDE = { width: 1280, height: 900 };
+export const WIDE = { width: 1280, height: 900 };
 export const PHONE = { width: 360, height: 740 };
 
 interface PageOptions {

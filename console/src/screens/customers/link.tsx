@@ -6,7 +6,7 @@ import { licet } from '../../api.ts';
 import { Button } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { Form, SelectField } from '../../components/form.tsx';
-import { Notice } from '../../components/page.tsx';
+import { AddressMark, Notice } from '../../components/page.tsx';
 import { formatTime } from '../../format.ts';
 import { screenTexts } from '../../screen-texts.ts';
 
@@ -51,7 +51,7 @@ export default function CustomerLink({ of }: { of: LinkOf }) {
 }
 
 /** A link, to copy, or to scan with a phone. */
-function MadeLink({ url, expiresAt }: Link) {
+function MadeLink({ url, expiresAt, isPublic }: Link) {
   const [isShown, setShown] = useState(false);
   return (
     <div className="flex flex-col gap-4">
@@ -65,6 +65,7 @@ function MadeLink({ url, expiresAt }: Link) {
         </output>
         <CopyButton value={url} />
       </div>
+      {!isPublic && <AddressMark />}
       {isShown ? (
         <QrCode text={url} />
       ) : (

@@ -8,7 +8,7 @@ import { confirm } from '../../components/confirm.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { Cancel, EditPage } from '../../components/edit-page.tsx';
 import { Pencil } from '../../components/icons.tsx';
-import { Facts, Page, Section } from '../../components/page.tsx';
+import { AddressMark, Facts, Page, Section } from '../../components/page.tsx';
 import { SectionRows } from '../../components/section-rows.tsx';
 import { type SimpleColumn, SimpleTable } from '../../components/simple-table.tsx';
 import { Time } from '../../components/time.tsx';
@@ -119,7 +119,7 @@ function MarketScreen({ market }: { market: Market }) {
 }
 
 /** The addresses to paste, and where. */
-function Steps({ market: { addresses, kind } }: { market: Market }) {
+function Steps({ market: { addresses, isPublic, kind } }: { market: Market }) {
   const [address] = addresses;
   return (
     <>
@@ -141,6 +141,7 @@ function Steps({ market: { addresses, kind } }: { market: Market }) {
           <CopyButton value={address} />
         </div>
       )}
+      {address !== undefined && !isPublic && <AddressMark />}
       <p className="text-xs text-muted">{words.addressHint}</p>
       <p>
         <a

@@ -2,14 +2,14 @@ import { LicetError, type Product } from '@licet/client';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
-import { serviceAddress } from '../../api.ts';
 import { Button, ButtonLink, TextLink } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { TextField } from '../../components/form.tsx';
 import { ChevronRight, Download, Plus } from '../../components/icons.tsx';
-import { LoadFailure, Section, Skeleton } from '../../components/page.tsx';
+import { AddressMark, LoadFailure, Section, Skeleton } from '../../components/page.tsx';
 import { saveFile } from '../../csv.ts';
 import { screenTexts } from '../../screen-texts.ts';
+import { addressQuery, type ServiceAddress } from '../../service-address.ts';
 import { useMay } from '../../session.ts';
 import { licenseQuery } from '../license/queries.ts';
 import { Code } from './code.tsx';
@@ -52,6 +52,7 @@ export default function Example({
     queryFn: ({ signal }) => readExample(file, signal),
     staleTime: Number.POSITIVE_INFINITY,
   });
+  const address = useQuery(addressQuery);
   return (
     <>
       <nav
@@ -79,12 +80,15 @@ export default function Example({
       </nav>
       {source.error ? (
         <LoadFailure error={source.error} onRetry={source.refetch} />
-      ) : source.data === undefined ? (
+      ) : address.error ? (
+        <LoadFailure error={address.error} onRetry={address.refetch} />
+      ) : source.data === undefined || address.data === undefined ? (
         <Skeleton lines={12} />
       ) : (
         <Filled
           {...chosen}
           source={source.data}
+          address={address.data}
           onSign={onSign}
           spareKey={spareKey}
           onSpareKey={setSpareKey}
@@ -106,6 +110,7 @@ const Box = ({ label, children }: { label: string; children: ReactNode }) => (
 function Filled({
   file,
   source,
+  address,
   product: { id: productId, offlineDays },
   licenseId,
   isSigned,
@@ -114,6 +119,7 @@ function Filled({
   onSpareKey,
 }: Chosen & {
   source: string;
+  address: ServiceAddress;
   onSign: (isSigned: boolean) => void;
   spareKey: string;
   onSpareKey: (text: string) => void;
@@ -129,7 +135,7 @@ function Filled({
   const fault = spare && serviceKey ? faultOfSpareKey(spare, alg, serviceKey) : undefined;
   const publicKeys = [...(serviceKeys ?? []), ...(spare && !fault ? [spare] : [])];
   const values = {
-    url: serviceAddress,
+    url: address.url,
     productId,
     ...(isSigned && publicKeys.length > 0 && { publicKeys: publicKeys.slice(0, 2).join(' ') }),
   };
@@ -141,7 +147,10 @@ function Filled({
         title={words.linesTitle}
         actions={<CopyButton value={lines} label={words.copyLines} />}
       >
-        <p className="px-4 pt-3 text-muted sm:px-5">{words.filled(productId)}</p>
+        <div className="flex flex-col gap-2 px-4 pt-3 sm:px-5">
+          <p className="text-muted">{words.filled(productId)}</p>
+          {!address.isPublic && <AddressMark tone="warn" />}
+        </div>
         <Box label={words.linesOf(file)}>
           <Code file={file}>{lines}</Code>
         </Box>

@@ -9,7 +9,14 @@ import { licet, queries } from '../../api.ts';
 import { Button } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { Form, TextField } from '../../components/form.tsx';
-import { LoadFailure, Notice, Page, Section, Skeleton } from '../../components/page.tsx';
+import {
+  AddressMark,
+  LoadFailure,
+  Notice,
+  Page,
+  Section,
+  Skeleton,
+} from '../../components/page.tsx';
 import { toasts } from '../../components/toasts.tsx';
 import { screenTexts } from '../../screen-texts.ts';
 import { useRefusal } from '../../session.ts';
@@ -148,10 +155,7 @@ function PortalForm({ settings }: { settings: PortalSettings }) {
 
 /** The state of the application at Discord. The command line sets it up, because it also registers the commands. */
 function Discord({ settings }: { settings: DiscordSettings }) {
-  const url = settings.interactionsUrl.replace(
-    new URL(settings.interactionsUrl).origin,
-    location.origin,
-  );
+  const url = settings.interactionsUrl;
   const isReady = settings.publicKey !== null && settings.guildId !== null;
   return (
     <div className="flex flex-col gap-4">
@@ -173,6 +177,11 @@ function Discord({ settings }: { settings: DiscordSettings }) {
           </code>
           <CopyButton value={url} />
         </div>
+        {!settings.isPublic && (
+          <div className="my-2">
+            <AddressMark />
+          </div>
+        )}
         <p className="mt-1 text-xs text-muted">{words.interactionsUrlHint}</p>
       </div>
     </div>

@@ -195,6 +195,7 @@ export function addCustomers(parent: CommandUnknownOpts, open: OpenSession): voi
         link,
         link.url,
       );
+      output.warnUnlessPublic(link);
     });
 
   customers

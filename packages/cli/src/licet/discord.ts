@@ -183,16 +183,12 @@ async function setUp(licet: Licet, output: Output, options: Options): Promise<vo
   const rest = restWith(authorization);
   await rest.put(`/applications/${applicationId}/guilds/${guildId}/commands`, DISCORD_COMMANDS);
   output.note(`✓ ${DISCORD_COMMANDS.length} commands are registered in the server.`);
-  if (!interactionsUrl.startsWith('https://')) {
-    output.note(
-      '! Discord takes a public https address only. Run this with the public LICET_URL for the right one.',
-    );
-  }
   output.done(
     'Paste this address as "Interactions Endpoint URL" at the application in Discord:',
     settings,
     interactionsUrl,
   );
+  output.warnUnlessPublic(settings);
   const faults =
     botToken === undefined
       ? (await licet.products.list({})).some(({ roleId }) => roleId !== null) && !hasBotToken

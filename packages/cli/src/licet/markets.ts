@@ -123,6 +123,7 @@ export function addMarkets(parent: CommandUnknownOpts, open: OpenSession): void 
       });
       const message = `Market ${market.id} created. Paste this address into it:`;
       output.done(message, market, market.addresses[0]);
+      output.warnUnlessPublic(market);
     });
 
   markets
@@ -131,7 +132,9 @@ export function addMarkets(parent: CommandUnknownOpts, open: OpenSession): void 
     .addHelpText('after', examples('markets list'))
     .action(async () => {
       const { licet, output } = open();
-      output.list(await licet.markets.list(), COLUMNS, 'No markets.');
+      const all = await licet.markets.list();
+      output.list(all, COLUMNS, 'No markets.');
+      output.warnUnlessPublic({ isPublic: all.every(({ isPublic }) => isPublic) });
     });
 
   markets

@@ -1,5 +1,5 @@
 import { styleText } from 'node:util';
-import { callOf } from '../invocation.ts';
+import { callOf, documentOf } from '../invocation.ts';
 import { Progress } from '../terminal.ts';
 import { stripControlCharacters } from '../text.ts';
 
@@ -183,6 +183,15 @@ export class Output {
   /** Prints a note beside the result. */
   note(message: string): void {
     console.error(stripControlCharacters(message));
+  }
+
+  /** Warns of an address of the service that others cannot open (3.3). */
+  warnUnlessPublic({ isPublic }: { isPublic: boolean }): void {
+    if (isPublic) return;
+    const mark = styleText('yellow', '!', { stream: process.stderr });
+    console.error(
+      `${mark} Only the machine of the service and its network can open this address. Set PUBLIC_URL to the public one: ${documentOf('configuration')}.`,
+    );
   }
 }
 

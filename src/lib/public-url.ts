@@ -1,0 +1,84 @@
+import { isOwnHost } from './networks.ts';
+
+/** The service's own address, as others get it (3.3). */
+
+/** The variables that name it. */
+export interface AddressSettings {
+  PUBLIC_URL?: string | undefined;
+  CONSOLE_HOSTS?: string | undefined;
+}
+
+export interface PublicUrl {
+  origin: string;
+  /** False if only the machine or the network of the service can open it. */
+  isPublic: boolean;
+}
+
+/**
+ * The end of a sentence that begins with PUBLIC_URL; undefined for a value that the service takes, and for an empty
+ * one, which is none.
+ */
+export function publicUrlFault(value: unknown): string | undefined {
+  const text = typeof value === 'string' ? value.trim() : JSON.stringify(value);
+  if (text === '') return undefined;
+  if (text.includes('@')) return 'must not have a user name.';
+  const url = URL.parse(text);
+  if (!url || !/^https?:$/.test(url.protocol)) {
+    return `must be an address such as https://license.example.com, not ${JSON.stringify(value)}.`;
+  }
+  if (url.pathname !== '/' || /[?#]/.test(text)) {
+    return `must have no path: ${url.origin}, not ${JSON.stringify(value)}.`;
+  }
+  if (url.protocol === 'http:' && !isOwnHost(url.hostname)) {
+    return `must be https://${url.host}, not ${JSON.stringify(value)}: http is for this machine and its network only.`;
+  }
+  return undefined;
+}
+
+/** PUBLIC_URL; null if it is not set, or wrong. */
+const publicUrlIn = ({ PUBLIC_URL = '' }: AddressSettings): URL | null =>
+  publicUrlFault(PUBLIC_URL) === undefined ? URL.parse(PUBLIC_URL.trim()) : null;
+
+const hostsIn = ({ CONSOLE_HOSTS = '' }: AddressSettings): string[] =>
+  CONSOLE_HOSTS.toLowerCase()
+    .split(/[\s,]+/)
+    .filter(Boolean);
+
+/**
+ * The hosts under which people log in to the console behind a proxy (4): also that of PUBLIC_URL, unless it is http,
+ * where every server of a machine shares cookies. Undefined without CONSOLE_HOSTS: each host counts.
+ */
+export function consoleHostsIn(settings: AddressSettings): readonly string[] | undefined {
+  if (settings.CONSOLE_HOSTS === undefined) return undefined;
+  const url = publicUrlIn(settings);
+  return [...hostsIn(settings), ...(url?.protocol === 'https:' ? [url.host] : [])];
+}
+
+/** The address of a request, as others open it: a proxy that ends TLS forwards by http. */
+function requested(requestUrl: string): URL {
+  const url = new URL(requestUrl);
+  if (!isOwnHost(url.hostname)) url.protocol = 'https:';
+  // The console's own name on this machine is a secret (4), and only browsers resolve it.
+  else if (url.hostname.endsWith('.localhost')) url.hostname = 'localhost';
+  return url;
+}
+
+/**
+ * The address of the service that others get (3.3): PUBLIC_URL, else the first of CONSOLE_HOSTS, else that of the
+ * request. No header counts: any client can send it.
+ */
+export function publicUrlOf(settings: AddressSettings, requestUrl: string): PublicUrl {
+  const [consoleHost = ''] = hostsIn(settings);
+  const url = publicUrlIn(settings) ?? URL.parse(`https://${consoleHost}`) ?? requested(requestUrl);
+  return { origin: url.origin, isPublic: !isOwnHost(url.hostname) };
+}
+
+/**
+ * The same for links in messages, which can be sent without a request; null if others cannot open it.
+ *
+ * @param knownUrl an address by which the service was reached; null for none
+ */
+export function publicOriginOf(settings: AddressSettings, knownUrl: string | null): string | null {
+  const { origin, isPublic } = publicUrlOf(settings, knownUrl ?? 'http://localhost');
+  return isPublic ? origin : null;
+}
