@@ -122,13 +122,14 @@ function errorsOf(route: Route, hasBody: boolean): ErrorStatus[] {
 function describeRoute(route: Route): ZodOpenApiOperationObject {
   const { method, path, intents, inputs, operation } = route;
   if (!operation) throw new Error(`${method} ${path} has no operation`);
-  const { operationId, tag, summary, description, success } = operation;
+  const { operationId, tag, summary, description, success, deprecated } = operation;
   const body = success === 'validation' ? validationRequest : inputOf(route, 'json');
   return {
     operationId,
     tags: [tag],
     summary,
     description: `${accessText(intents)}\n\n${description}`.trim(),
+    ...(deprecated && { deprecated }),
     security: intents ? [{ TOKEN: [] }] : [],
     'x-intents': [...(intents ?? [])],
     requestParams: {

@@ -195,6 +195,13 @@ const listBy = (name: string, whose: string): Operation => ({
   summary: `List licenses ${whose}`,
 });
 
+/** by-chat-id under its name in older clients (3). */
+const BY_DISCORD_ID: Operation = {
+  ...listBy('DiscordId', 'of an owner on the chat service, for older clients'),
+  description: 'The same as `by-chat-id`, under its name in older clients. An extension.',
+  deprecated: true,
+};
+
 const INSTALLATIONS: Operation = {
   operationId: 'listInstallations',
   tag: 'Licenses',
@@ -351,6 +358,13 @@ export const licenseRoutes = new Hono<AuthEnv>()
   .get(
     '/by-chat-id/:chatId',
     canRead(listBy('ChatId', 'of an owner on the chat service')),
+    path(licensePaths.chat),
+    query(licenseQuery),
+    (c) => licenseList(c, { ...c.req.valid('query'), ...c.req.valid('param') }),
+  )
+  .get(
+    '/by-discord-id/:chatId',
+    canRead(BY_DISCORD_ID),
     path(licensePaths.chat),
     query(licenseQuery),
     (c) => licenseList(c, { ...c.req.valid('query'), ...c.req.valid('param') }),
