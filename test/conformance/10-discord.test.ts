@@ -426,6 +426,20 @@ it('administrators create, find, extend and deactivate licenses, each as an even
   expect(suggested.json.data?.choices).toMatchObject([{ value: `#${id}` }]);
 });
 
+it('administrators find a license by a replaced key, and change none by it', async () => {
+  const admin = (subcommand: string, options: Record<string, string | number>) =>
+    discord.send({ name: 'license', subcommand, options, member: ADMIN });
+  const { licenseKey } = license;
+  await call('POST', `/api/v2/licenses/${license.id}/rotate`, { body: {} });
+  expect((await admin('find', { query: licenseKey })).content).toContain(`#${license.id} `);
+  for (const subcommand of ['extend', 'deactivate']) {
+    expect((await admin(subcommand, { license: licenseKey, days: 7 })).content, subcommand).toBe(
+      'There is no such license. Choose one of the list, or use /license find.',
+    );
+  }
+  expect((await get.license(license.id)).licenseStatus).toBe('ACTIVE');
+});
+
 it('administrators block an address or a hardware ID, and a fault is named', async () => {
   const block = (options: Record<string, string>) =>
     discord.send({ name: 'blacklist', subcommand: 'add', options, member: ADMIN });

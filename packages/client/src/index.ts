@@ -354,7 +354,7 @@ class Licenses extends Managed<typeof LICENSES> {
     return this.connection.create(this.#pathOf(id, 'transfer'), call);
   }
 
-  /** Finds the license with a key or a former one, ignoring case. @throws LicetError 404 if there is none */
+  /** Finds the license with a key, ignoring case. @throws LicetError 404 if there is none, and for a replaced key */
   findByKey(
     licenseKey: string,
     { signal }: CallOptions = {},

@@ -187,6 +187,7 @@ const GET_BY_KEY: Operation = {
   ...get,
   operationId: 'getLicenseByKey',
   summary: 'Get a license by its key',
+  description: `A key that was replaced returns 404; \`q\` of the list finds its license. ${get.description}`,
 };
 
 const listBy = (name: string, whose: string): Operation => ({
