@@ -113,7 +113,8 @@ function errorsOf(route: Route, hasBody: boolean): ErrorStatus[] {
     ...(intents ? ([401, 403, 429, 500] as const) : []),
     ...(inputs.some(isChecked) ? ([400] as const) : []),
     ...(hasBody ? ([408, 413] as const) : []),
-    ...('If-Match' in headers ? ([404, 409, 412] as const) : []),
+    ...('If-Match' in headers ? ([409, 412] as const) : []),
+    ...('If-Match' in headers && 'id' in parametersOf(route, 'param') ? ([404] as const) : []),
     ...('Idempotency-Key' in headers ? ([409, 422] as const) : []),
   ];
 }

@@ -168,6 +168,8 @@ const CONFLICTS: Readonly<Record<string, string>> = {
     'The history of customer 1 is too long for one request: send the request again, without If-Match, to erase the rest',
   createPurchase: 'The purchase is known: change its license',
   resendDelivery: 'An attempt is under way: see its outcome in a minute',
+  updatePortalSettings: "The customer's page is being changed by others, try again",
+  updateDiscordSettings: 'The application at Discord is being changed by others, try again',
   importItems: 'Another import is changing the same objects; try again',
 };
 

@@ -533,6 +533,31 @@ it('a role that Discord refuses names its cure in the settings, and is not tried
   expect(discord.roles.get(ADA.id)).toEqual(new Set([CUSTOMER_ROLE]));
 });
 
+it('a PUT that changes no setting leaves the fault of roles, and one that changes a setting or sends the token clears it', async () => {
+  await discord.setUp({ botToken: TOKEN });
+  discord.fault = () => Response.json({ code: 50013 }, { status: 403 });
+  const path = '/api/v2/settings/discord';
+  const faultAfter = async (body: object) =>
+    Object((await call('PUT', path, { body })).json).rolesFault;
+  await redeem();
+  const { json: before } = await call('GET', path);
+  const { rolesFault } = Object(before);
+  expect(rolesFault).toContain('move its role above');
+  const ofService = {
+    hasBotToken: false,
+    rolesFault: null,
+    interactionsUrl: 'https://evil.example',
+  };
+  for (const body of [{}, Object(before), ofService, { guildId: GUILD }]) {
+    expect(await faultAfter(body)).toBe(rolesFault);
+  }
+  expect((await call('GET', path)).json).toEqual(before);
+  expect(await faultAfter({ botToken: TOKEN })).toBeNull();
+  await discord.send({ name: 'licenses' }, discord.newIsolate());
+  expect(await faultAfter({})).toBe(rolesFault);
+  expect(await faultAfter({ adminRoleId: null })).toBeNull();
+});
+
 it('a role that was deleted at Discord is named, and keeps no other role from being given', async () => {
   await discord.setUp({ botToken: TOKEN });
   const other = await create.product({ roleId: '3300000000000000009' });

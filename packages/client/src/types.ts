@@ -876,6 +876,12 @@ export interface DiscordSettingsUpdate {
   guildId?: string | null | undefined;
   /** The role that may use the commands of administrators; null for administrators of the server alone. */
   adminRoleId?: string | null | undefined;
+  /** Set by the service: accepted and ignored. */
+  hasBotToken?: unknown | undefined;
+  /** Set by the service: accepted and ignored. */
+  rolesFault?: unknown | undefined;
+  /** Set by the service: accepted and ignored. */
+  interactionsUrl?: unknown | undefined;
   /** The token of the bot, for roles alone. No response shows it; null removes it. */
   botToken?: string | null | undefined;
 }

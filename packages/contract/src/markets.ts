@@ -35,6 +35,7 @@ import {
   updateBody,
   wireBody,
   wireMapper,
+  writeOnly,
 } from './resource.ts';
 import { wireTimestamp } from './time.ts';
 
@@ -90,12 +91,6 @@ const secret = text(MAX_TEXT_LENGTH)
     error: 'must be visible characters without blanks',
   });
 const secrets = z.array(secret).max(MAX_MARKET_SECRETS);
-
-/** A field that no response has. */
-const writeOnly = <Schema extends z.ZodType>(schema: Schema, description: string) => {
-  const sent = z.exactOptional(schema);
-  return { create: sent, update: sent, wire: schema, description };
-};
 
 export const marketFields = {
   id: objectId(),
