@@ -24,7 +24,8 @@ export const HEADERS = {
     example: '/api/v2/products/1',
   },
   Link: {
-    description: 'The next page, if more objects follow; only with `limit`, except for events.',
+    description:
+      'The next page, if more objects follow; without `limit` only in lists that are not complete then, such as the history.',
     schema: { type: 'string' },
     example: '<https://licet.example/api/v2/products?limit=100&after=602>; rel="next"',
   },
