@@ -539,6 +539,8 @@ export interface CustomerUpdate {
   marketBId?: string | number | null | undefined;
   /** Account on the platform or market: its name. */
   marketBUsername?: string | null | undefined;
+  /** Set by the service: accepted and ignored. */
+  licenseCount?: unknown | undefined;
 }
 
 /** A new API token [5]. */
