@@ -119,6 +119,17 @@ function errorsOf(route: Route, hasBody: boolean): ErrorStatus[] {
   ];
 }
 
+/** The sentence about the header that a POST of management ignores (3). */
+function repetitionText(route: Route): string {
+  const ignoresKey =
+    route.method === 'POST' &&
+    route.intents !== undefined &&
+    !('Idempotency-Key' in parametersOf(route, 'header'));
+  return ignoresKey
+    ? 'An `Idempotency-Key` has no effect: a repetition of the request is another request.'
+    : '';
+}
+
 /** @throws for a route without an operation */
 function describeRoute(route: Route): ZodOpenApiOperationObject {
   const { method, path, intents, inputs, operation } = route;
@@ -129,7 +140,9 @@ function describeRoute(route: Route): ZodOpenApiOperationObject {
     operationId,
     tags: [tag],
     summary,
-    description: `${accessText(intents)}\n\n${description}`.trim(),
+    description: [accessText(intents), description, repetitionText(route)]
+      .filter((part) => part !== '')
+      .join('\n\n'),
     ...(deprecated && { deprecated }),
     security: intents ? [{ TOKEN: [] }] : [],
     'x-intents': [...(intents ?? [])],

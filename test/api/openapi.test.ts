@@ -72,6 +72,20 @@ it('every body in the OpenAPI document has an example that fits', () => {
   expect(examples).toBeGreaterThan(200);
 });
 
+it('each POST of management takes an Idempotency-Key, or says that it has no effect', () => {
+  const posts = operations.filter(
+    ({ endpoint, operation }) => endpoint.startsWith('POST ') && operation.security.length > 0,
+  );
+  expect(posts.length).toBeGreaterThan(15);
+  for (const { endpoint, operation } of posts) {
+    const isTaken = operation.parameters.some(
+      (parameter) => '$ref' in parameter && parameter.$ref.endsWith('/IdempotencyKey'),
+    );
+    const isIgnored = operation.description.includes('`Idempotency-Key` has no effect');
+    expect([isTaken, isIgnored].toSorted(), endpoint).toEqual([false, true]);
+  }
+});
+
 /** The example of an error of an operation. */
 const exampleOf = (id: string, status: number) => {
   const found = operations.find(({ operation }) => operation.operationId === id);
