@@ -266,28 +266,6 @@ const TRANSFER: Operation = {
 /** [4.3] */
 export const licenseRoutes = new Hono<AuthEnv>()
   .get('/', canRead(list), query(licenseQuery), (c) => licenseList(c, c.req.valid('query')))
-  .get('/:id', canRead(get), pathId, async (c) => {
-    const row = await findLicense(databaseOf(c), c.req.valid('param').id);
-    if (!row) throw notFound('License');
-    return oneLicense(c, row);
-  })
-  .get(
-    '/:id/installations',
-    canRead(INSTALLATIONS),
-    pathId,
-    query(installationQuery),
-    async (c) => {
-      const { id } = c.req.valid('param');
-      const installations = await listInstallations(databaseOf(c), id, Date.now());
-      if (!installations) throw notFound('License');
-      return jsonResponse(c, pageOf(c, installations, c.req.valid('query')));
-    },
-  )
-  .get('/:id/slots', canRead(SLOTS), pathId, async (c) => {
-    const slots = await listSlots(databaseOf(c), c.req.valid('param').id, Date.now());
-    if (!slots) throw notFound('License');
-    return jsonResponse(c, slots);
-  })
   .post('/', canWrite(create), body(licenseCreate), idempotencyKey, (c) =>
     createOnce(c, {
       create: (sender) => createLicenses(c, sender, c.req.valid('json'), 1),
@@ -314,6 +292,30 @@ export const licenseRoutes = new Hono<AuthEnv>()
           201,
         ),
     });
+  })
+  // Before the routes of one license, to which it is an id: it has no other methods.
+  .all('/batch', (c) => c.notFound())
+  .get('/:id', canRead(get), pathId, async (c) => {
+    const row = await findLicense(databaseOf(c), c.req.valid('param').id);
+    if (!row) throw notFound('License');
+    return oneLicense(c, row);
+  })
+  .get(
+    '/:id/installations',
+    canRead(INSTALLATIONS),
+    pathId,
+    query(installationQuery),
+    async (c) => {
+      const { id } = c.req.valid('param');
+      const installations = await listInstallations(databaseOf(c), id, Date.now());
+      if (!installations) throw notFound('License');
+      return jsonResponse(c, pageOf(c, installations, c.req.valid('query')));
+    },
+  )
+  .get('/:id/slots', canRead(SLOTS), pathId, async (c) => {
+    const slots = await listSlots(databaseOf(c), c.req.valid('param').id, Date.now());
+    if (!slots) throw notFound('License');
+    return jsonResponse(c, slots);
   })
   .post('/:id/rotate', canWrite(ROTATE), pathId, ifMatchOnce, body(licenseRotate), (c) =>
     replaceKey(c, rotateLicenseKey),
