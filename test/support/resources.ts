@@ -364,6 +364,8 @@ export const markets: CreatableResource = {
   forbidden: {
     id: 999_999,
     addresses: ['https://evil.example'],
+    secretCount: 7,
+    hasApiToken: true,
     createdAt: LONG_AGO,
     updatedAt: LONG_AGO,
     reconciledAt: LONG_AGO,

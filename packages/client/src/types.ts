@@ -681,10 +681,10 @@ export interface MarketCreate {
   settings?: DynamicSettings | null | undefined;
   /** Set by the service: must not be sent. */
   addresses?: null | undefined;
-  /** Set by the service: accepted and ignored. */
-  secretCount?: unknown | undefined;
-  /** Set by the service: accepted and ignored. */
-  hasApiToken?: unknown | undefined;
+  /** Set by the service: must not be sent. */
+  secretCount?: null | undefined;
+  /** Set by the service: must not be sent. */
+  hasApiToken?: null | undefined;
   /** Set by the service: must not be sent. */
   createdAt?: null | undefined;
   /** Set by the service: must not be sent. */

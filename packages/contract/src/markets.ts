@@ -26,7 +26,6 @@ import {
 import { pageQuery } from './parameters.ts';
 import {
   createBody,
-  ignored,
   objectId,
   optional,
   required,
@@ -135,18 +134,11 @@ export const marketFields = {
     z.array(z.string()),
     'The addresses to paste into the market. The first takes everything that the market sends. Each is a secret.',
   ),
-  secretCount: {
-    create: ignored,
-    update: ignored,
-    wire: z.int(),
-    description: 'The number of `secrets`. Without one, every request is rejected.',
-  },
-  hasApiToken: {
-    create: ignored,
-    update: ignored,
-    wire: z.boolean(),
-    description: 'Whether there is an `apiToken`.',
-  },
+  secretCount: setByService(
+    z.int(),
+    'The number of `secrets`. Without one, every request is rejected.',
+  ),
+  hasApiToken: setByService(z.boolean(), 'Whether there is an `apiToken`.'),
   createdAt: systemTime,
   updatedAt: systemTime,
   reconciledAt: setByService(
