@@ -113,22 +113,37 @@ function errorsOf(route: Route, hasBody: boolean): ErrorStatus[] {
     ...(intents ? ([401, 403, 429, 500] as const) : []),
     ...(inputs.some(isChecked) ? ([400] as const) : []),
     ...(hasBody ? ([408, 413] as const) : []),
-    ...('If-Match' in headers ? ([404, 409, 412] as const) : []),
+    ...('If-Match' in headers ? ([409, 412] as const) : []),
+    ...('If-Match' in headers && 'id' in parametersOf(route, 'param') ? ([404] as const) : []),
     ...('Idempotency-Key' in headers ? ([409, 422] as const) : []),
   ];
+}
+
+/** The sentence about the header that a POST of management ignores (3). */
+function repetitionText(route: Route): string {
+  const ignoresKey =
+    route.method === 'POST' &&
+    route.intents !== undefined &&
+    !('Idempotency-Key' in parametersOf(route, 'header'));
+  return ignoresKey
+    ? 'An `Idempotency-Key` has no effect: a repetition of the request is another request.'
+    : '';
 }
 
 /** @throws for a route without an operation */
 function describeRoute(route: Route): ZodOpenApiOperationObject {
   const { method, path, intents, inputs, operation } = route;
   if (!operation) throw new Error(`${method} ${path} has no operation`);
-  const { operationId, tag, summary, description, success } = operation;
+  const { operationId, tag, summary, description, success, deprecated } = operation;
   const body = success === 'validation' ? validationRequest : inputOf(route, 'json');
   return {
     operationId,
     tags: [tag],
     summary,
-    description: `${accessText(intents)}\n\n${description}`.trim(),
+    description: [accessText(intents), description, repetitionText(route)]
+      .filter((part) => part !== '')
+      .join('\n\n'),
+    ...(deprecated && { deprecated }),
     security: intents ? [{ TOKEN: [] }] : [],
     'x-intents': [...(intents ?? [])],
     requestParams: {

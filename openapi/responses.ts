@@ -24,7 +24,8 @@ export const HEADERS = {
     example: '/api/v2/products/1',
   },
   Link: {
-    description: 'The next page, if more objects follow; only with `limit`, except for events.',
+    description:
+      'The next page, if more objects follow; without `limit` only in lists that are not complete then, such as the history.',
     schema: { type: 'string' },
     example: '<https://licet.example/api/v2/products?limit=100&after=602>; rel="next"',
   },
@@ -168,6 +169,8 @@ const CONFLICTS: Readonly<Record<string, string>> = {
     'The history of customer 1 is too long for one request: send the request again, without If-Match, to erase the rest',
   createPurchase: 'The purchase is known: change its license',
   resendDelivery: 'An attempt is under way: see its outcome in a minute',
+  updatePortalSettings: "The customer's page is being changed by others, try again",
+  updateDiscordSettings: 'The application at Discord is being changed by others, try again',
   importItems: 'Another import is changing the same objects; try again',
 };
 

@@ -27,6 +27,7 @@ interface Body {
 interface Operation {
   operationId: string;
   summary: string;
+  deprecated?: boolean;
   parameters?: (Parameter | { $ref: string })[];
   requestBody?: Body;
   responses: Record<string, Body>;
@@ -187,8 +188,8 @@ export function clientTypes({ paths, components }: Document): string {
   const operations: string[] = [];
   for (const [path, item] of Object.entries(paths)) {
     for (const [method, operation] of Object.entries(item)) {
-      // Only browsers send preflights, and only markets send what is theirs.
-      if (method === 'options' || IS_OF_MARKET.test(path)) continue;
+      // Only browsers send preflights, only markets send what is theirs, and only older clients use older names.
+      if (method === 'options' || IS_OF_MARKET.test(path) || operation.deprecated) continue;
       const { operationId, summary, parameters = [], requestBody, responses } = operation;
       const filters = parameters
         .filter((parameter) => 'name' in parameter)

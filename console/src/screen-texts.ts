@@ -837,7 +837,7 @@ export const screenTexts = {
 
   settings: {
     title: 'Settings',
-    lead: 'How the service shows itself to customers.',
+    lead: 'How the service shows itself to customers. Their page shows a change within a minute.',
     portal: "The customers' page",
     name: 'Your name',
     nameHint: 'In the head of the page.',
@@ -851,8 +851,6 @@ export const screenTexts = {
       'PNG, JPEG or WebP, at most 32 KB. It is stored here, because the page loads nothing from elsewhere.',
     logoTooLarge: 'The picture is larger than 32 KB. Make it smaller.',
     removeLogo: 'Remove',
-    save: 'Save',
-    saved: 'Saved. The page shows it within a minute.',
     discord: 'Discord',
     discordNone:
       'No application at Discord is set up. The command registers the commands, and checks the rights:',

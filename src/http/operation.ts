@@ -46,6 +46,8 @@ export interface Operation {
   description: string;
   /** Those of a validation, and of a request of a market, have several forms. */
   success: Success | 'validation' | 'market';
+  /** For a path that has another name today: only older clients use this one. */
+  deprecated?: true;
   /** The errors that do not follow from the intents and the inputs of the route. */
   errors?: readonly (404 | 409 | 503)[];
 }

@@ -95,14 +95,17 @@ const codeOf = ({ code, message }: z.core.$ZodIssue): ErrorCode =>
       ? 'MISSING_FIELD'
       : 'INVALID_VALUE';
 
+/** The fields of the body with an issue. That of a value in a list is the list. */
+function fieldsOf(issue: z.core.$ZodIssue): string[] {
+  const [field] = issue.path;
+  if (field !== undefined) return [String(field)];
+  return issue.code === 'unrecognized_keys' ? issue.keys : [''];
+}
+
 /** The code of the first issue of an input, and the field to blame, if it is the only one (3.1). */
 export function blameOf({ issues }: z.core.$ZodError): { code: ErrorCode; field?: string } {
   const [first] = issues;
-  const fields = new Set(
-    issues.flatMap((issue) =>
-      issue.code === 'unrecognized_keys' ? issue.keys : [fieldName(issue.path)],
-    ),
-  );
+  const fields = new Set(issues.flatMap(fieldsOf));
   const [field] = fields.size === 1 ? fields : [];
   return { code: first ? codeOf(first) : 'INVALID_VALUE', ...(field && { field }) };
 }

@@ -32,6 +32,7 @@ export async function readSettings<Value extends object>(
  *
  * @param shown the fields of the event
  * @param hidden fields that the event shows as changed, without their values
+ * @returns the settings as they are stored
  * @throws DomainError if another request has changed them since
  */
 export async function writeSettings<Value extends object>(
@@ -41,7 +42,7 @@ export async function writeSettings<Value extends object>(
   value: Value,
   shown: readonly (keyof Value & string)[],
   hidden: readonly (keyof Value & string)[],
-): Promise<void> {
+): Promise<StoredSettings<Value>> {
   const { db, now } = sender;
   const changes = differ([...shown, ...hidden])(before.value, value);
   for (const field of hidden) {
@@ -52,11 +53,8 @@ export async function writeSettings<Value extends object>(
     before.revision === 0
       ? sql`not exists (${row})`
       : sql`exists (${row} and revision = ${before.revision})`;
-  const values = {
-    value: JSON.stringify(value),
-    updatedAt: now,
-    revision: nextRevision(before.revision, now),
-  };
+  const revision = nextRevision(before.revision, now);
+  const values = { value: JSON.stringify(value), updatedAt: now, revision };
   await change(sender, {
     event: { type: 'settings.updated', id: null, changes },
     when: [stillHolds(isSame)],
@@ -67,6 +65,7 @@ export async function writeSettings<Value extends object>(
         .onConflictDoUpdate({ target: settings.name, set: values }),
     },
   });
+  return { value, revision };
 }
 
 /** After a failure the database is not asked again for this time: a flood must not make an outage worse. */

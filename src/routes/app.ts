@@ -130,12 +130,15 @@ const NO_DOCUMENT = `<!doctype html>
 
 /** Responds with 405 if the path has other methods, else with 404. */
 function notFoundOrWrongMethod(c: Context): Response {
-  const declared = METHODS.flatMap((method) =>
+  const matching = METHODS.flatMap((method) =>
     // A match is a list of [[handler, route], parameters].
     [validations, management].flatMap(({ router }) =>
       router.match(method, c.req.path)[0].map(([[, route]]) => route),
     ),
   );
+  // A fixed path, such as that of a batch, is an id to other routes.
+  const own = matching.filter(({ path }) => path === c.req.path);
+  const declared = own.length > 0 ? own : matching;
   const allowed = METHODS.filter((method) => declared.some((route) => route.method === method));
   if (allowed.length === 0) {
     const isFollowed = c.req.method === 'GET' && c.req.header('Accept')?.includes('text/html');

@@ -166,11 +166,7 @@ const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 const pathPatterns = [...new Set([...declared.keys()].map((name) => name.split(' ')[1] ?? ''))];
 const wrongMethods = pathPatterns.flatMap((pattern) => {
   const path = pattern.replace(':platform/', 'CHAT/').replace(/:\w+/g, '999999');
-  // A fixed path, such as that of a batch, can be an id to other routes.
-  const names = [...declared.keys()].filter((name) => {
-    const [, other = ''] = name.split(' ');
-    return other === pattern || new RegExp(`^${other.replace(/:\w+/g, '[^/]+')}$`).test(path);
-  });
+  const names = [...declared.keys()].filter((name) => name.endsWith(` ${pattern}`));
   const known = METHODS.filter((method) => names.some((name) => name.startsWith(`${method} `)));
   // A preflight is for browsers, which do not read Allow.
   const allowed = known.filter((method) => method !== 'OPTIONS');

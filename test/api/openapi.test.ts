@@ -1,3 +1,4 @@
+import type { Schema } from '@cfworker/json-schema';
 import { API_INTENTS } from '@licet/contract/enums';
 import { ERROR_CODES, errorResponse } from '@licet/contract/errors';
 import { expect, it } from 'vitest';
@@ -69,6 +70,20 @@ it('every body in the OpenAPI document has an example that fits', () => {
     }
   }
   expect(examples).toBeGreaterThan(200);
+});
+
+it('each POST of management takes an Idempotency-Key, or says that it has no effect', () => {
+  const posts = operations.filter(
+    ({ endpoint, operation }) => endpoint.startsWith('POST ') && operation.security.length > 0,
+  );
+  expect(posts.length).toBeGreaterThan(15);
+  for (const { endpoint, operation } of posts) {
+    const isTaken = operation.parameters.some(
+      (parameter) => '$ref' in parameter && parameter.$ref.endsWith('/IdempotencyKey'),
+    );
+    const isIgnored = operation.description.includes('`Idempotency-Key` has no effect');
+    expect([isTaken, isIgnored].toSorted(), endpoint).toEqual([false, true]);
+  }
 });
 
 /** The example of an error of an operation. */
@@ -150,6 +165,32 @@ it('the example of a 409 is the response to a conflict', async () => {
   for (const [id, ...sent] of conflicts) {
     const { status, json } = await call(...sent);
     expect([id, status, json]).toEqual([id, 409, exampleOf(id, 409)]);
+  }
+});
+
+/** The fields of a body, or of the objects in a list. */
+function fieldsOf(schema: Schema['items']): string[] {
+  if (typeof schema !== 'object' || Array.isArray(schema)) return [];
+  const { $ref, items, properties = {} } = schema;
+  if ($ref === undefined) return items ? fieldsOf(items) : Object.keys(properties);
+  return fieldsOf(document.components.schemas[$ref.split('/').at(-1) ?? '']);
+}
+
+it('PUT knows each field of the objects that GET and the lists return', () => {
+  const puts = Object.entries(document.paths).filter(([, item]) => 'put' in item);
+  expect(puts.length).toBeGreaterThan(8);
+  for (const [path, { put }] of puts) {
+    const collection = path.replace('/{id}', '');
+    const known = fieldsOf(put?.requestBody?.content['application/json']?.schema);
+    for (const [other, { get }] of Object.entries(document.paths)) {
+      const isOfObject =
+        [path, collection].includes(other) || other.startsWith(`${collection}/by-`);
+      if (!isOfObject || !get) continue;
+      const response = get.responses[200] && resolved(get.responses[200]);
+      const returned = fieldsOf(response?.content?.['application/json']?.schema);
+      expect(returned.length, other).toBeGreaterThan(0);
+      expect(known, other).toEqual(expect.arrayContaining(returned));
+    }
   }
 });
 

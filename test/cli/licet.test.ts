@@ -420,7 +420,7 @@ describe('licet licenses', () => {
     expect(await licet.licenses.get(id)).toMatchObject({ ips: [], hwids: [] });
   });
 
-  it('licet licenses rotate gives a new key, once it is confirmed, and find leads from the old one to it', async () => {
+  it('licet licenses rotate gives a new key, once it is confirmed, and find alone leads from the old one to it', async () => {
     const { licenseKey, id } = await createLicense();
     const { code, stderr } = await runWith({}, 'licenses', 'rotate', licenseKey);
     expect(code).toBe(2);
@@ -433,7 +433,13 @@ describe('licet licenses', () => {
     expect(newKey).not.toBe(licenseKey);
     expect(stdout).toBe(`${newKey}\n`);
     expect(await valuesOf('licenseKey', 'licenses', 'find', licenseKey)).toEqual([newKey]);
-    expect(await valuesOf('licenseKey', 'licenses', 'show', licenseKey)).toEqual([newKey]);
+    for (const command of [['show'], ['free'], ['extend', '2099-01-01'], ['rotate', '--yes']]) {
+      const [name = '', ...options] = command;
+      expect(await fail('licenses', name, licenseKey, ...options), name).toContain(
+        `No license has the key or the id ${licenseKey}. Find it with licenses find`,
+      );
+    }
+    expect((await licet.licenses.get(id)).licenseKey).toBe(newKey);
   });
 
   it('licet licenses transfer gives a license another owner and a new key, once it is confirmed', async () => {

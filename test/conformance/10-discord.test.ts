@@ -676,6 +676,20 @@ it('administrators create, find, extend and deactivate licenses, each as an even
   expect(suggested.json.data?.choices).toMatchObject([{ value: `#${id}` }]);
 });
 
+it('administrators find a license by a replaced key, and change none by it', async () => {
+  const admin = (subcommand: string, options: Record<string, string | number>) =>
+    discord.send({ name: 'license', subcommand, options, member: ADMIN });
+  const { licenseKey } = license;
+  await call('POST', `/api/v2/licenses/${license.id}/rotate`, { body: {} });
+  expect((await admin('find', { query: licenseKey })).content).toContain(`#${license.id} `);
+  for (const subcommand of ['extend', 'deactivate']) {
+    expect((await admin(subcommand, { license: licenseKey, days: 7 })).content, subcommand).toBe(
+      'There is no such license. Choose one of the list, or use /license find.',
+    );
+  }
+  expect((await get.license(license.id)).licenseStatus).toBe('ACTIVE');
+});
+
 it('administrators block an address or a hardware ID, and a fault is named', async () => {
   const block = (options: Record<string, string>) =>
     discord.send({ name: 'blacklist', subcommand: 'add', options, member: ADMIN });
@@ -786,6 +800,31 @@ it('a role that Discord refuses names its cure in the settings, and is not tried
   await discord.setUp({ botToken: TOKEN });
   await discord.send({ name: 'licenses' }, discord.newIsolate());
   expect(discord.roles.get(ADA.id)).toEqual(new Set([CUSTOMER_ROLE]));
+});
+
+it('a PUT that changes no setting leaves the fault of roles, and one that changes a setting or sends the token clears it', async () => {
+  await discord.setUp({ botToken: TOKEN });
+  discord.fault = () => Response.json({ code: 50013 }, { status: 403 });
+  const path = '/api/v2/settings/discord';
+  const faultAfter = async (body: object) =>
+    Object((await call('PUT', path, { body })).json).rolesFault;
+  await redeem();
+  const { json: before } = await call('GET', path);
+  const { rolesFault } = Object(before);
+  expect(rolesFault).toContain('move its role above');
+  const ofService = {
+    hasBotToken: false,
+    rolesFault: null,
+    interactionsUrl: 'https://evil.example',
+  };
+  for (const body of [{}, Object(before), ofService, { guildId: GUILD }]) {
+    expect(await faultAfter(body)).toBe(rolesFault);
+  }
+  expect((await call('GET', path)).json).toEqual(before);
+  expect(await faultAfter({ botToken: TOKEN })).toBeNull();
+  await discord.send({ name: 'licenses' }, discord.newIsolate());
+  expect(await faultAfter({})).toBe(rolesFault);
+  expect(await faultAfter({ adminRoleId: null })).toBeNull();
 });
 
 it('a role that was deleted at Discord is named, and keeps no other role from being given', async () => {

@@ -43,6 +43,9 @@ it('a list of customers has the number of their licenses that are not DELETED if
       { id: two, licenseCount: 2 },
       { id: none, licenseCount: 0 },
     ]);
+    const [listed] = await readList(`${list}&licenseCount=true${page}`);
+    const put = await call('PUT', `${customers.path}/${two}`, { body: listed });
+    expect(put.status, put.text).toBe(200);
     for (const without of ['', '&licenseCount=false']) {
       for (const customer of await readList(list + without + page)) {
         expect(customer).not.toHaveProperty('licenseCount');

@@ -9,6 +9,8 @@ import {
   type Fields,
   idsOf,
   licenses,
+  markets,
+  newPurchase,
   products,
   tokens,
   webhooks,
@@ -186,6 +188,37 @@ it.each([tokens, webhooks])(
     expect(JSON.stringify(results)).not.toContain(secret);
   },
 );
+
+it('the addresses of a market are not kept for a repetition: 409, and no second market', async () => {
+  const [key, body] = [nextKey(), await markets.fullBody()];
+  expect((await post(markets.path, body, key)).status).toBe(201);
+  const stored = await idsOf(markets.path);
+  expectError(await post(markets.path, body, key), 409, /because it had a secret or/);
+  expect(await idsOf(markets.path)).toEqual(stored);
+});
+
+it('a purchase that is entered again with the same key gets the first response', async () => {
+  const [key, body] = [nextKey(), await newPurchase()];
+  const first = await post('/api/v2/purchases', body, key);
+  expect(first.status, first.text).toBe(201);
+  expect(partsOf(await post('/api/v2/purchases', body, key))).toEqual(partsOf(first));
+});
+
+it("a repetition of a link to the customer's page makes another link, which works as well", async () => {
+  const [key, { id: customerId }] = [nextKey(), await customers.create()];
+  const links = [
+    await post('/api/v2/portal-links', { customerId }, key),
+    await post('/api/v2/portal-links', { customerId }, key),
+  ];
+  const codes = links.map(({ json }) => new URL(Object(json).url).hash.replace('#code=', ''));
+  expect(links.map(({ status }) => status)).toEqual([201, 201]);
+  expect(new Set(codes).size).toBe(2);
+  for (const code of codes) {
+    const headers = { Origin: 'http://licet.test', 'Content-Type': 'application/json' };
+    const opened = await call('POST', '/my/session', { body: { code }, token: null, headers });
+    expect(opened.status, opened.text).toBe(204);
+  }
+});
 
 it('a forgotten customer is not kept for a repetition', async () => {
   const [key, other] = [nextKey(), nextKey()];

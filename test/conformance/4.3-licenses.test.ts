@@ -143,6 +143,25 @@ it('by-chat-id gives the licenses of that CHAT user, whichever field names them'
   expect(await listed(`by-chat-id/${chatId}`)).toEqual(owned.map(({ id }) => id));
 });
 
+it('by-discord-id is by-chat-id under the name that older clients use', async () => {
+  const ownerChatId = '223456789012345678';
+  const { productId } = await create.license({ ownerChatId });
+  await create.license({ ownerChatId });
+  await create.license({ ownerChatId: '223456789012345679' });
+  for (const query of ['', `?productId=${productId}`, '?limit=1', '?limit=0']) {
+    const [older, current] = await Promise.all(
+      ['by-discord-id', 'by-chat-id'].map((name) =>
+        call('GET', `${licenses.path}/${name}/${ownerChatId}${query}`),
+      ),
+    );
+    expect(older?.status).toBe(query === '?limit=0' ? 400 : 200);
+    expect([older?.status, older?.json]).toEqual([current?.status, current?.json]);
+    const next = `${licenses.path}/by-discord-id/${ownerChatId}?limit=1&after=`;
+    if (query === '?limit=1') expect(older?.headers.get('Link')).toContain(next);
+  }
+  expect(await listed(`by-discord-id/${ownerChatId}`)).toHaveLength(2);
+});
+
 it.each([
   'by-customer-email/nobody@example.com',
   'by-customer-email/%00',
@@ -150,6 +169,7 @@ it.each([
   'by-customer-id/999999',
   'by-product-id/999999',
   'by-chat-id/nobody',
+  'by-discord-id/nobody',
   'by-chat-id/%E0%A4%A',
 ])('%s returns [] when nothing matches', async (path) => {
   const response = await call('GET', `${licenses.path}/${path}`);

@@ -3,7 +3,7 @@ import { call, create, expectError } from '../support/client.ts';
 import { captureConsole } from '../support/console.ts';
 import { readSet, writeSet } from '../support/endpoints.ts';
 import { withoutTable } from '../support/faults.ts';
-import { licenses, products, withoutChange } from '../support/resources.ts';
+import { licenses, markets, products, withoutChange } from '../support/resources.ts';
 
 it('accepted_intents are those of the endpoint whatever the error', async () => {
   const { id } = await create.product();
@@ -75,6 +75,11 @@ it('of thousands of unknown fields the first 50 are named', async () => {
 });
 
 const POST = ['POST', products.path] as const;
+const permanent = { productId: 1, licenseType: 'PERMANENT' };
+const sold = (fields: object) => ({
+  ...{ kind: 'tebex', name: 'N' },
+  products: [{ item: '1', productId: 1, ...fields }],
+});
 const named = (fields: object) => ({ body: { name: 'N', productType: 'OTHER', ...fields } });
 
 it.each<[status: number, code: string, field: string | null, Parameters<typeof call>]>([
@@ -85,6 +90,14 @@ it.each<[status: number, code: string, field: string | null, Parameters<typeof c
   [400, 'UNKNOWN_FIELD', null, [...POST, named({ 'a name\r\nthat is no header: ü': 1 })]],
   [400, 'INVALID_VALUE', 'defaultMaxIPs', [...POST, named({ defaultMaxIPs: -2 })]],
   [400, 'INVALID_VALUE', null, [...POST, named({ defaultMaxIPs: -2, defaultMaxHWIDs: -2 })]],
+  [
+    400,
+    'INVALID_VALUE',
+    'ips',
+    ['POST', licenses.path, { body: { ...permanent, ips: ['x', 'y'] } }],
+  ],
+  [400, 'INVALID_VALUE', 'products', ['POST', markets.path, { body: sold({ productId: 0 }) }]],
+  [400, 'UNKNOWN_FIELD', 'products', ['POST', markets.path, { body: sold({ colour: 1 }) }]],
   [400, 'INVALID_VALUE', 'limit', ['GET', `${products.path}?limit=0`]],
   [400, 'UNKNOWN_FIELD', 'limits', ['GET', `${products.path}?limits=1`]],
   [401, 'UNAUTHORIZED', null, ['GET', products.path, { token: 'unknown' }]],

@@ -11,7 +11,7 @@ import { sharedService } from './shared-service.ts';
 
 const source = readFileSync('docs/openapi.json', 'utf8');
 
-it('the OpenAPI document has only the ten known findings of a linter', async () => {
+it('the OpenAPI document has only the eleven known findings of a linter', async () => {
   const config = await createConfig({ extends: ['recommended-strict'] });
   const problems = await lintFromString({ source, absoluteRef: 'docs/openapi.json', config });
   expect(problems.map(({ ruleId, location }) => `${ruleId} ${location[0]?.pointer}`)).toEqual([
@@ -22,6 +22,7 @@ it('the OpenAPI document has only the ten known findings of a linter', async () 
       'customer-id~1{customerId}',
       'product-id~1{productId}',
       'chat-id~1{chatId}',
+      'discord-id~1{chatId}',
     ].map((path) => `no-ambiguous-paths #/paths/~1api~1v2~1licenses~1by-${path}`),
     // These operations have no response with a status of 4xx.
     'operation-4xx-response #/paths/~1api~1v1~1validate/options/responses',

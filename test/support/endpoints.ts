@@ -58,6 +58,7 @@ export const ENDPOINTS: Record<string, readonly ApiIntent[]> = {
   'GET /api/v2/licenses/by-customer-id/:customerId': readSet('LICENSES'),
   'GET /api/v2/licenses/by-product-id/:productId': readSet('LICENSES'),
   'GET /api/v2/licenses/by-chat-id/:chatId': readSet('LICENSES'),
+  'GET /api/v2/licenses/by-discord-id/:chatId': readSet('LICENSES'),
   'PUT /api/v2/licenses/:id': writeSet('LICENSES'),
   'DELETE /api/v2/licenses/:id': writeSet('LICENSES'),
   'GET /api/v2/blacklists': readSet('BLACKLISTS'),

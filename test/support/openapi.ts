@@ -82,8 +82,11 @@ type Sent = Pick<Request, 'method' | 'url'>;
 /** The responses that a request may get, by their status. */
 function responsesTo({ method, url }: Sent): Record<string, Response | undefined> {
   const path = plainPath(url);
-  // A fixed path, such as that of a batch, can be an id to other operations.
-  const fitting = patterns.filter(({ pattern }) => pattern.test(path));
+  // A fixed path, such as that of a batch, is no id.
+  const own = paths[path];
+  const fitting = own
+    ? [{ operations: own }]
+    : patterns.filter(({ pattern }) => pattern.test(path));
   const name = method === 'HEAD' ? 'get' : method.toLowerCase();
   const found = fitting.map(({ operations }) => operations[name]).find((one) => one !== undefined);
   if (found) {

@@ -26,8 +26,6 @@ export interface Resource {
   cleared: Fields;
   /** Fields that the service keeps, with values that it must not take. */
   systemFields: Fields;
-  /** The field that tells when the object was last changed. */
-  updateTime: string;
 }
 
 export interface CreatableResource extends Resource {
@@ -137,7 +135,6 @@ export const products: CreatableResource = {
     defaultExpiresAfterDays: null,
   },
   systemFields: { createdDate: LONG_AGO, updatedDate: LONG_AGO },
-  updateTime: 'updatedDate',
 };
 
 export const licenses: CreatableResource = {
@@ -197,7 +194,6 @@ export const licenses: CreatableResource = {
     productIdString: '999999',
     totalRequests: 999_999,
   },
-  updateTime: 'updatedDate',
 };
 
 export const blacklists: CreatableResource = {
@@ -219,7 +215,6 @@ export const blacklists: CreatableResource = {
   }),
   cleared: { reason: '' },
   systemFields: { createdAt: LONG_AGO, updatedAt: LONG_AGO },
-  updateTime: 'updatedAt',
 };
 
 export const tokens: CreatableResource = {
@@ -248,7 +243,6 @@ export const tokens: CreatableResource = {
   }),
   cleared: { expiresAt: null },
   systemFields: { lastUsedAt: LONG_AGO, createdAt: LONG_AGO, updatedAt: LONG_AGO },
-  updateTime: 'updatedAt',
 };
 
 const identityFields = (): Fields => ({
@@ -292,7 +286,6 @@ export const customers: CreatableResource = {
   changes: identityFields,
   cleared: Object.fromEntries(Object.keys(identityFields()).map((field) => [field, null])),
   systemFields: { createdAt: LONG_AGO },
-  updateTime: 'none',
 };
 
 /** Switched off, so that nothing is sent. */
@@ -337,7 +330,6 @@ export const webhooks: CreatableResource = {
     failingSince: LONG_AGO,
     disabledReason: 'Gone',
   },
-  updateTime: 'updatedAt',
 };
 
 export const markets: CreatableResource = {
@@ -372,6 +364,8 @@ export const markets: CreatableResource = {
   forbidden: {
     id: 999_999,
     addresses: ['https://evil.example'],
+    secretCount: 7,
+    hasApiToken: true,
     createdAt: LONG_AGO,
     updatedAt: LONG_AGO,
     reconciledAt: LONG_AGO,
@@ -393,7 +387,6 @@ export const markets: CreatableResource = {
     updatedAt: LONG_AGO,
     reconciledAt: LONG_AGO,
   },
-  updateTime: 'updatedAt',
 };
 
 /** A purchase of before, with its market and its license. */

@@ -78,11 +78,22 @@ export const WRITES: Readonly<Record<string, () => Promise<Write>>> = {
   }),
   'PUT /api/v2/settings/portal': async () => ({
     path: '/api/v2/settings/portal',
-    body: { name: `Shop ${crypto.randomUUID()}` },
+    body: {
+      name: `Shop ${crypto.randomUUID()}`,
+      colour: '#2f4fbf',
+      contact: 'https://discord.gg/example',
+      logo: 'data:image/png;base64,iVBORw0KGgo=',
+    },
   }),
   'PUT /api/v2/settings/discord': async () => ({
     path: '/api/v2/settings/discord',
-    body: { guildId: String(10n ** 17n + BigInt(Math.floor(Math.random() * 1e9))) },
+    body: {
+      applicationId: '1100000000000000001',
+      publicKey: '8a88e3dd7409f195fd52db2d3cba5d72ca6709bf1d94121bf3748801b40f6f5c',
+      guildId: String(10n ** 17n + BigInt(Math.floor(Math.random() * 1e9))),
+      adminRoleId: '1100000000000000003',
+      botToken: `bot-token-${crypto.randomUUID()}`,
+    },
   }),
   'POST /api/v2/purchases': async () => ({ path: '/api/v2/purchases', body: await newPurchase() }),
   'POST /api/v2/purchases/:id/grant': async () => {

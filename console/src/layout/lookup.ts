@@ -122,6 +122,12 @@ async function licensesWith(typed: string, { signal }: Search): Promise<License[
     : [...(await orNothing(licenses.findByKey(typed, { signal }))), ...found];
 }
 
+/** The license with a key, or the one that had it before. */
+async function licensesOfKey(key: string, search: Search): Promise<License[]> {
+  const exact = await orNothing(licet.licenses.findByKey(key, { signal: search.signal }));
+  return exact.length > 0 ? exact : licensesWith(key, search);
+}
+
 /** The license with an id. A list returns nothing if there is none, where a single license would fail. */
 async function licensesWithId(id: number, { signal }: Search): Promise<License[]> {
   const query = { after: id - 1, limit: 1 };
@@ -155,7 +161,7 @@ export async function lookUp(
   }
   const key = keyOf(typed);
   if (key !== undefined) {
-    const found = may('readLicenses') ? await orNothing(licenses.findByKey(key, { signal })) : [];
+    const found = may('readLicenses') ? await licensesOfKey(key, search) : [];
     const places = placesOf('licenseKey', key, search);
     // Without hyphens it may be a hardware ID.
     const isSure = found.length > 0 || typed.includes('-');

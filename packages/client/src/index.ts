@@ -313,12 +313,22 @@ class Settings<Path extends string> {
     return this.connection.read('GET', this.path, { signal }, this.#areSettings);
   }
 
+  /** Gets the settings with their tag, for an `update` that overwrites no other change. */
+  async read({ signal }: CallOptions = {}): Promise<Tagged<Part<`GET ${Path}`, 'response'>>> {
+    const response = await this.connection.send('GET', this.path, { signal });
+    const item = this.connection.parse<Part<`GET ${Path}`, 'response'>>(
+      response,
+      this.#areSettings,
+    );
+    return { item, etag: response.headers.get('ETag') ?? undefined };
+  }
+
   /** Changes the given fields. */
   update(
     body: Part<`PUT ${Path}`, 'body'>,
-    { signal }: CallOptions = {},
+    { signal, ifMatch }: UpdateOptions = {},
   ): Promise<Part<`PUT ${Path}`, 'response'>> {
-    return this.connection.read('PUT', this.path, { body, signal }, this.#areSettings);
+    return this.connection.read('PUT', this.path, { body, ifMatch, signal }, this.#areSettings);
   }
 }
 
@@ -354,7 +364,7 @@ class Licenses extends Managed<typeof LICENSES> {
     return this.connection.create(this.#pathOf(id, 'transfer'), call);
   }
 
-  /** Finds the license with a key or a former one, ignoring case. @throws LicetError 404 if there is none */
+  /** Finds the license with a key, ignoring case. @throws LicetError 404 if there is none, and for a replaced key */
   findByKey(
     licenseKey: string,
     { signal }: CallOptions = {},

@@ -260,58 +260,6 @@ export interface LicenseCreate {
 /** The platform or market where a license was bought. `GET /api/v2/platforms` shows their labels. */
 export type LicensePlatform = 'PLATFORM_A' | 'PLATFORM_B' | 'PLATFORM_C' | 'MARKET_A' | 'MARKET_B' | 'CHAT' | 'OTHER';
 
-/** Changes of a license: an omitted field keeps its value [4.8]. */
-export interface LicenseUpdate {
-  /** Set by the service. */
-  id?: number | undefined;
-  /** Made by the service, and compared without regard to case. Only the operations for a new key and a new owner change it. */
-  licenseKey?: string | undefined;
-  /** The product of the license. */
-  productId?: number | undefined;
-  /** Set by the service: accepted and ignored. */
-  productIdString?: unknown | undefined;
-  /** `TEMPORARY` needs an `expiryDate` or `expiresAfterDays`, `PERMANENT` has neither. */
-  licenseType?: LicenseType | undefined;
-  /** The platform or market where it was bought. */
-  licensePlatform?: LicensePlatform | null | undefined;
-  /** Free text, for the platform `OTHER`. */
-  licensePlatformOther?: string | null | undefined;
-  /** The id of the owner there. */
-  ownerPlatformId?: string | number | null | undefined;
-  /** Set by the service: accepted and ignored. */
-  createdDate?: unknown | undefined;
-  /** Set by the service: accepted and ignored. */
-  updatedDate?: unknown | undefined;
-  /** From this millisecond on the license is `EXPIRED`; with a date in the past it is so at once. ISO 8601, or a date alone. */
-  expiryDate?: string | null | undefined;
-  /** In the place of `expiryDate`, for `TEMPORARY`: the first valid validation sets `expiryDate` to this many days later, and this to null. */
-  expiresAfterDays?: number | null | undefined;
-  /** Maximum number of addresses: -1 is unlimited, 0 none. */
-  maxIPs?: number | undefined;
-  /** Maximum number of hardware IDs: -1 is unlimited, 0 none. */
-  maxHWIDs?: number | undefined;
-  /** Set by the service: accepted and ignored. */
-  totalRequests?: unknown | undefined;
-  /** The id of the owner on the chat service. */
-  ownerChatId?: string | number | null | undefined;
-  /** The name of the owner on the chat service. */
-  ownerChatUsername?: string | null | undefined;
-  /** `EXPIRED` follows from `expiryDate`. On write `EXPIRED` means `ACTIVE`, and expires nothing: set `expiryDate`, or `DEACTIVATED`. */
-  licenseStatus?: LicenseStatus | undefined;
-  /** The bound hardware IDs, in the order in which they were bound. `[]` frees all. */
-  hwids?: string[] | undefined;
-  /** The bound addresses, in the order in which they were bound. `[]` frees all. */
-  ips?: string[] | undefined;
-  /** For administrators. */
-  notes?: string | null | undefined;
-  /** Set by the service: accepted and ignored. */
-  customer?: unknown | undefined;
-  /** The customer to whom the license belongs, in place of the owner fields. A token that may not read customers names only a customer with a license. In a PUT, null is nobody. */
-  customerId?: number | null | undefined;
-  /** The e-mail of the customer to whom the license belongs. A customer with a new one is created. */
-  customerEmail?: string | null | undefined;
-}
-
 /** New licenses that differ in their ids and keys alone. */
 export interface LicenseBatch {
   /** Set by the service: must not be sent. */
@@ -364,6 +312,58 @@ export interface LicenseBatch {
   customerEmail?: string | null | undefined;
   /** The number of licenses, each with a key of its own. */
   count: number;
+}
+
+/** Changes of a license: an omitted field keeps its value [4.8]. */
+export interface LicenseUpdate {
+  /** Set by the service. */
+  id?: number | undefined;
+  /** Made by the service, and compared without regard to case. Only the operations for a new key and a new owner change it. */
+  licenseKey?: string | undefined;
+  /** The product of the license. */
+  productId?: number | undefined;
+  /** Set by the service: accepted and ignored. */
+  productIdString?: unknown | undefined;
+  /** `TEMPORARY` needs an `expiryDate` or `expiresAfterDays`, `PERMANENT` has neither. */
+  licenseType?: LicenseType | undefined;
+  /** The platform or market where it was bought. */
+  licensePlatform?: LicensePlatform | null | undefined;
+  /** Free text, for the platform `OTHER`. */
+  licensePlatformOther?: string | null | undefined;
+  /** The id of the owner there. */
+  ownerPlatformId?: string | number | null | undefined;
+  /** Set by the service: accepted and ignored. */
+  createdDate?: unknown | undefined;
+  /** Set by the service: accepted and ignored. */
+  updatedDate?: unknown | undefined;
+  /** From this millisecond on the license is `EXPIRED`; with a date in the past it is so at once. ISO 8601, or a date alone. */
+  expiryDate?: string | null | undefined;
+  /** In the place of `expiryDate`, for `TEMPORARY`: the first valid validation sets `expiryDate` to this many days later, and this to null. */
+  expiresAfterDays?: number | null | undefined;
+  /** Maximum number of addresses: -1 is unlimited, 0 none. */
+  maxIPs?: number | undefined;
+  /** Maximum number of hardware IDs: -1 is unlimited, 0 none. */
+  maxHWIDs?: number | undefined;
+  /** Set by the service: accepted and ignored. */
+  totalRequests?: unknown | undefined;
+  /** The id of the owner on the chat service. */
+  ownerChatId?: string | number | null | undefined;
+  /** The name of the owner on the chat service. */
+  ownerChatUsername?: string | null | undefined;
+  /** `EXPIRED` follows from `expiryDate`. On write `EXPIRED` means `ACTIVE`, and expires nothing: set `expiryDate`, or `DEACTIVATED`. */
+  licenseStatus?: LicenseStatus | undefined;
+  /** The bound hardware IDs, in the order in which they were bound. `[]` frees all. */
+  hwids?: string[] | undefined;
+  /** The bound addresses, in the order in which they were bound. `[]` frees all. */
+  ips?: string[] | undefined;
+  /** For administrators. */
+  notes?: string | null | undefined;
+  /** Set by the service: accepted and ignored. */
+  customer?: unknown | undefined;
+  /** The customer to whom the license belongs, in place of the owner fields. A token that may not read customers names only a customer with a license. In a PUT, null is nobody. */
+  customerId?: number | null | undefined;
+  /** The e-mail of the customer to whom the license belongs. A customer with a new one is created. */
+  customerEmail?: string | null | undefined;
 }
 
 /** No field, or no body at all. */
@@ -539,6 +539,8 @@ export interface CustomerUpdate {
   marketBId?: string | number | null | undefined;
   /** Account on the platform or market: its name. */
   marketBUsername?: string | null | undefined;
+  /** Set by the service: accepted and ignored. */
+  licenseCount?: unknown | undefined;
 }
 
 /** A new API token [5]. */
@@ -681,10 +683,10 @@ export interface MarketCreate {
   addresses?: null | undefined;
   /** Set by the service: must not be sent. */
   isPublic?: null | undefined;
-  /** Set by the service: accepted and ignored. */
-  secretCount?: unknown | undefined;
-  /** Set by the service: accepted and ignored. */
-  hasApiToken?: unknown | undefined;
+  /** Set by the service: must not be sent. */
+  secretCount?: null | undefined;
+  /** Set by the service: must not be sent. */
+  hasApiToken?: null | undefined;
   /** Set by the service: must not be sent. */
   createdAt?: null | undefined;
   /** Set by the service: must not be sent. */
@@ -882,6 +884,14 @@ export interface DiscordSettingsUpdate {
   guildId?: string | null | undefined;
   /** The role that may use the commands of administrators; null for administrators of the server alone. */
   adminRoleId?: string | null | undefined;
+  /** Set by the service: accepted and ignored. */
+  hasBotToken?: unknown | undefined;
+  /** Set by the service: accepted and ignored. */
+  rolesFault?: unknown | undefined;
+  /** Set by the service: accepted and ignored. */
+  interactionsUrl?: unknown | undefined;
+  /** Set by the service: accepted and ignored. */
+  isPublic?: unknown | undefined;
   /** The token of the bot, for roles alone. No response shows it; null removes it. */
   botToken?: string | null | undefined;
 }
@@ -2301,6 +2311,12 @@ export interface Operations {
     body: LicenseCreate;
     response: License;
   };
+  /** Create up to 500 licenses at once */
+  'POST /api/v2/licenses/batch': {
+    query: undefined;
+    body: LicenseBatch;
+    response: License[];
+  };
   /** Get a license by its id */
   'GET /api/v2/licenses/{id}': {
     query: undefined;
@@ -2330,12 +2346,6 @@ export interface Operations {
     query: undefined;
     body: undefined;
     response: Slot[];
-  };
-  /** Create up to 500 licenses at once */
-  'POST /api/v2/licenses/batch': {
-    query: undefined;
-    body: LicenseBatch;
-    response: License[];
   };
   /** Give a license a new key */
   'POST /api/v2/licenses/{id}/rotate': {

@@ -8,6 +8,7 @@ import {
   createBody,
   objectId,
   optional,
+  setByService,
   systemTime,
   textOrNull,
   updateBody,
@@ -115,10 +116,20 @@ export const customerCreate = named('CustomerCreate', 'A new customer.', create,
   lastName: 'Lovelace',
   email: 'ada@shop.example',
 });
+
+/** The fields of a customer in a list. PUT accepts what a list returns. */
+const listedFields = {
+  ...customerFields,
+  licenseCount: setByService(
+    z.int().optional(),
+    'The licenses of the customer that are not DELETED; only if asked for.',
+  ),
+};
+
 export const customerUpdate = named(
   'CustomerUpdate',
   'Changes of a customer: an omitted field keeps its value [4.8].',
-  updateBody(customerFields),
+  updateBody(listedFields),
   { firstName: 'Ada', email: 'ada@shop.example' },
 );
 
@@ -136,11 +147,6 @@ export type CustomerQuery = z.infer<typeof customerQuery>;
 export const listedCustomer = named(
   'ListedCustomer',
   'An owner of licenses in a list [2.5].',
-  wireBody(customerFields).extend({
-    licenseCount: z
-      .int()
-      .optional()
-      .describe('The licenses of the customer that are not DELETED; only if asked for.'),
-  }),
+  wireBody(listedFields),
   { ...customerExample, licenseCount: 2 },
 );

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { named } from './bodies.ts';
 import { text } from './fields.ts';
+import { setByService, setting, updateBody, wireBody, writeOnly } from './resource.ts';
 import { isPublic } from './service-address.ts';
 
 /** The settings of the service's application at Discord (10). */
@@ -18,29 +19,26 @@ const botToken = text(200)
   .regex(/^[\w.-]{20,}$/, 'must be the token of the bot');
 
 const fields = {
-  applicationId: snowflake.nullable().describe('The id of the application; null switches it off.'),
-  publicKey: publicKey.nullable().describe('The public key of the application.'),
-  guildId: snowflake.nullable().describe('The server whose commands are obeyed.'),
-  adminRoleId: snowflake
-    .nullable()
-    .describe(
-      'The role that may use the commands of administrators; null for administrators of the server alone.',
-    ),
+  applicationId: setting(snowflake.nullable(), 'The id of the application; null switches it off.'),
+  publicKey: setting(publicKey.nullable(), 'The public key of the application.'),
+  guildId: setting(snowflake.nullable(), 'The server whose commands are obeyed.'),
+  adminRoleId: setting(
+    snowflake.nullable(),
+    'The role that may use the commands of administrators; null for administrators of the server alone.',
+  ),
+  hasBotToken: setByService(z.boolean(), 'Whether there is a token, which only roles need.'),
+  rolesFault: setByService(
+    z.string().nullable(),
+    'Why roles could not be given the last time, and the remedy; null if they could.',
+  ),
+  interactionsUrl: setByService(z.string(), 'The address to enter as *Interactions Endpoint URL*.'),
+  isPublic: setByService(isPublic, isPublic.description),
 };
 
 export const discordSettings = named(
   'DiscordSettings',
   'The application at Discord.',
-  z.strictObject({
-    ...fields,
-    hasBotToken: z.boolean().describe('Whether there is a token, which only roles need.'),
-    rolesFault: z
-      .string()
-      .nullable()
-      .describe('Why roles could not be given the last time, and the remedy; null if they could.'),
-    interactionsUrl: z.string().describe('The address to enter as *Interactions Endpoint URL*.'),
-    isPublic,
-  }),
+  wireBody(fields),
   {
     applicationId: '1100000000000000001',
     publicKey: '8a88e3dd7409f195fd52db2d3cba5d72ca6709bf1d94121bf3748801b40f6f5c',
@@ -56,14 +54,12 @@ export const discordSettings = named(
 export const discordSettingsUpdate = named(
   'DiscordSettingsUpdate',
   'Changes of the settings: an omitted field keeps its value [4.8].',
-  z.strictObject({
-    applicationId: z.exactOptional(fields.applicationId),
-    publicKey: z.exactOptional(fields.publicKey),
-    guildId: z.exactOptional(fields.guildId),
-    adminRoleId: z.exactOptional(fields.adminRoleId),
-    botToken: z
-      .exactOptional(botToken.nullable())
-      .describe('The token of the bot, for roles alone. No response shows it; null removes it.'),
+  updateBody({
+    ...fields,
+    botToken: writeOnly(
+      botToken.nullable(),
+      'The token of the bot, for roles alone. No response shows it; null removes it.',
+    ),
   }),
   { adminRoleId: '1100000000000000003' },
 );

@@ -26,7 +26,6 @@ import {
 import { pageQuery } from './parameters.ts';
 import {
   createBody,
-  ignored,
   objectId,
   optional,
   required,
@@ -35,6 +34,7 @@ import {
   updateBody,
   wireBody,
   wireMapper,
+  writeOnly,
 } from './resource.ts';
 import { isPublic } from './service-address.ts';
 import { wireTimestamp } from './time.ts';
@@ -92,12 +92,6 @@ const secret = text(MAX_TEXT_LENGTH)
   });
 const secrets = z.array(secret).max(MAX_MARKET_SECRETS);
 
-/** A field that no response has. */
-const writeOnly = <Schema extends z.ZodType>(schema: Schema, description: string) => {
-  const sent = z.exactOptional(schema);
-  return { create: sent, update: sent, wire: schema, description };
-};
-
 export const marketFields = {
   id: objectId(),
   kind: {
@@ -142,18 +136,11 @@ export const marketFields = {
     'The addresses to paste into the market. The first takes everything that the market sends. Each is a secret.',
   ),
   isPublic: setByService(isPublic, isPublic.description),
-  secretCount: {
-    create: ignored,
-    update: ignored,
-    wire: z.int(),
-    description: 'The number of `secrets`. Without one, every request is rejected.',
-  },
-  hasApiToken: {
-    create: ignored,
-    update: ignored,
-    wire: z.boolean(),
-    description: 'Whether there is an `apiToken`.',
-  },
+  secretCount: setByService(
+    z.int(),
+    'The number of `secrets`. Without one, every request is rejected.',
+  ),
+  hasApiToken: setByService(z.boolean(), 'Whether there is an `apiToken`.'),
   createdAt: systemTime,
   updatedAt: systemTime,
   reconciledAt: setByService(

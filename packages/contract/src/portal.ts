@@ -8,6 +8,7 @@ import {
   MAX_LOGO_LENGTH,
   MAX_SELLER_NAME_LENGTH,
 } from './limits.ts';
+import { setting, updateBody, wireBody } from './resource.ts';
 import { isPublic } from './service-address.ts';
 import { wireTimestamp } from './time.ts';
 
@@ -59,35 +60,35 @@ const CONTACT = /^(https?:\/\/|mailto:)[^\s"<>]+$/;
 const LOGO = /^data:image\/(png|jpeg|webp);base64,[A-Za-z0-9+/]+={0,2}$/;
 
 const fields = {
-  name: text(MAX_SELLER_NAME_LENGTH)
-    .trim()
-    .describe('Your name, in the head of the page; empty for none.'),
-  colour: z
-    .string()
-    .regex(COLOUR, 'must be a colour such as #2f4fbf')
-    .nullable()
-    .describe('The colour of its buttons; null for that of Licet.'),
-  contact: text(MAX_CONTACT_LENGTH)
-    .trim()
-    .regex(CONTACT, 'must begin with https:// or mailto:')
-    .nullable()
-    .describe(
-      'Where customers get help: a web address, such as an invitation to a chat, or `mailto:`.',
-    ),
-  logo: z
-    .string()
-    .max(MAX_LOGO_LENGTH, 'must be a picture of at most 32 KB')
-    .regex(LOGO, 'must be a PNG, JPEG or WebP as a data: URL')
-    .nullable()
-    .describe(
-      'A picture of at most 32 KB as a `data:` URL: the page loads nothing from elsewhere.',
-    ),
+  name: setting(
+    text(MAX_SELLER_NAME_LENGTH).trim(),
+    'Your name, in the head of the page; empty for none.',
+  ),
+  colour: setting(
+    z.string().regex(COLOUR, 'must be a colour such as #2f4fbf').nullable(),
+    'The colour of its buttons; null for that of Licet.',
+  ),
+  contact: setting(
+    text(MAX_CONTACT_LENGTH)
+      .trim()
+      .regex(CONTACT, 'must begin with https:// or mailto:')
+      .nullable(),
+    'Where customers get help: a web address, such as an invitation to a chat, or `mailto:`.',
+  ),
+  logo: setting(
+    z
+      .string()
+      .max(MAX_LOGO_LENGTH, 'must be a picture of at most 32 KB')
+      .regex(LOGO, 'must be a PNG, JPEG or WebP as a data: URL')
+      .nullable(),
+    'A picture of at most 32 KB as a `data:` URL: the page loads nothing from elsewhere.',
+  ),
 };
 
 export const portalSettings = named(
   'PortalSettings',
   "How the customer's page shows you.",
-  z.strictObject(fields),
+  wireBody(fields),
   { name: 'Ada Games', colour: '#2f4fbf', contact: 'https://discord.gg/example', logo: null },
 );
 export type PortalSettings = z.infer<typeof portalSettings>;
@@ -95,12 +96,7 @@ export type PortalSettings = z.infer<typeof portalSettings>;
 export const portalSettingsUpdate = named(
   'PortalSettingsUpdate',
   'Changes of the settings: an omitted field keeps its value [4.8].',
-  z.strictObject({
-    name: z.exactOptional(fields.name),
-    colour: z.exactOptional(fields.colour),
-    contact: z.exactOptional(fields.contact),
-    logo: z.exactOptional(fields.logo),
-  }),
+  updateBody(fields),
   { name: 'Ada Games' },
 );
 

@@ -60,6 +60,16 @@ export const optional = <
   description: string,
 ) => ({ create, update: z.exactOptional(schema), wire, description });
 
+/** A field of settings. They have no POST, and GET returns it as PUT takes it. */
+export const setting = <Schema extends z.ZodType>(schema: Schema, description: string) =>
+  required(schema, schema, description);
+
+/** A field that no response has. */
+export const writeOnly = <Schema extends z.ZodType>(schema: Schema, description: string) => {
+  const sent = z.exactOptional(schema);
+  return { create: sent, update: sent, wire: schema, description };
+};
+
 function orEmpty(schema: z.ZodType<string>, description: string) {
   const clearable = schema.nullable().transform((value) => value ?? '');
   return optional(clearable.default(''), clearable, z.string(), description);

@@ -17,7 +17,7 @@ import {
   updateLicense,
 } from '../licenses/queries.ts';
 import { type LicenseRow, valuesOf } from '../licenses/row.ts';
-import { EXPIRES_LATER, NEVER, normalizeLicenseKey, storedExpiryOf } from '../licenses/rules.ts';
+import { EXPIRES_LATER, NEVER, storedExpiryOf } from '../licenses/rules.ts';
 import { resetSlots } from '../licenses/self-reset.ts';
 import { createPortalLink } from '../portal/sessions.ts';
 import { findProduct, type ProductRow } from '../products/queries.ts';
@@ -98,12 +98,8 @@ async function redeem(context: Context): Promise<Message> {
   const { db, interaction, newSender, isTooOften } = context;
   const { id: userId, username } = interaction.user;
   if (isTooOften()) return TOO_OFTEN;
-  const key = interaction.options.get('key') ?? '';
-  const row = await findLicenseByKey(db, key);
-  // A former key has leaked: whoever still has it is not the owner.
-  if (!row || row.state === 'DELETED' || row.licenseKeyNormalized !== normalizeLicenseKey(key)) {
-    return NO_KEY;
-  }
+  const row = await findLicenseByKey(db, interaction.options.get('key') ?? '');
+  if (!row || row.state === 'DELETED') return NO_KEY;
   const product = await findProduct(db, row.productId);
   const name = plain(product?.name ?? '');
   const owner = row.ownerChatId || row.customer?.chatId;

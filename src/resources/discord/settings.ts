@@ -43,6 +43,19 @@ export const toDiscordSettings = (
   isPublic,
 });
 
+export const SHOWN_FIELDS = ['applicationId', 'publicKey', 'guildId', 'adminRoleId'] as const;
+
+/** The settings after a PUT. Roles are tried again if it changes one of them, or sends the token of the bot. */
+export function withChanges(
+  before: DiscordSettings,
+  changes: Partial<Pick<DiscordSettings, (typeof SHOWN_FIELDS)[number] | 'botToken'>>,
+): DiscordSettings {
+  const after = { ...before, ...changes };
+  const isSame =
+    changes.botToken === undefined && SHOWN_FIELDS.every((name) => after[name] === before[name]);
+  return isSame ? after : { ...after, rolesFault: null, rolesFaultAt: null };
+}
+
 /**
  * Notes why roles cannot be given; null if they can. It is no change by a person, and makes no event.
  *

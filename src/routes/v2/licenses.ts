@@ -187,6 +187,7 @@ const GET_BY_KEY: Operation = {
   ...get,
   operationId: 'getLicenseByKey',
   summary: 'Get a license by its key',
+  description: `A key that was replaced returns 404; \`q\` of the list finds its license. ${get.description}`,
 };
 
 const listBy = (name: string, whose: string): Operation => ({
@@ -194,6 +195,13 @@ const listBy = (name: string, whose: string): Operation => ({
   operationId: `findLicensesBy${name}`,
   summary: `List licenses ${whose}`,
 });
+
+/** by-chat-id under its name in older clients (3). */
+const BY_DISCORD_ID: Operation = {
+  ...listBy('DiscordId', 'of an owner on the chat service, for older clients'),
+  description: 'The same as `by-chat-id`, under its name in older clients. An extension.',
+  deprecated: true,
+};
 
 const INSTALLATIONS: Operation = {
   operationId: 'listInstallations',
@@ -258,28 +266,6 @@ const TRANSFER: Operation = {
 /** [4.3] */
 export const licenseRoutes = new Hono<AuthEnv>()
   .get('/', canRead(list), query(licenseQuery), (c) => licenseList(c, c.req.valid('query')))
-  .get('/:id', canRead(get), pathId, async (c) => {
-    const row = await findLicense(databaseOf(c), c.req.valid('param').id);
-    if (!row) throw notFound('License');
-    return oneLicense(c, row);
-  })
-  .get(
-    '/:id/installations',
-    canRead(INSTALLATIONS),
-    pathId,
-    query(installationQuery),
-    async (c) => {
-      const { id } = c.req.valid('param');
-      const installations = await listInstallations(databaseOf(c), id, Date.now());
-      if (!installations) throw notFound('License');
-      return jsonResponse(c, pageOf(c, installations, c.req.valid('query')));
-    },
-  )
-  .get('/:id/slots', canRead(SLOTS), pathId, async (c) => {
-    const slots = await listSlots(databaseOf(c), c.req.valid('param').id, Date.now());
-    if (!slots) throw notFound('License');
-    return jsonResponse(c, slots);
-  })
   .post('/', canWrite(create), body(licenseCreate), idempotencyKey, (c) =>
     createOnce(c, {
       create: (sender) => createLicenses(c, sender, c.req.valid('json'), 1),
@@ -306,6 +292,30 @@ export const licenseRoutes = new Hono<AuthEnv>()
           201,
         ),
     });
+  })
+  // Before the routes of one license, to which it is an id: it has no other methods.
+  .all('/batch', (c) => c.notFound())
+  .get('/:id', canRead(get), pathId, async (c) => {
+    const row = await findLicense(databaseOf(c), c.req.valid('param').id);
+    if (!row) throw notFound('License');
+    return oneLicense(c, row);
+  })
+  .get(
+    '/:id/installations',
+    canRead(INSTALLATIONS),
+    pathId,
+    query(installationQuery),
+    async (c) => {
+      const { id } = c.req.valid('param');
+      const installations = await listInstallations(databaseOf(c), id, Date.now());
+      if (!installations) throw notFound('License');
+      return jsonResponse(c, pageOf(c, installations, c.req.valid('query')));
+    },
+  )
+  .get('/:id/slots', canRead(SLOTS), pathId, async (c) => {
+    const slots = await listSlots(databaseOf(c), c.req.valid('param').id, Date.now());
+    if (!slots) throw notFound('License');
+    return jsonResponse(c, slots);
   })
   .post('/:id/rotate', canWrite(ROTATE), pathId, ifMatchOnce, body(licenseRotate), (c) =>
     replaceKey(c, rotateLicenseKey),
@@ -351,6 +361,13 @@ export const licenseRoutes = new Hono<AuthEnv>()
   .get(
     '/by-chat-id/:chatId',
     canRead(listBy('ChatId', 'of an owner on the chat service')),
+    path(licensePaths.chat),
+    query(licenseQuery),
+    (c) => licenseList(c, { ...c.req.valid('query'), ...c.req.valid('param') }),
+  )
+  .get(
+    '/by-discord-id/:chatId',
+    canRead(BY_DISCORD_ID),
     path(licensePaths.chat),
     query(licenseQuery),
     (c) => licenseList(c, { ...c.req.valid('query'), ...c.req.valid('param') }),

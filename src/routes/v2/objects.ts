@@ -121,37 +121,53 @@ async function keyedRequestOf(
 const MAX_ATTEMPTS = 10;
 const MAX_PAUSE_MS = 100;
 
-/** The input of a route with {@link pathId} and {@link ifMatch}. */
-export type ConditionalInput = {
-  out: { param: { id: number }; header: { 'If-Match'?: string | undefined } };
-};
+/** The input of a route with {@link ifMatch}. */
+type IfMatchInput = { out: { header: { 'If-Match'?: string | undefined } } };
 
-interface Update<Row, Result> {
+/** The input of a route with {@link pathId} and {@link ifMatch}. */
+export type ConditionalInput = IfMatchInput & { out: { param: { id: number } } };
+
+interface Write<Row, Result> {
   /** The name of the object in an error. */
   name: string;
-  /** The id in the body of a PUT, which cannot move an object to another id. */
-  bodyId?: number | undefined;
-  find: (db: Database, id: number) => Promise<Row | undefined>;
   /** Throws a DomainError if another request has changed the row since it was read. */
   write: (sender: Sender, row: Row) => Promise<Result>;
 }
 
+interface Update<Row, Result> extends Write<Row, Result> {
+  /** The id in the body of a PUT, which cannot move an object to another id. */
+  bodyId?: number | undefined;
+  find: (db: Database, id: number) => Promise<Row | undefined>;
+}
+
 /**
- * Changes or deletes an object without losing a concurrent change: reads it, checks `If-Match`, and writes it
- * if it is unchanged. If it has changed, all of this is repeated.
+ * Changes or deletes the object of the id in the path, like {@link optimisticWrite}.
  *
- * @throws ApiError 400, 404, 412, or 409 after too many attempts
+ * @throws ApiError 400 for another id in the body, 404, 412, or 409 after too many attempts
  */
 export async function optimisticUpdate<Row extends { revision: number }, Result>(
   c: Context<AuthEnv, string, ConditionalInput>,
-  { name, bodyId, find, write }: Update<Row, Result>,
+  { bodyId, find, ...update }: Update<Row, Result>,
 ): Promise<Result> {
   const { id } = c.req.valid('param');
   if ((bodyId ?? id) !== id) {
     throw new ApiError(400, `id must be ${id} as in the path`, { field: 'id' });
   }
+  return optimisticWrite(c, { ...update, read: (db) => find(db, id) });
+}
+
+/**
+ * Writes an object without losing a concurrent change: reads it, checks `If-Match`, and writes it if it is unchanged. If
+ * it has changed, all of this is repeated.
+ *
+ * @throws ApiError 404, 412, or 409 after too many attempts
+ */
+export async function optimisticWrite<Row extends { revision: number }, Result>(
+  c: Context<AuthEnv, string, IfMatchInput>,
+  { name, read, write }: Write<Row, Result> & { read: (db: Database) => Promise<Row | undefined> },
+): Promise<Result> {
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-    const row = await find(databaseOf(c), id);
+    const row = await read(databaseOf(c));
     if (row === undefined) throw notFound(name);
     checkIfMatch(c.req.valid('header')['If-Match'], row);
     try {

@@ -28,7 +28,7 @@ export const requestRoutes = new Hono<AuthEnv>()
   .get('/', canRead(list), query(requestQuery), async (c) => {
     const { limit, ...filter } = c.req.valid('query');
     const { rows, hasMore } = await listRecords(databaseOf(c), filter, limit ?? MAX_PAGE_OBJECTS);
-    if (hasMore && limit !== undefined) linkNextPage(c, rows.at(-1)?.id);
+    linkNextPage(c, hasMore ? rows.at(-1)?.id : undefined);
     return jsonResponse(c, rows.map(toRequest));
   })
   .get('/:id', canRead(get), pathId, async (c) => {

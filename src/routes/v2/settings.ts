@@ -2,27 +2,37 @@ import { discordSettings, discordSettingsUpdate } from '@licet/contract/discord-
 import { INTENTS } from '@licet/contract/intents';
 import {
   DEFAULT_PORTAL_SETTINGS,
+  type PortalSettings,
   portalSettings,
   portalSettingsUpdate,
 } from '@licet/contract/portal';
 import { type Context, Hono } from 'hono';
-import { type AuthEnv, databaseOf, requireIntents, senderOf } from '../../auth/middleware.ts';
-import { body } from '../../http/input.ts';
-import { jsonResponse } from '../../http/json.ts';
+import { type AuthEnv, databaseOf, requireIntents } from '../../auth/middleware.ts';
+import type { Database } from '../../db/client.ts';
+import { body, ifMatch } from '../../http/input.ts';
 import type { Operation } from '../../http/operation.ts';
 import { isolateOf } from '../../isolate.ts';
 import { publicUrlOf } from '../../lib/public-url.ts';
 import {
   type DiscordSettings,
   NO_DISCORD,
+  SHOWN_FIELDS,
   toDiscordSettings,
+  withChanges,
 } from '../../resources/discord/settings.ts';
-import { readSettings, writeSettings } from '../../resources/settings.ts';
+import { readSettings, type StoredSettings, writeSettings } from '../../resources/settings.ts';
+import { objectResponse, optimisticWrite } from './objects.ts';
+
+const SHOWN_PORTAL_FIELDS = ['name', 'colour', 'contact'] as const;
 
 const canRead = requireIntents(INTENTS.readSettings);
 const canWrite = requireIntents(INTENTS.everything);
 
-const PORTAL = { description: 'The settings.', body: portalSettings };
+const PORTAL = {
+  description: 'The settings.',
+  headers: ['ETag'],
+  body: portalSettings,
+} as const;
 const GET_PORTAL: Operation = {
   operationId: 'getPortalSettings',
   tag: 'Settings',
@@ -36,10 +46,13 @@ const UPDATE_PORTAL: Operation = {
   summary: "Change the settings of the customer's page",
   description: 'The page shows them after a minute at the latest. An extension.',
   success: PORTAL,
-  errors: [409],
 };
 
-const DISCORD = { description: 'The settings.', body: discordSettings };
+const DISCORD = {
+  description: 'The settings.',
+  headers: ['ETag'],
+  body: discordSettings,
+} as const;
 const GET_DISCORD: Operation = {
   operationId: 'getDiscordSettings',
   tag: 'Settings',
@@ -53,41 +66,46 @@ const UPDATE_DISCORD: Operation = {
   summary: 'Change the settings of the application at Discord',
   description: '`licet discord setup` registers the commands, too. An extension.',
   success: DISCORD,
-  errors: [409],
 };
 
-const DISCORD_FIELDS = ['applicationId', 'publicKey', 'guildId', 'adminRoleId'] as const;
+const portalResponse = (c: Context, stored: StoredSettings<PortalSettings>): Response =>
+  objectResponse(c, stored, stored.value);
 
-const discordResponse = (c: Context<AuthEnv>, value: DiscordSettings): Response =>
-  jsonResponse(c, toDiscordSettings(value, publicUrlOf(c.env, c.req.url)));
+const discordResponse = (c: Context<AuthEnv>, stored: StoredSettings<DiscordSettings>): Response =>
+  objectResponse(c, stored, toDiscordSettings(stored.value, publicUrlOf(c.env, c.req.url)));
+
+const readPortal = (db: Database) => readSettings(db, 'portal', DEFAULT_PORTAL_SETTINGS);
+const readDiscord = (db: Database) => readSettings(db, 'discord', NO_DISCORD);
 
 /** Settings of the service, an extension (10). */
 export const settingsRoutes = new Hono<AuthEnv>()
   .get('/portal', canRead(GET_PORTAL), async (c) =>
-    jsonResponse(c, (await readSettings(databaseOf(c), 'portal', DEFAULT_PORTAL_SETTINGS)).value),
+    portalResponse(c, await readPortal(databaseOf(c))),
   )
-  .put('/portal', canWrite(UPDATE_PORTAL), body(portalSettingsUpdate), async (c) => {
-    const before = await readSettings(databaseOf(c), 'portal', DEFAULT_PORTAL_SETTINGS);
-    const value = { ...before.value, ...c.req.valid('json') };
-    await writeSettings(
-      senderOf(c),
-      'portal',
-      before,
-      value,
-      ['name', 'colour', 'contact'],
-      ['logo'],
-    );
+  .put('/portal', canWrite(UPDATE_PORTAL), ifMatch, body(portalSettingsUpdate), async (c) => {
+    const stored = await optimisticWrite(c, {
+      name: "The customer's page",
+      read: readPortal,
+      write: (sender, before) => {
+        const value = { ...before.value, ...c.req.valid('json') };
+        return writeSettings(sender, 'portal', before, value, SHOWN_PORTAL_FIELDS, ['logo']);
+      },
+    });
     isolateOf(c.env).portalSettings.forget();
-    return jsonResponse(c, value);
+    return portalResponse(c, stored);
   })
   .get('/discord', canRead(GET_DISCORD), async (c) =>
-    discordResponse(c, (await readSettings(databaseOf(c), 'discord', NO_DISCORD)).value),
+    discordResponse(c, await readDiscord(databaseOf(c))),
   )
-  .put('/discord', canWrite(UPDATE_DISCORD), body(discordSettingsUpdate), async (c) => {
-    const before = await readSettings(databaseOf(c), 'discord', NO_DISCORD);
-    // Roles are tried again after each change.
-    const value = { ...before.value, ...c.req.valid('json'), rolesFault: null, rolesFaultAt: null };
-    await writeSettings(senderOf(c), 'discord', before, value, DISCORD_FIELDS, ['botToken']);
+  .put('/discord', canWrite(UPDATE_DISCORD), ifMatch, body(discordSettingsUpdate), async (c) => {
+    const stored = await optimisticWrite(c, {
+      name: 'The application at Discord',
+      read: readDiscord,
+      write: (sender, before) => {
+        const value = withChanges(before.value, c.req.valid('json'));
+        return writeSettings(sender, 'discord', before, value, SHOWN_FIELDS, ['botToken']);
+      },
+    });
     isolateOf(c.env).discordSettings.forget();
-    return discordResponse(c, value);
+    return discordResponse(c, stored);
   });

@@ -64,6 +64,8 @@ export const tokenRoutes = new Hono<AuthEnv>()
     if (!row) throw NOT_LIVE;
     return jsonResponse(c, toOwnToken({ ...row, intents }));
   })
+  // Before the routes of one token, to which it is an id: it has no other methods.
+  .all('/self', (c) => c.notFound())
   .get('/:id', all(get), pathId, async (c) => {
     const row = await findToken(databaseOf(c), c.req.valid('param').id);
     if (!row) throw notFound('Token');

@@ -203,7 +203,7 @@ describeInBrowser('the console in a browser', () => {
     expect(await licet.blacklists.list({ productId: product.id })).toEqual([]);
   });
 
-  it('a license gets a new key, and a new owner, each after a question', async () => {
+  it('a license gets a new key, and a new owner, each after a question, and the search finds it by the old key', async () => {
     const { id, licenseKey } = await newLicense({ ips: ['192.0.2.77'] });
     const page = await openConsole(`/licenses/${id}`);
     await page.getByRole('button', { name: 'Replace key' }).click();
@@ -220,6 +220,10 @@ describeInBrowser('the console in a browser', () => {
     const transferred = await licet.licenses.get(id);
     expect(transferred).toMatchObject({ ips: [], customer: { email: 'new-owner@shop.example' } });
     expect(transferred.licenseKey).not.toBe(rotated.licenseKey);
+    expectFailure(/^404 GET .*\/by-license-key\//);
+    await page.keyboard.press('/');
+    await page.getByRole('combobox', { name: 'Search' }).fill(licenseKey);
+    await page.getByRole('option', { name: transferred.licenseKey }).waitFor();
   });
 
   it('many licenses are created at once and downloaded as CSV, also after a reload', async () => {

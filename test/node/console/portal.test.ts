@@ -271,7 +271,7 @@ describeInBrowser("the customer's page", () => {
       .setInputFiles({ name: 'logo.png', mimeType: 'image/png', buffer });
     await form.getByRole('img', { name: 'Logo' }).waitFor();
     await form.getByRole('button', { name: 'Save' }).click();
-    await page.getByText('Saved. The page shows it').waitFor();
+    await page.getByText('Changes saved').waitFor();
     expect(await licet.portalSettings.get()).toMatchObject({ name: 'Ada Games', logo: LOGO });
     await page.getByText('npm run licet -- discord setup').waitFor();
     expect(await accessibilityFindings(page)).toEqual([]);
@@ -307,6 +307,21 @@ describeInBrowser("the customer's page", () => {
     await events.getByText(`Customer ${customerId}`).waitFor();
     await page.getByRole('button', { name: 'Link to their page' }).waitFor();
     expectFailure(/^400 PUT \/api\/v2\/settings\/portal$/);
+  });
+
+  it('a seller who changes settings that somebody else has changed meanwhile chooses between both values', async () => {
+    expectFailure(/^412 PUT \/api\/v2\/settings\/portal$/);
+    const page = await openConsole('/settings');
+    const form = page.getByRole('region', { name: "The customers' page" });
+    await form.getByLabel('Your name').fill('Mine');
+    await licet.portalSettings.update({ name: 'Theirs', colour: '#123456' });
+    await form.getByRole('button', { name: 'Save' }).click();
+    await form.getByLabel('Stored now: Theirs').waitFor();
+    expect(await licet.portalSettings.get()).toMatchObject({ name: 'Theirs', colour: '#123456' });
+    await form.getByRole('button', { name: 'Save the chosen values' }).click();
+    await page.getByText('Changes saved').waitFor();
+    expect(await licet.portalSettings.get()).toMatchObject({ name: 'Mine', colour: '#123456' });
+    expect(await form.getByLabel('Colour of buttons').inputValue()).toBe('#123456');
   });
 
   it('the first screen takes less than 60 KB', () => {

@@ -1,3 +1,4 @@
+import type { DiscordSettings, PortalSettings, Tagged } from '@licet/client';
 import {
   MAX_CONTACT_LENGTH,
   MAX_LOGO_LENGTH,
@@ -8,7 +9,8 @@ import { type ReactNode, useState } from 'react';
 import { licet, queries } from '../../api.ts';
 import { Button } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
-import { Form, TextField } from '../../components/form.tsx';
+import { type EditedField, EditForm } from '../../components/edit-form.tsx';
+import { TextField } from '../../components/form.tsx';
 import {
   AddressMark,
   LoadFailure,
@@ -25,15 +27,12 @@ const words = screenTexts.settings;
 
 const portalQuery = queryOptions({
   queryKey: ['settings', 'portal'],
-  queryFn: ({ signal }) => licet.portalSettings.get({ signal }),
+  queryFn: ({ signal }) => licet.portalSettings.read({ signal }),
 });
 const discordQuery = queryOptions({
   queryKey: ['settings', 'discord'],
   queryFn: ({ signal }) => licet.discordSettings.get({ signal }),
 });
-
-type PortalSettings = Awaited<ReturnType<typeof licet.portalSettings.get>>;
-type DiscordSettings = Awaited<ReturnType<typeof licet.discordSettings.get>>;
 
 /** The settings of the service: the page of customers, and Discord. */
 export function Screen() {
@@ -42,9 +41,7 @@ export function Screen() {
   return (
     <Page title={words.title} lead={words.lead}>
       <Section title={words.portal}>
-        <Loaded query={portal}>
-          {(settings) => <PortalForm key={JSON.stringify(settings)} settings={settings} />}
-        </Loaded>
+        <Loaded query={portal}>{(read) => <Portal read={read} />}</Loaded>
       </Section>
       <Section title={words.discord}>
         <Loaded query={discord}>{(settings) => <Discord settings={settings} />}</Loaded>
@@ -76,7 +73,27 @@ async function dataUrlOf(file: File): Promise<string> {
   return url;
 }
 
-function PortalForm({ settings }: { settings: PortalSettings }) {
+const FIELDS: readonly EditedField<PortalSettings>[] = [
+  { name: 'name', label: words.name },
+  { name: 'colour', label: words.colour },
+  { name: 'contact', label: words.contact },
+  { name: 'logo', label: words.logo, show: ({ logo }) => logo && words.logo },
+];
+
+/** The form keeps the settings that it began with: those that are read later would hide a conflict. */
+function Portal({ read }: { read: Tagged<PortalSettings> }) {
+  const [stored, setStored] = useState(read);
+  return <PortalForm key={stored.etag} stored={stored} onSaved={setStored} />;
+}
+
+function PortalForm({
+  stored,
+  onSaved,
+}: {
+  stored: Tagged<PortalSettings>;
+  onSaved: (stored: Tagged<PortalSettings>) => void;
+}) {
+  const settings = stored.item;
   const refusal = useRefusal('everything');
   const [logo, setLogo] = useState(settings.logo);
   const choose = async (file: File | undefined): Promise<void> => {
@@ -88,68 +105,67 @@ function PortalForm({ settings }: { settings: PortalSettings }) {
     }
   };
   return (
-    <Form
-      onSubmit={async (data) => {
+    <EditForm<PortalSettings>
+      stored={stored}
+      fields={FIELDS}
+      valuesOf={(data) => {
         const text = (name: string): string => String(data.get(name) ?? '').trim();
-        await licet.portalSettings.update({
+        return {
           name: text('name'),
           colour: text('colour') || null,
           contact: text('contact') || null,
           logo,
-        });
-        await queries.invalidateQueries({ queryKey: ['settings'] });
-        toasts.done(words.saved);
+        };
       }}
-      buttons={(isBusy) => (
-        <Button type="submit" look="primary" disabled={isBusy} refusal={refusal}>
-          {words.save}
-        </Button>
-      )}
+      update={async (changes, ifMatch) => {
+        await licet.portalSettings.update(changes, { ifMatch });
+        const saved = await licet.portalSettings.read();
+        queries.setQueryData(portalQuery.queryKey, saved);
+        onSaved(saved);
+      }}
+      read={() => licet.portalSettings.read()}
+      onDone={() => undefined}
+      refusal={refusal}
     >
-      {refusal !== undefined && <Notice>{refusal}</Notice>}
-      <fieldset disabled={refusal !== undefined} className="flex min-w-0 flex-col gap-5">
-        <TextField
-          label={words.name}
-          hint={words.nameHint}
-          name="name"
-          maxLength={MAX_SELLER_NAME_LENGTH}
-          defaultValue={settings.name}
-        />
-        <TextField
-          label={words.contact}
-          hint={words.contactHint}
-          name="contact"
-          maxLength={MAX_CONTACT_LENGTH}
-          defaultValue={settings.contact ?? ''}
-        />
-        <TextField
-          label={words.colour}
-          hint={words.colourHint}
-          name="colour"
-          defaultValue={settings.colour ?? ''}
-        />
-        <div className="flex flex-wrap items-center gap-3">
-          {logo && (
-            <img src={logo} alt={words.logo} className="size-12 rounded-lg object-contain" />
-          )}
-          <label className="flex min-w-0 flex-col gap-1">
-            <span className="font-medium">{words.logo}</span>
-            <input
-              type="file"
-              accept="image/png,image/jpeg,image/webp"
-              className="max-w-full text-sm file:mr-3 file:rounded-lg file:border file:border-line file:bg-surface file:px-3 file:py-1.5"
-              onChange={({ currentTarget }) => void choose(currentTarget.files?.[0])}
-            />
-            <span className="text-xs text-muted">{words.logoHint}</span>
-          </label>
-          {logo && (
-            <Button look="quiet" onClick={() => setLogo(null)}>
-              {words.removeLogo}
-            </Button>
-          )}
-        </div>
-      </fieldset>
-    </Form>
+      <TextField
+        label={words.name}
+        hint={words.nameHint}
+        name="name"
+        maxLength={MAX_SELLER_NAME_LENGTH}
+        defaultValue={settings.name}
+      />
+      <TextField
+        label={words.contact}
+        hint={words.contactHint}
+        name="contact"
+        maxLength={MAX_CONTACT_LENGTH}
+        defaultValue={settings.contact ?? ''}
+      />
+      <TextField
+        label={words.colour}
+        hint={words.colourHint}
+        name="colour"
+        defaultValue={settings.colour ?? ''}
+      />
+      <div className="flex flex-wrap items-center gap-3">
+        {logo && <img src={logo} alt={words.logo} className="size-12 rounded-lg object-contain" />}
+        <label className="flex min-w-0 flex-col gap-1">
+          <span className="font-medium">{words.logo}</span>
+          <input
+            type="file"
+            accept="image/png,image/jpeg,image/webp"
+            className="max-w-full text-sm file:mr-3 file:rounded-lg file:border file:border-line file:bg-surface file:px-3 file:py-1.5"
+            onChange={({ currentTarget }) => void choose(currentTarget.files?.[0])}
+          />
+          <span className="text-xs text-muted">{words.logoHint}</span>
+        </label>
+        {logo && (
+          <Button look="quiet" onClick={() => setLogo(null)}>
+            {words.removeLogo}
+          </Button>
+        )}
+      </div>
+    </EditForm>
   );
 }
 

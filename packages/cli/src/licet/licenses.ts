@@ -152,7 +152,7 @@ async function findLicense(licet: Licet, text: string): Promise<License> {
   });
   if (!license)
     throw new CliError(
-      `No license has the key or the id ${text}. Find the key with licenses find.`,
+      `No license has the key or the id ${text}. Find it with licenses find, also by a replaced key.`,
     );
   return license;
 }
@@ -360,14 +360,14 @@ export function addLicenses(parent: CommandUnknownOpts, open: OpenSession): void
   licenses
     .command('find')
     .description(
-      'find licenses by key (also a former one), e-mail, name, chat id, platform id, notes or the whole name of the product',
+      'find licenses by key (also a replaced one), e-mail, name, chat id, platform id, notes or the whole name of the product',
     )
     .argument('<text>', 'part of a field, in any case', searchArgument)
     .option('--limit <n>', 'the maximum number of results', integerFrom(1), DEFAULT_FOUND)
     .addHelpText(
       'after',
       `
-A deleted license is found by its complete key only.
+A deleted license is found by its complete present key only.
 ${examples('licenses find 7K2M-9QX4', 'licenses find ada@shop.example', 'licenses find 280497242714931202')}`,
     )
     .action(async (text, { limit }) => {
