@@ -85,6 +85,7 @@ const eventTypes: Record<EventType, string> = {
   'market.updated': 'Market changed',
   'market.deleted': 'Market deleted',
   'market.failing': 'Market is failing',
+  'market.guessed': 'Secret may be guessed',
   'purchase.granted': 'Sold',
   'purchase.revoked': 'Purchase revoked',
   'purchase.restored': 'Purchase restored',

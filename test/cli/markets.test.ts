@@ -26,7 +26,7 @@ async function run(...args: string[]): Promise<Ending> {
   return ending;
 }
 
-const SECRET = 'f3b9c2d1e0a4';
+const SECRET = 'f3b9c2d1e0a45b6c7d8e9f00';
 
 async function download(address: string, fields: Record<string, string>) {
   const form = { builtbybit: 'true', user_id: '540773', resource_id: '62494', secret: SECRET };

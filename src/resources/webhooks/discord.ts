@@ -37,6 +37,7 @@ const TITLES: Readonly<Record<EventType, string>> = {
   'market.updated': 'Market changed',
   'market.deleted': 'Market deleted',
   'market.failing': 'Requests of a market are rejected',
+  'market.guessed': 'The secret of a market may be guessed',
   'purchase.granted': 'Sold',
   'purchase.revoked': 'Purchase revoked',
   'purchase.restored': 'Purchase restored',
@@ -58,6 +59,7 @@ const BAD: ReadonlySet<EventType> = new Set([
   'blacklist.hit',
   'webhook.disabled',
   'market.failing',
+  'market.guessed',
   'purchase.revoked',
 ]);
 

@@ -57,9 +57,9 @@ describeInBrowser('markets in the console', () => {
     const { id, addresses } = await licet.markets.create({
       kind: 'builtbybit',
       name: 'Bits',
-      secrets: ['f3b9c2d1e0a4'],
+      secrets: ['f3b9c2d1e0a45b6c7d8e9f00'],
     });
-    const sent = { secret: 'f3b9c2d1e0a4', resource_id: '77', user_id: '12' };
+    const sent = { secret: 'f3b9c2d1e0a45b6c7d8e9f00', resource_id: '77', user_id: '12' };
     expect(await download(addresses[0] ?? '', sent)).toBe(404);
     const page = await openConsole(`/purchases?marketId=${id}`);
     await page.getByText('Item 77').waitFor();
