@@ -27,8 +27,10 @@ function lineAt(
   const [first = null, ...others] = texts;
   if (first === null) return undefined;
   if (others.length === 0) return { reference: first };
+  const reference = JSON.stringify(texts);
   const formerReference = texts.filter((one) => one !== null).join(':');
-  return { reference: JSON.stringify(texts), formerReference };
+  // One that could be the reference of another line is none.
+  return formerReference.startsWith('[') ? { reference } : { reference, formerReference };
 }
 
 type Hmac = Extract<DynamicSettings['signature'], { kind: 'hmac' }>;
