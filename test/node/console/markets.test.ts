@@ -79,7 +79,7 @@ describeInBrowser('markets in the console', () => {
     await page.getByText(/^At least 16 characters/).waitFor();
     await page.getByLabel('The secret that you enter at BuiltByBit').fill('hunter2');
     await page.getByRole('button', { name: 'Store' }).click();
-    await page.getByText(/must have at least 16 characters: choose a longer one/).waitFor();
+    await page.getByText(/must have at least 16 characters: choose a longer one/i).waitFor();
     expectFailure(/^400 PUT \/api\/v2\/markets\/\d+/);
     await licet.markets.update(id, { secrets: ['a-secret-of-sixteen'] });
     for (let count = 0; count < 61; count++) {
