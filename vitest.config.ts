@@ -69,6 +69,7 @@ export default defineConfig({
                   '@hono/zod-validator',
                   'hono/cookie',
                   'hono/cors',
+                  'hono/etag',
                   'hono/route',
                   'hono/http-exception',
                   'hono/utils/url',

@@ -1,9 +1,12 @@
 import { API_INTENTS, type ApiIntent } from '@licet/contract/enums';
 import { ERROR_CODES, errorResponse } from '@licet/contract/errors';
 import { INTENTS } from '@licet/contract/intents';
+import { MAX_MARKET_BODY_BYTES } from '@licet/contract/limits';
 import { invalidResponse, validResponse } from '@licet/contract/validation';
 import * as z from 'zod';
 import type { ZodOpenApiResponseObject } from 'zod-openapi';
+import { TOO_LATE, tooLarge } from '../src/http/connection.ts';
+import { TOO_MANY_REJECTED } from '../src/http/errors.ts';
 import type { Input } from '../src/http/input.ts';
 import type { Operation, ResponseHeader, Tag } from '../src/http/operation.ts';
 import { describeError, parseFields } from '../src/lib/issues.ts';
@@ -328,15 +331,19 @@ const MARKET: Responses = {
     'No product is chosen for 62494',
   ),
   422: forMarkets('The kind of event cannot be used.', 'Choose snapshot events'),
+  408: forMarkets('The body did not arrive in time.', TOO_LATE),
+  413: forMarkets('The body is too large.', tooLarge(MAX_MARKET_BODY_BYTES)),
   429: {
-    description: 'The service is busy: the market sends it again.',
-    headers: headers('Error-Code', 'Retry-After'),
-    content: json(errorResponse, {
-      message: 'Service is busy, send it again',
-      accepted_intents: [],
-    }),
+    ...forMarkets(
+      'Too many requests of this client were rejected, or the service is busy: the market sends it again.',
+      TOO_MANY_REJECTED.message,
+    ),
+    headers: headers('Retry-After'),
   },
-  503: forMarkets('The service failed: the market sends it again.', 'Try again'),
+  503: {
+    ...forMarkets('The service failed: the market sends it again.', 'Try again'),
+    headers: headers('Retry-After'),
+  },
 };
 
 /**
@@ -348,7 +355,7 @@ export function responsesOf(source: Source, statuses: readonly ErrorStatus[]): R
   const { success } = source.operation;
   const isGuarded = source.intents !== undefined;
   if (success === 'validation') return isGuarded ? guardedValidation(source) : forPages(VALIDATION);
-  if (success === 'market') return { ...errors(source, [408, 413, 500]), ...MARKET };
+  if (success === 'market') return { ...errors(source, [500]), ...MARKET };
   const { status = 200, description, body, text } = success;
   const content = body ? json(body) : text && plainText(text);
   const responses = {

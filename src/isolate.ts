@@ -1,3 +1,4 @@
+import { HOUR_MS } from '@licet/contract/durations';
 import type { LicenseDataType } from '@licet/contract/enums';
 import type { ResponseType } from '@licet/contract/outcomes';
 import { DEFAULT_PORTAL_SETTINGS, type PortalSettings } from '@licet/contract/portal';
@@ -103,16 +104,24 @@ export class Isolate {
     unknownRecords: new LocalLimiter(10),
     /** Counts each client, and each client with a license. */
     limitedRecords: new LocalLimiter(1),
-    limitedLogEntries: new LocalLimiter(1),
+    /** Counts each client with a status. */
+    rejectedLogEntries: new LocalLimiter(1),
     publishedReads: new LocalLimiter(300),
     /** Records of validations that fail in the service. */
     failedRecords: new LocalLimiter(300),
-    /** Rejected requests of each market that are listed. */
-    rejectedNotices: new LocalLimiter(10),
+    /** Rejected requests of each market that are listed: a sender who knows its address must not hide the others. */
+    rejectedNotices: new LocalLimiter(10, HOUR_MS),
+    /** Looks at whether a market has had its event about guesses. */
+    guesses: new LocalLimiter(1, HOUR_MS),
     /** License keys that an account at Discord tries. */
     redemptions: new LocalLimiter(10),
   };
   readonly failedValidations = new RepeatedFailure((count) => `Validations failed: ${count}`);
+  readonly failedRequests = new RepeatedFailure((count) => `Requests failed: ${count}`);
+  readonly failedNotices = new RepeatedFailure((count) => `Requests of markets failed: ${count}`);
+  readonly unlistedNotices = new RepeatedFailure(
+    (count) => `Requests of markets were not listed: ${count}`,
+  );
   /**
    * The networks of proxies whose `CF-Connecting-IP` counts. Undefined at Cloudflare, where only the platform
    * can set that header.

@@ -9,7 +9,7 @@ import type {
   ProductType,
   RequestType,
 } from '@licet/client';
-import { MAX_BATCH_LICENSES } from '@licet/contract/limits';
+import { MAX_BATCH_LICENSES, MIN_CHOSEN_SECRET_LENGTH } from '@licet/contract/limits';
 import { plural, texts } from './texts.ts';
 
 /** The algorithms of public keys. A key of the other one does not fit a language. */
@@ -86,6 +86,7 @@ const eventTypes: Record<EventType, string> = {
   'market.updated': 'Market changed',
   'market.deleted': 'Market deleted',
   'market.failing': 'Market is failing',
+  'market.guessed': 'Secret may be guessed',
   'purchase.granted': 'Sold',
   'purchase.revoked': 'Purchase revoked',
   'purchase.restored': 'Purchase restored',
@@ -958,6 +959,7 @@ export const screenTexts = {
     },
     otherSecret: 'Other secrets, in the place of the stored ones',
     secretHint: 'Several secrets stand on lines of their own. They are never shown again.',
+    chosenSecretHint: `At least ${MIN_CHOSEN_SECRET_LENGTH} characters. Several secrets stand on lines of their own. They are never shown again.`,
     apiToken: 'API token (optional)',
     otherApiToken: 'Another API token',
     apiTokenHint:

@@ -75,6 +75,22 @@ export function rejectOverLimit(c: AnyContext): void {
   if (isOverLimit(c, clientIn(c))) throw TOO_MANY_FAILED;
 }
 
+/** A client at a door: an address that takes requests without a token, which prove themselves in another way. */
+function clientAt(c: AnyContext, door: string): string | null {
+  const client = clientIn(c);
+  return client && `${client} ${door}`;
+}
+
+/** Counts a request that a door rejects (1.7). @returns whether the client is over the limit there */
+export async function countRejection(c: AnyContext, door: string): Promise<boolean> {
+  const client = clientAt(c, door);
+  return client !== null && (await isolateOf(c.env).limits.failedTokens.count(client));
+}
+
+/** Whether a door has rejected too many requests of a client, and reads no more of them. It counts nothing. */
+export const isRejectedUnread = (c: AnyContext, door: string): boolean =>
+  isOverLimit(c, clientAt(c, door));
+
 async function rejectToken(c: AnyContext): Promise<never> {
   await countFailedToken(c);
   const isInWrongHeader = !c.req.header('TOKEN') && c.req.header('Authorization');

@@ -1,4 +1,5 @@
 import type { ErrorCode } from '@licet/contract/errors';
+import { WINDOW_SECONDS } from '../lib/rate-limiter.ts';
 
 /** The code of each status, for errors without a code of their own (3.1). */
 const CODES = {
@@ -58,5 +59,12 @@ export const BUSY = new ApiError(503, 'Service is busy, try again', {
 export const BUSY_FOR_MARKETS = new ApiError(429, 'Service is busy, send it again', {
   headers: { 'Retry-After': '2' },
 });
+
+/** For a client of which an address without a token has rejected too many requests (1.7). */
+export const TOO_MANY_REJECTED = new ApiError(
+  429,
+  'Too many requests were rejected, try again in a minute',
+  { headers: { 'Retry-After': String(WINDOW_SECONDS) } },
+);
 
 export const notFound = (name: string): ApiError => new ApiError(404, `${name} not found`);

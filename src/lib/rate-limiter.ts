@@ -8,24 +8,26 @@ export const WINDOW_SECONDS = MINUTE_MS / 1000;
 const MAX_KEYS = 10_000;
 const LIMITER_TIMEOUT_MS = 1_000;
 
-const windowNow = (): number => Math.floor(Date.now() / MINUTE_MS);
+const windowNow = (windowMs = MINUTE_MS): number => Math.floor(Date.now() / windowMs);
 
 /** A rate limit (1.7) that this isolate counts alone. */
 export class LocalLimiter {
   readonly #limit: number;
-  #window = windowNow();
+  readonly #windowMs: number;
+  #window = Number.NEGATIVE_INFINITY;
   readonly #requests = new BoundedMap<string, number>(MAX_KEYS);
   /** A map of its own: a client that makes up thousands of addresses pushes out only keys that are not over the limit. */
   readonly #over = new BoundedMap<string, true>(MAX_KEYS);
 
-  /** @param limit the requests that pass in a minute */
-  constructor(limit: number) {
+  /** @param limit the requests that pass in a window, which is a minute unless set */
+  constructor(limit: number, windowMs = MINUTE_MS) {
     this.#limit = limit;
+    this.#windowMs = windowMs;
   }
 
-  /** Whether a request under a key was limited in this minute. Counts nothing. */
+  /** Whether a request under a key was limited in this window. Counts nothing. */
   isOver(key: string): boolean {
-    const window = windowNow();
+    const window = windowNow(this.#windowMs);
     if (window !== this.#window) {
       this.#window = window;
       this.#requests.clear();

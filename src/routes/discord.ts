@@ -1,9 +1,10 @@
 import { DISCORD_PATH } from '@licet/contract/discord-settings';
 import { MINUTE_MS } from '@licet/contract/durations';
 import { type Context, Hono } from 'hono';
+import { countRejection, isRejectedUnread } from '../auth/middleware.ts';
 import type { Sender } from '../db/change.ts';
 import { readBody } from '../http/connection.ts';
-import { ApiError } from '../http/errors.ts';
+import { ApiError, TOO_MANY_REJECTED } from '../http/errors.ts';
 import { jsonResponse } from '../http/json.ts';
 import { type AppEnv, isolateOf } from '../isolate.ts';
 import { wait } from '../lib/async.ts';
@@ -105,17 +106,22 @@ async function respond(c: Context<AppEnv>, context: CommandContext): Promise<Res
   return jsonResponse(c, DEFERRED);
 }
 
-async function receive(c: Context<AppEnv>): Promise<Response> {
+/** The body of a request; undefined unless the application at Discord has signed it. */
+async function readSigned(c: Context<AppEnv>): Promise<Uint8Array | undefined> {
   const signature = c.req.header('X-Signature-Ed25519') ?? '';
   const timestamp = c.req.header('X-Signature-Timestamp') ?? '';
-  if (!isPlausible(signature, timestamp, Date.now())) throw NOT_SIGNED;
-  const bytes = await readBody(c.req.raw, MAX_BODY_BYTES).catch(() => {
-    throw NOT_SIGNED;
-  });
+  if (!isPlausible(signature, timestamp, Date.now())) return undefined;
+  const bytes = await readBody(c.req.raw, MAX_BODY_BYTES).catch(() => undefined);
+  if (bytes === undefined) return undefined;
   const { publicKey } = await settingsFor(c, HELD_MS);
-  if (publicKey === null || !(await isSignedBy(publicKey, signature, timestamp, bytes))) {
-    throw NOT_SIGNED;
-  }
+  const isSigned = publicKey !== null && (await isSignedBy(publicKey, signature, timestamp, bytes));
+  return isSigned ? bytes : undefined;
+}
+
+async function receive(c: Context<AppEnv>): Promise<Response> {
+  if (isRejectedUnread(c, DISCORD_PATH)) throw TOO_MANY_REJECTED;
+  const bytes = await readSigned(c);
+  if (!bytes) throw (await countRejection(c, DISCORD_PATH)) ? TOO_MANY_REJECTED : NOT_SIGNED;
   const settings = await settingsFor(c, FRESH_MS);
   const interaction = parseInteraction(new TextDecoder().decode(bytes));
   if (!interaction) throw new ApiError(400, 'The body is no interaction');

@@ -1,18 +1,28 @@
 import { integerText } from '@licet/contract/fields';
-import { MAX_MARKET_BODY_BYTES } from '@licet/contract/limits';
 import { marketPath, oldMarketPath } from '@licet/contract/markets';
 import { type Context, Hono } from 'hono';
+import { addressIn, countRejection, isRejectedUnread } from '../auth/middleware.ts';
 import type { Sender } from '../db/change.ts';
 import { SERVICE } from '../db/events.ts';
 import { readBody } from '../http/connection.ts';
+import { ApiError, TOO_MANY_REJECTED } from '../http/errors.ts';
 import { path } from '../http/input.ts';
 import type { Operation } from '../http/operation.ts';
 import { type AppEnv, isolateOf } from '../isolate.ts';
-import { logFailure } from '../lib/log.ts';
-import { insertDelivery } from '../resources/markets/deliveries.ts';
-import type { Incoming } from '../resources/markets/notice.ts';
-import { isRejection } from '../resources/markets/notice.ts';
-import { type Reply, read, receive } from '../resources/markets/receive.ts';
+import { WINDOW_SECONDS } from '../lib/rate-limiter.ts';
+import { insertDelivery, reportGuesses } from '../resources/markets/deliveries.ts';
+import { Incoming } from '../resources/markets/incoming.ts';
+import type { Rejection } from '../resources/markets/notice.ts';
+import { oldPathOf } from '../resources/markets/queries.ts';
+import {
+  authenticate,
+  failure,
+  maxBytesOf,
+  type Reply,
+  receive,
+  reject,
+  UNAVAILABLE,
+} from '../resources/markets/receive.ts';
 import { type MarketRow, type Seller, sellerOf } from '../resources/markets/seller.ts';
 
 /** The requests of markets (9). They hold no token: each adapter verifies its own. */
@@ -32,21 +42,21 @@ const RECEIVE_DOWNLOAD: Operation = {
   description: 'For programs and guides that know this address. An extension.',
 };
 
-const text = (status: number, body: string): Reply => ({
-  status,
-  body,
-  contentType: 'text/plain; charset=utf-8',
-});
+const NOT_FOUND = failure(404, 'There is no market at this address');
+const TOO_MANY = failure(TOO_MANY_REJECTED.status, TOO_MANY_REJECTED.message);
+const RETRY_AFTER_SECONDS: Readonly<Record<number, number>> = { 429: WINDOW_SECONDS, 503: 5 };
 
-const respondWith = ({ status, body, contentType }: Reply): Response =>
-  new Response(body, {
+function respondWith({ status, body, contentType }: Reply): Response {
+  const retryAfter = RETRY_AFTER_SECONDS[status];
+  return new Response(body, {
     status,
     headers: {
       'Content-Type': contentType,
       'Cache-Control': 'no-store',
-      ...(status === 503 && { 'Retry-After': '5' }),
+      ...(retryAfter !== undefined && { 'Retry-After': String(retryAfter) }),
     },
   });
+}
 
 /** The service itself changes what a market reports. */
 const senderOf = (c: Context<AppEnv>) => (): Sender => {
@@ -62,44 +72,108 @@ const senderOf = (c: Context<AppEnv>) => (): Sender => {
   };
 };
 
-async function respond(
+/** An address of markets. */
+interface Address {
+  /** Its name for the limit of rejected requests. */
+  door: string;
+  /** Its name for the seller, who must not find a secret in it. */
+  shown: string;
+  isGuessable: boolean;
+  sellersIn: (markets: readonly MarketRow[]) => Seller[];
+}
+
+/** The door of all unknown addresses: there is no end of them. */
+const UNKNOWN = 'markets';
+
+/** Checks a request with each of some sellers. @returns the first that it comes from, else the first with its reason */
+async function findSeller(
+  sellers: readonly Seller[],
+  incoming: Incoming,
+): Promise<{ seller: Seller; rejection?: Rejection } | undefined> {
+  let first: { seller: Seller; rejection: Rejection } | undefined;
+  for (const seller of sellers) {
+    const rejection = await authenticate(seller, incoming);
+    if (!rejection) return { seller };
+    first ??= { seller, rejection };
+  }
+  return first;
+}
+
+/** Writes after the response. */
+function writeLater(c: Context<AppEnv>, writing: Promise<unknown>): void {
+  const { unlistedNotices } = isolateOf(c.env);
+  c.get('timings').waitUntil(writing.catch((error) => unlistedNotices.count(error)));
+}
+
+/** The response to a request that does not show that it comes from a market. */
+async function rejectFrom(
   c: Context<AppEnv>,
-  sellersIn: (markets: readonly MarketRow[]) => Seller[],
-  isGuessable = false,
-): Promise<Response> {
-  const { db, markets, ceilings } = isolateOf(c.env);
-  const bytes = await readBody(c.req.raw, MAX_MARKET_BODY_BYTES);
-  const incoming: Incoming = {
-    bytes,
-    text: new TextDecoder().decode(bytes),
-    headers: c.req.raw.headers,
-    now: Date.now(),
-  };
-  const findFirst = async (held: readonly MarketRow[]) => {
-    let first: { seller: Seller; request: Awaited<ReturnType<typeof read>> } | undefined;
-    for (const seller of sellersIn(held)) {
-      const request = await read(seller, incoming);
-      if (!isRejection(request)) return { seller, request };
-      first ??= { seller, request };
+  { door, shown, isGuessable }: Address,
+  { market }: Seller,
+  rejection: Rejection,
+): Promise<Reply> {
+  const { db, ceilings } = isolateOf(c.env);
+  const now = Date.now();
+  if (await countRejection(c, door)) {
+    if (!ceilings.guesses.count(String(market.id))) {
+      writeLater(c, reportGuesses(db, market.id, addressIn(c), shown, now));
     }
-    return first;
-  };
-  let found = await findFirst(await markets.all());
-  if (!found || isRejection(found.request)) {
-    const held = await markets.again();
-    if (held) found = await findFirst(held);
+    return TOO_MANY;
   }
-  if (!found) return respondWith(text(404, 'There is no market at this address'));
-  const { seller, request } = found;
-  const { reply, arrived, isAccepted } = await receive(senderOf(c), seller, incoming, request);
-  // A flood of wrong requests must not fill the list, and nobody who guesses an address may raise an alert.
-  if (isAccepted || (!isGuessable && !ceilings.rejectedNotices.count(String(seller.market.id)))) {
-    const writing = insertDelivery(db, arrived, Date.now()).catch((error) =>
-      logFailure('A request of a market was not listed', error),
-    );
-    c.get('timings').waitUntil(writing);
+  const { reply, arrived } = reject(market, rejection);
+  // A flood must not fill the list, and nobody who guesses an address may raise the alert of failing requests.
+  if (!isGuessable && !ceilings.rejectedNotices.count(String(market.id))) {
+    writeLater(c, insertDelivery(db, arrived, now));
   }
-  return respondWith(reply);
+  return reply;
+}
+
+const tooLargeOrLate = (error: unknown): Rejection => {
+  if (!(error instanceof ApiError)) throw error;
+  return { status: error.status, why: error.message };
+};
+
+/**
+ * The response to a request. The limit comes first, then the size, then the secret, and then the rest: nothing is read of
+ * a client over the limit.
+ */
+async function replyTo(c: Context<AppEnv>, address: Address): Promise<Reply> {
+  const { db, markets, ceilings, failedNotices } = isolateOf(c.env);
+  const { sellersIn } = address;
+  const known = sellersIn(await markets.all());
+  if (isRejectedUnread(c, known.length > 0 ? address.door : UNKNOWN)) return TOO_MANY;
+  const sellers = known.length > 0 ? known : sellersIn((await markets.again()) ?? []);
+  const [first] = sellers;
+  if (!first) return (await countRejection(c, UNKNOWN)) ? TOO_MANY : NOT_FOUND;
+
+  const body = await readBody(c.req.raw, maxBytesOf(first)).catch(tooLargeOrLate);
+  if (!(body instanceof Uint8Array)) return rejectFrom(c, address, first, body);
+  const incoming = new Incoming(body, c.req.raw.headers, Date.now());
+  let found = await findSeller(sellers, incoming);
+  if (found?.rejection) {
+    const changed = await markets.again();
+    if (changed) found = await findSeller(sellersIn(changed), incoming);
+  }
+  if (!found) return NOT_FOUND;
+  const { seller, rejection } = found;
+  if (rejection) return rejectFrom(c, address, seller, rejection);
+  const { reply, arrived } = await receive(senderOf(c), seller, incoming, (error) =>
+    failedNotices.count(error),
+  );
+  if (arrived.isAccepted || !ceilings.rejectedNotices.count(String(seller.market.id))) {
+    writeLater(c, insertDelivery(db, arrived, Date.now()));
+  }
+  return reply;
+}
+
+async function respond(c: Context<AppEnv>, address: Address): Promise<Response> {
+  try {
+    return respondWith(await replyTo(c, address));
+  } catch (error) {
+    // The market repeats it.
+    isolateOf(c.env).failedNotices.count(error);
+    return respondWith(UNAVAILABLE);
+  }
 }
 
 const withLabels = (c: Context<AppEnv>) => (market: MarketRow) =>
@@ -107,7 +181,12 @@ const withLabels = (c: Context<AppEnv>) => (market: MarketRow) =>
 
 const fromMarket = (c: Context<AppEnv, '/:path'>): Promise<Response> => {
   const sent = c.req.param('path');
-  return respond(c, (held) => held.filter((one) => one.path === sent).map(withLabels(c)));
+  return respond(c, {
+    door: sent,
+    shown: 'its address',
+    isGuessable: false,
+    sellersIn: (held) => held.filter((one) => one.path === sent).map(withLabels(c)),
+  });
 };
 
 const productIdText = integerText(Number.MAX_SAFE_INTEGER);
@@ -121,7 +200,8 @@ const fromBuiltByBit = (c: Context<AppEnv, '/bbb/:productId'>): Promise<Response
       const isIts = market.kind === 'builtbybit' && fallback !== undefined;
       return isIts ? { ...withLabels(c)(market), fallback } : [];
     });
-  return respond(c, sellersIn, true);
+  const path = oldPathOf(Number(productId));
+  return respond(c, { door: path, shown: path, isGuessable: true, sellersIn });
 };
 
 export const marketRoutes = new Hono<AppEnv>().post(

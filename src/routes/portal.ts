@@ -2,6 +2,7 @@ import { parseJson } from '@licet/contract/json';
 import { PORTAL_PATH, type PortalData, type Seller } from '@licet/contract/portal-page';
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
+import { etag } from 'hono/etag';
 import * as z from 'zod';
 import {
   addressIn,
@@ -40,6 +41,8 @@ interface PortalEnv extends AppEnv {
 const MAX_BODY_BYTES = 1024;
 /** The settings of the service are known everywhere after this time. */
 const SETTINGS_HELD_MS = 60_000;
+/** A change of the seller's settings shows within a minute: so long each in an isolate and in a browser. */
+const SELLER_HELD_SECONDS = 30;
 const COOKIE = { path: '/', httpOnly: true, secure: true, sameSite: 'Strict' } as const;
 const COOKIE_NAME = 'licet-my';
 
@@ -95,11 +98,14 @@ const senderOf = (c: Context<PortalEnv>) => (): Sender => {
 };
 
 async function open(c: Context<PortalEnv>): Promise<Response> {
+  // A launch has many customers behind one address: only failures count. A page elsewhere must not make any.
+  rejectOverLimit(c);
   if (isFromElsewhere(c.req.raw)) throw new ApiError(403, 'Only the page itself opens a session');
   requireJson(c.req.raw);
-  // A launch has many customers behind one address: only failures count.
-  rejectOverLimit(c);
-  const { code } = await readBody(c, codeBody);
+  const { code } = await readBody(c, codeBody).catch(async (error) => {
+    await countFailedToken(c);
+    throw error;
+  });
   const redeemed = await redeemCode(isolateOf(c.env).db, code, sessionOf(c), Date.now());
   if ('fault' in redeemed) {
     await countFailedToken(c);
@@ -178,10 +184,13 @@ async function makeDiscordCode(c: Context<PortalEnv>): Promise<Response> {
 export const portalRoutes = new Hono<PortalEnv>()
   .use(async (c, next) => {
     await next();
-    c.header('Cache-Control', 'no-store');
+    if (!c.res.headers.has('Cache-Control')) c.header('Cache-Control', 'no-store');
   })
-  .get('/seller', async (c) => {
-    const seller: Seller = await isolateOf(c.env).portalSettings.get(SETTINGS_HELD_MS);
+  // Anybody may ask for it, and it can hold a logo.
+  .get('/seller', etag(), async (c) => {
+    const { portalSettings } = isolateOf(c.env);
+    const seller: Seller = await portalSettings.get(SELLER_HELD_SECONDS * 1000);
+    c.header('Cache-Control', `public, max-age=${SELLER_HELD_SECONDS}`);
     return jsonResponse(c, seller);
   })
   .post('/session', open)

@@ -44,12 +44,22 @@ export const observe = (): MiddlewareHandler<AppEnv> =>
     await drainBody(c.req.raw);
   };
 
-/** False for a limited request after the first of its client and minute: a flood must not fill the log (1.7). */
+/**
+ * Whether a rejection can come in a flood: one over a limit, and one without a live token. Validations have limits of
+ * their own.
+ */
+function canFlood(c: Context<AppEnv>, status: number): boolean {
+  if (status === 429) return true;
+  const isWithoutToken = c.get('tokenId') === undefined && c.get('outcome') === undefined;
+  return isWithoutToken && status >= 400 && status < 500;
+}
+
+/** False for such a rejection after the first of its client, status and minute: a flood must not fill the log (1.7). */
 function isLogged(c: Context<AppEnv>, status: number): boolean {
-  if (status !== 429) return true;
+  if (!canFlood(c, status)) return true;
   const { ceilings, trustedProxies } = isolateOf(c.env);
   const address = connectingAddressOf(c.req.raw, trustedProxies);
-  return address === null || !ceilings.limitedLogEntries.count(clientOf(address));
+  return address === null || !ceilings.rejectedLogEntries.count(`${clientOf(address)} ${status}`);
 }
 
 function logRequest(c: Context<AppEnv>, status: number): void {

@@ -1,9 +1,11 @@
+import { env } from 'cloudflare:workers';
 import { beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import operations from '../../docs/operations.md?raw';
 import { newIsolate } from '../support/app.ts';
 import { call, create, type License } from '../support/client.ts';
+import { captureConsole } from '../support/console.ts';
 import { newEvents, takeEvent } from '../support/events.ts';
-import { databaseError } from '../support/faults.ts';
+import { databaseError, unreachable } from '../support/faults.ts';
 import { isAllPublished } from '../support/published.ts';
 import { ROOT_TOKEN } from '../support/root-token.ts';
 import { newWarmIsolate, newWatchedIsolate } from '../support/watched-isolate.ts';
@@ -123,6 +125,51 @@ it('only the first limited request of an address and minute is logged', async ()
     expect(await flood('198.51.100.2')).toEqual([400, 401, 429]);
     vi.setSystemTime(Date.now() + 60_000);
     expect(await flood('198.51.100.1')).toEqual([400, 401, 429]);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+it('of rejections without a live token, the first of a client, status and minute is logged', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  try {
+    const isolate = newIsolate({ FAILED_TOKEN_LIMITER: 1_000 });
+    const { token } = await create.token(['ALL_READ_WRITE']);
+    newEvents();
+    const flood = async (address: string, method: string, path: string, sent?: string) => {
+      const headers = { 'CF-Connecting-IP': address };
+      for (let request = 0; request < 4; request++) {
+        await isolate.call(method, path, { token: sent ?? null, headers });
+      }
+      return newEvents().map(({ status }) => status);
+    };
+    for (const address of ['198.51.100.1', '198.51.100.2']) {
+      expect(await flood(address, 'GET', '/nothing')).toEqual([404]);
+      expect(await flood(address, 'POST', '/markets/nothing')).toEqual([]);
+      expect(await flood(address, 'POST', '/discord/interactions')).toEqual([401]);
+      expect(await flood(address, 'GET', '/api/v2/products', 'unknown')).toEqual([]);
+      expect(await flood(address, 'PUT', '/my/session')).toEqual([405]);
+    }
+    const missing = '/api/v2/products/999999';
+    expect(await flood('198.51.100.1', 'GET', missing, token)).toEqual([404, 404, 404, 404]);
+    vi.setSystemTime(Date.now() + 60_000);
+    expect(await flood('198.51.100.1', 'GET', '/nothing')).toEqual([404]);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+it('failures of the service are logged once a minute, with their number', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  try {
+    const isolate = newIsolate({ DB: unreachable(env.DB) });
+    const lines = captureConsole();
+    const fail = () => isolate.call('GET', '/api/v2/products', { token: ROOT_TOKEN });
+    for (let request = 0; request < 10; request++) expect((await fail()).status).toBe(500);
+    expect(lines).toEqual(['{"message":"Requests failed: 1","error":"Error"}']);
+    vi.setSystemTime(Date.now() + 60_000);
+    await fail();
+    expect(lines.slice(1)).toEqual(['{"message":"Requests failed: 10","error":"Error"}']);
   } finally {
     vi.useRealTimers();
   }

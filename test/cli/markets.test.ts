@@ -26,7 +26,7 @@ async function run(...args: string[]): Promise<Ending> {
   return ending;
 }
 
-const SECRET = 'f3b9c2d1e0a4';
+const SECRET = 'f3b9c2d1e0a45b6c7d8e9f00';
 
 async function download(address: string, fields: Record<string, string>) {
   const form = { builtbybit: 'true', user_id: '540773', resource_id: '62494', secret: SECRET };
@@ -128,7 +128,7 @@ it('a shop without a preset takes its settings from a file', async () => {
 
 it('the doctor sends samples of each market, which change nothing, and names what blocks them', async () => {
   const secrets = join(folder, 'doctor.txt');
-  writeFileSync(secrets, 'doctor-secret-1');
+  writeFileSync(secrets, 'the-secret-of-the-doctor');
   for (const kind of MARKET_KINDS) {
     const preset = kind === 'dynamic' ? ['--preset', 'sellauth'] : [];
     const created = await run('markets', 'create', kind, kind, '--secrets', secrets, ...preset);

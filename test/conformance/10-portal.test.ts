@@ -329,6 +329,22 @@ it('the settings of the page are shown to everybody who opens it', async () => {
   expect(json).toEqual({ ...body, contact: null });
 });
 
+it('the settings of the page are held by a browser for half a minute, and not sent again unchanged', async () => {
+  const isolate = newIsolate();
+  const first = await ask('GET', '/seller', {}, isolate);
+  const tag = first.headers.get('ETag') ?? expect.fail('There is no ETag');
+  expect(first.headers.get('Cache-Control')).toBe('public, max-age=30');
+  const again = await ask('GET', '/seller', { headers: { 'If-None-Match': tag } }, isolate);
+  expect([again.status, again.text]).toEqual([304, '']);
+  const body = { name: `Shop ${crypto.randomUUID()}` };
+  expect((await call('PUT', '/api/v2/settings/portal', { body })).status).toBe(200);
+  setNow(Date.now() + MINUTE_MS);
+  const changed = await ask('GET', '/seller', { headers: { 'If-None-Match': tag } }, newIsolate());
+  expect([changed.status, changed.json]).toEqual([200, expect.objectContaining(body)]);
+  const { headers } = await ask('GET', '/licenses', { cookie: bought.cookie });
+  expect(headers.get('Cache-Control')).toBe('no-store');
+});
+
 it.each([
   [{ colour: 'red' }, 'colour must be a colour such as #2f4fbf'],
   [{ contact: 'javascript:alert(1)' }, 'contact must begin with https:// or mailto:'],

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { call, create, expectError } from '../support/client.ts';
+import { call, create, expectError, restart } from '../support/client.ts';
 import { captureConsole } from '../support/console.ts';
 import { readSet, writeSet } from '../support/endpoints.ts';
 import { withoutTable } from '../support/faults.ts';
@@ -198,6 +198,7 @@ it('our own failure returns 500 with a message that says nothing of our insides'
 it('our own failure is logged without keys, tokens and SQL', async () => {
   const { licenseKey, productId } = await create.license();
   const { token } = await create.token(['ALL_READ_WRITE']);
+  restart();
   const consoleLines = captureConsole();
   await withoutTable('bindings', async () => {
     const path = `${licenses.path}/by-license-key/${licenseKey}`;
@@ -216,7 +217,7 @@ it('our own failure is logged without keys, tokens and SQL', async () => {
       expect(text).not.toMatch(/select|insert|bindings/i);
     }
   });
-  expect(consoleLines.join()).toContain('A request failed');
+  expect(consoleLines.join()).toContain('Requests failed: 1');
 });
 
 it('no error message repeats a license key or a token', async () => {

@@ -494,6 +494,18 @@ describe('the list of deliveries', () => {
     expect((await sender.deliveries(id, '?state=FAILED')).map(nameIn)).toEqual(['F']);
   });
 
+  it.each([
+    [200, 256],
+    [500, 1_000],
+  ])('of the response of a receiver with status %d, %d bytes are kept', async (code, bytes) => {
+    const { id } = await sender.create(ON_PRODUCTS);
+    sender.receivers.at(SHOP, status(code, {}, 'é'.repeat(500)));
+    await sender.change();
+    const { response } = await sender.delivery(id);
+    expect(new TextEncoder().encode(response ?? '')).toHaveLength(bytes);
+    expect(response).toMatch(/^é+$/);
+  });
+
   it('shows the response of the receiver to tokens with ALL_READ_WRITE alone', async () => {
     const { id } = await sender.create(ON_PRODUCTS);
     sender.receivers.at(SHOP, status(200, {}, 'internal host 10.0.0.7'));
@@ -697,6 +709,31 @@ describe('retries', () => {
     );
     // At Cloudflare, where one run has 50 requests and queries.
     expect(sender.receivers.of(PANEL)).toHaveLength(17);
+  });
+
+  it('receivers that do not respond hold up no other: one run delivers 1,000 beside two of them', async () => {
+    sender = new Sender({ TRUSTED_PROXIES: '127.0.0.1' });
+    const fast = await sender.create({ url: SHOP, types: ['session.*'] });
+    const released = Promise.withResolvers<Response>();
+    for (const url of [PANEL, `${PANEL}/2`]) {
+      const { id } = await sender.create({ url, types: ['session.*'] });
+      sender.receivers.at(url, () => released.promise.then((response) => response.clone()));
+      await owe(id, 50);
+    }
+    await owe(fast.id, 1_000);
+    const run = sender.isolate.runScheduled();
+    await vi.waitFor(() => expect(sender.receivers.of(SHOP)).toHaveLength(1_000), {
+      timeout: 18_000,
+    });
+    // They get no more than they can take at once.
+    expect(sender.receivers.of(PANEL)).toHaveLength(16);
+    released.resolve(new Response());
+    await run;
+    const ids = sender.receivers.received.map(
+      ({ url, headers }) => `${url} ${headers.get('webhook-id')}`,
+    );
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(await sender.deliveries(fast.id, '?state=PENDING')).toEqual([]);
   });
 
   it('a failing webhook gets few attempts in a run, until it works', async () => {

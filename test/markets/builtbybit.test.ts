@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { builtbybit } from '../../src/resources/markets/adapters/builtbybit.ts';
-import { accepted, incoming, SECRET, settingsOf } from './samples.ts';
+import { accepted, incoming, readBy, SECRET, settingsOf } from './samples.ts';
 
 /** BuiltByBit: its placeholder and its webhook, from the samples of its documents. */
 
@@ -18,7 +18,7 @@ const purchase = {
   purchase_date: '1790000000',
 };
 const read = (body: string, headers: Record<string, string> = FORM) =>
-  builtbybit(incoming(body, headers), settingsOf('builtbybit'));
+  readBy(builtbybit, incoming(body, headers), settingsOf('builtbybit'));
 
 describe('the placeholder', () => {
   const grant = {
@@ -52,7 +52,7 @@ describe('the placeholder', () => {
     const sent = new Response(form);
     const headers = { 'Content-Type': sent.headers.get('Content-Type') ?? '' };
     const bytes = new Uint8Array(await sent.arrayBuffer());
-    const result = await builtbybit(incoming(bytes, headers), settingsOf('builtbybit'));
+    const result = await readBy(builtbybit, incoming(bytes, headers), settingsOf('builtbybit'));
     expect(accepted(result).notices).toEqual([grant]);
   });
 });
@@ -103,6 +103,10 @@ it.each([
 });
 
 it('a market without a secret accepts none', async () => {
-  const result = await builtbybit(incoming(placeholder, FORM), settingsOf('builtbybit', []));
+  const result = await readBy(
+    builtbybit,
+    incoming(placeholder, FORM),
+    settingsOf('builtbybit', []),
+  );
   expect(result).toMatchObject({ status: 401 });
 });

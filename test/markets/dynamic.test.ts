@@ -2,7 +2,7 @@ import { dynamicSettings } from '@licet/contract/dynamic-market';
 import { DYNAMIC_PRESETS } from '@licet/contract/dynamic-presets';
 import { expect, it } from 'vitest';
 import { dynamic } from '../../src/resources/markets/adapters/dynamic.ts';
-import { accepted, hmac, incoming, NOW, SECRET, settingsOf } from './samples.ts';
+import { accepted, hmac, incoming, NOW, readBy, SECRET, settingsOf } from './samples.ts';
 
 /** Shops that ask for a key and wait, from the samples of their documents. */
 
@@ -33,7 +33,10 @@ async function read(
 ) {
   const text = JSON.stringify(body);
   const settings = dynamicSettings.parse(DYNAMIC_PRESETS[preset].settings);
-  return dynamic(incoming(text, await headersOf(text)), { ...settingsOf('dynamic'), settings });
+  return readBy(dynamic, incoming(text, await headersOf(text)), {
+    ...settingsOf('dynamic'),
+    settings,
+  });
 }
 const asSellAuth = (body: object) =>
   read('sellauth', body, async (text) => ({ 'X-Signature': await hmac(text) }));
@@ -105,7 +108,7 @@ it.each([
 ] as const)('a shop sends its secret itself: %j', async (signature, headers, fields) => {
   const settings = dynamicSettings.parse({ signature, item: 'product', line: 'order' });
   const reading = (sent: Record<string, string>, body: object) =>
-    dynamic(incoming(JSON.stringify(body), sent), { ...settingsOf('dynamic'), settings });
+    readBy(dynamic, incoming(JSON.stringify(body), sent), { ...settingsOf('dynamic'), settings });
   const body = { product: 1, order: 2, ...fields };
   expect(accepted(await reading(headers, body)).notices).toMatchObject([{ item: '1' }]);
   expect(await reading({}, { product: 1, order: 2 })).toMatchObject({ status: 401 });
@@ -122,7 +125,7 @@ it.each(['item', 'line'] as const)('a body without its %s is rejected', async (f
 
 it('a market without settings takes nothing', async () => {
   const headers = { 'X-Signature': await hmac('{}') };
-  expect(await dynamic(incoming('{}', headers), settingsOf('dynamic'))).toMatchObject({
+  expect(await readBy(dynamic, incoming('{}', headers), settingsOf('dynamic'))).toMatchObject({
     status: 400,
   });
 });

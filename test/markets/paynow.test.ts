@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { paynow } from '../../src/resources/markets/adapters/paynow.ts';
-import { accepted, hmac, incoming, NOW, settingsOf } from './samples.ts';
+import { accepted, hmac, incoming, NOW, readBy, settingsOf } from './samples.ts';
 
 /** PayNow: its notices, from the samples of its specification. */
 
@@ -8,7 +8,7 @@ async function read(type: string, body: object) {
   const text = JSON.stringify({ event_type: type, event_id: '411486491630370816', body });
   const signature = await hmac(`${NOW}.${text}`, undefined, 'base64');
   const headers = { 'PayNow-Timestamp': String(NOW), 'PayNow-Signature': `AA==,${signature}` };
-  return accepted(await paynow(incoming(text, headers), settingsOf('paynow')));
+  return accepted(await readBy(paynow, incoming(text, headers), settingsOf('paynow')));
 }
 const notices = async (type: string, body: object) => (await read(type, body)).notices;
 

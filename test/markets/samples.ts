@@ -1,6 +1,7 @@
+import { Incoming } from '../../src/resources/markets/incoming.ts';
 import type {
   Accepted,
-  Incoming,
+  Adapter,
   MarketSettings,
   Rejection,
 } from '../../src/resources/markets/notice.ts';
@@ -19,8 +20,16 @@ export function incoming(
   now = NOW,
 ): Incoming {
   const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body;
-  return { bytes, text: new TextDecoder().decode(bytes), headers: new Headers(headers), now };
+  return new Incoming(bytes, new Headers(headers), now);
 }
+
+/** The reading of a request that comes from the market, else why it does not. */
+export const readBy = async (
+  adapter: Adapter,
+  incoming: Incoming,
+  settings: MarketSettings,
+): Promise<Accepted | Rejection> =>
+  (await adapter.authenticate(incoming, settings)) ?? adapter.read(incoming, settings);
 
 export const settingsOf = (
   kind: MarketSettings['kind'],

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { sha256Hex } from '../../src/lib/sha256.ts';
 import { ADAPTERS } from '../../src/resources/markets/adapters.ts';
 import { isSigned } from '../../src/resources/markets/signature.ts';
-import { hmac, incoming, NOW, OTHER_SECRET, SECRET, settingsOf } from './samples.ts';
+import { hmac, incoming, NOW, OTHER_SECRET, readBy, SECRET, settingsOf } from './samples.ts';
 
 /** The signatures of the markets: the vectors of their documents, and each wrong in every way. */
 
@@ -103,7 +103,7 @@ async function isKnown(
   headers: Record<string, string>,
   secrets = [SECRET],
 ): Promise<boolean> {
-  const read = await ADAPTERS[one.kind](incoming(body, headers), settings(one, secrets));
+  const read = await readBy(ADAPTERS[one.kind], incoming(body, headers), settings(one, secrets));
   return !('why' in read) || read.status !== 401;
 }
 
@@ -167,7 +167,7 @@ describe.each(SIGNED)('$name', (one) => {
       fc.asyncProperty(fc.json({ maxDepth: 4 }), async (sent) => {
         const headers = one.headers(await one.sign(sent, SECRET, T), T);
         await expect(
-          ADAPTERS[one.kind](incoming(sent, headers), settings(one)),
+          readBy(ADAPTERS[one.kind], incoming(sent, headers), settings(one)),
         ).resolves.toBeTypeOf('object');
       }),
       { numRuns: 50 },

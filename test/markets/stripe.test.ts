@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { stripe } from '../../src/resources/markets/adapters/stripe.ts';
-import { accepted, hmac, incoming, NOW, settingsOf } from './samples.ts';
+import { accepted, hmac, incoming, NOW, readBy, settingsOf } from './samples.ts';
 
 /** Stripe: its events, without a call to it. */
 
@@ -11,7 +11,7 @@ async function readBody(body: object) {
   const text = JSON.stringify(body);
   const signature = await hmac(`${NOW / 1000}.${text}`);
   const headers = { 'Stripe-Signature': `t=${NOW / 1000},v1=${'00'.repeat(32)},v1=${signature}` };
-  return stripe(incoming(text, headers), settingsOf('stripe'));
+  return readBy(stripe, incoming(text, headers), settingsOf('stripe'));
 }
 const read = async (type: string, object: object, livemode = true) =>
   accepted(await readBody({ id: 'evt_1', type, created: CREATED, livemode, data: { object } }));

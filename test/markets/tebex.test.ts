@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { sha256Hex } from '../../src/lib/sha256.ts';
 import { tebex } from '../../src/resources/markets/adapters/tebex.ts';
-import { accepted, hmac, incoming, settingsOf } from './samples.ts';
+import { accepted, hmac, incoming, readBy, settingsOf } from './samples.ts';
 
 /** Tebex: its notices, from the samples of its documents. */
 
@@ -33,7 +33,9 @@ const payment = {
 async function read(type: string, subject: object) {
   const body = JSON.stringify({ id: '173c9b8f', type, date: DATE, subject });
   const signature = await hmac(await sha256Hex(body));
-  return accepted(await tebex(incoming(body, { 'X-Signature': signature }), settingsOf('tebex')));
+  return accepted(
+    await readBy(tebex, incoming(body, { 'X-Signature': signature }), settingsOf('tebex')),
+  );
 }
 const notices = async (type: string, subject: object) => (await read(type, subject)).notices;
 

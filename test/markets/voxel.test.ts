@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest';
 import { voxel } from '../../src/resources/markets/adapters/voxel.ts';
-import { accepted, hmac, incoming, NOW, settingsOf } from './samples.ts';
+import { accepted, hmac, incoming, NOW, readBy, settingsOf } from './samples.ts';
 
 /** Voxel Shop: its placeholder and its webhooks, from the samples of its wiki. */
 
 async function read(body: object) {
   const text = JSON.stringify(body);
   const headers = { 'X-Polymart-Signature': await hmac(text) };
-  return voxel(incoming(text, headers), settingsOf('voxel'));
+  return readBy(voxel, incoming(text, headers), settingsOf('voxel'));
 }
 
 const time = NOW / 1000;

@@ -8,7 +8,7 @@ import { type Isolate, newIsolate, type TestBindings } from './app.ts';
 
 /** A service with markets, and requests of those markets. */
 
-export const SECRET = 'f3b9c2d1e0a4';
+export const SECRET = 'f3b9c2d1e0a45b6c7d8e9f00';
 export const OLD_PATH = '/api/v1/bbb';
 
 export type Market = z.infer<typeof market>;

@@ -587,7 +587,7 @@ export interface TokenUpdate {
 }
 
 /** A kind of resource, and its change. */
-export type EventType = 'product.created' | 'product.updated' | 'product.deleted' | 'license.created' | 'license.updated' | 'license.slots_freed' | 'license.rotated' | 'license.transferred' | 'license.redeemed' | 'license.deleted' | 'customer.created' | 'customer.updated' | 'customer.deleted' | 'customer.link_created' | 'blacklist.created' | 'blacklist.updated' | 'blacklist.deleted' | 'token.created' | 'token.updated' | 'token.deleted' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'market.created' | 'market.updated' | 'market.deleted' | 'purchase.granted' | 'purchase.revoked' | 'purchase.restored' | 'purchase.extended' | 'session.created' | 'settings.updated' | 'license.first_used' | 'license.limit_reached' | 'license.expiring' | 'license.expired' | 'license.many_addresses' | 'blacklist.hit' | 'webhook.disabled' | 'market.failing' | 'purchase.unmatched';
+export type EventType = 'product.created' | 'product.updated' | 'product.deleted' | 'license.created' | 'license.updated' | 'license.slots_freed' | 'license.rotated' | 'license.transferred' | 'license.redeemed' | 'license.deleted' | 'customer.created' | 'customer.updated' | 'customer.deleted' | 'customer.link_created' | 'blacklist.created' | 'blacklist.updated' | 'blacklist.deleted' | 'token.created' | 'token.updated' | 'token.deleted' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'market.created' | 'market.updated' | 'market.deleted' | 'purchase.granted' | 'purchase.revoked' | 'purchase.restored' | 'purchase.extended' | 'session.created' | 'settings.updated' | 'license.first_used' | 'license.limit_reached' | 'license.expiring' | 'license.expired' | 'license.many_addresses' | 'blacklist.hit' | 'webhook.disabled' | 'market.failing' | 'market.guessed' | 'purchase.unmatched';
 
 /** The kind of an object that an event is about. */
 export type EventResource = 'product' | 'license' | 'customer' | 'blacklist' | 'token' | 'webhook' | 'market' | 'purchase' | 'session' | 'settings';
@@ -624,7 +624,7 @@ export interface WebhookCreate {
 export type WebhookFormat = 'standard' | 'discord';
 
 /** A type of events, or a group of them such as `license.*`. */
-export type WebhookType = 'product.*' | 'license.*' | 'customer.*' | 'blacklist.*' | 'token.*' | 'webhook.*' | 'market.*' | 'purchase.*' | 'session.*' | 'settings.*' | 'product.created' | 'product.updated' | 'product.deleted' | 'license.created' | 'license.updated' | 'license.slots_freed' | 'license.rotated' | 'license.transferred' | 'license.redeemed' | 'license.deleted' | 'customer.created' | 'customer.updated' | 'customer.deleted' | 'customer.link_created' | 'blacklist.created' | 'blacklist.updated' | 'blacklist.deleted' | 'token.created' | 'token.updated' | 'token.deleted' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'market.created' | 'market.updated' | 'market.deleted' | 'purchase.granted' | 'purchase.revoked' | 'purchase.restored' | 'purchase.extended' | 'session.created' | 'settings.updated' | 'license.first_used' | 'license.limit_reached' | 'license.expiring' | 'license.expired' | 'license.many_addresses' | 'blacklist.hit' | 'webhook.disabled' | 'market.failing' | 'purchase.unmatched';
+export type WebhookType = 'product.*' | 'license.*' | 'customer.*' | 'blacklist.*' | 'token.*' | 'webhook.*' | 'market.*' | 'purchase.*' | 'session.*' | 'settings.*' | 'product.created' | 'product.updated' | 'product.deleted' | 'license.created' | 'license.updated' | 'license.slots_freed' | 'license.rotated' | 'license.transferred' | 'license.redeemed' | 'license.deleted' | 'customer.created' | 'customer.updated' | 'customer.deleted' | 'customer.link_created' | 'blacklist.created' | 'blacklist.updated' | 'blacklist.deleted' | 'token.created' | 'token.updated' | 'token.deleted' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'market.created' | 'market.updated' | 'market.deleted' | 'purchase.granted' | 'purchase.revoked' | 'purchase.restored' | 'purchase.extended' | 'session.created' | 'settings.updated' | 'license.first_used' | 'license.limit_reached' | 'license.expiring' | 'license.expired' | 'license.many_addresses' | 'blacklist.hit' | 'webhook.disabled' | 'market.failing' | 'market.guessed' | 'purchase.unmatched';
 
 /** Changes of a webhook: an omitted field keeps its value [4.8]. */
 export interface WebhookUpdate {
@@ -693,7 +693,7 @@ export interface MarketCreate {
   updatedAt?: null | undefined;
   /** Set by the service: must not be sent. */
   reconciledAt?: null | undefined;
-  /** The secrets that the market sends or signs with: one is enough for a request. A PUT replaces all of them. No response shows them. */
+  /** The secrets that the market sends or signs with: one is enough for a request. One that you choose yourself, for `builtbybit` and for `dynamic` with a sent secret, has at least 16 characters. A PUT replaces all of them. No response shows them. */
   secrets?: string[] | undefined;
   /** For `builtbybit` and `voxel`: a token of their interface, by which refunds are found. Null or empty for none. No response shows it. */
   apiToken?: string | null | undefined;
@@ -817,7 +817,7 @@ export interface MarketUpdate {
   updatedAt?: unknown | undefined;
   /** Set by the service: accepted and ignored. */
   reconciledAt?: unknown | undefined;
-  /** The secrets that the market sends or signs with: one is enough for a request. A PUT replaces all of them. No response shows them. */
+  /** The secrets that the market sends or signs with: one is enough for a request. One that you choose yourself, for `builtbybit` and for `dynamic` with a sent secret, has at least 16 characters. A PUT replaces all of them. No response shows them. */
   secrets?: string[] | undefined;
   /** For `builtbybit` and `voxel`: a token of their interface, by which refunds are found. Null or empty for none. No response shows it. */
   apiToken?: string | null | undefined;

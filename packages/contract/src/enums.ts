@@ -89,6 +89,7 @@ export const SERVICE_EVENT_TYPES = [
   'blacklist.hit',
   'webhook.disabled',
   'market.failing',
+  'market.guessed',
   'purchase.unmatched',
 ] as const satisfies readonly `${EventResource}.${string}`[];
 export type ServiceEventType = (typeof SERVICE_EVENT_TYPES)[number];

@@ -48,6 +48,9 @@ export const MAX_WEBHOOKS = 10;
 export const MAX_MARKETS = 20;
 export const MAX_MARKET_PRODUCTS = 200;
 export const MAX_MARKET_SECRETS = 10;
+/** A secret of a market. The seller may choose it; markets make longer ones themselves. */
+export const MIN_SECRET_LENGTH = 6;
+export const MIN_CHOSEN_SECRET_LENGTH = 16;
 /** A larger quantity of one line makes no licenses by itself. */
 export const MAX_QUANTITY = 100;
 /** A request of a market. */

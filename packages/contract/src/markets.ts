@@ -22,6 +22,8 @@ import {
   MAX_MARKETS,
   MAX_PAGE_DELIVERIES,
   MAX_TEXT_LENGTH,
+  MIN_CHOSEN_SECRET_LENGTH,
+  MIN_SECRET_LENGTH,
 } from './limits.ts';
 import { pageQuery } from './parameters.ts';
 import {
@@ -86,7 +88,7 @@ const products = z
 
 const secret = text(MAX_TEXT_LENGTH)
   .trim()
-  .min(6, 'must have at least 6 characters')
+  .min(MIN_SECRET_LENGTH, `must have at least ${MIN_SECRET_LENGTH} characters`)
   .refine((value) => /^[!-~]+$/.test(value), {
     error: 'must be visible characters without blanks',
   });
@@ -153,7 +155,7 @@ const sentFields = {
   ...marketFields,
   secrets: writeOnly(
     secrets,
-    'The secrets that the market sends or signs with: one is enough for a request. A PUT replaces all of them. No response shows them.',
+    `The secrets that the market sends or signs with: one is enough for a request. One that you choose yourself, for \`builtbybit\` and for \`dynamic\` with a sent secret, has at least ${MIN_CHOSEN_SECRET_LENGTH} characters. A PUT replaces all of them. No response shows them.`,
   ),
   apiToken: writeOnly(
     text(MAX_TEXT_LENGTH).trim().nullable(),
@@ -204,7 +206,7 @@ export const marketCreate = named(
     kind: 'builtbybit',
     name: 'BuiltByBit',
     products: [{ item: 62494, productId: 1, maxIPs: 2 }],
-    secrets: ['f3b9c2d1e0a4'],
+    secrets: ['f3b9c2d1e0a45b6c7d8e9f00'],
   },
 );
 export const marketUpdate = named(

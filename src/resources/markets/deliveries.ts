@@ -1,9 +1,12 @@
+import { DAY_MS } from '@licet/contract/durations';
 import type { MarketDelivery } from '@licet/contract/markets';
 import { toTimestamp } from '@licet/contract/time';
 import { and, desc, eq, lt, sql } from 'drizzle-orm';
-import type { Database } from '../../db/client.ts';
+import { batch, type Database } from '../../db/client.ts';
+import { insertDeliveries } from '../../db/deliveries.ts';
+import { insertEvent, SERVICE } from '../../db/events.ts';
 import { rowValues } from '../../db/predicates.ts';
-import { marketDeliveries } from '../../db/schema.ts';
+import { events, marketDeliveries } from '../../db/schema.ts';
 import { firstIdAt, SLOTS, timeOfId } from '../../lib/time-id.ts';
 
 /** The requests that arrived from markets (9). */
@@ -24,6 +27,39 @@ export async function insertDelivery(
       where market_id = ${arrived.marketId} and id >= ${first} and id < ${first + SLOTS}), ${first})`,
   });
   await db.insert(marketDeliveries).select(sql`select ${row}`);
+}
+
+/**
+ * Makes an event of a client whose requests to a market were rejected too often: it may guess the secret. There is at most
+ * one a day for each market.
+ *
+ * @param ip the connecting address
+ * @param path the address of the market, without what is secret in it
+ */
+export async function reportGuesses(
+  db: Database,
+  marketId: number,
+  ip: string | null,
+  path: string,
+  now: number,
+): Promise<void> {
+  const reason = `Too many requests to ${path} had a wrong secret or signature`;
+  await batch(db, {
+    events: insertEvent(
+      db,
+      { ...SERVICE, ip },
+      {
+        type: 'market.guessed',
+        id: marketId,
+        changes: { reason: { before: null, after: reason } },
+        condition: sql`not exists (select 1 from ${events}
+          where resource_type = 'market' and resource_id = ${marketId}
+            and id >= ${firstIdAt(now - DAY_MS)} and type = 'market.guessed')`,
+      },
+      now,
+    ),
+    deliveries: insertDeliveries(db, now, true),
+  });
 }
 
 interface DeliveryPage {

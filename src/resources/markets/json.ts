@@ -1,6 +1,6 @@
 /** Values in the bodies of markets, read tolerantly: ids come as text or as numbers, and fields can be missing. */
 
-type Json = Readonly<Record<string, unknown>>;
+export type Json = Readonly<Record<string, unknown>>;
 
 const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

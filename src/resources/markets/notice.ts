@@ -1,17 +1,8 @@
 import type { DynamicSettings } from '@licet/contract/dynamic-market';
 import type { MarketKind } from '@licet/contract/enums';
+import type { Incoming } from './incoming.ts';
 
 /** The language between the adapters of the markets and the purchases (9). */
-
-/** A request from a market, as it arrived. */
-export interface Incoming {
-  bytes: Uint8Array;
-  /** The bytes as text. */
-  text: string;
-  headers: Headers;
-  /** Milliseconds since 1970. */
-  now: number;
-}
 
 /** The settings of a market that an adapter needs. */
 export interface MarketSettings {
@@ -46,6 +37,8 @@ export interface Grant {
   item: string;
   /** The buyer, where one buys once, else the order line. */
   reference: string;
+  /** The reference under which former versions stored the same purchase, if it was another one. */
+  formerReference?: string;
   order: string | null;
   buyer: Buyer;
   quantity: number;
@@ -73,7 +66,7 @@ export type Notice = Grant | Fact;
 
 /** A request that is rejected, with the reason for the seller. It tells nothing of the secrets. */
 export interface Rejection {
-  status: 400 | 401 | 403 | 422;
+  status: number;
   why: string;
 }
 
@@ -92,10 +85,18 @@ export interface Accepted {
   respond?: (keys: readonly string[]) => { body: string; contentType: string };
 }
 
-/** Reads the requests of a market. A pure function of the request, the settings and the time. */
-export type Adapter = (
-  incoming: Incoming,
-  settings: MarketSettings,
-) => Promise<Accepted | Rejection>;
+/** Reads the requests of a kind of market. Its functions depend on the request, the settings and the time alone. */
+export interface Adapter {
+  /** The largest request; that of any market unless set. */
+  maxBytes?: number;
+  /**
+   * Checks the signature or the secret, before anything else of the request is read.
+   *
+   * @returns undefined for a request that comes from the market
+   */
+  authenticate: (incoming: Incoming, settings: MarketSettings) => Promise<Rejection | undefined>;
+  /** Reads a request that comes from the market. */
+  read: (incoming: Incoming, settings: MarketSettings) => Promise<Accepted | Rejection>;
+}
 
 export const isRejection = (read: Accepted | Rejection): read is Rejection => 'why' in read;

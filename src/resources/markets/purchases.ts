@@ -78,6 +78,18 @@ const isPurchase = (marketId: number, item: string, reference: string): SQL | un
     eq(purchases.reference, reference),
   );
 
+const storedReference = ({ isTest }: Grant, reference: string): string =>
+  isTest ? `test:${reference}` : reference;
+
+/** The purchase of a notice, also as a former version has stored it. */
+async function findGranted(db: Database, marketId: number, notice: Grant): Promise<Found[]> {
+  const { item, reference, formerReference } = notice;
+  const findBy = (sent: string) =>
+    findPurchases(db, isPurchase(marketId, item, storedReference(notice, sent)));
+  const found = await findBy(reference);
+  return found.length > 0 || formerReference === undefined ? found : findBy(formerReference);
+}
+
 const findOrder = (
   db: Database,
   marketId: number,
@@ -135,9 +147,8 @@ export async function applyNotice(
 
 async function grant(sender: Sender, seller: Seller, notice: Grant): Promise<Applied> {
   const { market } = seller;
-  const reference = notice.isTest ? `test:${notice.reference}` : notice.reference;
   const [found, order] = await Promise.all([
-    findPurchases(sender.db, isPurchase(market.id, notice.item, reference)),
+    findGranted(sender.db, market.id, notice),
     findOrder(sender.db, market.id, notice.order),
   ]);
   const [first] = found;
@@ -155,7 +166,7 @@ async function grant(sender: Sender, seller: Seller, notice: Grant): Promise<App
   }
   const sold: Sold = {
     ...notice,
-    reference,
+    reference: first?.purchase.reference ?? storedReference(notice, notice.reference),
     orderId: notice.order,
     facts,
     known: first?.purchase,

@@ -1,6 +1,6 @@
 import type { DynamicSettings } from '@licet/contract/dynamic-market';
 import type { DisputeAction, MarketKind, RefundAction } from '@licet/contract/enums';
-import { MAX_MARKETS } from '@licet/contract/limits';
+import { MAX_MARKETS, MIN_CHOSEN_SECRET_LENGTH } from '@licet/contract/limits';
 import { type MarketProduct, marketFields, pickMarket } from '@licet/contract/markets';
 import { settable } from '@licet/contract/resource';
 import { toOptionalTimestamp, toTimestamp } from '@licet/contract/time';
@@ -83,6 +83,29 @@ function checkSettings(kind: MarketKind, settings: DynamicSettings | null): void
   }
 }
 
+/**
+ * Checks the secrets that a seller has chosen: each is sent as it is, and the old address of BuiltByBit can be guessed.
+ *
+ * @param stored secrets that may be sent again
+ * @throws DomainError for a short one
+ */
+function checkSecrets(
+  { kind, settings, secrets }: Pick<MarketRow, 'kind' | 'settings' | 'secrets'>,
+  stored: readonly string[],
+): void {
+  const isChosen =
+    kind === 'builtbybit' || (kind === 'dynamic' && settings?.signature.kind === 'secret');
+  const short = secrets.findIndex(
+    (secret) => secret.length < MIN_CHOSEN_SECRET_LENGTH && !stored.includes(secret),
+  );
+  if (!isChosen || short === -1) return;
+  throw new DomainError(
+    'invalid',
+    `secrets[${short}] must have at least ${MIN_CHOSEN_SECRET_LENGTH} characters: choose a longer one, here and at the market`,
+    'secrets',
+  );
+}
+
 /** @throws DomainError if there are as many as may be */
 export async function insertMarket(
   sender: Sender,
@@ -90,6 +113,7 @@ export async function insertMarket(
 ): Promise<MarketRow> {
   const { db, now } = sender;
   checkSettings(values.kind, values.settings);
+  checkSecrets(values, []);
   const row = {
     ...values,
     apiToken: apiToken || null,
@@ -153,6 +177,7 @@ export async function updateMarket(
     ...(apiToken !== undefined && { apiToken: apiToken || null }),
   };
   checkSettings(kind, updated.settings);
+  checkSecrets(updated, row.secrets);
   const isSecret = (name: 'secrets' | 'apiToken'): boolean =>
     JSON.stringify(updated[name]) !== JSON.stringify(row[name]);
   const changedSecret = { before: null, after: null };

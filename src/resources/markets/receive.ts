@@ -1,11 +1,12 @@
+import { MAX_MARKET_BODY_BYTES } from '@licet/contract/limits';
 import type { Sender } from '../../db/change.ts';
-import { logFailure } from '../../lib/log.ts';
 import { ADAPTERS } from './adapters.ts';
 import type { ArrivedRequest } from './deliveries.ts';
-import { type Accepted, type Incoming, isRejection, type Rejection } from './notice.ts';
+import type { Incoming } from './incoming.ts';
+import { type Accepted, isRejection, type Rejection } from './notice.ts';
 import { type Applied, applyNotice } from './purchases.ts';
-import { redact } from './redact.ts';
-import type { Seller } from './seller.ts';
+import { cleaned, redact } from './redact.ts';
+import type { MarketRow, Seller } from './seller.ts';
 
 /** A request of a market: verified, read, applied, and answered (9). */
 
@@ -16,23 +17,26 @@ export interface Reply {
   contentType: string;
 }
 
-interface Received {
+export interface Received {
   reply: Reply;
   /** For the list of what arrived. */
   arrived: ArrivedRequest;
-  /** Whether the request came from the market. */
-  isAccepted: boolean;
 }
 
 const TEXT = 'text/plain; charset=utf-8';
 const OK: Reply = { status: 200, body: 'OK', contentType: TEXT };
-const failure = (status: number, body: string): Reply => ({ status, body, contentType: TEXT });
-const UNAVAILABLE = failure(503, 'The service is unavailable: try again');
+export const failure = (status: number, body: string): Reply => ({
+  status,
+  body,
+  contentType: TEXT,
+});
+export const UNAVAILABLE = failure(503, 'The service is unavailable: try again');
 
-const reject = ({ market }: Seller, { status, why }: Rejection): Received => ({
+/** The response to a request that is rejected. */
+export const reject = ({ id: marketId }: MarketRow, { status, why }: Rejection): Received => ({
   reply: failure(status, why),
   arrived: {
-    marketId: market.id,
+    marketId,
     type: null,
     eventId: null,
     isAccepted: false,
@@ -40,28 +44,39 @@ const reject = ({ market }: Seller, { status, why }: Rejection): Received => ({
     result: why,
     body: null,
   },
-  isAccepted: false,
 });
 
-/** Verifies and reads a request. */
-export async function read(seller: Seller, incoming: Incoming): Promise<Accepted | Rejection> {
-  const adapter = ADAPTERS[seller.market.kind];
-  if (!seller.market.isEnabled) return { status: 403, why: 'The market is switched off in Licet' };
-  if (seller.market.secrets.length === 0) {
+/** The largest request of a market. */
+export const maxBytesOf = ({ market }: Seller): number =>
+  ADAPTERS[market.kind].maxBytes ?? MAX_MARKET_BODY_BYTES;
+
+/** Checks that a request comes from the market. @returns undefined if it does */
+export async function authenticate(
+  { market }: Seller,
+  incoming: Incoming,
+): Promise<Rejection | undefined> {
+  if (!market.isEnabled) return { status: 403, why: 'The market is switched off in Licet' };
+  if (market.secrets.length === 0) {
     return { status: 401, why: 'The market has no secret in Licet yet' };
   }
-  return adapter(incoming, seller.market);
+  return ADAPTERS[market.kind].authenticate(incoming, market);
 }
 
-/** Applies a request that was read, and says what to respond. */
+/**
+ * Reads and applies a request that comes from the market, and says what to respond.
+ *
+ * @param onFailure called with the reason for which it was not applied
+ */
 export async function receive(
   newSender: () => Sender,
   seller: Seller,
   incoming: Incoming,
-  request: Accepted | Rejection,
+  onFailure: (error: unknown) => void,
 ): Promise<Received> {
-  if (isRejection(request)) return reject(seller, request);
   const { market } = seller;
+  const request = await ADAPTERS[market.kind].read(incoming, market);
+  if (isRejection(request)) return reject(market, request);
+  const clean = (text: string | null): string | null => text && cleaned(text, market.secrets);
   const applied: Applied[] = [];
   let reply: Reply;
   try {
@@ -71,16 +86,19 @@ export async function receive(
     reply = replyTo(request, applied);
   } catch (error) {
     // The market repeats it, and what was applied already stays.
-    logFailure('A request of a market was not applied', error);
+    onFailure(error);
     reply = UNAVAILABLE;
   }
-  const results = [...new Set(applied.map(({ result }) => result))].join('; ');
+  const results = cleaned(
+    [...new Set(applied.map(({ result }) => result))].join('; '),
+    market.secrets,
+  );
   return {
     reply,
     arrived: {
       marketId: market.id,
-      type: request.type,
-      eventId: request.eventId,
+      type: clean(request.type),
+      eventId: clean(request.eventId),
       isAccepted: true,
       status: reply.status,
       result:
@@ -89,7 +107,6 @@ export async function receive(
           : results || request.ignored || 'Nothing to do',
       body: redact(incoming.text, market.secrets),
     },
-    isAccepted: true,
   };
 }
 

@@ -53,7 +53,7 @@ export function redact(text: string, secrets: readonly string[]): string {
 }
 
 /** A text without secrets and e-mail addresses. */
-function cleaned(text: string, secrets: readonly string[]): string {
+export function cleaned(text: string, secrets: readonly string[]): string {
   const rest = secrets.reduce((known, secret) => known.replaceAll(secret, HIDDEN), text);
   return rest.slice(0, MAX_LENGTH).replace(EMAIL, HIDDEN);
 }

@@ -1,5 +1,6 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '@licet/contract/durations';
 import type { WebhookFormat } from '@licet/contract/enums';
+import { beginningOf } from '../../lib/bytes.ts';
 import type { Outbound, OutboundResult } from '../../lib/outbound.ts';
 import { signatureHeaders } from './signature.ts';
 
@@ -21,6 +22,8 @@ const JITTER = 0.2;
 /** A receiver that asks for a longer pause gets this one: the webhook is switched off after five days. */
 const MAX_PAUSE_MS = DAY_MS;
 const MIN_PAUSE_MS = 1_000;
+/** The bytes of the response to a success that are kept: those of a failure help to find its cause. */
+const MAX_SUCCESS_BYTES = 256;
 const USER_AGENT = 'Licet-Webhooks/1';
 const DISCORD_USER_AGENT = 'DiscordBot (https://www.npmjs.com/package/licet, 1)';
 
@@ -101,7 +104,7 @@ function outcomeOf(result: OutboundResult, { step, format }: Sending, now: numbe
       closedMs,
       status,
       error: null,
-      response,
+      response: beginningOf(response, MAX_SUCCESS_BYTES),
       isWorking: true,
       step,
       nextAt: null,

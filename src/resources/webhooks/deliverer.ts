@@ -8,6 +8,7 @@ import type { AddressSettings } from '../../lib/public-url.ts';
 import { attempt, type Outcome, type Sending } from './attempt.ts';
 import { Lanes } from './lanes.ts';
 import { type BodyOf, readBodies } from './messages.ts';
+import { Shares } from './shares.ts';
 import {
   type Attempted,
   type Claimed,
@@ -31,6 +32,8 @@ interface RunLimits {
   attempts: number;
   rounds: number;
   durationMs: number;
+  /** The first attempts for each webhook. */
+  share: number;
   group: number;
   gatherMs: number;
 }
@@ -40,6 +43,7 @@ const RUN_AT_CLOUDFLARE: RunLimits = {
   attempts: 20,
   rounds: 2,
   durationMs: 25_000,
+  share: 20,
   group: 10,
   gatherMs: 0,
 };
@@ -48,6 +52,7 @@ const RUN_ON_ONE_MACHINE: RunLimits = {
   attempts: 5_000,
   rounds: 200,
   durationMs: 25_000,
+  share: MAX_AT_ONCE.standard,
   group: 100,
   gatherMs: 50,
 };
@@ -99,41 +104,64 @@ export class Deliverer {
     await this.deliver(this.#gathered.splice(0));
   }
 
-  /** Attempts deliveries with a lease, and stores the outcomes. It never rejects: the lease ends otherwise. */
-  async deliver(leased: readonly StoredDelivery[]): Promise<void> {
+  /**
+   * Attempts deliveries with a lease, and stores the outcomes. It never rejects: the lease ends otherwise.
+   *
+   * @param left the number of queries and requests that remain, where the database counts queries
+   */
+  async deliver(
+    leased: readonly StoredDelivery[],
+    db = this.#db,
+    left = () => Number.POSITIVE_INFINITY,
+    shares?: Shares,
+  ): Promise<void> {
     if (leased.length === 0) return;
     try {
-      await this.#attemptAll(this.#db, leased);
+      await this.#attemptAll(db, leased, left, shares);
     } catch (error) {
       logFailure('Deliveries were cut off, and are repeated', error);
     }
   }
 
   /**
-   * Attempts deliveries that are due, a bounded number of them.
+   * Attempts deliveries that are due, a bounded number of them. A round begins while slow receivers of the one before have
+   * not responded yet.
    *
-   * @param left the number of queries and requests that remain, where the database counts queries
+   * @param left see {@link deliver}
    */
   async deliverDue(db: Database, left: () => number): Promise<void> {
-    const { attempts, rounds, durationMs } = this.#run;
+    const { attempts, rounds, durationMs, share } = this.#run;
     const startedAt = Date.now();
+    const shares = new Shares(share);
+    const underWay = new Set<Promise<void>>();
     let made = 0;
-    for (let round = 0; round < rounds; round++) {
-      const now = Date.now();
-      const room = Math.min(attempts - made, MAX_IN_ROUND, left() - made - ROUND_QUERIES);
-      if (room <= 0 || now - startedAt > durationMs) return;
-      const claimed = await claimDue(db, room, now);
-      if (claimed.length === 0) return;
-      await this.#attemptAll(db, claimed, left);
-      made += claimed.length;
+    try {
+      for (let round = 0; round < rounds; round++) {
+        const now = Date.now();
+        const reserved = ROUND_QUERIES * (underWay.size + 1);
+        const room = Math.min(attempts - made, MAX_IN_ROUND, left() - made - reserved);
+        if (room <= 0 || now - startedAt > durationMs) break;
+        const claimed = await claimDue(db, room, shares, now);
+        if (claimed.length === 0 && underWay.size === 0) break;
+        made += claimed.length;
+        const delivering = this.deliver(claimed, db, left, shares).finally(() =>
+          underWay.delete(delivering),
+        );
+        underWay.add(delivering);
+        // Without any, slow receivers have as many as they can take.
+        const first = claimed.length === 0 ? [] : [delivering];
+        await Promise.race([...first, wait(FIRST_OUTCOMES_MS)]);
+      }
+    } finally {
+      await Promise.all(underWay);
     }
   }
 
-  /** @param left see {@link deliverDue} */
   async #attemptAll(
     db: Database,
     leased: readonly StoredDelivery[],
-    left = () => Number.POSITIVE_INFINITY,
+    left: () => number,
+    shares: Shares | undefined,
   ): Promise<void> {
     const claimed = await findClaimed(db, leased);
     const bodyOf = await readBodies(db, this.#settings, claimed);
@@ -142,9 +170,11 @@ export class Deliverer {
     const stopped = new Set<number>();
     const attempting = Promise.all(
       claimed.map(async (one, index) => {
+        shares?.begin(one.webhookId);
         // One after the other: together, they would hold up a validation.
         await wait(index * SPACING_MS);
         const outcome = await this.#attempt(one, bodyOf, stopped);
+        shares?.end(one.webhookId, outcome !== undefined);
         if (outcome) finished.push({ ...one, outcome });
         else released.push(one);
       }),

@@ -38,6 +38,7 @@ const TITLES: Readonly<Record<EventType, string>> = {
   'market.updated': 'Market changed',
   'market.deleted': 'Market deleted',
   'market.failing': 'Requests of a market are rejected',
+  'market.guessed': 'The secret of a market may be guessed',
   'purchase.granted': 'Sold',
   'purchase.revoked': 'Purchase revoked',
   'purchase.restored': 'Purchase restored',
@@ -59,6 +60,7 @@ const BAD: ReadonlySet<EventType> = new Set([
   'blacklist.hit',
   'webhook.disabled',
   'market.failing',
+  'market.guessed',
   'purchase.revoked',
 ]);
 

@@ -9,6 +9,7 @@ import { deliveries, events, tokens, webhooks } from '../../db/schema.ts';
 import { firstIdAt } from '../../lib/time-id.ts';
 import type { Outcome } from './attempt.ts';
 import type { Unsent } from './messages.ts';
+import type { Shares } from './shares.ts';
 
 /** The rows of deliveries under way (8): their leases, their outcomes and their end. */
 
@@ -48,13 +49,16 @@ const lease = (now: number) => ({
  * Claims deliveries that are due, with a lease: the oldest of each webhook first, so that none waits for the many of
  * another.
  *
+ * @param shares bounds them for each webhook
  * @param now milliseconds since 1970
  */
 export async function claimDue(
   db: Database,
   limit: number,
+  shares: Shares,
   now: number,
 ): Promise<StoredDelivery[]> {
+  const room = sql`ifnull(r.value, ${shares.first})`;
   const { claimed } = await batch(db, {
     claimed: db
       .update(deliveries)
@@ -62,13 +66,15 @@ export async function claimDue(
       .where(
         sql`(webhook_id, id) in (
           select webhook_id, id from (
-            select d.webhook_id, d.id, d.next_at, w.failing_since,
+            select d.webhook_id, d.id, d.next_at,
+              iif(w.failing_since is null, ${room}, min(${room}, ${MAX_FAILING})) as room,
               row_number() over (partition by d.webhook_id order by d.next_at) as turn
-            from webhooks w cross join deliveries d on d.webhook_id = w.id and d.id in (
+            from webhooks w left join json_each(${JSON.stringify(shares.rooms())}) r on r.key = w.id
+            cross join deliveries d on d.webhook_id = w.id and d.id in (
               select due.id from deliveries due where due.webhook_id = w.id and due.next_at <= ${now}
               order by due.next_at limit ${limit})
             where w.is_enabled and ifnull(w.paused_until, 0) <= ${now})
-          where failing_since is null or turn <= ${MAX_FAILING}
+          where turn <= room
           order by turn, next_at limit ${limit})`,
       )
       .returning(returned),

@@ -57,9 +57,9 @@ describeInBrowser('markets in the console', () => {
     const { id, addresses } = await licet.markets.create({
       kind: 'builtbybit',
       name: 'Bits',
-      secrets: ['f3b9c2d1e0a4'],
+      secrets: ['f3b9c2d1e0a45b6c7d8e9f00'],
     });
-    const sent = { secret: 'f3b9c2d1e0a4', resource_id: '77', user_id: '12' };
+    const sent = { secret: 'f3b9c2d1e0a45b6c7d8e9f00', resource_id: '77', user_id: '12' };
     expect(await download(addresses[0] ?? '', sent)).toBe(404);
     const page = await openConsole(`/purchases?marketId=${id}`);
     await page.getByText('Item 77').waitFor();
@@ -71,6 +71,24 @@ describeInBrowser('markets in the console', () => {
     await page.getByRole('table').getByText('Granted', { exact: true }).waitFor();
     expect(await accessibilityFindings(page)).toEqual([]);
     expect(await download(addresses[0] ?? '', sent)).toBe(200);
+  });
+
+  it('a short secret for BuiltByBit is refused with its cure, and guesses lead to the market', async () => {
+    const { id, addresses } = await licet.markets.create({ kind: 'builtbybit', name: 'Bits' });
+    const page = await openConsole(`/markets/${id}`);
+    await page.getByText(/^At least 16 characters/).waitFor();
+    await page.getByLabel('The secret that you enter at BuiltByBit').fill('hunter2');
+    await page.getByRole('button', { name: 'Store' }).click();
+    await page.getByText(/must have at least 16 characters: choose a longer one/i).waitFor();
+    expectFailure(/^400 PUT \/api\/v2\/markets\/\d+/);
+    await licet.markets.update(id, { secrets: ['a-secret-of-sixteen'] });
+    for (let count = 0; count < 61; count++) {
+      await download(addresses[0] ?? '', { secret: 'wrong' });
+    }
+    const overview = await openConsole('/');
+    await overview.getByText('Too many requests to its address had a wrong secret').waitFor();
+    await overview.getByRole('link', { name: 'Open market' }).click();
+    await overview.getByRole('heading', { name: 'Bits' }).waitFor();
   });
 
   it('a shop without a preset is added with settings of its own, whose faults are named', async () => {

@@ -82,7 +82,7 @@ export function SecretForm({
     >
       <TextArea
         label={secretCount === 0 ? words.secretOf[kind] : words.otherSecret}
-        hint={words.secretHint}
+        hint={TAKES_SECRET.includes(kind) ? words.chosenSecretHint : words.secretHint}
         name="secrets"
         rows={2}
         autoComplete="off"

@@ -189,12 +189,12 @@ function Fix({
   }
 }
 
-/** A market that fails, or a purchase that waits for a product. */
+/** A market that fails or is guessed at, or a purchase that waits for a product. */
 const MarketAlert = ({ event }: { event: Event }) => (
   <Line
     event={event}
     fix={
-      event.type === 'market.failing' && event.resourceId !== null ? (
+      event.resourceType === 'market' && event.resourceId !== null ? (
         <ButtonLink look="link" to="/markets/$id" params={{ id: event.resourceId }}>
           {words.fixes.market}
         </ButtonLink>

@@ -1,6 +1,7 @@
 import type { DynamicSettings } from '@licet/contract/dynamic-market';
-import { parseObject, quantityAt, textOf, valueAt } from '../json.ts';
-import type { Accepted, Adapter, Incoming } from '../notice.ts';
+import type { Incoming } from '../incoming.ts';
+import { quantityAt, textOf, valueAt } from '../json.ts';
+import type { Accepted, Adapter, Grant, MarketSettings, Rejection } from '../notice.ts';
 import { isRecent, isSecret, isSigned } from '../signature.ts';
 
 /** Any shop that asks for a key and waits: SellAuth, Sell.app, Shoppex, and others, as the settings say. */
@@ -14,10 +15,22 @@ function firstAt(body: unknown, paths: string | null): unknown {
   return undefined;
 }
 
-/** The texts of paths that are joined by `+`. The first is required; the others, such as a variant, may be missing. */
-function joinedAt(body: unknown, paths: string): string | null {
-  const [first = null, ...others] = paths.split('+').map((path) => textOf(firstAt(body, path)));
-  return first === null ? null : [first, ...others.filter((one) => one !== null)].join(':');
+/**
+ * The reference of an order line, by paths that are joined by `+`. The first is required; the others, such as a variant,
+ * may be missing. Several are stored as JSON: with any separator, a buyer who chooses an id could meet another line.
+ */
+function lineAt(
+  body: unknown,
+  paths: string,
+): Pick<Grant, 'reference' | 'formerReference'> | undefined {
+  const texts = paths.split('+').map((path) => textOf(firstAt(body, path)));
+  const [first = null, ...others] = texts;
+  if (first === null) return undefined;
+  if (others.length === 0) return { reference: first };
+  const reference = JSON.stringify(texts);
+  const formerReference = texts.filter((one) => one !== null).join(':');
+  // One that could be the reference of another line is none.
+  return formerReference.startsWith('[') ? { reference } : { reference, formerReference };
 }
 
 type Hmac = Extract<DynamicSettings['signature'], { kind: 'hmac' }>;
@@ -44,13 +57,15 @@ function messageOf({ message }: Hmac, bytes: Uint8Array, time: string, id: strin
 
 /** Why a request is not from the shop; undefined if it is. */
 async function faultOf(
-  { bytes, headers, now }: Incoming,
-  body: unknown,
+  incoming: Incoming,
   signature: DynamicSettings['signature'],
   secrets: readonly string[],
 ): Promise<string | undefined> {
+  const { bytes, headers, now } = incoming;
   if (signature.kind === 'secret') {
-    const sent = signature.header ? headers.get(signature.header) : firstAt(body, signature.field);
+    const sent = signature.header
+      ? headers.get(signature.header)
+      : firstAt(incoming.json, signature.field);
     const secret = textOf(sent);
     if (secret === null) return 'The request has no secret';
     return (await isSecret(secrets, secret)) ? undefined : 'The secret is wrong';
@@ -76,13 +91,24 @@ function fillTemplate(template: string, keys: readonly string[]): string {
   return template.replaceAll('"{count}"', String(keys.length)).replaceAll('{keys}', () => text);
 }
 
-export const dynamic: Adapter = async (incoming, { secrets, settings }) => {
-  if (!settings) return { status: 400, why: 'The market has no settings' };
-  const { signature, deliverOn, response } = settings;
-  const body = parseObject(incoming.text);
-  const fault = await faultOf(incoming, body, signature, secrets);
-  if (fault !== undefined) return { status: 401, why: fault };
+const NO_SETTINGS: Rejection = { status: 400, why: 'The market has no settings' };
+
+async function authenticate(
+  incoming: Incoming,
+  { secrets, settings }: MarketSettings,
+): Promise<Rejection | undefined> {
+  if (!settings) return NO_SETTINGS;
+  const fault = await faultOf(incoming, settings.signature, secrets);
+  return fault === undefined ? undefined : { status: 401, why: fault };
+}
+
+async function read(
+  { json: body }: Incoming,
+  { settings }: MarketSettings,
+): Promise<Accepted | Rejection> {
+  if (!settings) return NO_SETTINGS;
   if (!body) return { status: 400, why: 'The body is not JSON' };
+  const { deliverOn, response } = settings;
 
   const type = textOf(firstAt(body, settings.event));
   const accepted: Accepted = {
@@ -94,17 +120,17 @@ export const dynamic: Adapter = async (incoming, { secrets, settings }) => {
     return { ...accepted, ignored: 'This event asks for no key' };
   }
   const item = textOf(firstAt(body, settings.item));
-  const line = joinedAt(body, settings.line);
+  const line = lineAt(body, settings.line);
   if (item === null) return { status: 400, why: `The body has no ${settings.item}` };
-  if (line === null) return { status: 400, why: `The body has no ${settings.line}` };
+  if (!line) return { status: 400, why: `The body has no ${settings.line}` };
   return {
     ...accepted,
-    eventId: line,
+    eventId: line.reference,
     notices: [
       {
         do: 'grant',
         item,
-        reference: line,
+        ...line,
         order: textOf(firstAt(body, settings.order)),
         buyer: {
           id: textOf(firstAt(body, settings.buyer)),
@@ -123,4 +149,6 @@ export const dynamic: Adapter = async (incoming, { secrets, settings }) => {
         ? { body: keys.join('\n'), contentType: 'text/plain; charset=utf-8' }
         : { body: fillTemplate(response, keys), contentType: 'application/json' },
   };
-};
+}
+
+export const dynamic: Adapter = { authenticate, read };

@@ -1,5 +1,15 @@
-import { listAt, parseObject, textAt, timeAt } from '../json.ts';
-import type { Accepted, Adapter, Buyer, Fact, Grant, Notice } from '../notice.ts';
+import type { Incoming } from '../incoming.ts';
+import { listAt, textAt, timeAt } from '../json.ts';
+import type {
+  Accepted,
+  Adapter,
+  Buyer,
+  Fact,
+  Grant,
+  MarketSettings,
+  Notice,
+  Rejection,
+} from '../notice.ts';
 import { isRecent, isSigned } from '../signature.ts';
 
 /**
@@ -94,7 +104,10 @@ function noticesOf(type: string, body: unknown, at: number): readonly Notice[] |
   }
 }
 
-export const paynow: Adapter = async ({ bytes, text, headers, now }, { secrets }) => {
+async function authenticate(
+  { bytes, headers, now }: Incoming,
+  { secrets }: MarketSettings,
+): Promise<Rejection | undefined> {
   const timestamp = headers.get('PayNow-Timestamp')?.trim() ?? '';
   const signatures = (headers.get('PayNow-Signature') ?? '')
     .split(',')
@@ -108,7 +121,10 @@ export const paynow: Adapter = async ({ bytes, text, headers, now }, { secrets }
   if (!isRecent(timestamp.slice(0, -3), now)) {
     return { status: 401, why: 'The time of the request is more than five minutes off' };
   }
-  const sent = parseObject(text);
+  return undefined;
+}
+
+async function read({ json: sent, now }: Incoming): Promise<Accepted | Rejection> {
   if (!sent) return { status: 400, why: 'The body is not JSON' };
   const type = textAt(sent, 'event_type');
   const accepted: Accepted = {
@@ -126,4 +142,6 @@ export const paynow: Adapter = async ({ bytes, text, headers, now }, { secrets }
   if (typeof notices === 'string') return { ...accepted, ignored: notices };
   if (notices.length === 0) return { ...accepted, ignored: 'It names no item or no order' };
   return { ...accepted, notices };
-};
+}
+
+export const paynow: Adapter = { authenticate, read };

@@ -1,5 +1,6 @@
-import { numberAt, parseObject, secondsAt, textAt, valueAt } from '../json.ts';
-import type { Accepted, Adapter, Fact, Notice } from '../notice.ts';
+import type { Incoming } from '../incoming.ts';
+import { numberAt, secondsAt, textAt, valueAt } from '../json.ts';
+import type { Accepted, Adapter, Fact, MarketSettings, Notice, Rejection } from '../notice.ts';
 import { isSigned } from '../signature.ts';
 
 /**
@@ -134,7 +135,10 @@ function noticesOf(
   }
 }
 
-export const stripe: Adapter = async ({ bytes, text, headers, now }, { secrets }) => {
+async function authenticate(
+  { bytes, headers, now }: Incoming,
+  { secrets }: MarketSettings,
+): Promise<Rejection | undefined> {
   const { time, signatures } = partsOf(headers.get('Stripe-Signature') ?? '');
   if (signatures.length === 0 || !/^\d{1,12}$/.test(time)) {
     return { status: 401, why: 'The header Stripe-Signature is missing' };
@@ -145,7 +149,10 @@ export const stripe: Adapter = async ({ bytes, text, headers, now }, { secrets }
   if (now / 1000 - Number(time) > TOLERANCE_SECONDS) {
     return { status: 401, why: 'The signature is older than five minutes' };
   }
-  const body = parseObject(text);
+  return undefined;
+}
+
+async function read({ json: body, now }: Incoming): Promise<Accepted | Rejection> {
   if (!body) return { status: 400, why: 'The body is not JSON' };
   if (textAt(body, 'object') === 'v2.core.event') {
     return {
@@ -166,4 +173,6 @@ export const stripe: Adapter = async ({ bytes, text, headers, now }, { secrets }
   if (notices.length === 0)
     return { ...accepted, ignored: 'It names no payment that can be joined' };
   return { ...accepted, notices };
-};
+}
+
+export const stripe: Adapter = { authenticate, read };

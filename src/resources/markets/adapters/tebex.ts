@@ -1,6 +1,16 @@
 import { sha256Bytes } from '../../../lib/sha256.ts';
-import { listAt, parseObject, quantityAt, textAt, timeAt } from '../json.ts';
-import type { Accepted, Adapter, Buyer, Fact, Grant, Notice } from '../notice.ts';
+import type { Incoming } from '../incoming.ts';
+import { listAt, quantityAt, textAt, timeAt } from '../json.ts';
+import type {
+  Accepted,
+  Adapter,
+  Buyer,
+  Fact,
+  Grant,
+  MarketSettings,
+  Notice,
+  Rejection,
+} from '../notice.ts';
 import { isSigned } from '../signature.ts';
 
 /**
@@ -117,14 +127,20 @@ function noticesOf(type: string, subject: unknown, at: number): Notice[] | undef
   }
 }
 
-export const tebex: Adapter = async ({ bytes, text, headers, now }, { secrets }) => {
+async function authenticate(
+  { bytes, headers }: Incoming,
+  { secrets }: MarketSettings,
+): Promise<Rejection | undefined> {
   const signature = headers.get('X-Signature')?.trim() ?? '';
   if (signature === '') return { status: 401, why: 'The header X-Signature is missing' };
   const digest = (await sha256Bytes(bytes)).toHex();
   if (!(await isSigned(secrets, [signature], 'hex', [digest]))) {
     return { status: 401, why: 'The signature is wrong' };
   }
-  const body = parseObject(text);
+  return undefined;
+}
+
+async function read({ json: body, now }: Incoming): Promise<Accepted | Rejection> {
   if (!body) return { status: 400, why: 'The body is not JSON' };
   const id = textAt(body, 'id');
   const type = textAt(body, 'type');
@@ -140,4 +156,6 @@ export const tebex: Adapter = async ({ bytes, text, headers, now }, { secrets })
   if (!notices) return { ...accepted, ignored: 'This event changes no purchase' };
   if (notices.length === 0) return { ...accepted, ignored: 'It has no transaction or no package' };
   return { ...accepted, notices };
-};
+}
+
+export const tebex: Adapter = { authenticate, read };

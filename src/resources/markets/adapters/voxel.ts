@@ -1,5 +1,6 @@
-import { numberAt, parseObject, secondsAt, textAt, valueAt } from '../json.ts';
-import type { Accepted, Adapter, Grant, Target } from '../notice.ts';
+import type { Incoming } from '../incoming.ts';
+import { numberAt, secondsAt, textAt, valueAt } from '../json.ts';
+import type { Accepted, Adapter, Grant, MarketSettings, Rejection, Target } from '../notice.ts';
 import { isRecent, isSigned } from '../signature.ts';
 
 /**
@@ -10,19 +11,29 @@ import { isRecent, isSigned } from '../signature.ts';
 /** The events of a refund or chargeback. Only the first is in the documents. */
 const REMOVALS = ['product.user.purchaseRemoved', 'product.user.refund'];
 
-export const voxel: Adapter = async ({ bytes, text, headers, now }, { secrets }) => {
+const UNREADABLE: Rejection = { status: 400, why: 'The body is not JSON' };
+
+async function authenticate(
+  incoming: Incoming,
+  { secrets }: MarketSettings,
+): Promise<Rejection | undefined> {
+  const { bytes, headers, now } = incoming;
   const signature = headers.get('X-Polymart-Signature')?.trim() ?? '';
   if (signature === '') return { status: 401, why: 'The header X-Polymart-Signature is missing' };
   if (!(await isSigned(secrets, [signature], 'hex', [bytes]))) {
     return { status: 401, why: 'The signature is wrong' };
   }
-  const body = parseObject(text);
-  if (!body) return { status: 400, why: 'The body is not JSON' };
+  const { json: body } = incoming;
+  if (!body) return UNREADABLE;
   const seconds = numberAt(body, 'time');
   if (seconds === null || !isRecent(String(Math.floor(seconds)), now)) {
     return { status: 401, why: 'The time of the request is more than five minutes off' };
   }
+  return undefined;
+}
 
+async function read({ json: body, now }: Incoming): Promise<Accepted | Rejection> {
+  if (!body) return UNREADABLE;
   const event = textAt(body, 'event');
   const accepted: Accepted = {
     eventId: textAt(body, 'nonce'),
@@ -67,4 +78,6 @@ export const voxel: Adapter = async ({ bytes, text, headers, now }, { secrets })
     return { ...accepted, notices: [{ do: 'revoke', target, at, reason: 'removed' }] };
   }
   return { ...accepted, ignored: 'This event changes no purchase' };
-};
+}
+
+export const voxel: Adapter = { authenticate, read };
