@@ -300,7 +300,7 @@ describe('the processes', () => {
       expect(await validate(license)).toBe(200);
       child?.kill('SIGTERM');
       await expect.poll(log, PATIENT).toContain('"event":"stop"');
-      // Instead of the eight seconds after which the stop goes on.
+      // Instead of the nine seconds after which the stop goes on.
       process.kill(runtimeOf(folder), 'SIGKILL');
       expect((await ended).code).toBe(1);
     } finally {

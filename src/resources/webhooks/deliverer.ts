@@ -59,6 +59,9 @@ const FIRST_OUTCOMES_MS = 1_000;
 
 /** Attempts of a round. */
 const MAX_IN_ROUND = 100;
+/** The wait for attempts under way at the stop. The lease of a slower one ends by itself. */
+const MAX_DRAIN_MS = 5_000;
+const DRAIN_POLL_MS = 20;
 
 /** Delivers events to webhooks (8). */
 export class Deliverer {
@@ -69,6 +72,9 @@ export class Deliverer {
   /** New deliveries, which the request that gathers attempts. */
   #gathered: StoredDelivery[] = [];
   #gatheringSince = Number.NEGATIVE_INFINITY;
+  /** Groups of attempts whose outcomes are not stored yet. */
+  #underWay = 0;
+  #isStopping = false;
 
   constructor(db: Database, outbound: Outbound, isOnOneMachine: boolean) {
     this.#db = db;
@@ -113,7 +119,7 @@ export class Deliverer {
     for (let round = 0; round < rounds; round++) {
       const now = Date.now();
       const room = Math.min(attempts - made, MAX_IN_ROUND, left() - made - ROUND_QUERIES);
-      if (room <= 0 || now - startedAt > durationMs) return;
+      if (room <= 0 || now - startedAt > durationMs || this.#isStopping) return;
       const claimed = await claimDue(db, room, now);
       if (claimed.length === 0) return;
       await this.#attemptAll(db, claimed, left);
@@ -121,11 +127,33 @@ export class Deliverer {
     }
   }
 
+  /** Begins no more attempts, and resolves when the outcomes of those under way are stored. Part of the stop. */
+  async drain(): Promise<void> {
+    this.#isStopping = true;
+    const until = performance.now() + MAX_DRAIN_MS;
+    // Their leases are given back.
+    await this.deliver(this.#gathered.splice(0));
+    while (this.#underWay > 0 && performance.now() < until) await wait(DRAIN_POLL_MS);
+  }
+
   /** @param left see {@link deliverDue} */
   async #attemptAll(
     db: Database,
     leased: readonly StoredDelivery[],
     left = () => Number.POSITIVE_INFINITY,
+  ): Promise<void> {
+    this.#underWay++;
+    try {
+      await this.#attemptEach(db, leased, left);
+    } finally {
+      this.#underWay--;
+    }
+  }
+
+  async #attemptEach(
+    db: Database,
+    leased: readonly StoredDelivery[],
+    left: () => number,
   ): Promise<void> {
     const claimed = await findClaimed(db, leased);
     const bodyOf = await readBodies(db, claimed);
@@ -161,7 +189,7 @@ export class Deliverer {
 
   /**
    * @param stopped the webhooks that want no more attempts
-   * @returns undefined for one of them, and for one that has too many attempts under way
+   * @returns undefined for one of them, for one that has too many attempts under way, and at the stop
    */
   async #attempt(
     claimed: Claimed,
@@ -171,10 +199,12 @@ export class Deliverer {
     const { webhookId, id, step, url, format } = claimed;
     const body = bodyOf(claimed);
     if (body === null) return failedForGood(NOT_KEPT, step);
-    const leave = await this.#lanes.enter(webhookId, MAX_AT_ONCE[format]);
+    const leave = this.#isStopping
+      ? undefined
+      : await this.#lanes.enter(webhookId, MAX_AT_ONCE[format]);
     if (!leave) return undefined;
     try {
-      if (stopped.has(webhookId)) return undefined;
+      if (stopped.has(webhookId) || this.#isStopping) return undefined;
       const sending: Sending = { id, step, url, format, secrets: secretsOf(claimed), body };
       const outcome = await attempt(this.#outbound, sending, Date.now());
       if (outcome.pausedUntil !== null || outcome.goneReason !== null) stopped.add(webhookId);
