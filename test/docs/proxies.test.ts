@@ -1,4 +1,4 @@
-import { type ChildProcess, spawnSync } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { type Agent, type IncomingHttpHeaders, request as requestHttp } from 'node:http';
@@ -20,6 +20,7 @@ import {
   watch,
 } from '../node/service.ts';
 import { newLicense, recordsOf } from '../node/shop.ts';
+import { hasTools } from '../node/tools.ts';
 
 /** The proxies of docs/one-machine.md, with the configurations that are printed there. */
 
@@ -29,9 +30,12 @@ const certificateKey = resolve('test/cli/test-only-key.pem');
 const secureContext = createSecureContext({ ca: TLS.cert });
 
 const folder = ownFolder();
-// Debian has nginx here, where the PATH of users other than root does not look.
-const { PATH } = process.env;
-process.env.PATH = `${PATH}${delimiter}/usr/sbin`;
+// Debian has nginx beside the other programs, where the PATH of users other than root does not look.
+const { PATH = '' } = process.env;
+const folders = PATH.split(delimiter);
+process.env.PATH = [...folders, ...folders.map((path) => path.replace(/\/bin$/, '/sbin'))].join(
+  delimiter,
+);
 afterAll(() => {
   process.env.PATH = PATH;
 });
@@ -193,9 +197,6 @@ const proxies: Proxy[] = [
 
 const PATIENT = { timeout: 10_000 };
 
-const isInstalled = ({ name }: Proxy): boolean =>
-  spawnSync('sh', ['-c', `command -v ${name}`]).status === 0;
-
 const token = readRootToken();
 let service: RunningService;
 let client: Licet;
@@ -279,10 +280,9 @@ it('the service ignores CF-Connecting-IP from addresses that are not in TRUSTED_
 });
 
 describe.each(proxies)('$name', (proxy) => {
-  const isMissing = !isInstalled(proxy);
-  if (isMissing) console.warn(`SKIPPED: ${proxy.name} is not installed`);
+  const isInstalled = hasTools(`${proxy.name} as in docs/one-machine.md`, proxy.name);
 
-  describe.skipIf(isMissing)('with the configuration of docs/one-machine.md', () => {
+  describe.skipIf(!isInstalled)('with the configuration of docs/one-machine.md', () => {
     let ports: Ports;
     let relay: Relay;
     let watched: Watched;

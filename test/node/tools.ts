@@ -1,21 +1,27 @@
 import { spawnSync } from 'node:child_process';
 import { appendFileSync } from 'node:fs';
 
-/** The tools that some tests need, and that a machine may lack. */
+/** The needs of tests that not every machine meets: tools, above all. */
 
-export const isInstalled = (tool: string): boolean =>
-  spawnSync('sh', ['-c', `command -v ${tool}`]).status === 0;
+/** The output of `command -v`: the path of a tool; empty for none. */
+export const pathOf = (tool: string): string =>
+  spawnSync('sh', ['-c', `command -v ${tool}`], { encoding: 'utf8' }).stdout.trim();
 
-/** Notes the tests that are skipped for want of a tool. `npm test` lists them at its end. */
-export function noteSkipped(tool: string, tests: string): void {
-  console.warn(`SKIPPED without ${tool}: ${tests}`);
+export const isInstalled = (tool: string): boolean => pathOf(tool) !== '';
+
+/**
+ * Whether tests can run. `npm test` lists those that cannot, by their need.
+ *
+ * @param need named for a person, as are the tests
+ */
+export function canRun(isMet: boolean, need: string, tests: string): boolean {
   const { LICET_SKIPPED } = process.env;
-  if (LICET_SKIPPED) appendFileSync(LICET_SKIPPED, `${JSON.stringify({ tool, tests })}\n`);
+  if (isMet) return true;
+  if (LICET_SKIPPED) appendFileSync(LICET_SKIPPED, `${JSON.stringify({ need, tests })}\n`);
+  else console.warn(`Skipped without ${need}: ${tests}`);
+  return false;
 }
 
-/** Whether the machine has all tools. The tests that are skipped for want of them are noted. */
-export function hasTools(tests: string, ...tools: string[]): boolean {
-  const missing = tools.filter((tool) => !isInstalled(tool));
-  for (const tool of missing) noteSkipped(tool, tests);
-  return missing.length === 0;
-}
+/** Whether the machine has all tools that tests need. */
+export const hasTools = (tests: string, ...tools: string[]): boolean =>
+  tools.map((tool) => canRun(isInstalled(tool), tool, tests)).every(Boolean);
