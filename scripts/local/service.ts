@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { get, type IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -32,6 +33,9 @@ const MAX_STOPPING_MS = 9_000;
 const MAX_ENDING_MS = 500;
 /** The runtime closes its sockets after this time, although the stop has not begun. */
 const MAX_BEGINNING_MS = 1_000;
+/** Without a stop that has begun: the time until a request is accepted, and until records are written. */
+const ACCEPTING_MS = 500;
+const MAX_WRITING_MS = 2_000;
 const MAX_STARTING_MS = 30_000;
 /** The sum of these is less than the minute between two runs. */
 const MAX_RUN_MS = 50_000;
@@ -218,20 +222,37 @@ export class LocalService {
     const stored = this.#trigger('stop', MAX_STOPPING_MS).then((outcome) => {
       if (outcome !== 'ok') throw new Error(`It ended with ${outcome}`);
     });
-    await within(MAX_BEGINNING_MS, Promise.race([hasBegun, stored])).catch(() => undefined);
-    // The runtime closes its sockets, and waits for that last run.
+    const isBegun = await within(MAX_BEGINNING_MS, Promise.race([hasBegun, stored])).then(
+      () => true,
+      () => false,
+    );
+    if (!isBegun) await this.#holdRequest();
+    // The runtime closes its sockets, and waits for that last run, or for that request.
     this.#runtime?.kill('SIGTERM');
+    const written = isBegun ? undefined : wait(MAX_WRITING_MS);
     try {
       await stored;
       return true;
     } catch (error) {
+      await written;
+      const effect = isBegun
+        ? 'Not all requests were stored, and the history lacks the last ones'
+        : 'The service did not take the stop, and the history may lack the last requests';
       this.#options.log(
         'error',
-        `Not all requests were stored, and the history lacks the last ones: ${String(error)}. ` +
+        `${effect}: ${String(error)}. ` +
           'Check that the disk works, and that no other program locks the database.',
       );
       return false;
     }
+  }
+
+  /** Sends the beginning of a request, for whose end the service waits: without one, the runtime would end at once. */
+  async #holdRequest(): Promise<void> {
+    const { host, port } = this.#options;
+    const socket = connect(port, host).on('error', () => undefined);
+    socket.write('POST /api/v1/validate HTTP/1.1\r\nHost: licet\r\nContent-Length: 1\r\n\r\n');
+    await wait(ACCEPTING_MS);
   }
 
   async #start(): Promise<void> {
