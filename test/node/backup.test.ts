@@ -26,7 +26,7 @@ import {
   watch,
 } from './service.ts';
 import { recordsOf } from './shop.ts';
-import { canRun, hasTools } from './tools.ts';
+import { canRun } from './tools.ts';
 
 /** npm run backup and npm run restore: of a service under load, and where they cannot work. */
 
@@ -266,21 +266,17 @@ describe('a backup of a service under load', () => {
     expect(namesOf(databaseIn(restored))).toEqual(['Before', 'Later']);
   });
 
-  const hasPs = hasTools('a backup restored after the service was killed', 'ps');
-  it.skipIf(!hasPs)(
-    'a backup is restored again after the service was killed, whose runtime goes on by itself',
-    async () => {
-      const runtime = Number(readFileSync(join(restored, 'workerd.pid'), 'utf8'));
-      const parent = spawnSync('ps', ['-o', 'ppid=', '-p', String(runtime)], { encoding: 'utf8' });
-      process.kill(Number(parent.stdout), 'SIGKILL');
-      const again = await vi.waitFor(() => done(restore(file, restored)), 20_000);
-      expect(() => process.kill(runtime, 0)).toThrow('ESRCH');
-      const [kept = ''] = keptIn(restored);
-      expect(again).toContain(kept);
-      expect(namesOf(kept)).toEqual(['Before', 'Later']);
-      expect(namesOf(databaseIn(restored))).toEqual(['Before']);
-    },
-  );
+  it('a backup is restored again after the service was killed, whose runtime goes on by itself', async () => {
+    const runtime = Number(readFileSync(join(restored, 'workerd.pid'), 'utf8'));
+    // Started without npm.
+    await services.at(-1)?.killNpm();
+    const again = await vi.waitFor(() => done(restore(file, restored)), 20_000);
+    expect(() => process.kill(runtime, 0)).toThrow('ESRCH');
+    const [kept = ''] = keptIn(restored);
+    expect(again).toContain(kept);
+    expect(namesOf(kept)).toEqual(['Before', 'Later']);
+    expect(namesOf(databaseIn(restored))).toEqual(['Before']);
+  });
 });
 
 /** A folder with the data of the backup, on which no service has run. */
