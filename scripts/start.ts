@@ -29,8 +29,6 @@ docs/one-machine.md describes a lasting installation.`;
 
 const KEYS_FILE = 'signing-keys.env';
 const WATCH_INTERVAL_MS = 1_000;
-/** Runs of the scheduled handler that fail one after the other, before the runtime is started again. */
-const MAX_FAILED_RUNS = 3;
 
 // The database and the root token are for their owner alone.
 process.umask(0o077);
@@ -123,19 +121,8 @@ async function start(): Promise<void> {
     if (process.ppid !== parent) void stop();
   }, WATCH_INTERVAL_MS);
 
-  let failedRuns = 0;
-  const runScheduled = async () => {
-    try {
-      for (const cron of built.crons) await service?.runScheduled(cron);
-      failedRuns = 0;
-    } catch (error) {
-      if (isStopping) return;
-      log('error', `The scheduled tasks failed: ${String(error)}`);
-      if (++failedRuns % MAX_FAILED_RUNS === 0) await service?.restart();
-    }
-  };
-  setInterval(runScheduled, MINUTE_MS);
-  await runScheduled();
+  setInterval(() => service?.runScheduled(), MINUTE_MS);
+  await service.runScheduled();
 }
 
 await runLocally(start);

@@ -3,12 +3,27 @@ import { setPriority, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { done, run, runShown } from '@licet/cli/terminal';
 
-/** `npm test`: every check of the project, then its tests, and a line that counts them. */
+/** `npm test`: every check of the project, then its tests, what could not be run, and a line that counts them. */
 
 const folder = mkdtempSync(join(tmpdir(), 'licet-test-'));
 let passed = 0;
 /** Each failure with its message. Shown again at the end, where the last lines of a long output are read first. */
 const failures: string[] = [];
+
+/** Tests that cannot run here are noted in this file (test/node/tools.ts), a line each. */
+const skippedFile = join(folder, 'skipped.jsonl');
+process.env.LICET_SKIPPED = skippedFile;
+
+/** The needs that this machine does not meet, each with the tests that were skipped for it. */
+function readSkipped(): Map<string, Set<string>> {
+  const skipped = new Map<string, Set<string>>();
+  const lines = existsSync(skippedFile) ? readFileSync(skippedFile, 'utf8').split('\n') : [];
+  for (const line of lines.filter(Boolean)) {
+    const { need, tests }: { need: string; tests: string } = JSON.parse(line);
+    skipped.set(need, (skipped.get(need) ?? new Set()).add(tests));
+  }
+  return skipped;
+}
 
 interface VitestReport {
   numPassedTests: number;
@@ -97,7 +112,10 @@ setPriority(NODE_TESTS_PRIORITY);
 await Promise.all([otherTests, countTests(runShown, 'node'), check('typecheck')]);
 console.log(otherOutput);
 
+const skipped = [...readSkipped()].sort();
 for (const made of [folder, fastFolder]) rmSync(made, { recursive: true, force: true });
 for (const failure of failures) console.error(`\n✗ ${failure}`);
+if (skipped.length > 0) console.log('\nSkipped, because this machine lacks');
+for (const [need, tests] of skipped) console.log(`  ${need}: ${[...tests].sort().join('; ')}`);
 console.log(`\n${passed} passed, ${failures.length} failed`);
 process.exit(failures.length > 0 ? 1 : 0);

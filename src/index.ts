@@ -29,14 +29,15 @@ const STOP = 'stop';
 /** The queries and requests of a run that the Free plan allows. */
 const MAX_REQUESTS = 50;
 
-export default {
+const worker = {
   fetch: app.fetch,
   async scheduled({ cron, scheduledTime }, env, context) {
     const { caches, recorder, deliverer, outbound, trustedProxies } = isolateOf(env);
     if (cron === STOP) {
       // `npm start` waits for this line, and closes the sockets.
       console.log(JSON.stringify({ message: 'Stopping', event: 'stop' }));
-      return recorder.drain((work) => context.waitUntil(work));
+      await Promise.all([recorder.drain((work) => context.waitUntil(work)), deliverer.drain()]);
+      return;
     }
     const { db, queries } = openCounted(env.DB);
     let published = 1;
@@ -175,5 +176,18 @@ export default {
   },
   async queue(batch, env) {
     await receiveRecords(isolateOf(env).recorder, batch);
+  },
+} satisfies ExportedHandler<Bindings>;
+
+export default {
+  ...worker,
+  async scheduled(controller, env, context) {
+    try {
+      await worker.scheduled(controller, env, context);
+    } catch (error) {
+      // The outcome of the run does not tell it from a request that failed.
+      logFailure('The scheduled tasks failed', error);
+      throw error;
+    }
   },
 } satisfies ExportedHandler<Bindings>;

@@ -1228,8 +1228,8 @@ export const screenTexts = {
       timeout:
         'The server did not respond within 10 seconds. Let it respond first, and do its work afterwards.',
       connection:
-        'The server could not be reached. Check the address, and that the server runs and is open to the internet.',
-      tls: 'The https certificate of the server is not valid. Renew it, or check the name in the address.',
+        'The server refused or closed the connection. Check the port, and that the server runs and is open to the internet.',
+      name: 'The name in the address leads to no public server, or the server has no valid https certificate. Check the name, and renew the certificate.',
       redirect:
         'The server redirects to another address, which Licet does not follow. Enter the final address.',
       forbidden:

@@ -1,5 +1,33 @@
 import { parseBoolean } from '../../src/lib/boolean-setting.ts';
 
+/** Networks of IPv4 that are not public, although workerd takes them for public. */
+const UNUSABLE = ['0.0.0.0/8', '198.18.0.0/15'];
+const PRIVATE = [
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.168.0.0/16',
+];
+
+/** The network behind NAT64, by which a machine without IPv4 reaches public hosts, too. */
+function behindNat64(network: string): string {
+  const [address, bits] = network.split('/');
+  return `64:ff9b::${address}/${96 + Number(bits)}`;
+}
+
+/** A gateway or this machine itself can lead requests to these addresses into its own network. */
+const DENIED = [
+  ...UNUSABLE,
+  ...[...UNUSABLE, ...PRIVATE].map(behindNat64),
+  // NAT64 of a single network, 6to4, IPv4 written as IPv6, and site-local addresses.
+  '64:ff9b:1::/48',
+  '2002::/16',
+  '::/96',
+  'fec0::/10',
+];
+
 /**
  * The network for requests to addresses that a person has entered. workerd checks the addresses that a name resolves to
  * when it connects, so that no name leads into the network of this machine. Miniflare's own network leads there.
@@ -7,7 +35,7 @@ import { parseBoolean } from '../../src/lib/boolean-setting.ts';
 export const outboundNetwork = ({ OUTBOUND_PRIVATE }: Readonly<Record<string, unknown>>) => ({
   network: {
     allow: parseBoolean(OUTBOUND_PRIVATE) === true ? ['public', 'private'] : ['public'],
-    deny: [],
+    deny: DENIED,
     tlsOptions: { trustBrowserCas: true },
   },
 });

@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { get, type IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -26,12 +27,21 @@ const FILES_NAME = 'files';
 const STORED_FILES_NAME = 'stored-files';
 /** A path of miniflare that runs the scheduled handler. Only the trigger socket has it. */
 const TRIGGER_PATH = '/cdn-cgi/local/scheduled';
+const HEALTH_PATH = '/api/v2/healthy';
 /** The runtime ends at the latest after the sum of these. */
-const MAX_BEGINNING_MS = 1_000;
-const MAX_STOPPING_MS = 8_000;
+const MAX_STOPPING_MS = 9_000;
 const MAX_ENDING_MS = 500;
+/** The runtime closes its sockets after this time, although the stop has not begun. */
+const MAX_BEGINNING_MS = 1_000;
+/** Without a stop that has begun: the time until a request is accepted, and until records are written. */
+const ACCEPTING_MS = 500;
+const MAX_WRITING_MS = 2_000;
 const MAX_STARTING_MS = 30_000;
-const MAX_RUN_MS = 55_000;
+/** The sum of these is less than the minute between two runs. */
+const MAX_RUN_MS = 50_000;
+const MAX_RESPONSE_MS = 5_000;
+/** Runs to which the runtime does not respond, one after the other, before it is started again. */
+const MAX_UNANSWERED_RUNS = 3;
 const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 30_000;
 const FAULTS_INTERVAL_MS = MINUTE_MS;
@@ -66,6 +76,7 @@ export class LocalService {
   #isStopping = false;
   #restarting: Promise<void> | undefined;
   #settling: Promise<boolean> | undefined;
+  #unansweredRuns = 0;
   #onStopping: () => void = () => undefined;
   /** Lines of the runtime within this minute, by their kind. */
   readonly #faults = new Map<string, number>();
@@ -85,15 +96,53 @@ export class LocalService {
   }
 
   /**
-   * Runs the scheduled handler.
-   *
-   * @throws if it fails or takes too long
+   * Runs the scheduled handler. A runtime that does not respond in several runs is started again. A run that fails, or
+   * waits for a slow receiver, is no reason for that: each task logs its own failure. Never rejects.
    */
-  async runScheduled(cron: string): Promise<void> {
-    const path = `${TRIGGER_PATH}?cron=${encodeURIComponent(cron)}`;
+  async runScheduled(): Promise<void> {
+    if (this.#isStopping || this.#restarting) return;
+    try {
+      // A request that fails makes the outcome `exception`, although the Worker has caught its error.
+      for (const cron of this.#options.built.crons) await this.#trigger(cron, MAX_RUN_MS);
+      this.#unansweredRuns = 0;
+    } catch (error) {
+      await this.#onUnendedRun(String(error));
+    }
+  }
+
+  async #onUnendedRun(reason: string): Promise<void> {
+    const { log } = this.#options;
+    const isResponding = await this.#get(HEALTH_PATH, MAX_RESPONSE_MS).then(
+      () => true,
+      () => false,
+    );
+    if (this.#isStopping || this.#restarting) return;
+    if (isResponding) {
+      this.#unansweredRuns = 0;
+      log('warn', `The scheduled tasks have not ended yet: ${reason}. The service responds.`);
+      return;
+    }
+    log('error', `The scheduled tasks failed: ${reason}. The runtime does not respond.`);
+    if (++this.#unansweredRuns < MAX_UNANSWERED_RUNS) return;
+    this.#unansweredRuns = 0;
+    log(
+      'error',
+      `The runtime has not responded in ${MAX_UNANSWERED_RUNS} runs of the scheduled tasks: ` +
+        'it is started again, once the records are stored',
+    );
+    await this.#restart();
+  }
+
+  /** Runs the scheduled handler. @returns its outcome. @throws if there is none in time */
+  #trigger(cron: string, maxMs: number): Promise<string> {
+    return this.#get(`${TRIGGER_PATH}?cron=${encodeURIComponent(cron)}`, maxMs);
+  }
+
+  /** Sends a request to the trigger socket. @returns the response. @throws if there is none in time */
+  async #get(path: string, maxMs: number): Promise<string> {
     const end = new AbortController();
     const { signal } = end;
-    const run = async (): Promise<string> => {
+    const send = async (): Promise<string> => {
       await this.#miniflare?.ready;
       const response = await new Promise<IncomingMessage>((resolve, reject) => {
         const options = { socketPath: triggerSocket(), path, agent: false, signal };
@@ -102,22 +151,29 @@ export class LocalService {
       return text(response);
     };
     try {
-      const outcome = await within(MAX_RUN_MS, run());
-      if (outcome !== 'ok') throw new Error(`It ended with ${outcome}`);
+      return await within(maxMs, send());
     } finally {
       end.abort();
     }
   }
 
-  /** Starts the runtime again, with a longer pause after each attempt that fails. */
-  restart(): Promise<void> {
-    this.#restarting ??= this.#restart().finally(() => {
+  /** Ends the runtime once its records are stored. It is started again as one that has ended by itself. */
+  #restart(): Promise<void> {
+    this.#restarting ??= this.#settleAndEnd().finally(() => {
       this.#restarting = undefined;
     });
     return this.#restarting;
   }
 
-  async #restart(): Promise<void> {
+  async #settleAndEnd(): Promise<void> {
+    const runtime = this.#runtime;
+    if (!this.#isStopping) await this.#settle();
+    // The connections that are left would keep it from ending.
+    if (!this.#isStopping) runtime?.kill('SIGKILL');
+  }
+
+  /** Starts the runtime with another miniflare, with a longer pause after each attempt that fails. */
+  async #startAgain(): Promise<void> {
     // The watcher must not react to the end of this runtime.
     this.#runtime = undefined;
     for (let pauseMs = FIRST_PAUSE_MS; !this.#isStopping; pauseMs *= 2) {
@@ -163,21 +219,40 @@ export class LocalService {
     const hasBegun = new Promise<void>((resolve) => {
       this.#onStopping = resolve;
     });
-    const stored = this.runScheduled('stop');
-    await within(MAX_BEGINNING_MS, Promise.race([hasBegun, stored])).catch(() => undefined);
-    // The runtime closes its sockets, and waits for that last run.
+    const stored = this.#trigger('stop', MAX_STOPPING_MS).then((outcome) => {
+      if (outcome !== 'ok') throw new Error(`It ended with ${outcome}`);
+    });
+    const isBegun = await within(MAX_BEGINNING_MS, Promise.race([hasBegun, stored])).then(
+      () => true,
+      () => false,
+    );
+    if (!isBegun) await this.#holdRequest();
+    // The runtime closes its sockets, and waits for that last run, or for that request.
     this.#runtime?.kill('SIGTERM');
+    const written = isBegun ? undefined : wait(MAX_WRITING_MS);
     try {
-      await within(MAX_STOPPING_MS, stored);
+      await stored;
       return true;
     } catch (error) {
+      await written;
+      const effect = isBegun
+        ? 'Not all requests were stored, and the history lacks the last ones'
+        : 'The service did not take the stop, and the history may lack the last requests';
       this.#options.log(
         'error',
-        `Not all requests were stored, and the history lacks the last ones: ${String(error)}. ` +
+        `${effect}: ${String(error)}. ` +
           'Check that the disk works, and that no other program locks the database.',
       );
       return false;
     }
+  }
+
+  /** Sends the beginning of a request, for whose end the service waits: without one, the runtime would end at once. */
+  async #holdRequest(): Promise<void> {
+    const { host, port } = this.#options;
+    const socket = connect(port, host).on('error', () => undefined);
+    socket.write('POST /api/v1/validate HTTP/1.1\r\nHost: licet\r\nContent-Length: 1\r\n\r\n');
+    await wait(ACCEPTING_MS);
   }
 
   async #start(): Promise<void> {
@@ -275,17 +350,13 @@ export class LocalService {
       // The disk is full, for example. The file is only needed after this process is killed.
       this.#options.log('warn', `The process id was not written: ${String(error)}`);
     }
-    watchDescriptors(child, this.#options.log, async () => {
-      if (!this.#isStopping) await this.#settle();
-      // The connections that are left would keep it from ending.
-      if (!this.#isStopping) child.kill('SIGKILL');
-    });
+    watchDescriptors(child, this.#options.log, () => void this.#restart());
     child.once('exit', async (code, signal) => {
       if (this.#isStopping || this.#runtime !== child) return;
       this.#options.log('error', `The runtime ended by ${signal ?? code}, and is started again`);
       const miniflare = this.#miniflare;
       await miniflare?.ready.catch(async () => {
-        if (this.#miniflare === miniflare) await this.restart();
+        if (this.#miniflare === miniflare) await this.#startAgain();
       });
     });
   }

@@ -97,14 +97,17 @@ function faultOfHost(hostname: string): string | undefined {
   return isOwnHost(hostname) ? 'must be a public name' : undefined;
 }
 
+/** The runtime names no reason but this one: a name without an address and a bad certificate are "internal error". */
+const LOST = 'Network connection lost.';
+
 function describe(error: unknown): string {
-  if (!(error instanceof Error)) return 'The receiver could not be reached';
-  if (error.name === 'TimeoutError') {
+  const { name, message } = error instanceof Error ? error : new Error();
+  if (name === 'TimeoutError') {
     return `The receiver did not respond within ${TIMEOUT_MS / 1000} seconds`;
   }
-  return /TLS|certificate/i.test(error.message)
-    ? 'The certificate of the receiver is not valid'
-    : 'The receiver could not be reached';
+  return message === LOST
+    ? 'The receiver could not be reached: it refused or closed the connection'
+    : 'The receiver could not be reached: its name leads to no public address, or it has no valid certificate';
 }
 
 /** The first bytes of a body as text. What comes later, and the end of a body that breaks off, does not count. */

@@ -1,6 +1,8 @@
+import { createExecutionContext, createScheduledController } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import operations from '../../docs/operations.md?raw';
+import worker from '../../src/index.ts';
 import { newIsolate } from '../support/app.ts';
 import { call, create, type License } from '../support/client.ts';
 import { captureConsole } from '../support/console.ts';
@@ -227,4 +229,16 @@ it('X-Request-Id is on every response, rejections and failures too', async () =>
   ]) {
     expect(response.headers.get('X-Request-Id')).toBe('one');
   }
+});
+
+it('a run of the scheduled handler that fails outside its tasks is logged, and its outcome says so', async () => {
+  const log = vi.spyOn(console, 'error').mockImplementation(() => undefined);
+  const bindings = { ...env };
+  Reflect.deleteProperty(bindings, 'DB');
+  const run = worker.scheduled(createScheduledController(), bindings, createExecutionContext());
+  await expect(run).rejects.toThrow(TypeError);
+  expect(log.mock.calls).toEqual([
+    ['{"message":"The scheduled tasks failed","error":"TypeError"}'],
+  ]);
+  log.mockRestore();
 });

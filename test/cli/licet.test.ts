@@ -15,6 +15,7 @@ import { logInAt } from '../node/log-in.ts';
 import { listen, listenWith, ownFolder } from '../node/own.ts';
 import { argsOfScript, type RunningService, startService } from '../node/service.ts';
 import { recordsOf } from '../node/shop.ts';
+import { canRun, hasTools, isInstalled } from '../node/tools.ts';
 import {
   type Ending,
   type Environment,
@@ -745,7 +746,12 @@ describe('licet blacklist', () => {
   });
 });
 
-const hasGnuTail = spawnSync('tail', ['--version'], { encoding: 'utf8' }).stdout?.includes('GNU');
+const tail = spawnSync('tail', ['--version'], { encoding: 'utf8' });
+const hasGnuTail = canRun(
+  Boolean(tail.stdout?.includes('GNU')),
+  'GNU tail',
+  'licet history --follow for a reader that ends',
+);
 
 describe('licet history', () => {
   it('licet history shows the validations of a filter, newest last', async () => {
@@ -1087,12 +1093,8 @@ describe('licet', () => {
     expect((await run('--version')).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 
-  const shells = ['bash', 'zsh'].map((shell) => ({
-    shell,
-    isMissing: spawnSync(shell, ['-c', ':']).status !== 0,
-  }));
-  for (const { shell, isMissing } of shells) {
-    it.skipIf(isMissing)(
+  for (const shell of ['bash', 'zsh']) {
+    it.skipIf(!hasTools(`licet completion ${shell}`, shell))(
       `licet completion completes commands, options and values in ${shell}`,
       async () => {
         const file = join(folder, `completion.${shell}`);
@@ -1237,7 +1239,11 @@ describe('a table of licet', () => {
     expect(lines).toEqual(['{"key":"A"}']);
   });
 
-  const hasScript = process.platform === 'linux' && spawnSync('script', ['--version']).status === 0;
+  const hasScript = canRun(
+    process.platform === 'linux' && isInstalled('script'),
+    'script of Linux',
+    'the colours of licet on a terminal',
+  );
   it.skipIf(!hasScript)('a licet table has colours on a terminal, not with NO_COLOR', async () => {
     await createLicense('Coloured');
     const onTerminal = async (env: Environment) => {

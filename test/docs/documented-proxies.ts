@@ -1,12 +1,13 @@
-import { type ChildProcess, spawnSync } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { type Agent, type IncomingHttpHeaders, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
-import { delimiter, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { createSecureContext } from 'node:tls';
 import { expect } from 'vitest';
 import { CERTIFICATE, TLS } from '../cli/deploy-folder.ts';
 import { spawnGroup } from '../node/service.ts';
+import { pathOf } from '../node/tools.ts';
 
 /** The proxies of docs/one-machine.md, with the configurations that are printed there, and requests to them. */
 
@@ -14,9 +15,6 @@ export const document = readFileSync('docs/one-machine.md', 'utf8');
 const certificateKey = resolve('test/cli/test-only-key.pem');
 // All requests share it, because making one takes as long as a request.
 const secureContext = createSecureContext({ ca: TLS.cert });
-
-// Debian has nginx there, where the PATH of users other than root does not look.
-process.env.PATH = `${process.env.PATH}${delimiter}/usr/sbin`;
 
 export interface Ports {
   http: number;
@@ -63,7 +61,7 @@ export const proxies: Proxy[] = [
       writeFileSync(file, settings.replace('{\n', own) + other);
       const env = { ...process.env, XDG_DATA_HOME: place, XDG_CONFIG_HOME: place };
       const command = ['run', '--config', file, '--adapter', 'caddyfile'];
-      return spawnGroup('caddy', command, env);
+      return spawnGroup(pathOf('caddy'), command, env);
     },
   },
   {
@@ -95,13 +93,10 @@ export const proxies: Proxy[] = [
       ];
       const file = join(place, 'nginx.conf');
       writeFileSync(file, main.join('\n'));
-      return spawnGroup('nginx', ['-p', place, '-c', file, '-e', log]);
+      return spawnGroup(pathOf('nginx'), ['-p', place, '-c', file, '-e', log]);
     },
   },
 ];
-
-export const isInstalled = ({ name }: Proxy): boolean =>
-  spawnSync('sh', ['-c', `command -v ${name}`]).status === 0;
 
 export interface Sent {
   port: number;

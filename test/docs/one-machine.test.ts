@@ -23,6 +23,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findDatabase } from '../../scripts/local/database.ts';
 import { freePort, newFolder, type Watched, watch } from '../node/service.ts';
 import { newLicense } from '../node/shop.ts';
+import { hasTools } from '../node/tools.ts';
 
 /** The image and the systemd unit of docs/one-machine.md, by the commands that build and start them. */
 
@@ -472,8 +473,7 @@ describe('the systemd unit', () => {
     await followHere(install);
   }, SLOW_MS);
 
-  const hasAnalyzer = spawnSync('systemd-analyze', ['--version']).status === 0;
-  if (!hasAnalyzer) console.warn('SKIPPED: licet.service is not verified: no systemd-analyze');
+  const hasAnalyzer = hasTools('mistakes in licet.service', 'systemd-analyze');
 
   it.skipIf(!hasAnalyzer)('the systemd unit has no mistake that systemd finds', () => {
     const verified = join(folder, 'licet.service');

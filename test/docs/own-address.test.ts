@@ -9,7 +9,8 @@ import { CERTIFICATE, TLS } from '../cli/deploy-folder.ts';
 import { endingOf, runHere, startCommand } from '../cli/run-command.ts';
 import { listen, ownFolder } from '../node/own.ts';
 import { freePort, type RunningService, startService } from '../node/service.ts';
-import { isInstalled, proxies, type Sent, send } from './documented-proxies.ts';
+import { hasTools } from '../node/tools.ts';
+import { proxies, type Sent, send } from './documented-proxies.ts';
 
 /**
  * The service's own address (3.3) by script, console and command line, behind real proxies and with each of the settings.
@@ -44,8 +45,7 @@ interface Way {
 }
 
 const documented = proxies.map((proxy): Way => {
-  const isMissing = !isInstalled(proxy);
-  if (isMissing) console.warn(`SKIPPED: ${proxy.name} is not installed`);
+  const isMissing = !hasTools(`the service's own address behind ${proxy.name}`, proxy.name);
   return {
     name: proxy.name,
     isMissing,

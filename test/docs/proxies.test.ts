@@ -18,15 +18,8 @@ import {
   watch,
 } from '../node/service.ts';
 import { newLicense, recordsOf } from '../node/shop.ts';
-import {
-  adapt,
-  document,
-  isInstalled,
-  open,
-  type Ports,
-  proxies,
-  send,
-} from './documented-proxies.ts';
+import { hasTools } from '../node/tools.ts';
+import { adapt, document, open, type Ports, proxies, send } from './documented-proxies.ts';
 
 /** The proxies of docs/one-machine.md, with the configurations that are printed there. */
 
@@ -142,10 +135,9 @@ it('the service ignores CF-Connecting-IP from addresses that are not in TRUSTED_
 });
 
 describe.each(proxies)('$name', (proxy) => {
-  const isMissing = !isInstalled(proxy);
-  if (isMissing) console.warn(`SKIPPED: ${proxy.name} is not installed`);
+  const isInstalled = hasTools(`${proxy.name} as in docs/one-machine.md`, proxy.name);
 
-  describe.skipIf(isMissing)('with the configuration of docs/one-machine.md', () => {
+  describe.skipIf(!isInstalled)('with the configuration of docs/one-machine.md', () => {
     let ports: Ports;
     let relay: Relay;
     let watched: Watched;

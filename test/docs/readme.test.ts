@@ -1,9 +1,10 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ownFolder } from '../node/own.ts';
 import { argsOfScript, type RunningService, startService } from '../node/service.ts';
+import { hasTools } from '../node/tools.ts';
 
 /** Runs the commands of the README as printed. */
 
@@ -51,25 +52,31 @@ function runTour(change = (command: string): string => command): string[] {
   return output.split('-----\n').slice(1).map(masked);
 }
 
-it('the tour of the README prints what the README shows', () => {
+const hasCurl = hasTools('the tour, the import and the export of README.md', 'curl');
+const hasJava = hasTools('the Java program of README.md', 'curl', 'javac');
+
+it.skipIf(!hasCurl)('the tour of the README prints what the README shows', () => {
   expect(printed.length).toBeGreaterThan(8);
   expect(runTour()).toEqual(printed);
 });
 
-it('the tour of the README also works on a service with data, with other ids', () => {
-  const withoutIds = (responses: string[]) =>
-    responses.map((response) =>
-      response
-        .replaceAll(/"(id|productId)":\d+/g, '"$1":0')
-        // And in tables.
-        .replaceAll(/ +/g, ' ')
-        .replaceAll(/(?<=^| )\d+(?= |$)/gm, '0'),
-    );
-  // npm takes longer than the command that it starts. The test above runs the commands by npm.
-  const withoutNpm = ['node', ...argsOfScript('licet')].join(' ');
-  const output = runTour((command) => command.replaceAll('npm run -s licet --', withoutNpm));
-  expect(withoutIds(output)).toEqual(withoutIds(printed));
-});
+it.skipIf(!hasCurl)(
+  'the tour of the README also works on a service with data, with other ids',
+  () => {
+    const withoutIds = (responses: string[]) =>
+      responses.map((response) =>
+        response
+          .replaceAll(/"(id|productId)":\d+/g, '"$1":0')
+          // And in tables.
+          .replaceAll(/ +/g, ' ')
+          .replaceAll(/(?<=^| )\d+(?= |$)/gm, '0'),
+      );
+    // npm takes longer than the command that it starts. The test above runs the commands by npm.
+    const withoutNpm = ['node', ...argsOfScript('licet')].join(' ');
+    const output = runTour((command) => command.replaceAll('npm run -s licet --', withoutNpm));
+    expect(withoutIds(output)).toEqual(withoutIds(printed));
+  },
+);
 
 const programs = [...readme.matchAll(/```bash\n(.*?)```/gs)].map(([, program = '']) => program);
 
@@ -83,15 +90,12 @@ function runAfterTour(program = ''): string {
   return execFileSync('bash', ['-e', '-c', inFolder], { encoding: 'utf8', env, stdio: 'pipe' });
 }
 
-const hasJava = spawnSync('javac', ['-version']).status === 0;
-if (!hasJava) console.warn('SKIPPED: the Java program of the README, for there is no javac');
-
 it.skipIf(!hasJava)('the Java program of the README accepts a license of the tour', () => {
   const [program] = programs;
   expect(runAfterTour(program).trim().split('\n').at(-1)).toBe('License is valid');
 });
 
-it('the import and the export of the README move 1,000 licenses', () => {
+it.skipIf(!hasCurl)('the import and the export of the README move 1,000 licenses', () => {
   const [, moving = ''] = programs;
   const toService = moving
     .replace('import --', `import -- --url ${service.address}`)

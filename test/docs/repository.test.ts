@@ -21,7 +21,12 @@ interface Workflow {
   permissions: object;
   jobs: Record<
     string,
-    { 'timeout-minutes'?: number; strategy?: { matrix: { node: number[] } }; steps: Step[] }
+    {
+      if?: string;
+      'timeout-minutes'?: number;
+      strategy?: { matrix: { node: number[] } };
+      steps: Step[];
+    }
   >;
 }
 
@@ -72,11 +77,19 @@ describe('the workflow of GitHub Actions', () => {
     expect(read('test/cli/import.test.ts')).toContain('process.env.TRANSFER_LICENSES');
   });
 
+  it('the workflow of GitHub Actions tests once a week without any tool that is optional', () => {
+    const job = Object.values(jobs).find(({ steps }) =>
+      steps.some(({ run }) => run === '.ci/without-tools'),
+    );
+    expect(job?.if).toBe("github.event_name == 'schedule'");
+    expect(read('.ci/without-tools').trim().split('\n').at(-1)).toBe('npm ci && npm test');
+  });
+
   it('the workflow of GitHub Actions may read only, ends in time, and takes actions by what they are, not by a name', () => {
     expect(permissions).toEqual({ contents: 'read' });
     for (const job of Object.values(jobs)) expect(job['timeout-minutes']).toBeLessThanOrEqual(20);
     const actions = steps.flatMap(({ uses }) => uses ?? []);
-    expect(actions).toHaveLength(3);
+    expect(actions).toHaveLength(5);
     for (const action of actions) expect(action).toMatch(/^actions\/[a-z-]+@[0-9a-f]{40}$/);
   });
 });

@@ -1,25 +1,31 @@
-import { existsSync } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';
+import { canRun, pathOf } from './tools.ts';
 
 /** The browser of the tests: the one that `CHROMIUM` names, or the first that is on this machine. */
 
-const PATHS = [
+const NAMES = [
   ...(process.env.CHROMIUM ? [process.env.CHROMIUM] : []),
   // Without the parts that draw a window, it starts in a third of the time.
-  '/usr/bin/chromium-headless-shell',
-  '/usr/bin/chromium',
-  '/usr/bin/chromium-browser',
-  '/usr/bin/google-chrome',
+  'chromium-headless-shell',
+  'chromium',
+  'chromium-browser',
+  'google-chrome',
 ];
-const found = PATHS.filter((path) => existsSync(path));
+const found = NAMES.map(pathOf).filter(Boolean);
 const [executablePath] = found;
 /** The first browser that keeps a page for Back as it was left: a headless shell reads it again. */
 const freezingPath = found.find((path) => !path.includes('headless-shell'));
 
-export const hasBrowser = executablePath !== undefined;
-export const hasFreezingBrowser = freezingPath !== undefined;
-if (!hasBrowser)
-  console.warn(`Tests in a browser are skipped: there is none of ${PATHS.join(', ')}`);
+export const hasBrowser = canRun(
+  executablePath !== undefined,
+  'a browser such as chromium',
+  'the console, the page /docs and the page /my in a browser',
+);
+export const hasFreezingBrowser = canRun(
+  freezingPath !== undefined,
+  'a whole browser such as chromium',
+  'Back in a browser that freezes pages',
+);
 
 /** Starts a browser, which ends with the process. `isBrief`: its pages close before optimized code pays off. */
 export const launchBrowser = ({ isBrief = false } = {}): Promise<Browser> =>

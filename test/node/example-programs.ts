@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline';
 import { inject, vi } from 'vitest';
 import { type Driver, drivers } from './example-drivers.ts';
 import { atEndOfFile } from './own.ts';
+import { canRun, hasTools } from './tools.ts';
 
 /** The examples as programs: each is built and run as the README of the examples says. */
 
@@ -20,14 +21,11 @@ export const nowSeconds = (): number => Math.floor(Date.now() / 1000);
 export const readIfThere = (file: string): string | undefined =>
   existsSync(file) ? readFileSync(file, 'utf8') : undefined;
 
-export const isInstalled = (tool: string): boolean =>
-  spawnSync('sh', ['-c', `command -v ${tool}`]).status === 0;
-
 export interface Program {
   file: string;
   build: string[];
   start: string;
-  missing: string[];
+  tools: string[];
   driver: Driver;
 }
 
@@ -47,28 +45,21 @@ export const programs: Program[] = [
     new RegExp(`\\b${tool} -?[a-z]`).test(source),
   );
   const tools = [...steps.map((step) => step.split(' ', 1)[0] ?? ''), ...called];
-  const driver = driverOf(file);
   return {
     file,
     build: steps.slice(0, -1),
     start: steps.at(-1) ?? '',
-    missing: [
-      ...tools.filter((tool) => !tool.startsWith('./') && !isInstalled(tool)),
-      ...(driver.needs && spawnSync('sh', ['-c', driver.needs.command]).status !== 0
-        ? [driver.needs.packages]
-        : []),
-    ],
-    driver,
+    tools: tools.filter((tool) => !tool.startsWith('./')),
+    driver: driverOf(file),
   };
 });
 
-export const runnable = programs.filter(({ missing }) => missing.length === 0);
-
-/** Warns of the programs whose tools are missing. */
-export function warnOfSkipped(): void {
-  for (const { file, missing } of programs.filter((program) => !runnable.includes(program)))
-    console.warn(`SKIPPED: examples/${file} is not run: ${missing.join(', ')} is not installed`);
-}
+export const runnable = programs.filter(({ file, tools, driver: { needs } }) => {
+  const name = `examples/${file}`;
+  if (!hasTools(name, ...tools)) return false;
+  if (!needs) return true;
+  return canRun(spawnSync('sh', ['-c', needs.command]).status === 0, needs.packages, name);
+});
 
 export interface Ending {
   code: number | null;

@@ -10,7 +10,6 @@ import {
   runIn,
   runnable,
   startDriver,
-  warnOfSkipped,
 } from './example-programs.ts';
 import { listen, ownFolder } from './own.ts';
 
@@ -53,7 +52,6 @@ beforeAll(async () => {
   });
 });
 
-warnOfSkipped();
 for (const program of programs) {
   const { file } = program;
   describe.skipIf(!runnable.includes(program))(`${file} and the id of the installation`, () => {

@@ -14,7 +14,6 @@ import {
   runIn,
   runnable,
   startDriver,
-  warnOfSkipped,
 } from './example-programs.ts';
 import {
   type Algorithm,
@@ -130,7 +129,6 @@ const REFUSED = { valid: false, message: 'License is deactivated' };
 const pairsOf = <Item>(items: readonly Item[]): Item[][] =>
   items.flatMap((_, at) => (at % 2 === 0 ? [items.slice(at, at + 2)] : []));
 
-warnOfSkipped();
 // licet.mjs is licet.ts without its types, as a test of the examples shows.
 for (const program of programs.filter(({ file }) => file !== 'licet.mjs')) {
   const { file, driver } = program;

@@ -12,7 +12,6 @@ import { LINES } from '../../console/src/screens/program/lines.ts';
 import {
   built,
   type Drive,
-  isInstalled,
   nowSeconds,
   type Program,
   programs,
@@ -20,12 +19,12 @@ import {
   runIn,
   runnable,
   startDriver,
-  warnOfSkipped,
 } from './example-programs.ts';
 import { listen, ownFolder } from './own.ts';
 import { freePort } from './service.ts';
 import { sharedService } from './shared-service.ts';
 import { recordsOf } from './shop.ts';
+import { isInstalled } from './tools.ts';
 
 /** The examples for programs that are sold: built and run as their README says, all held to the same. */
 
@@ -250,7 +249,6 @@ it.each(['licet.mjs', 'licet.ts'])('a CommonJS program can load %s', async (file
 const CANNOT_REACH =
   /^The license service cannot be reached \(.+\)\. Check the network connection and try again\.$/;
 
-warnOfSkipped();
 for (const program of programs) {
   const { file, driver } = program;
   describe.skipIf(!runnable.includes(program)).concurrent(file, () => {

@@ -1,4 +1,4 @@
-import { type ChildProcess, execFileSync } from 'node:child_process';
+import { type ChildProcess, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
@@ -13,6 +13,7 @@ import { ownFolder } from './own.ts';
 import { argsOfScript, freePort, spawnGroup, type Watched, watch } from './service.ts';
 import { sharedService } from './shared-service.ts';
 import { newLicense } from './shop.ts';
+import { canRun } from './tools.ts';
 
 /** A service that nobody looks after: processes that end, a disk that is full, clients that lie or ask too much. */
 
@@ -300,7 +301,7 @@ describe('the processes', () => {
       expect(await validate(license)).toBe(200);
       child?.kill('SIGTERM');
       await expect.poll(log, PATIENT).toContain('"event":"stop"');
-      // Instead of the eight seconds after which the stop goes on.
+      // Instead of the nine seconds after which the stop goes on.
       process.kill(runtimeOf(folder), 'SIGKILL');
       expect((await ended).code).toBe(1);
     } finally {
@@ -362,34 +363,28 @@ it('the connecting address is that of the connection, whatever a client sends', 
   expect(await addressesOf(license)).toEqual(['127.0.0.1']);
 });
 
-/** A disk of 4 MB; undefined where this machine lets nobody make one. */
-function smallDisk(): string | undefined {
+describe('a full disk', () => {
+  /** A disk of 4 MB, once it is mounted. */
   const disk = join(root, 'disk');
   mkdirSync(disk);
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', disk], { stdio: 'ignore' });
-    return disk;
-  } catch {
-    console.warn('The full disk is not tried: no disk can be mounted here.');
-    return undefined;
-  }
-}
-
-describe('a full disk', () => {
-  const disk = smallDisk();
+  const mount = () =>
+    spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', disk]).status === 0;
+  const unmount = () => spawnSync('umount', [disk]);
+  const canMount = canRun(mount(), 'the right to mount', 'a full disk below the service');
+  unmount();
   afterAll(async () => {
     await stop();
-    if (disk) execFileSync('umount', [disk]);
+    unmount();
   });
 
-  it.skipIf(disk === undefined)(
+  it.skipIf(!canMount)(
     'a full disk gets 503 for what has to be stored first, and the service recovers',
     async () => {
-      const folder = disk ?? '';
-      await start(folder);
+      mount();
+      await start(disk);
       const license = await createLicense();
       expect(await validate(license, '192.0.2.1')).toBe(200);
-      const filler = join(folder, 'filler');
+      const filler = join(disk, 'filler');
       try {
         writeFileSync(filler, Buffer.alloc(8 << 20));
       } catch {

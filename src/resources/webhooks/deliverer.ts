@@ -65,6 +65,9 @@ const FIRST_OUTCOMES_MS = 1_000;
 
 /** Attempts of a round. */
 const MAX_IN_ROUND = 100;
+/** The wait for attempts under way at the stop. The lease of a slower one ends by itself. */
+const MAX_DRAIN_MS = 5_000;
+const DRAIN_POLL_MS = 20;
 
 /** Delivers events to webhooks (8). */
 export class Deliverer {
@@ -76,6 +79,9 @@ export class Deliverer {
   /** New deliveries, which the request that gathers attempts. */
   #gathered: StoredDelivery[] = [];
   #gatheringSince = Number.NEGATIVE_INFINITY;
+  /** Groups of attempts whose outcomes are not stored yet. */
+  #underWay = 0;
+  #isStopping = false;
 
   constructor(
     db: Database,
@@ -116,10 +122,13 @@ export class Deliverer {
     shares?: Shares,
   ): Promise<void> {
     if (leased.length === 0) return;
+    this.#underWay++;
     try {
       await this.#attemptAll(db, leased, left, shares);
     } catch (error) {
       logFailure('Deliveries were cut off, and are repeated', error);
+    } finally {
+      this.#underWay--;
     }
   }
 
@@ -136,7 +145,7 @@ export class Deliverer {
     const underWay = new Set<Promise<void>>();
     let made = 0;
     try {
-      for (let round = 0; round < rounds; round++) {
+      for (let round = 0; round < rounds && !this.#isStopping; round++) {
         const now = Date.now();
         const reserved = ROUND_QUERIES * (underWay.size + 1);
         const room = Math.min(attempts - made, MAX_IN_ROUND, left() - made - reserved);
@@ -155,6 +164,15 @@ export class Deliverer {
     } finally {
       await Promise.all(underWay);
     }
+  }
+
+  /** Begins no more attempts, and resolves when the outcomes of those under way are stored. Part of the stop. */
+  async drain(): Promise<void> {
+    this.#isStopping = true;
+    const until = performance.now() + MAX_DRAIN_MS;
+    // Their leases are given back.
+    await this.deliver(this.#gathered.splice(0));
+    while (this.#underWay > 0 && performance.now() < until) await wait(DRAIN_POLL_MS);
   }
 
   async #attemptAll(
@@ -199,7 +217,7 @@ export class Deliverer {
 
   /**
    * @param stopped the webhooks that want no more attempts
-   * @returns undefined for one of them, and for one that has too many attempts under way
+   * @returns undefined for one of them, for one that has too many attempts under way, and at the stop
    */
   async #attempt(
     claimed: Claimed,
@@ -209,10 +227,12 @@ export class Deliverer {
     const { webhookId, id, step, url, format } = claimed;
     const body = bodyOf(claimed);
     if (body === null) return failedForGood(NOT_KEPT, step);
-    const leave = await this.#lanes.enter(webhookId, MAX_AT_ONCE[format]);
+    const leave = this.#isStopping
+      ? undefined
+      : await this.#lanes.enter(webhookId, MAX_AT_ONCE[format]);
     if (!leave) return undefined;
     try {
-      if (stopped.has(webhookId)) return undefined;
+      if (stopped.has(webhookId) || this.#isStopping) return undefined;
       const sending: Sending = { id, step, url, format, secrets: secretsOf(claimed), body };
       const outcome = await attempt(this.#outbound, sending, Date.now());
       if (outcome.pausedUntil !== null || outcome.goneReason !== null) stopped.add(webhookId);

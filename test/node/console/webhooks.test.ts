@@ -337,8 +337,8 @@ it('the choice of events is sent in as few types as possible, and read back alik
 
 it.each([
   [null, 'The receiver did not respond within 10 seconds', 'did not respond within 10 seconds'],
-  [null, 'The certificate of the receiver is not valid', 'certificate'],
-  [null, 'The receiver could not be reached', 'could not be reached'],
+  [null, 'The receiver could not be reached: it refused', 'open to the internet'],
+  [null, 'The receiver could not be reached: its name leads to no', 'name in the address'],
   [null, 'The address must begin with https://', 'The address must begin with https://.'],
   [301, 'The receiver returned 301, a redirect', 'Enter the final address'],
   [401, 'The receiver returned 401', 'refused access'],

@@ -23,7 +23,7 @@ const ofStatus = (status: number, format: WebhookFormat): Cause => {
 const CLASSES: readonly (readonly [RegExp, Cause])[] = [
   [/switched off/i, 'switchedOff'],
   [/respond/i, 'timeout'],
-  [/certificate/i, 'tls'],
+  [/its name/i, 'name'],
   [/reached/i, 'connection'],
 ];
 
