@@ -6,7 +6,6 @@ import { MINUTE_MS } from '@licet/contract/durations';
 
 const LONG_MS = 50_000;
 const SHORTENING = 100;
-export const MINUTE_HAS_PASSED = 'A minute has passed';
 
 const shorten = (ms: number): number => (ms < LONG_MS ? ms : ms / SHORTENING);
 
@@ -17,7 +16,7 @@ Object.assign(globalThis, {
   setInterval: (callback: () => void, ms: number) =>
     setInterval(() => {
       callback();
-      if (ms === MINUTE_MS) console.error(MINUTE_HAS_PASSED);
+      if (ms === MINUTE_MS) console.error('A minute has passed');
     }, shorten(ms)),
 });
 Object.assign(timers, {
