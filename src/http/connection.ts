@@ -53,6 +53,7 @@ type BodyReader = ReadableStreamDefaultReader<Uint8Array>;
 
 const MAX_DRAINED_BYTES = 8 * 1024 * 1024;
 const MAX_DRAINING_MS = 1_000;
+const DRAINED_PART_BYTES = 32 * 1024;
 
 const decoder = new TextDecoder();
 
@@ -63,14 +64,23 @@ const nextPart = (reader: BodyReader): Promise<Uint8Array | undefined> =>
     () => undefined,
   );
 
-/** Reads the rest of an unused body. Otherwise clients that still send, and some proxies, miss the response. */
-async function drain(reader: BodyReader): Promise<void> {
+/**
+ * Reads the rest of an unused body. Otherwise clients that still send, and some proxies, miss the response. A flood of
+ * large bodies is read in large parts: each part takes a turn of the event loop.
+ */
+async function drain(body: ReadableStream): Promise<void> {
+  const reader = body.getReader({ mode: 'byob' });
   const cancel = () => reader.cancel().catch(() => undefined);
   const timer = setTimeout(cancel, MAX_DRAINING_MS);
+  let buffer = new ArrayBuffer(DRAINED_PART_BYTES);
   for (let sizeBytes = 0; sizeBytes < MAX_DRAINED_BYTES; ) {
-    const part = await nextPart(reader);
+    const part = await reader.read(new Uint8Array(buffer)).then(
+      ({ done, value }) => (done ? undefined : value),
+      () => undefined,
+    );
     if (part === undefined) break;
     sizeBytes += part.byteLength;
+    buffer = part.buffer;
   }
   clearTimeout(timer);
   await cancel();
@@ -79,7 +89,7 @@ async function drain(reader: BodyReader): Promise<void> {
 /** Drains a body that no handler has read. */
 export async function drainBody(request: Request): Promise<void> {
   // `bodyUsed` first: creating the stream of `body` takes longer than all of this.
-  if (!request.bodyUsed && request.body) await drain(request.body.getReader());
+  if (!request.bodyUsed && request.body) await drain(request.body);
 }
 
 /** Timeout of a body after its headers. The token of the sender could be revoked meanwhile. */
@@ -134,7 +144,8 @@ async function readParts({ body }: Request, maxBytes: number): Promise<Uint8Arra
   for (let part = await nextPart(reader); part; part = await nextPart(reader)) {
     sizeBytes += part.byteLength;
     if (sizeBytes > maxBytes) {
-      await drain(reader);
+      reader.releaseLock();
+      await drain(body);
       return null;
     }
     parts.push(part);

@@ -227,7 +227,7 @@ describe.each(Object.entries(DOORS))('%s', (_, door) => {
     }
     expect((await send(client, wrong)).status).toBe(429);
     // A body that never comes would be a timeout, if it was read. The client has another address of its network.
-    const never = { ...(await right()), body: new ReadableStream() };
+    const never = { ...(await right()), body: new ReadableStream({ type: 'bytes' }) };
     for (const sent of [wrong, await oversized(), unreadable, never]) {
       const { status, headers } = await send('2001:db8:0:1::2', sent);
       expect(status).toBe(429);

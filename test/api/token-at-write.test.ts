@@ -95,8 +95,9 @@ function heldBody(body: Fields): {
 } {
   const asked = Promise.withResolvers<void>();
   const released = Promise.withResolvers<void>();
-  const stream = new ReadableStream<Uint8Array>(
+  const stream = new ReadableStream(
     {
+      type: 'bytes',
       async pull(controller) {
         asked.resolve();
         await released.promise;

@@ -39,12 +39,13 @@ async function postInChunks(
 ): Promise<ReadResponse & { bytesRead: number }> {
   const bytes = new TextEncoder().encode(body);
   let bytesRead = 0;
-  const stream = new ReadableStream<Uint8Array>({
+  const stream = new ReadableStream({
+    type: 'bytes',
     pull(controller) {
       if (bytesRead >= bytes.length) return controller.close();
-      const chunk = bytes.subarray(bytesRead, bytesRead + 4_096);
-      controller.enqueue(chunk);
+      const chunk = bytes.slice(bytesRead, bytesRead + 4_096);
       bytesRead += chunk.length;
+      controller.enqueue(chunk);
     },
   });
   const request = new Request(`http://licet.test${path}`, {
@@ -80,12 +81,13 @@ async function postForEver(
   breaksOff = false,
 ): Promise<ReadResponse> {
   let timer: ReturnType<typeof setInterval> | undefined;
-  const body = new ReadableStream<Uint8Array>({
+  const body = new ReadableStream({
+    type: 'bytes',
     start(controller) {
-      const chunk = new Uint8Array(32 * KIB);
-      controller.enqueue(breaksOff ? new TextEncoder().encode('{"licenseKey":') : chunk);
+      const beginning = new TextEncoder().encode('{"licenseKey":');
+      controller.enqueue(breaksOff ? beginning : new Uint8Array(32 * KIB));
       if (breaksOff) controller.error(new Error('The client is gone'));
-      else timer = setInterval(() => controller.enqueue(chunk.subarray(0, 1)), 50);
+      else timer = setInterval(() => controller.enqueue(new Uint8Array(1)), 50);
     },
     cancel: () => clearInterval(timer),
   });

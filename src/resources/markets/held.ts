@@ -38,6 +38,7 @@ export class HeldMarkets {
   forget(): void {
     this.#reading = undefined;
     this.#readAt = Number.NEGATIVE_INFINITY;
+    this.#failedAt = Number.NEGATIVE_INFINITY;
   }
 
   async #read(): Promise<void> {
