@@ -17,7 +17,7 @@ export interface Reply {
   contentType: string;
 }
 
-export interface Received {
+interface Received {
   reply: Reply;
   /** For the list of what arrived. */
   arrived: ArrivedRequest;

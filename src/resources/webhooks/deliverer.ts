@@ -60,7 +60,7 @@ const RUN_ON_ONE_MACHINE: RunLimits = {
 const CANCELLED_AFTER_MS = 1_000;
 /** The time between the beginnings of two attempts. */
 const SPACING_MS = 2;
-/** Outcomes are stored after this time, and again when the slow receivers have responded. */
+/** After this time a round stores its outcomes, and the next one begins. Those of slow receivers are stored at its end. */
 const FIRST_OUTCOMES_MS = 1_000;
 
 /** Attempts of a round. */
