@@ -6,8 +6,6 @@ const MAX_WAITING_MS = 2_000;
 /** Interval at which room is looked for. */
 const POLL_MS = 5;
 const TURN_MS = 1;
-/** After a pause of this length the event loop has begun another turn. */
-const PAUSE_MS = 5;
 /** A request that admits others, and has not done so for this long, was cancelled. */
 const CANCELLED_AFTER_MS = 250;
 /** Interval at which a waiting request checks that another one still admits. */
@@ -36,9 +34,8 @@ export class Admission {
   readonly #options: AdmissionOptions;
   /** The functions that admit the requests that wait, the oldest first, and the times until which they wait. */
   readonly #waiting = new Map<(isAdmitted: boolean) => void, number>();
-  /** Requests that have begun since requests were admitted last, or since a pause. */
+  /** Requests that have begun in this turn. */
   #begun = 0;
-  #enteredAt = Number.NEGATIVE_INFINITY;
   /** The request that admits the others, by the time at which it did so last. */
   #admitter: { tickedAt: number } | undefined;
 
@@ -48,14 +45,15 @@ export class Admission {
 
   /** @returns whether the request may begin; false after two seconds without room, or if too many others wait */
   enter(waitUntil: WaitUntil): boolean | Promise<boolean> {
-    const now = performance.now();
-    if (Math.abs(now - this.#enteredAt) > PAUSE_MS) this.#begun = 0;
-    this.#enteredAt = now;
-    const isFree = this.#waiting.size === 0 && this.#begun < this.#options.maxPerTurn;
+    const { maxPerTurn } = this.#options;
+    const isFree = this.#waiting.size === 0 && this.#begun < maxPerTurn;
     if (isFree && !this.#isFull()) {
       this.#begun++;
+      // Without a limit, nobody has to end the turns.
+      if (maxPerTurn < Number.POSITIVE_INFINITY) this.#keepAdmitting(waitUntil);
       return true;
     }
+    const now = performance.now();
     if (this.#waiting.size >= MAX_WAITING) this.#removeCancelled(now);
     if (this.#waiting.size >= MAX_WAITING) return false;
     const isAdmitted = this.#wait(now, waitUntil);
@@ -93,20 +91,20 @@ export class Admission {
     }
   }
 
-  /** Lets this request admit the others, if no other one does. */
+  /** Lets this request end the turns and admit the others, if no other one does. */
   #keepAdmitting(waitUntil: WaitUntil): void {
     const { tickedAt = Number.NEGATIVE_INFINITY } = this.#admitter ?? {};
     const isCancelled = Math.abs(performance.now() - tickedAt) > CANCELLED_AFTER_MS;
     if (isCancelled) waitUntil(this.#admitAll(waitUntil));
   }
 
-  /** Admits the requests that wait, one part each turn. Goes on after its own response. */
+  /** Ends the turns, and admits a part of the requests that wait in each. Goes on after its own response. */
   async #admitAll(waitUntil: WaitUntil): Promise<void> {
     const admitter = { tickedAt: performance.now() };
     const leavesAt = admitter.tickedAt + MAX_STAY_MS;
     this.#admitter = admitter;
-    // Another request that waits takes its place.
-    while (this.#waiting.size > 0 && admitter.tickedAt < leavesAt) {
+    // Another request takes its place.
+    while (this.#waiting.size + this.#begun > 0 && admitter.tickedAt < leavesAt) {
       // The first timer fires when the requests before have gone as far as they can. It is due by then, and the runtime
       // does not look for other work before it.
       await wait(0);
