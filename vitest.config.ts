@@ -46,7 +46,7 @@ export default defineConfig({
         test: {
           name: 'workers',
           // Tests are fast, but for a machine that does much else.
-          testTimeout: 20_000,
+          testTimeout: 60_000,
           include: ['test/**/*.test.ts'],
           exclude: ['test/{cli,docs,node,simulation}/**'],
           // One Worker runs many files, and is as good as new for each: the set-up sees to it.
@@ -90,8 +90,9 @@ export default defineConfig({
           setupFiles: ['./test/node/checked-fetch.ts'],
           // Programs that tests start, wrangler above all, are compiled once and not by each process.
           env: { NODE_COMPILE_CACHE: resolve('node_modules/.cache/node') },
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          // Long for machines that do much else: some tests install, build and start.
+          testTimeout: 180_000,
+          hookTimeout: 180_000,
         },
       },
       {

@@ -132,7 +132,7 @@ const DOORS: Record<string, Door> = {
     statuses: { right: 204, wrong: 403, oversized: 413, unreadable: 400 },
   },
   "a session of the customer's page": {
-    routes: ['POST /my/licenses/:id/key', 'POST /my/licenses/:id/resets'],
+    routes: ['POST /my/licenses/:id/key', 'POST /my/licenses/:id/resets', 'POST /my/discord-code'],
     path: async () => '/my/licenses/999999/resets',
     right: async () => {
       const opened = await call('POST', '/my/session', {

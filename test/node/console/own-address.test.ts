@@ -67,6 +67,7 @@ describeInBrowser('the address of the service in the console', () => {
       await check(`${origin}/discord/interactions`, 'settings');
       await page.goto(`/console/customers/${customerId}`);
       await page.getByRole('button', { name: 'Link to their page' }).click();
+      await page.getByRole('button', { name: 'Make the link' }).click();
       await check(`${origin}/my#code=`, 'link');
       await page.goto(`/console/program?productId=${productId}`);
       await check(`"${origin}"`, 'program');

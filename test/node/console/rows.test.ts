@@ -54,11 +54,15 @@ describeInBrowser('the rows of the console', () => {
     await page.mouse.up();
     expect(await page.evaluate('getSelection().toString()')).not.toBe('');
     await page.evaluate('getSelection().empty()');
-    const opened = page.context().waitForEvent('page');
+    const opened = () => page.context().waitForEvent('page');
+    const tab = opened();
+    await cell.click({ button: 'middle' });
+    await (await tab).getByRole('heading', { name: licenseKey }).waitFor();
+    await (await tab).close();
+    // The tab alone: Chromium 150 without a window crashes in each that a click with Control opens.
+    const other = opened();
     await cell.click({ modifiers: ['Control'] });
-    const tab = await opened;
-    await tab.getByRole('heading', { name: licenseKey }).waitFor();
-    await tab.close();
+    await (await other).close();
     expect(new URL(page.url()).pathname).toBe('/console/licenses');
     expect(await page.getByText('1 selected').isVisible()).toBe(true);
     await cell.click();
