@@ -1,5 +1,5 @@
 import service from '../../src/index.ts';
-import type { Bindings } from '../../src/isolate.ts';
+import type { Bindings } from '../../src/services.ts';
 import { interceptDatabase } from '../../test/support/d1-intercept.ts';
 
 /** The service, with a count of the rows that D1 has read and written. */

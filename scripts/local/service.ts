@@ -269,6 +269,7 @@ export class LocalService {
     const { built, folder, host, port, variables } = this.#options;
     const { script, filesScript, compatibilityDate, limits, assets, others } = built;
     const all = {
+      ONE_MACHINE: 'true',
       TRUSTED_PROXIES: '',
       CONSOLE_HOSTS: '',
       // Limits are numbers: one process can count by itself, and the simulated limiter costs more than a

@@ -10,13 +10,13 @@ import type { Database } from '../db/client.ts';
 import { connectingAddressOf } from '../http/connection.ts';
 import { ApiError } from '../http/errors.ts';
 import type { Operation } from '../http/operation.ts';
-import { type AppEnv, isolateOf } from '../isolate.ts';
 import { DATABASE_TIMEOUT_MS, withTimeout } from '../lib/async.ts';
 import { logFailure } from '../lib/log.ts';
 import { clientOf } from '../lib/networks.ts';
 import { WINDOW_SECONDS } from '../lib/rate-limiter.ts';
 import type { RequestTimings } from '../lib/request-timings.ts';
 import { sha256Hex } from '../lib/sha256.ts';
+import { type AppEnv, senderOf, servicesOf } from '../services.ts';
 import { isConsoleHost, isFromOwnPage } from './own-page.ts';
 import { findSession, isUseDue, markSessionUsed } from './sessions.ts';
 import {
@@ -51,7 +51,7 @@ const WRONG_TYPE = 'A change with a session needs the header Content-Type: appli
 const WRONG_HEADER = 'Send the token in the header TOKEN, not in Authorization';
 
 export const addressIn = (c: AnyContext): string | null =>
-  connectingAddressOf(c.req.raw, isolateOf(c.env).trustedProxies);
+  connectingAddressOf(c.req.raw, servicesOf(c.env).trustedProxies);
 
 /** The client that the limit counts (1.7); null if its address is unknown. */
 function clientIn(c: AnyContext): string | null {
@@ -66,7 +66,7 @@ function clientIn(c: AnyContext): string | null {
  */
 export async function countFailedToken(c: AnyContext): Promise<void> {
   const client = clientIn(c);
-  if (!client || !(await isolateOf(c.env).limits.failedTokens.count(client))) return;
+  if (!client || !(await servicesOf(c.env).limits.failedTokens.count(client))) return;
   throw TOO_MANY_FAILED;
 }
 
@@ -84,7 +84,7 @@ function clientAt(c: AnyContext, door: string): string | null {
 /** Counts a request that a door rejects (1.7). @returns whether the client is over the limit there */
 export async function countRejection(c: AnyContext, door: string): Promise<boolean> {
   const client = clientAt(c, door);
-  return client !== null && (await isolateOf(c.env).limits.failedTokens.count(client));
+  return client !== null && (await servicesOf(c.env).limits.failedTokens.count(client));
 }
 
 /** Whether a door has rejected too many requests of a client, and reads no more of them. It counts nothing. */
@@ -99,7 +99,7 @@ async function rejectToken(c: AnyContext): Promise<never> {
 
 /** Whether a client has sent too many failed tokens: the database is not asked for its next ones (1.7). */
 const isOverLimit = (c: AnyContext, client: string | null): client is string =>
-  client !== null && isolateOf(c.env).limits.failedTokens.isOver(client);
+  client !== null && servicesOf(c.env).limits.failedTokens.isOver(client);
 
 const isAllowed = (actor: Actor, intents: readonly ApiIntent[]): boolean =>
   actor.intents.some((intent) => intents.includes(intent));
@@ -110,10 +110,10 @@ const writeLater = (c: AnyContext, failure: string, writing: Promise<void>): voi
 /** Stores the last use of a token, unless a use in the last minutes is stored already. */
 function noteUse(c: AnyContext, { tokenId, lastUsedAt }: Actor): void {
   if (tokenId === null) return;
-  const isolate = isolateOf(c.env);
+  const services = servicesOf(c.env);
   const now = Date.now();
-  if (!isolate.shouldMarkUsed({ id: tokenId, lastUsedAt }, now, LAST_USED_PRECISION_MS)) return;
-  writeLater(c, 'The use of a token was not written', markUsed(isolate.db, tokenId, now));
+  if (!services.shouldMarkUsed({ id: tokenId, lastUsedAt }, now, LAST_USED_PRECISION_MS)) return;
+  writeLater(c, 'The use of a token was not written', markUsed(services.db, tokenId, now));
 }
 
 /**
@@ -126,7 +126,7 @@ export async function findLive<Live>(
   hash: string,
   load: (db: Database) => Promise<Live | null>,
 ): Promise<Live | null> {
-  const { db, liveTokens } = isolateOf(c.env);
+  const { db, liveTokens } = servicesOf(c.env);
   if (!liveTokens.has(hash) && isOverLimit(c, clientIn(c))) return null;
   const live = await withTimeout(load(db), DATABASE_TIMEOUT_MS);
   c.get('timings').noteRead('d1');
@@ -145,7 +145,7 @@ export const sessionCookieOf = (c: Context): string | undefined => getCookie(c, 
 
 /** @throws ApiError for a session or a log-in under a name that is not the console's (4) */
 export async function requireConsoleHost(c: AnyContext): Promise<void> {
-  const { consoleHosts } = isolateOf(c.env);
+  const { consoleHosts } = servicesOf(c.env);
   if (await isConsoleHost(c.req.url, consoleHosts, activeRootToken(c.env.ROOT_TOKEN))) return;
   await countFailedToken(c);
   throw new ApiError(401, WRONG_HOST);
@@ -246,7 +246,7 @@ export async function authorizeValidation(
   c: Context<AppEnv>,
   intents: readonly ApiIntent[],
 ): Promise<Found<TokenSnapshot> | undefined> {
-  const { caches, ceilings, recorder } = isolateOf(c.env);
+  const { caches, ceilings, recorder } = servicesOf(c.env);
   const timings = c.get('timings');
   const now = Date.now();
   let token: Found<TokenSnapshot> | undefined;
@@ -277,26 +277,21 @@ export async function authorizeValidation(
 /** The database, for a handler that only reads. */
 export function databaseOf(c: AnyContext): Database {
   c.get('timings').noteRead('d1');
-  return isolateOf(c.env).db;
+  return servicesOf(c.env).db;
 }
 
-/** The sender of a change, for its handler. */
-export function senderOf(c: Context<AuthEnv>): Sender {
-  const { db, caches, deliverer } = isolateOf(c.env);
+/** The sender of the change that a request asks for, for its handler. */
+export function senderIn(c: Context<AuthEnv>): Sender {
   const timings = c.get('timings');
   const actor = c.get('actor');
   timings.noteRead('d1');
-  return {
-    db,
-    caches,
-    deliver: (stored) => deliverer.gather(stored),
-    now: Date.now(),
-    waitUntil: timings.waitUntil,
+  const author = {
     tokenId: actor.tokenId,
     isConsole: actor.isConsole,
     ip: addressIn(c),
     permissions: () => permissionsOf(actor, c.get('intents'), Date.now()),
   };
+  return senderOf(servicesOf(c.env), author, timings.waitUntil);
 }
 
 const isIntentGuard = (handler: object): handler is IntentGuard => 'intents' in handler;

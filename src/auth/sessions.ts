@@ -3,9 +3,11 @@ import { and, eq, lte, ne, or } from 'drizzle-orm';
 import { type TokenSnapshot, tokenColumns } from '../cache/snapshots.ts';
 import { change, type Sender } from '../db/change.ts';
 import type { Database } from '../db/client.ts';
-import { sessions, tokens } from '../db/schema.ts';
+import type { Task } from '../db/task.ts';
 import { toBase64url } from '../lib/base64url.ts';
 import { sha256Hex } from '../lib/sha256.ts';
+import { tokens } from '../resources/tokens/schema.ts';
+import { sessions } from './schema.ts';
 
 /** Sessions of the console (4). A session acts as its token: it has the same intents and ends with it. */
 
@@ -96,14 +98,14 @@ export async function endSession(db: Database, secret: string): Promise<void> {
   await db.delete(sessions).where(and(isSession, ne(sessions.tokenHash, USED_CODE)));
 }
 
-/** Removes the sessions that have expired; `now` in milliseconds since 1970. */
-export async function removeExpiredSessions(db: Database, now: number): Promise<void> {
-  await db
-    .delete(sessions)
-    .where(
-      or(
-        lte(sessions.createdAt, now - SESSION_LIFE_MS),
-        lte(sessions.lastUsedAt, now - IDLE_LIFE_MS),
-      ),
+export const REMOVE_SESSIONS: Task = {
+  failure: 'Old sessions were not removed',
+  most: 1,
+  async run({ db, now }) {
+    const isOld = or(
+      lte(sessions.createdAt, now - SESSION_LIFE_MS),
+      lte(sessions.lastUsedAt, now - IDLE_LIFE_MS),
     );
-}
+    await db.delete(sessions).where(isOld);
+  },
+};

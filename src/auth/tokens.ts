@@ -4,10 +4,10 @@ import { and, eq, isNull, lt, or, type SQL, sql } from 'drizzle-orm';
 import type { TokenSnapshot } from '../cache/snapshots.ts';
 import type { Condition } from '../db/change.ts';
 import type { Database } from '../db/client.ts';
-import { tokens } from '../db/schema.ts';
 import { toBase64url } from '../lib/base64url.ts';
 import { DomainError } from '../lib/errors.ts';
 import { sha256, sha256Hex } from '../lib/sha256.ts';
+import { tokens } from '../resources/tokens/schema.ts';
 import type { Session } from './sessions.ts';
 
 const PREFIX = 'licet_';

@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm';
 import type { Database } from '../db/client.ts';
 import { type Change, findChanges, removeChanges } from '../db/outbox.ts';
+import type { Task } from '../db/task.ts';
 import type { WaitUntil } from '../lib/async.ts';
 import type { LicenseSnapshot } from '../resources/licenses/snapshot.ts';
 import type { Policy } from '../resources/policy.ts';
@@ -68,13 +69,21 @@ export class Caches {
     await this.#byName.get(found.type)?.repair(found, current, usedAt);
   }
 
+  get publishTask(): Task {
+    return {
+      failure: 'Changes were not published',
+      most: 1 + 4 * MAX_PUBLISHED,
+      run: async ({ spend }) => spend(await this.#publishDue()),
+    };
+  }
+
   /**
    * Publishes the changes that are left in the outbox, the oldest first, up to the first put that KV rejects.
-   * Without KV it only removes them. Part of the scheduled handler. Safe to run twice at once.
+   * Without KV it only removes them. Safe to run twice at once.
    *
    * @returns the number of its queries and requests, at most
    */
-  async publishDue(): Promise<number> {
+  async #publishDue(): Promise<number> {
     if (!this.#hasKv) {
       await removeChanges(this.#db);
       return 1;

@@ -4,16 +4,20 @@ import { eq, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { batch, type Database } from '../db/client.ts';
 import { isOneOf } from '../db/predicates.ts';
-import { blacklists, counters, licenses, products, tokens } from '../db/schema.ts';
+import { counters } from '../db/schema.ts';
 import { sha256Hex } from '../lib/sha256.ts';
 import { blacklistOf } from '../resources/blacklists/blacklist.ts';
+import { blacklists } from '../resources/blacklists/schema.ts';
 import { EXPIRES_LATER } from '../resources/licenses/rules.ts';
+import { licenses } from '../resources/licenses/schema.ts';
 import {
   type LicenseSnapshot,
   snapshotColumns,
   snapshotSchema,
 } from '../resources/licenses/snapshot.ts';
 import { decodePolicy, encodePolicy, type Policy } from '../resources/policy.ts';
+import { products } from '../resources/products/schema.ts';
+import { tokens } from '../resources/tokens/schema.ts';
 
 /** The part of a row that a validation needs, held outside D1. */
 export interface Snapshot {

@@ -1,4 +1,6 @@
+import type { EventType } from '@licet/contract/enums';
 import { and, eq, type SQL, sql } from 'drizzle-orm';
+import type { RunnableQuery } from 'drizzle-orm/runnable-query';
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core';
 import type { WaitUntil } from '../lib/async.ts';
 import { DomainError } from '../lib/errors.ts';
@@ -9,15 +11,45 @@ import {
   isForeignKeyViolation,
   isUniqueViolation,
   type Results,
+  type Statement,
   type Statements,
 } from './client.ts';
-import { hasLease, insertDeliveries, type StoredDelivery } from './deliveries.ts';
-import { type EventSender, insertEvent, type NewEvent } from './events.ts';
+import { type EventSender, insertEvents, type NewEvent } from './events.ts';
 import { type Created, type KeyedRequest, storeKey } from './idempotency.ts';
 import { type Change, putIntoOutbox, type Touch } from './outbox.ts';
 import { violations } from './schema.ts';
 
-/** The sender of a change by an administrator. */
+/** A delivery of an event to a webhook (8). */
+export interface StoredDelivery {
+  webhookId: number;
+  id: number;
+  attempts: number;
+}
+
+/** The statement that stores the deliveries of the events of a millisecond, after those events. */
+export type StoringDeliveries = RunnableQuery<StoredDelivery[], 'sqlite'>;
+
+/** What a channel does when the events of some types are stored. */
+export interface FollowUp {
+  types: readonly EventType[];
+  /**
+   * The statements of the same transaction, before those of the change: they find the rows as they were.
+   *
+   * @param ids of the changed objects
+   */
+  statements: (db: Database, ids: readonly number[]) => Statement[];
+}
+
+/** What the channels add to a change (ADR 0014). */
+export interface Channels {
+  followUps: readonly FollowUp[];
+  /** @param isLater whether all attempts are left to the scheduled handler */
+  storeDeliveries(db: Database, now: number, isLater?: boolean): StoringDeliveries;
+  /** Makes the first attempts of new deliveries (8). */
+  deliver(stored: readonly StoredDelivery[]): Promise<void>;
+}
+
+/** The sender of a change. */
 export interface Sender extends EventSender {
   db: Database;
   /** The time of the change, in milliseconds since 1970. */
@@ -28,8 +60,7 @@ export interface Sender extends EventSender {
     invalidate(changes: readonly Change[]): void;
     publish(changes: readonly Change[]): Promise<void>;
   };
-  /** Makes the first attempts of new deliveries (8). */
-  deliver(stored: readonly StoredDelivery[]): Promise<void>;
+  channels: Channels;
   waitUntil: WaitUntil;
   /** The conditions on which the sender may make a change. */
   permissions(): Condition[];
@@ -44,7 +75,7 @@ export interface Condition {
 }
 
 /** The names of the statements that every change has. */
-type OwnNames = 'conditions' | 'moved' | 'touched' | 'event' | 'deliveries' | 'key';
+type OwnNames = 'conditions' | 'followUps' | 'moved' | 'touched' | 'event' | 'deliveries' | 'key';
 
 interface NewChange<Named> {
   /** Null for a part of a change that another part stores. */
@@ -63,9 +94,9 @@ interface NewChange<Named> {
 }
 
 /**
- * Makes a change as an administrator, in one transaction: the statements, the event with its deliveries, the rows of
- * the outbox and the `Idempotency-Key`. Then it evicts the touched snapshots. It publishes them, and sends to webhooks,
- * after the response.
+ * Makes a change in one transaction: the statements, the events with their deliveries and follow-ups, the rows of the
+ * outbox and the `Idempotency-Key`. Then it evicts the touched snapshots. It publishes them, and sends to webhooks, after
+ * the response.
  *
  * @returns the results of the statements, by name
  * @throws the error of the first condition that does not hold, or one of `errors`
@@ -78,14 +109,16 @@ export async function change(
   sender: Sender,
   { event, statements, creates, touches = [], adds = [], when = [], errors }: NewChange<Statements>,
 ): Promise<Results<Statements>> {
-  const { db, now, key, caches, waitUntil } = sender;
+  const { db, now, key, caches, channels, waitUntil } = sender;
   const conditions = [...sender.permissions(), ...when];
+  const events = event ? [event].flat() : [];
   const results = await batch(db, {
     conditions: conditions.length > 0 ? check(db, conditions) : [],
     ...putIntoOutbox(db, touches, now),
+    followUps: channels.followUps.flatMap((one) => followUp(db, one, events)),
     ...statements,
-    event: event ? [event].flat().flatMap((one) => insertEvent(db, sender, one, now)) : [],
-    deliveries: event ? [insertDeliveries(db, now)] : [],
+    event: insertEvents(db, sender, events, now),
+    deliveries: event ? [channels.storeDeliveries(db, now)] : [],
     key: key && creates ? storeKey(db, key, creates) : [],
   }).catch((error) => {
     const failed = failedCheck(error);
@@ -98,9 +131,18 @@ export async function change(
   const { touched = [], deliveries = [] } = results;
   caches.invalidate([...touched, ...adds]);
   waitUntil(caches.publish(touched));
-  const leased = deliveries.filter(hasLease);
-  if (leased.length > 0) waitUntil(sender.deliver(leased));
+  // The others have no lease: the scheduled handler attempts them.
+  const leased = deliveries.filter(({ attempts }) => attempts > 0);
+  if (leased.length > 0) waitUntil(channels.deliver(leased));
   return results;
+}
+
+function followUp(db: Database, { types, statements }: FollowUp, events: readonly NewEvent[]) {
+  // A new object has nothing that could follow, and its id is not known yet.
+  const ids = events.flatMap(({ type, id }) =>
+    types.includes(type) && typeof id === 'number' ? id : [],
+  );
+  return ids.length > 0 ? statements(db, ids) : [];
 }
 
 /** The statement that fails, and with it its batch, unless all conditions hold. It writes nothing. */

@@ -1,12 +1,13 @@
 import { type SQL, sql } from 'drizzle-orm';
+import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core';
 import type { Database } from './client.ts';
-import { type blacklists, deletedIds, type licenses, type products } from './schema.ts';
+import { deletedIds } from './schema.ts';
 
 /** Reserves the ids of the rows that match, in the batch that deletes them and before the deletion. */
 export const reserveIds = (
   db: Database,
   type: (typeof deletedIds)['type']['enumValues'][number],
-  table: typeof products | typeof licenses | typeof blacklists,
+  table: SQLiteTable & { id: SQLiteColumn; createdAt: SQLiteColumn },
   where: SQL | undefined,
 ) =>
   db

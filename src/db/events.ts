@@ -3,6 +3,7 @@ import { is, SQL, sql } from 'drizzle-orm';
 import type { SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { firstIdAt, SLOTS } from '../lib/time-id.ts';
 import type { Database } from './client.ts';
+import { rowValues } from './predicates.ts';
 import { events } from './schema.ts';
 
 /**
@@ -96,49 +97,75 @@ export const differ =
 export const newestId = (table: SQLiteTable): SQL => sql`(select max(id) from ${table})`;
 
 /** The next id of an event of this millisecond. @param now milliseconds since 1970 */
-export function nextEventId(now: number): SQL {
+function nextEventId(now: number): SQL {
   const first = firstIdAt(now);
   return sql`ifnull((select max(id) + 1 from events
     where id >= ${first} and id < ${first + SLOTS}), ${first})`;
 }
 
-/**
- * The statement that stores the events of several objects, after those of its change.
- *
- * @param now milliseconds since 1970
- */
-export const insertEvents = (
-  db: Database,
+/** The values of an event in SQL, by which a select of objects stores one for each. */
+interface EventValues {
+  type: SQL | EventType;
+  /** That of the type unless set. */
+  resource?: SQL;
+  id: SQL | number | null;
+  /** JSON of the changes. */
+  changes: SQL | string | null;
+  /** The place of the event among those of its statement, from 0. */
+  place: SQL;
+}
+
+/** The row of an event, for an insert from a select. @param now milliseconds since 1970 */
+export const eventRow = (
   { tokenId, isConsole, ip, actor, customerId }: EventSender,
-  list: readonly { type: EventType; id: number; changes: EventChanges }[],
+  { type, resource, id, changes, place }: EventValues,
   now: number,
-) =>
-  list.length === 0
-    ? []
-    : db.insert(events).select(
-        sql`select ${nextEventId(now)} + key, value ->> 'type', ${tokenId}, ${Number(isConsole)}, ${ip},
-          substr(value ->> 'type', 1, instr(value ->> 'type', '.') - 1), value ->> 'id', value ->> 'changes',
-          ${actor ?? null}, ${customerId ?? null}
-          from json_each(${JSON.stringify(list)})`,
-      );
+): SQL =>
+  rowValues(events, {
+    id: sql`${nextEventId(now)} + ${place}`,
+    type,
+    tokenId,
+    isConsole: Number(isConsole),
+    ip,
+    resourceType: resource ?? sql`substr(${type}, 1, instr(${type}, '.') - 1)`,
+    resourceId: id,
+    changes,
+    actor: actor ?? null,
+    customerId: customerId ?? null,
+  });
+
+const isInSql = ({ id, changes, condition }: NewEvent): boolean =>
+  condition !== undefined || is(id, SQL) || is(changes, SQL);
 
 /**
- * The statement that stores an event, after those of its change. None if no field has changed.
+ * The statements that store events, after those of their change. An event of which no field has changed is not stored.
  *
  * @param now milliseconds since 1970
  */
-export function insertEvent(
+export function insertEvents(
   db: Database,
-  { tokenId, isConsole, ip, actor, customerId }: EventSender,
-  { type, id: resourceId, changes, condition = sql`true` }: NewEvent,
+  sender: EventSender,
+  list: readonly NewEvent[],
   now: number,
 ) {
-  const isSql = changes === null || is(changes, SQL);
-  if (!isSql && Object.keys(changes).length === 0) return [];
-  return db.insert(events).select(
-    sql`select ${nextEventId(now)}, ${type}, ${tokenId}, ${Number(isConsole)}, ${ip},
-      ${type.slice(0, type.indexOf('.'))}, ${resourceId}, ${isSql ? changes : JSON.stringify(changes)},
-      ${actor ?? null}, ${customerId ?? null}
-      where ${condition}`,
+  const changed = list.filter(
+    ({ changes }) => changes === null || is(changes, SQL) || Object.keys(changes).length > 0,
   );
+  const inSql = changed.filter(isInSql).map(({ type, id, changes, condition = sql`true` }) => {
+    const json = changes === null || is(changes, SQL) ? changes : JSON.stringify(changes);
+    const row = eventRow(sender, { type, id, changes: json, place: sql`0` }, now);
+    return db.insert(events).select(sql`select ${row} where ${condition}`);
+  });
+  const others = changed.filter((one) => !isInSql(one));
+  if (others.length === 0) return inSql;
+  const field = (name: keyof NewEvent): SQL => sql`value ->> ${`$.${name}`}`;
+  const row = eventRow(
+    sender,
+    { type: field('type'), id: field('id'), changes: field('changes'), place: sql`key` },
+    now,
+  );
+  return [
+    ...inSql,
+    db.insert(events).select(sql`select ${row} from json_each(${JSON.stringify(others)})`),
+  ];
 }

@@ -3,6 +3,7 @@ import { and, eq, getTableColumns, gt, lt, lte, type SQL, sql } from 'drizzle-or
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core';
 import type { Database } from './client.ts';
 import { idempotencyKeys } from './schema.ts';
+import type { Task } from './task.ts';
 
 /**
  * POSTs with an `Idempotency-Key` (3). The transaction that creates an object also stores the key with the object, so
@@ -95,3 +96,9 @@ export const rowOf = <Row>(objects: readonly Partial<Row>[]): Row => Object.assi
 /** {@link rowJson} of the newest row of a table, whose ids grow. */
 export const newestRow = (table: SQLiteTable): SQL =>
   sql`(select ${rowJson(getTableColumns(table))} from ${table} order by id desc limit 1)`;
+
+export const REMOVE_KEYS: Task = {
+  failure: 'Idempotency keys were not removed',
+  most: 1,
+  run: ({ db, now }) => removeExpiredKeys(db, now),
+};

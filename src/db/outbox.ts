@@ -1,7 +1,7 @@
 import { and, asc, eq, inArray, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import type { Database } from './client.ts';
-import { counters, licenses, outbox } from './schema.ts';
+import { counters, outbox } from './schema.ts';
 
 /** The outbox lists the changed rows that are cached outside D1. A change stores its entry, which stays until KV has the row. */
 
@@ -26,31 +26,20 @@ export interface Touch {
   movesPolicy?: SQL;
 }
 
-/** A license that will have a revision. */
-export const license = (normalizedKey: string, revision: number): Touch => ({
-  rows: sql`select ${`license:${normalizedKey}`}, ${revision}`,
-});
-
 /** A token that will have a revision. */
-export const token = (hash: string, revision: number): Touch => ({
+export const touchToken = (hash: string, revision: number): Touch => ({
   rows: sql`select ${`token:${hash}`}, ${revision}`,
-});
-
-/** The licenses that match, which will have their next revision. */
-export const licensesWhere = (where: SQL | undefined, now: number): Touch => ({
-  rows: sql`select 'license:' || ${licenses.licenseKeyNormalized}, ${nextRevisionSql(licenses.revision, now)}
-    from ${licenses} where ${where}`,
 });
 
 const isPolicy = eq(counters.name, 'policy_revision');
 
 /** The policy, if a condition holds before the change. */
-export const policyIf = (movesPolicy: SQL): Touch => ({
+export const touchPolicyIf = (movesPolicy: SQL): Touch => ({
   rows: sql`select 'policy', value from ${counters} where ${isPolicy} and ${movesPolicy}`,
   movesPolicy,
 });
 
-export const policy = policyIf(sql`true`);
+export const touchPolicy = touchPolicyIf(sql`true`);
 
 /** The statements that put at most five snapshots into the outbox, before the statements of the change. */
 export function putIntoOutbox(db: Database, touches: readonly Touch[], now: number) {

@@ -158,8 +158,9 @@ const MAX_UNREAD_MS = 25_000;
 
 const timers = new WeakMap<object, ReturnType<typeof setTimeout>>();
 
-/** Only `npm start` sets TRUSTED_PROXIES. Cloudflare looks after its connections itself. */
-export const isOnOneMachine = ({ env }: Context): boolean => env.TRUSTED_PROXIES !== undefined;
+/** Whether `npm start` runs the service. Cloudflare looks after its connections itself. */
+export const isOnOneMachine = (env: { ONE_MACHINE?: string }): boolean =>
+  env.ONE_MACHINE !== undefined;
 
 function expectWithin(c: Context, timeoutMs: number, giveUp: () => void): void {
   clearTimeout(timers.get(c.executionCtx));
@@ -172,7 +173,7 @@ function expectWithin(c: Context, timeoutMs: number, giveUp: () => void): void {
  */
 export function expectReading(c: Context, timeoutMs = MAX_UNREAD_MS): void {
   const { executionCtx } = c;
-  if (!isOnOneMachine(c) || !('abort' in executionCtx)) return;
+  if (!isOnOneMachine(c.env) || !('abort' in executionCtx)) return;
   const { abort } = executionCtx;
   if (typeof abort !== 'function') return;
   expectWithin(c, timeoutMs, () => abort.call(executionCtx, 'The client does not read'));
@@ -185,7 +186,7 @@ export function expectReading(c: Context, timeoutMs = MAX_UNREAD_MS): void {
  * @returns a promise that resolves after ten seconds; undefined at Cloudflare
  */
 export function expectBody(c: Context): Promise<void> | undefined {
-  if (!isOnOneMachine(c)) return undefined;
+  if (!isOnOneMachine(c.env)) return undefined;
   const { promise, resolve } = Promise.withResolvers<void>();
   expectWithin(c, BODY_TIMEOUT_MS, () => {
     resolve();
@@ -196,7 +197,7 @@ export function expectBody(c: Context): Promise<void> | undefined {
 
 /** The same response with a body that this Worker sends. One that the runtime passes on outlives the request. */
 export function ownResponse(c: Context, response: Response): Response {
-  if (!isOnOneMachine(c) || response.body === null) return response;
+  if (!isOnOneMachine(c.env) || response.body === null) return response;
   const passing = new TransformStream<Uint8Array, Uint8Array>({
     transform(chunk, controller) {
       controller.enqueue(chunk);

@@ -73,7 +73,7 @@ export function linkNextPage(c: Context, after: number | undefined): void {
   c.header('Link', `<${origin}${pathname}?${searchParams}>; rel="next"`);
 }
 
-const chunkOf = (c: Context): Chunk => (isOnOneMachine(c) ? SMALL_CHUNK : LARGE_CHUNK);
+const chunkOf = (c: Context): Chunk => (isOnOneMachine(c.env) ? SMALL_CHUNK : LARGE_CHUNK);
 
 const takeTurn = <Result>(c: Context, work: () => Promise<Result>): Promise<Result> =>
   turns.run(work, (turn) => c.executionCtx.waitUntil(turn));

@@ -1,12 +1,13 @@
 import { sql } from 'drizzle-orm';
 import type { z } from 'zod';
 import { batch } from '../db/client.ts';
-import { policy } from '../db/outbox.ts';
+import { touchPolicy } from '../db/outbox.ts';
 import { isOneOf } from '../db/predicates.ts';
-import { blacklists, products } from '../db/schema.ts';
 import { toEntry } from '../resources/blacklists/queries.ts';
 import { canonicalData, type EntryRow, entryOf } from '../resources/blacklists/rules.ts';
+import { blacklists } from '../resources/blacklists/schema.ts';
 import { unknownProduct } from '../resources/products/rules.ts';
+import { products } from '../resources/products/schema.ts';
 import { changeOf } from './changes.ts';
 import type { blacklistItem } from './items.ts';
 import { insertRows, type Planner, planRows, selectUsedIds } from './plan.ts';
@@ -66,6 +67,6 @@ export const planBlacklists: Planner<BlacklistItem> = async (
   });
   return {
     take,
-    changes: () => ({ statements: insertRows(db, blacklists, news), touches: [policy] }),
+    changes: () => ({ statements: insertRows(db, blacklists, news), touches: [touchPolicy] }),
   };
 };

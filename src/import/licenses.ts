@@ -8,8 +8,6 @@ import { getTableColumns, sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { batch, type Database, type Statement } from '../db/client.ts';
 import { isOneOf } from '../db/predicates.ts';
-import { bindings, licenses, products, replacedKeys } from '../db/schema.ts';
-import { subtractRequestsHere } from '../db/totals.ts';
 import { parseFields } from '../lib/issues.ts';
 import { ownerOf } from '../resources/customers/owner.ts';
 import type { CustomerRow } from '../resources/customers/row.ts';
@@ -22,9 +20,12 @@ import {
   storedExpiryOf,
   whyNoKey,
 } from '../resources/licenses/rules.ts';
+import { bindings, licenses, replacedKeys } from '../resources/licenses/schema.ts';
 import { boundValues } from '../resources/licenses/snapshot.ts';
+import { subtractRequestsHere } from '../resources/licenses/totals.ts';
 import type { ProductRow } from '../resources/products/queries.ts';
 import { unknownProduct } from '../resources/products/rules.ts';
+import { products } from '../resources/products/schema.ts';
 import { type Change, changeOf, changesOf } from './changes.ts';
 import {
   Customers,

@@ -5,8 +5,11 @@ import { type SQLiteTable, unionAll } from 'drizzle-orm/sqlite-core';
 import type { Database, Statement } from '../db/client.ts';
 import type { Touch } from '../db/outbox.ts';
 import { isOneOf } from '../db/predicates.ts';
-import { blacklists, deletedIds, licenses, products } from '../db/schema.ts';
+import { deletedIds } from '../db/schema.ts';
 import { DomainError } from '../lib/errors.ts';
+import { blacklists } from '../resources/blacklists/schema.ts';
+import { licenses } from '../resources/licenses/schema.ts';
+import { products } from '../resources/products/schema.ts';
 import { type Change, changeOf, describeChanges } from './changes.ts';
 import { type Item, isBlank } from './items.ts';
 

@@ -2,10 +2,10 @@ import { DEFAULT_LIMIT } from '@licet/contract/limits';
 import { toTimestamp } from '@licet/contract/time';
 import type { z } from 'zod';
 import { batch } from '../db/client.ts';
-import { policy } from '../db/outbox.ts';
+import { touchPolicy } from '../db/outbox.ts';
 import { isOneOf } from '../db/predicates.ts';
-import { products } from '../db/schema.ts';
 import { type ProductRow, toProduct } from '../resources/products/queries.ts';
+import { products } from '../resources/products/schema.ts';
 import { limitsTakenAsUnlimited, type productItem } from './items.ts';
 import { insertRows, type Planner, planRows, refusal, selectUsedIds } from './plan.ts';
 
@@ -59,7 +59,7 @@ export const planProducts: Planner<ProductItem> = async ({ db, now }, items) => 
     take,
     changes: () => ({
       statements: insertRows(db, products, news),
-      touches: news.some(({ offlineDays }) => offlineDays > 0) ? [policy] : [],
+      touches: news.some(({ offlineDays }) => offlineDays > 0) ? [touchPolicy] : [],
     }),
   };
 };

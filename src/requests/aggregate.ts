@@ -2,9 +2,11 @@ import { HOUR_MS, MINUTE_MS } from '@licet/contract/durations';
 import { and, eq, gt, gte, lte, type SQL, sql } from 'drizzle-orm';
 import { batch, type Database } from '../db/client.ts';
 import { ALL_PRODUCTS, NO_PRODUCT } from '../db/codes.ts';
-import { buckets, counters, dailyRollups, rollups } from '../db/schema.ts';
-import { AGGREGATED_BUCKET, aggregate, isBucketAggregated } from '../db/totals.ts';
+import { counters } from '../db/schema.ts';
+import type { Task } from '../db/task.ts';
 import { BUCKETS_A_DAY, bucketAt, firstBucketOfDay, lastBucketOfDay } from '../lib/time-id.ts';
+import { AGGREGATED_BUCKET, aggregate, isBucketAggregated } from '../resources/licenses/totals.ts';
+import { buckets, dailyRollups, rollups } from './schema.ts';
 
 /**
  * The counts that the scheduled handler makes of the history:
@@ -94,7 +96,7 @@ const rollUpDay = (db: Database, bucket: number) =>
  *
  * @param now milliseconds since 1970
  */
-export async function rollUp(db: Database, now: number): Promise<void> {
+async function rollUp(db: Database, now: number): Promise<void> {
   const lastClosed = bucketAt(now - CLOSING_MS) - 1;
   for (let run = 0; run < MAX_ROLLUPS; run++) {
     const done = await counterOf(db, 'rolled_up_bucket');
@@ -140,7 +142,7 @@ export async function rollUp(db: Database, now: number): Promise<void> {
  *
  * @param now milliseconds since 1970
  */
-export async function aggregateDays(db: Database, now: number): Promise<void> {
+async function aggregateDays(db: Database, now: number): Promise<void> {
   const lastDay = lastBucketOfDay(bucketAt(now - AGGREGATION_DELAY_MS)) - BUCKETS_A_DAY;
   for (let run = 0; run < MAX_AGGREGATED_BUCKETS; run++) {
     const done = await counterOf(db, 'aggregated_bucket');
@@ -157,3 +159,15 @@ export async function aggregateDays(db: Database, now: number): Promise<void> {
     await moveCounter(db, 'aggregated_bucket', done, bucket, isBucketAggregated(bucket));
   }
 }
+
+export const ROLL_UP: Task = {
+  failure: 'Records were not rolled up',
+  most: 12,
+  run: ({ db, now }) => rollUp(db, now),
+};
+
+export const AGGREGATE: Task = {
+  failure: 'Records were not aggregated',
+  most: 8,
+  run: ({ db, now }) => aggregateDays(db, now),
+};

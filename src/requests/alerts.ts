@@ -3,15 +3,18 @@ import type { ServiceEventType } from '@licet/contract/enums';
 import type { ResponseType } from '@licet/contract/outcomes';
 import { toTimestamp } from '@licet/contract/time';
 import { and, eq, type SQL, sql } from 'drizzle-orm';
+import { storeDeliveries } from '../channels/webhooks/outgoing.ts';
 import { batch, type Database, type Statement } from '../db/client.ts';
 import { NO_INSTALLATION, NO_PRODUCT, RESPONSE_TYPE_CODES } from '../db/codes.ts';
-import { insertDeliveries } from '../db/deliveries.ts';
-import { differ, type EventChanges, nextEventId } from '../db/events.ts';
+import { differ, type EventChanges, eventRow, SERVICE } from '../db/events.ts';
 import { timeOfIdSql } from '../db/records.ts';
-import { alerts, buckets, counters, events, licenses, requests } from '../db/schema.ts';
-import { recentRecords } from '../db/totals.ts';
+import { counters, events } from '../db/schema.ts';
+import { numberIn, type Task } from '../db/task.ts';
 import { BUCKETS_A_DAY, bucketAt, firstIdAt, timeOfBucket } from '../lib/time-id.ts';
 import { IS_FORGOTTEN } from '../resources/customers/row.ts';
+import { alerts, licenses } from '../resources/licenses/schema.ts';
+import { recentRecords } from '../resources/licenses/totals.ts';
+import { buckets, requests } from './schema.ts';
 
 /**
  * The events that the service makes about licenses (8), from what is stored:
@@ -23,9 +26,6 @@ import { IS_FORGOTTEN } from '../resources/customers/row.ts';
  * A row in `alerts` has the time of the last event of a license and type. It covers all that happened on its day (UTC)
  * or before.
  */
-
-/** The queries of a run, at most. */
-export const ALERT_QUERIES = 10;
 
 /** Events that a run makes from each of its selects. The next run goes on. */
 const MAX_RAISED = 200;
@@ -80,11 +80,7 @@ const counterValue = (name: Counter): SQL => sql`(select value from counters whe
  * @param manyAddresses a license with more addresses in 24 hours is used from many; null for no such event
  * @param now milliseconds since 1970
  */
-export async function raiseAlerts(
-  db: Database,
-  manyAddresses: number | null,
-  now: number,
-): Promise<void> {
+async function raiseAlerts(db: Database, manyAddresses: number | null, now: number): Promise<void> {
   const found = await batch(db, {
     counters: db.select().from(counters),
     buckets: db
@@ -174,11 +170,20 @@ function raise(db: Database, raised: readonly Alert[], now: number) {
     where not ${IS_COVERED}`;
   return {
     events: db.insert(events).select(
-      // The resource is the license, also of a hit on the blacklist.
-      sql`select ${nextEventId(now)} + row_number() over (order by c.place) - 1, c.type, null, 0, null,
-        'license', c.license_id, c.changes, 'service', null from ${from}`,
+      sql`select ${eventRow(
+        SERVICE,
+        {
+          type: sql`c.type`,
+          // Also of a hit on the blacklist.
+          resource: sql`'license'`,
+          id: sql`c.license_id`,
+          changes: sql`c.changes`,
+          place: sql`row_number() over (order by c.place) - 1`,
+        },
+        now,
+      )} from ${from}`,
     ),
-    deliveries: insertDeliveries(db, now, true),
+    deliveries: storeDeliveries(db, now, true),
     alerts: db
       .insert(alerts)
       .select(sql`select c.license_id, c.type, ${now} from ${from}`)
@@ -350,3 +355,12 @@ const alertOfAddresses = ({
   ...alert,
   changes: changesOf({ addresses }),
 });
+
+export const RAISE_ALERTS: Task = {
+  failure: 'Events about licenses were not made',
+  most: 10,
+  run({ db, now, settings }) {
+    const manyAddresses = numberIn(settings, 'MANY_ADDRESSES', 'addresses', 'none are too many');
+    return raiseAlerts(db, manyAddresses || null, now);
+  },
+};

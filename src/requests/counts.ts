@@ -5,9 +5,11 @@ import { and, eq, lt, sql } from 'drizzle-orm';
 import { SingleFlight } from '../cache/batch-loader.ts';
 import { batch, type Database } from '../db/client.ts';
 import { IS_SHARED } from '../db/records.ts';
-import { dailyCounts, installations, licenses } from '../db/schema.ts';
+import type { Task } from '../db/task.ts';
 import type { WaitUntil } from '../lib/async.ts';
 import { statusSql } from '../resources/licenses/rules.ts';
+import { installations, licenses } from '../resources/licenses/schema.ts';
+import { dailyCounts } from './schema.ts';
 
 /** The counts of licenses and of installations for the statistics (6). */
 
@@ -159,3 +161,9 @@ export async function keepCounts(db: Database, now: number): Promise<void> {
   );
   if (meta.changes > 0) await db.delete(dailyCounts).where(lt(dailyCounts.day, day - KEPT_DAYS));
 }
+
+export const KEEP_COUNTS: Task = {
+  failure: 'The licenses were not counted',
+  most: 2,
+  run: ({ db, now }) => keepCounts(db, now),
+};

@@ -4,9 +4,10 @@ import type { Database } from '../db/client.ts';
 import { NO_INSTALLATION, NO_PRODUCT } from '../db/codes.ts';
 import { isOneOf } from '../db/predicates.ts';
 import { bucketAtSql, productOf } from '../db/records.ts';
-import { installations, licenses, replacedKeys, requests } from '../db/schema.ts';
-import { keepUses } from '../db/slots.ts';
-import { isOfLicense, keepRequestsOf } from '../db/totals.ts';
+import { installations, licenses, replacedKeys } from '../resources/licenses/schema.ts';
+import { keepUses } from '../resources/licenses/slot-uses.ts';
+import { isOfLicense, keepRequestsOf } from '../resources/licenses/totals.ts';
+import { requests } from './schema.ts';
 
 /**
  * Erases the data of a person from the history: keys, addresses and hardware IDs. The records stay, with their

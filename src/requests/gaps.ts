@@ -1,8 +1,8 @@
 import { gte, lt, sql } from 'drizzle-orm';
 import type { Database } from '../db/client.ts';
 import { bucketOfIdSql } from '../db/records.ts';
-import { gaps } from '../db/schema.ts';
 import { firstIdAt } from '../lib/time-id.ts';
+import { gaps } from './schema.ts';
 
 /** Gaps in the history: requests that were given up because D1 did not respond, or rejected them (1.6). */
 

@@ -4,17 +4,11 @@ import type { Database } from '../db/client.ts';
 import { NO_INSTALLATION, REQUEST_TYPE_CODES, RESPONSE_TYPE_CODES } from '../db/codes.ts';
 import { isOneOf, rowValues } from '../db/predicates.ts';
 import { bucketOfIdSql, isStored, productOf } from '../db/records.ts';
-import {
-  buckets,
-  counters,
-  installations,
-  licenses,
-  replacedKeys,
-  requests,
-} from '../db/schema.ts';
-import { aggregatedBucketOfNew, countLate } from '../db/totals.ts';
+import { counters } from '../db/schema.ts';
 import { BoundedMap } from '../lib/bounded-map.ts';
 import { BUCKET_MS, BUCKETS_A_DAY, bucketAt, bucketOf, dayOf, timeOfId } from '../lib/time-id.ts';
+import { installations, licenses, replacedKeys } from '../resources/licenses/schema.ts';
+import { aggregatedBucketOfNew, countLate } from '../resources/licenses/totals.ts';
 import {
   fingerprintOf,
   type HistoryRecord,
@@ -22,6 +16,7 @@ import {
   type SharedRow,
   sharedRowOf,
 } from './record.ts';
+import { buckets, requests } from './schema.ts';
 
 /** Installations that an isolate remembers. */
 const MAX_KNOWN = 20_000;

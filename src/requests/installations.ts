@@ -3,11 +3,12 @@ import { toTimestamp } from '@licet/contract/time';
 import { and, eq, gte, lte, sql } from 'drizzle-orm';
 import type { Database } from '../db/client.ts';
 import { IS_SHARED } from '../db/records.ts';
-import { installations, licenses, products } from '../db/schema.ts';
-import { exactInstallations, isOfLicense } from '../db/totals.ts';
 import { DomainError } from '../lib/errors.ts';
 import { commonBeginning, isInNetworks } from '../lib/networks.ts';
+import { installations, licenses } from '../resources/licenses/schema.ts';
 import { listSlots } from '../resources/licenses/slots.ts';
+import { exactInstallations, isOfLicense } from '../resources/licenses/totals.ts';
+import { products } from '../resources/products/schema.ts';
 
 /** The installations of a license: servers or machines, each with its program version. */
 

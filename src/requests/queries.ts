@@ -6,12 +6,13 @@ import type * as z from 'zod';
 import type { Database } from '../db/client.ts';
 import { ALL_PRODUCTS, NO_INSTALLATION, NO_PRODUCT, RESPONSE_TYPE_CODES } from '../db/codes.ts';
 import { productOf } from '../db/records.ts';
-import { buckets, installations, licenses, replacedKeys, requests } from '../db/schema.ts';
-import { aggregatedBucketOf } from '../db/totals.ts';
 import { BUCKET_MS, bucketAt, bucketOf, EPOCH, firstIdAt, timeOfId } from '../lib/time-id.ts';
 import { normalizeLicenseKey } from '../resources/licenses/rules.ts';
+import { installations, licenses, replacedKeys } from '../resources/licenses/schema.ts';
+import { aggregatedBucketOf } from '../resources/licenses/totals.ts';
 import { mayHave } from './aggregate.ts';
 import { isShared, type RecordDetails } from './record.ts';
+import { buckets, requests } from './schema.ts';
 
 /** A record of the history, and its installation if it belongs to a license. */
 interface RecordRow extends Pick<typeof requests.$inferSelect, 'id' | 'type' | 'outcome'> {

@@ -1,11 +1,13 @@
 import { and, eq, lte, sql } from 'drizzle-orm';
 import { batch, type Database } from '../db/client.ts';
-import { buckets, installations, requests } from '../db/schema.ts';
-import { keepUses } from '../db/slots.ts';
-import { isAggregated, keepRequests } from '../db/totals.ts';
+import { retentionStart, type Task } from '../db/task.ts';
 import { bucketAt, timeOfBucket } from '../lib/time-id.ts';
+import { installations } from '../resources/licenses/schema.ts';
+import { keepUses } from '../resources/licenses/slot-uses.ts';
+import { isAggregated, keepRequests } from '../resources/licenses/totals.ts';
 import { isCounted } from './aggregate.ts';
 import { removeGaps } from './gaps.ts';
+import { buckets, requests } from './schema.ts';
 
 /** Records that one run removes at most; the next run goes on. */
 const MAX_RECORDS = 25_000;
@@ -16,7 +18,7 @@ const MAX_RECORDS = 25_000;
  *
  * @param start the time of the oldest records that are kept, in milliseconds since 1970
  */
-export async function removeRecordsBefore(db: Database, start: number): Promise<void> {
+async function removeRecordsBefore(db: Database, start: number): Promise<void> {
   const [oldest] = await db
     .select()
     .from(buckets)
@@ -61,3 +63,12 @@ async function removeRecords(db: Database, bucket: number): Promise<void> {
       ),
   });
 }
+
+export const REMOVE_RECORDS: Task = {
+  failure: 'Old records were not removed',
+  most: 8,
+  async run(run) {
+    const start = retentionStart(run, 'REQUEST_RETENTION_DAYS');
+    if (start !== null) await removeRecordsBefore(run.db, start);
+  },
+};

@@ -2,7 +2,7 @@ import type { SigningKeyUse } from '@licet/contract/requests';
 import { toTimestamp } from '@licet/contract/time';
 import { desc, isNotNull, sql } from 'drizzle-orm';
 import type { Database } from '../db/client.ts';
-import { installations } from '../db/schema.ts';
+import { installations } from '../resources/licenses/schema.ts';
 
 /**
  * The uses of all signing keys, as of the last aggregation, which is up to a day ago. Reads each installation once: an

@@ -8,12 +8,13 @@ import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import { batch, type Database } from '../db/client.ts';
 import { ALL_PRODUCTS } from '../db/codes.ts';
 import { isOneOf } from '../db/predicates.ts';
-import { dailyRollups, products, requests, rollups } from '../db/schema.ts';
 import type { WaitUntil } from '../lib/async.ts';
 import { BUCKETS_A_DAY, bucketAt, firstBucketOfDay, timeOfBucket } from '../lib/time-id.ts';
+import { products } from '../resources/products/schema.ts';
 import { ROLLED_UP_BUCKET } from './aggregate.ts';
 import { activeOnDay, type Counts, dayAt, type HeldCounts } from './counts.ts';
 import { readGaps } from './gaps.ts';
+import { dailyRollups, requests, rollups } from './schema.ts';
 
 /** A late record makes older roll-ups stale. Above this number of buckets, the oldest keep theirs. */
 const MAX_UNROLLED_BUCKETS = 48;

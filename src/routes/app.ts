@@ -9,7 +9,7 @@ import { expectReading, ownResponse } from '../http/connection.ts';
 import { ApiError, BUSY, BUSY_FOR_MARKETS } from '../http/errors.ts';
 import { jsonResponse } from '../http/json.ts';
 import type { Operation } from '../http/operation.ts';
-import { type AppEnv, isolateOf } from '../isolate.ts';
+import { type AppEnv, servicesOf } from '../services.ts';
 import { consolePage, consoleRoutes, isConsolePage } from './console.ts';
 import { allowPages, preflight } from './cors.ts';
 import { discordRoutes } from './discord.ts';
@@ -72,7 +72,7 @@ const isForMarkets = (path: string): boolean => /^\/(markets|api\/v1\/bbb)\//.te
 const admit = (): MiddlewareHandler<AppEnv> =>
   async function admit(c, next) {
     const { waitUntil } = c.get('timings');
-    if (!(await isolateOf(c.env).admission.management.enter(waitUntil))) {
+    if (!(await servicesOf(c.env).admission.management.enter(waitUntil))) {
       throw isForMarkets(c.req.path) ? BUSY_FOR_MARKETS : BUSY;
     }
     await next();
@@ -83,7 +83,7 @@ const management = new Hono<AppEnv>({ getPath: plainPath })
   .get('/', (c) => c.redirect('/console'))
   .get('/.well-known/jwks.json', allowPages('GET', GET_KEYS), (c) => {
     c.header('Cache-Control', `public, max-age=${KEYS_MAX_AGE_SECONDS}`);
-    return jsonResponse(c, { keys: isolateOf(c.env).signingKeys?.publicKeys() ?? [] });
+    return jsonResponse(c, { keys: servicesOf(c.env).signingKeys?.publicKeys() ?? [] });
   })
   .options('/.well-known/jwks.json', preflight('GET', 'allowSigningKeys', 'Validation'))
   .route('/markets', marketRoutes)
@@ -108,7 +108,7 @@ export const routes = [...validations.routes, ...management.routes];
 
 /** Responds with a file; undefined if there is none at the path. */
 async function fileResponse(c: Context<AppEnv>): Promise<Response | undefined> {
-  const { files } = isolateOf(c.env).admission;
+  const { files } = servicesOf(c.env).admission;
   const isAdmitted = await files.enter((work) => c.executionCtx.waitUntil(work));
   if (!isAdmitted) return errorResponse(c, BUSY, []);
   if (isConsolePage(c.req.path)) return ownResponse(c, await consolePage(c));

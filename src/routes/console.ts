@@ -8,7 +8,7 @@ import {
   acceptLogin,
   countFailedToken,
   requireConsoleHost,
-  senderOf,
+  senderIn,
   sessionCookieOf,
 } from '../auth/middleware.ts';
 import { isFromElsewhere } from '../auth/own-page.ts';
@@ -17,8 +17,8 @@ import { activeRootToken } from '../auth/tokens.ts';
 import { isUniqueViolation } from '../db/client.ts';
 import { readBodyText } from '../http/connection.ts';
 import { ApiError } from '../http/errors.ts';
-import { isolateOf } from '../isolate.ts';
 import { sha256Hex } from '../lib/sha256.ts';
+import { servicesOf } from '../services.ts';
 
 /** The console (4): its page, and its sessions. */
 
@@ -56,7 +56,7 @@ async function logIn(c: Context<AuthEnv>): Promise<Response> {
   const token = code === undefined ? (header ?? '').trim() : await tokenOf(code, c.env.ROOT_TOKEN);
   await acceptLogin(c, token);
   const session = { secret: newSession(), tokenHash: await sha256Hex(token), code };
-  await insertSession(senderOf(c), session).catch((error) => {
+  await insertSession(senderIn(c), session).catch((error) => {
     throw isUniqueViolation(error) ? new ApiError(401, BAD_CODE) : error;
   });
   setCookie(c, 'licet', session.secret, { ...COOKIE, prefix: 'host' });
@@ -69,7 +69,7 @@ async function logOut(c: Context<AuthEnv>): Promise<Response> {
   if (secret !== undefined) {
     await requireConsoleHost(c);
     await countFailedToken(c);
-    await endSession(isolateOf(c.env).db, secret);
+    await endSession(servicesOf(c.env).db, secret);
   }
   deleteCookie(c, 'licet', { ...COOKIE, prefix: 'host' });
   // Also drops pages that Back would show. The chosen columns stay: they are in the storage, and about nobody.

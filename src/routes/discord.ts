@@ -2,19 +2,11 @@ import { DISCORD_PATH } from '@licet/contract/discord-settings';
 import { MINUTE_MS } from '@licet/contract/durations';
 import { type Context, Hono } from 'hono';
 import { countRejection, isRejectedUnread } from '../auth/middleware.ts';
-import type { Sender } from '../db/change.ts';
-import { readBody } from '../http/connection.ts';
-import { ApiError, TOO_MANY_REJECTED } from '../http/errors.ts';
-import { jsonResponse } from '../http/json.ts';
-import { type AppEnv, isolateOf } from '../isolate.ts';
-import { wait } from '../lib/async.ts';
-import { logFailure } from '../lib/log.ts';
-import { publicUrlOf } from '../lib/public-url.ts';
 import {
   type Context as CommandContext,
   runCommand,
   suggest,
-} from '../resources/discord/commands.ts';
+} from '../channels/discord/commands.ts';
 import {
   AUTOCOMPLETE,
   COMMAND,
@@ -24,10 +16,17 @@ import {
   messageData,
   PING,
   parseInteraction,
-} from '../resources/discord/interaction.ts';
-import { DISCORD_API, USER_AGENT } from '../resources/discord/roles.ts';
-import type { DiscordSettings } from '../resources/discord/settings.ts';
-import { isPlausible, isSignedBy } from '../resources/discord/signature.ts';
+} from '../channels/discord/interaction.ts';
+import { DISCORD_API, USER_AGENT } from '../channels/discord/roles.ts';
+import type { DiscordSettings } from '../channels/discord/settings.ts';
+import { isPlausible, isSignedBy } from '../channels/discord/signature.ts';
+import { readBody } from '../http/connection.ts';
+import { ApiError, TOO_MANY_REJECTED } from '../http/errors.ts';
+import { jsonResponse } from '../http/json.ts';
+import { wait } from '../lib/async.ts';
+import { logFailure } from '../lib/log.ts';
+import { publicUrlOf } from '../lib/public-url.ts';
+import { type AppEnv, senderOf, servicesOf } from '../services.ts';
 
 /** The interactions of Discord (10): commands without a bot process. */
 
@@ -53,7 +52,7 @@ const ELSEWHERE: Message = { text: 'This command works in the server of the shop
 
 /** The settings, if they can belong to an application. */
 async function settingsFor(c: Context<AppEnv>, maxAgeMs: number): Promise<DiscordSettings> {
-  const { discordSettings } = isolateOf(c.env);
+  const { discordSettings } = servicesOf(c.env);
   const held = await discordSettings.get(maxAgeMs);
   return held.publicKey === null ? discordSettings.get(EMPTY_HELD_MS) : held;
 }
@@ -69,29 +68,11 @@ async function edit(c: Context<AppEnv>, { applicationId, token }: Interaction, s
   // Discord may not have taken the first response yet.
   for (const delayMs of EDIT_DELAYS_MS) {
     await wait(delayMs);
-    const result = await isolateOf(c.env).outbound.send(url, request);
+    const result = await servicesOf(c.env).outbound.send(url, request);
     if (!('error' in result) && result.status < 300) return;
   }
   logFailure('A response to Discord was not taken', new Error('No success'));
 }
-
-const newSender =
-  (c: Context<AppEnv>): CommandContext['newSender'] =>
-  (by): Sender => {
-    const { db, caches, deliverer } = isolateOf(c.env);
-    return {
-      db,
-      caches,
-      deliver: (stored) => deliverer.gather(stored),
-      now: Date.now(),
-      waitUntil: c.get('timings').waitUntil,
-      tokenId: null,
-      isConsole: false,
-      ip: null,
-      ...by,
-      permissions: () => [],
-    };
-  };
 
 async function respond(c: Context<AppEnv>, context: CommandContext): Promise<Response> {
   const { interaction } = context;
@@ -126,7 +107,7 @@ async function receive(c: Context<AppEnv>): Promise<Response> {
   const interaction = parseInteraction(new TextDecoder().decode(bytes));
   if (!interaction) throw new ApiError(400, 'The body is no interaction');
   if (interaction.type === PING) return jsonResponse(c, PONG);
-  const { db, outbound, ceilings } = isolateOf(c.env);
+  const { db, outbound, ceilings } = servicesOf(c.env);
   const { user, applicationId, guildId, type } = interaction;
   const isHere =
     user !== undefined &&
@@ -144,7 +125,7 @@ async function receive(c: Context<AppEnv>): Promise<Response> {
     outbound,
     settings,
     interaction: { ...interaction, user },
-    newSender: newSender(c),
+    newSender: (author) => senderOf(servicesOf(c.env), author, c.get('timings').waitUntil),
     publicUrl: publicUrlOf(c.env, c.req.url),
     isTooOften: () => ceilings.redemptions.count(user.id),
   };

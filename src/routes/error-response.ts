@@ -5,8 +5,8 @@ import { HTTPException } from 'hono/http-exception';
 import { acceptedIntents } from '../auth/middleware.ts';
 import { ApiError, type ErrorStatus } from '../http/errors.ts';
 import { jsonResponse } from '../http/json.ts';
-import { isolateOf } from '../isolate.ts';
 import { DomainError, type ErrorKind } from '../lib/errors.ts';
+import { servicesOf } from '../services.ts';
 
 const KINDS = {
   invalid: [400, 'INVALID_VALUE'],
@@ -41,6 +41,6 @@ export function clientError(error: Error): ApiError | undefined {
 
 export function respondToError(error: Error, c: Context): Response {
   const known = clientError(error);
-  if (!known) isolateOf(c.env).failedRequests.count(error);
+  if (!known) servicesOf(c.env).failedRequests.count(error);
   return errorResponse(c, known ?? new ApiError(500, 'Internal server error'));
 }

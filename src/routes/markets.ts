@@ -2,18 +2,10 @@ import { integerText } from '@licet/contract/fields';
 import { marketPath, oldMarketPath } from '@licet/contract/markets';
 import { type Context, Hono } from 'hono';
 import { addressIn, countRejection, isRejectedUnread } from '../auth/middleware.ts';
-import type { Sender } from '../db/change.ts';
-import { SERVICE } from '../db/events.ts';
-import { readBody } from '../http/connection.ts';
-import { ApiError, TOO_MANY_REJECTED } from '../http/errors.ts';
-import { path } from '../http/input.ts';
-import type { Operation } from '../http/operation.ts';
-import { type AppEnv, isolateOf } from '../isolate.ts';
-import { WINDOW_SECONDS } from '../lib/rate-limiter.ts';
-import { insertDelivery, reportGuesses } from '../resources/markets/deliveries.ts';
-import { Incoming } from '../resources/markets/incoming.ts';
-import type { Rejection } from '../resources/markets/notice.ts';
-import { oldPathOf } from '../resources/markets/queries.ts';
+import { insertDelivery, reportGuesses } from '../channels/markets/deliveries.ts';
+import { Incoming } from '../channels/markets/incoming.ts';
+import type { Rejection } from '../channels/markets/notice.ts';
+import { oldPathOf } from '../channels/markets/queries.ts';
 import {
   authenticate,
   failure,
@@ -22,8 +14,15 @@ import {
   receive,
   reject,
   UNAVAILABLE,
-} from '../resources/markets/receive.ts';
-import { type MarketRow, type Seller, sellerOf } from '../resources/markets/seller.ts';
+} from '../channels/markets/receive.ts';
+import { type MarketRow, type Seller, sellerOf } from '../channels/markets/seller.ts';
+import { SERVICE } from '../db/events.ts';
+import { readBody } from '../http/connection.ts';
+import { ApiError, TOO_MANY_REJECTED } from '../http/errors.ts';
+import { path } from '../http/input.ts';
+import type { Operation } from '../http/operation.ts';
+import { WINDOW_SECONDS } from '../lib/rate-limiter.ts';
+import { type AppEnv, senderOf, servicesOf } from '../services.ts';
 
 /** The requests of markets (9). They hold no token: each adapter verifies its own. */
 
@@ -59,18 +58,8 @@ function respondWith({ status, body, contentType }: Reply): Response {
 }
 
 /** The service itself changes what a market reports. */
-const senderOf = (c: Context<AppEnv>) => (): Sender => {
-  const { db, caches, deliverer } = isolateOf(c.env);
-  return {
-    ...SERVICE,
-    db,
-    caches,
-    deliver: (stored) => deliverer.gather(stored),
-    now: Date.now(),
-    waitUntil: c.get('timings').waitUntil,
-    permissions: () => [],
-  };
-};
+const newSender = (c: Context<AppEnv>) => () =>
+  senderOf(servicesOf(c.env), SERVICE, c.get('timings').waitUntil);
 
 /** An address of markets. */
 interface Address {
@@ -101,7 +90,7 @@ async function findSeller(
 
 /** Writes after the response. */
 function writeLater(c: Context<AppEnv>, writing: Promise<unknown>): void {
-  const { unlistedNotices } = isolateOf(c.env);
+  const { unlistedNotices } = servicesOf(c.env);
   c.get('timings').waitUntil(writing.catch((error) => unlistedNotices.count(error)));
 }
 
@@ -112,7 +101,7 @@ async function rejectFrom(
   { market }: Seller,
   rejection: Rejection,
 ): Promise<Reply> {
-  const { db, ceilings } = isolateOf(c.env);
+  const { db, ceilings } = servicesOf(c.env);
   const now = Date.now();
   if (await countRejection(c, door)) {
     if (!ceilings.guesses.count(String(market.id))) {
@@ -138,7 +127,7 @@ const tooLargeOrLate = (error: unknown): Rejection => {
  * a client over the limit.
  */
 async function replyTo(c: Context<AppEnv>, address: Address): Promise<Reply> {
-  const { db, markets, ceilings, failedNotices } = isolateOf(c.env);
+  const { db, markets, ceilings, failedNotices } = servicesOf(c.env);
   const { sellersIn } = address;
   const known = sellersIn(await markets.all());
   if (isRejectedUnread(c, known.length > 0 ? address.door : UNKNOWN)) return TOO_MANY;
@@ -157,7 +146,7 @@ async function replyTo(c: Context<AppEnv>, address: Address): Promise<Reply> {
   if (!found) return NOT_FOUND;
   const { seller, rejection } = found;
   if (rejection) return rejectFrom(c, address, seller, rejection);
-  const { reply, arrived } = await receive(senderOf(c), seller, incoming, (error) =>
+  const { reply, arrived } = await receive(newSender(c), seller, incoming, (error) =>
     failedNotices.count(error),
   );
   if (arrived.isAccepted || !ceilings.rejectedNotices.count(String(seller.market.id))) {
@@ -171,7 +160,7 @@ async function respond(c: Context<AppEnv>, address: Address): Promise<Response> 
     return respondWith(await replyTo(c, address));
   } catch (error) {
     // The market repeats it.
-    isolateOf(c.env).failedNotices.count(error);
+    servicesOf(c.env).failedNotices.count(error);
     return respondWith(UNAVAILABLE);
   }
 }

@@ -12,25 +12,24 @@ import {
   requireJson,
 } from '../auth/middleware.ts';
 import { isFromElsewhere, isFromOwnPage } from '../auth/own-page.ts';
-import type { Sender } from '../db/change.ts';
-import { readBodyText } from '../http/connection.ts';
-import { ApiError, notFound } from '../http/errors.ts';
-import { jsonResponse } from '../http/json.ts';
-import { type AppEnv, isolateOf } from '../isolate.ts';
-import { sha256Hex } from '../lib/sha256.ts';
-import { findCustomer } from '../resources/customers/queries.ts';
-import { createLinkCode } from '../resources/discord/link-codes.ts';
-import { isSetUp } from '../resources/discord/settings.ts';
-import type { Person } from '../resources/licenses/own.ts';
-import { findOwnLicense } from '../resources/licenses/queries.ts';
-import { resetSlots, type SlotValue } from '../resources/licenses/self-reset.ts';
-import { licensesOf, slotIdOf, slotsOf } from '../resources/portal/licenses.ts';
+import { createLinkCode } from '../channels/discord/link-codes.ts';
+import { isSetUp } from '../channels/discord/settings.ts';
+import { licensesOf, slotIdOf, slotsOf } from '../channels/portal/licenses.ts';
 import {
   endPortalSession,
   findPortalPerson,
   PORTAL_SESSION_SECONDS,
   redeemCode,
-} from '../resources/portal/sessions.ts';
+} from '../channels/portal/sessions.ts';
+import { readBodyText } from '../http/connection.ts';
+import { ApiError, notFound } from '../http/errors.ts';
+import { jsonResponse } from '../http/json.ts';
+import { sha256Hex } from '../lib/sha256.ts';
+import { findCustomer } from '../resources/customers/queries.ts';
+import type { Person } from '../resources/licenses/own.ts';
+import { findOwnLicense } from '../resources/licenses/queries.ts';
+import { resetSlots, type SlotValue } from '../resources/licenses/self-reset.ts';
+import { type AppEnv, senderOf, servicesOf } from '../services.ts';
 
 /** The customer's own page (10): its session, and what the page asks for. The page itself is a file. */
 
@@ -81,21 +80,8 @@ const requireSession: MiddlewareHandler<PortalEnv> = async (c, next) => {
 };
 
 /** A customer, as the sender of a change. */
-const senderOf = (c: Context<PortalEnv>) => (): Sender => {
-  const { db, caches, deliverer } = isolateOf(c.env);
-  return {
-    db,
-    caches,
-    deliver: (stored) => deliverer.gather(stored),
-    now: Date.now(),
-    waitUntil: c.get('timings').waitUntil,
-    tokenId: null,
-    isConsole: false,
-    ip: addressIn(c),
-    actor: 'customer',
-    permissions: () => [],
-  };
-};
+const newSender = (c: Context<PortalEnv>) => () =>
+  senderOf(servicesOf(c.env), { actor: 'customer', ip: addressIn(c) }, c.get('timings').waitUntil);
 
 async function open(c: Context<PortalEnv>): Promise<Response> {
   // A launch has many customers behind one address: only failures count. A page elsewhere must not make any.
@@ -106,7 +92,7 @@ async function open(c: Context<PortalEnv>): Promise<Response> {
     await countFailedToken(c);
     throw error;
   });
-  const redeemed = await redeemCode(isolateOf(c.env).db, code, sessionOf(c), Date.now());
+  const redeemed = await redeemCode(servicesOf(c.env).db, code, sessionOf(c), Date.now());
   if ('fault' in redeemed) {
     await countFailedToken(c);
     return jsonResponse(c, redeemed, 403);
@@ -123,7 +109,7 @@ async function close(c: Context<PortalEnv>): Promise<Response> {
   if (isFromElsewhere(c.req.raw)) throw new ApiError(403, 'Only the page itself ends a session');
   const secret = sessionOf(c);
   if (secret !== undefined && (await personOf(c, secret)) !== null) {
-    await endPortalSession(isolateOf(c.env).db, secret);
+    await endPortalSession(servicesOf(c.env).db, secret);
   }
   deleteCookie(c, COOKIE_NAME, { ...COOKIE, prefix: 'host' });
   // Also drops pages that Back would show.
@@ -142,7 +128,7 @@ const idOf = (c: Context): number => {
 
 async function reset(c: Context<PortalEnv>): Promise<Response> {
   const { slot } = await readBody(c, resetBody);
-  const { db } = isolateOf(c.env);
+  const { db } = servicesOf(c.env);
   const row = await findOwnLicense(db, idOf(c), c.get('person'));
   if (!row) throw notFound('License');
   const slots: SlotValue[] = [
@@ -153,7 +139,7 @@ async function reset(c: Context<PortalEnv>): Promise<Response> {
   const wanted = slot === null ? undefined : slots[ids.indexOf(slot)];
   const isWanted = ({ type, value }: SlotValue): boolean =>
     slot === null || (type === wanted?.type && value === wanted.value);
-  const outcome = await resetSlots(senderOf(c), c.get('person'), row.id, isWanted);
+  const outcome = await resetSlots(newSender(c), c.get('person'), row.id, isWanted);
   if (!outcome) throw notFound('License');
   return jsonResponse(c, outcome);
 }
@@ -165,7 +151,7 @@ async function reset(c: Context<PortalEnv>): Promise<Response> {
 async function findLinkable(c: Context<PortalEnv>): Promise<number | null> {
   const person = c.get('person');
   if (!('customerId' in person)) return null;
-  const { db, discordSettings } = isolateOf(c.env);
+  const { db, discordSettings } = servicesOf(c.env);
   if (!isSetUp(await discordSettings.get(SETTINGS_HELD_MS))) return null;
   const customer = await findCustomer(db, person.customerId);
   return customer?.chatId === null ? customer.id : null;
@@ -176,7 +162,7 @@ async function makeDiscordCode(c: Context<PortalEnv>): Promise<Response> {
   const made =
     customerId === null
       ? undefined
-      : await createLinkCode(isolateOf(c.env).db, customerId, Date.now());
+      : await createLinkCode(servicesOf(c.env).db, customerId, Date.now());
   if (!made) throw new ApiError(409, 'This page has nothing to link at Discord: load it again');
   return jsonResponse(c, made);
 }
@@ -188,7 +174,7 @@ export const portalRoutes = new Hono<PortalEnv>()
   })
   // Anybody may ask for it, and it can hold a logo.
   .get('/seller', etag(), async (c) => {
-    const { portalSettings } = isolateOf(c.env);
+    const { portalSettings } = servicesOf(c.env);
     const seller: Seller = await portalSettings.get(SELLER_HELD_SECONDS * 1000);
     c.header('Cache-Control', `public, max-age=${SELLER_HELD_SECONDS}`);
     return jsonResponse(c, seller);
@@ -196,19 +182,19 @@ export const portalRoutes = new Hono<PortalEnv>()
   .post('/session', open)
   .delete('/session', close)
   .get('/licenses', requireSession, async (c) => {
-    const listed = await licensesOf(isolateOf(c.env).db, c.get('person'), Date.now());
+    const listed = await licensesOf(servicesOf(c.env).db, c.get('person'), Date.now());
     const data: PortalData = { ...listed, canLinkDiscord: (await findLinkable(c)) !== null };
     return jsonResponse(c, data);
   })
   .post('/discord-code', requireSession, makeDiscordCode)
   .get('/licenses/:id/slots', requireSession, async (c) => {
-    const { db } = isolateOf(c.env);
+    const { db } = servicesOf(c.env);
     const row = await findOwnLicense(db, idOf(c), c.get('person'));
     if (!row) throw notFound('License');
     return jsonResponse(c, await slotsOf(db, row.id, secretOf(c), Date.now()));
   })
   .post('/licenses/:id/key', requireSession, async (c) => {
-    const row = await findOwnLicense(isolateOf(c.env).db, idOf(c), c.get('person'));
+    const row = await findOwnLicense(servicesOf(c.env).db, idOf(c), c.get('person'));
     if (!row) throw notFound('License');
     return jsonResponse(c, { licenseKey: row.licenseKey });
   })

@@ -1,10 +1,10 @@
 import type { Context, MiddlewareHandler } from 'hono';
 import { routePath } from 'hono/route';
 import { connectingAddressOf, drainBody } from '../http/connection.ts';
-import { type AppEnv, isolateOf } from '../isolate.ts';
 import { parseBoolean } from '../lib/boolean-setting.ts';
 import { clientOf } from '../lib/networks.ts';
 import { RequestTimings } from '../lib/request-timings.ts';
+import { type AppEnv, servicesOf } from '../services.ts';
 
 const METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS', 'PATCH'];
 
@@ -57,7 +57,7 @@ function canFlood(c: Context<AppEnv>, status: number): boolean {
 /** False for such a rejection after the first of its client, status and minute: a flood must not fill the log (1.7). */
 function isLogged(c: Context<AppEnv>, status: number): boolean {
   if (!canFlood(c, status)) return true;
-  const { ceilings, trustedProxies } = isolateOf(c.env);
+  const { ceilings, trustedProxies } = servicesOf(c.env);
   const address = connectingAddressOf(c.req.raw, trustedProxies);
   return address === null || !ceilings.rejectedLogEntries.count(`${clientOf(address)} ${status}`);
 }

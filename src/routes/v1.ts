@@ -1,6 +1,6 @@
 import type { InvalidResponse } from '@licet/contract/validation';
 import { type Context, Hono } from 'hono';
-import type { AppEnv } from '../isolate.ts';
+import type { AppEnv } from '../services.ts';
 import { allowPages, preflight } from './cors.ts';
 import { receiveDownload } from './markets.ts';
 

@@ -14,9 +14,9 @@ import {
 } from '../http/connection.ts';
 import { ApiError, BUSY } from '../http/errors.ts';
 import type { Operation } from '../http/operation.ts';
-import { type AppEnv, isolateOf } from '../isolate.ts';
 import { parseBoolean } from '../lib/boolean-setting.ts';
 import { WINDOW_SECONDS } from '../lib/rate-limiter.ts';
+import { type AppEnv, servicesOf } from '../services.ts';
 import { type SentBody, type ValidationResult, validate } from '../validation/validate.ts';
 import { clientError } from './error-response.ts';
 import { beginRequest, commonHeaders, endRequest } from './request-log.ts';
@@ -87,10 +87,10 @@ async function reply(
   requestType: RequestType,
   intents: readonly ApiIntent[] | undefined,
 ): Promise<Reply> {
-  const isolate = isolateOf(c.env);
+  const services = servicesOf(c.env);
   const timings = c.get('timings');
   try {
-    const admitted = isolate.admission.validations.enter(timings.waitUntil);
+    const admitted = services.admission.validations.enter(timings.waitUntil);
     if (admitted !== true && !(await admitted)) {
       expectReading(c);
       return NO_ROOM;
@@ -101,9 +101,9 @@ async function reply(
     const authorized = intents && authorizeValidation(c, intents);
     // The validation awaits it later. A rejection before that would be an unhandled one.
     authorized?.catch(() => undefined);
-    const result = await validate(isolate, sent, {
+    const result = await validate(services, sent, {
       requestType,
-      connectingAddress: connectingAddressOf(c.req.raw, isolate.trustedProxies),
+      connectingAddress: connectingAddressOf(c.req.raw, services.trustedProxies),
       trustsBodyIp: parseBoolean(c.env.TRUST_BODY_IP) ?? true,
       requireHwid: parseBoolean(c.env.REQUIRE_HWID) ?? false,
       authorized,
@@ -118,7 +118,7 @@ async function reply(
       const { status, message, headers } = known;
       return { status, body: { message, accepted_intents: [...(intents ?? [])] }, headers };
     }
-    isolate.failedValidations.count(error);
+    services.failedValidations.count(error);
     return UNAVAILABLE;
   }
 }

@@ -3,10 +3,10 @@ import type { LicenseDataType } from '@licet/contract/enums';
 import { and, eq, isNotNull, sql } from 'drizzle-orm';
 import { batch, type Database } from '../db/client.ts';
 import { nextRevisionSql, putIntoOutbox } from '../db/outbox.ts';
-import { bindings, licenses } from '../db/schema.ts';
-import { idleDays, idleFrom, slotsOf } from '../db/slots.ts';
 import { DATABASE_TIMEOUT_MS, retry, withTimeout } from '../lib/async.ts';
 import { isExpiredSql } from '../resources/licenses/rules.ts';
+import { bindings, licenses } from '../resources/licenses/schema.ts';
+import { idleDays, idleFrom, slotsOf } from '../resources/licenses/slot-uses.ts';
 import { type LicenseSnapshot, snapshotColumns } from '../resources/licenses/snapshot.ts';
 import type { ValidationRequest } from './request.ts';
 

@@ -2,13 +2,13 @@ import type { LicenseDataType } from '@licet/contract/enums';
 import type { BlockedType, ResponseType } from '@licet/contract/outcomes';
 import type { Found } from '../cache/snapshot-cache.ts';
 import { POLICY_KEY } from '../cache/snapshots.ts';
-import type { FullRefusal, Isolate } from '../isolate.ts';
 import type { RequestTimings } from '../lib/request-timings.ts';
 import type { RecordDetails } from '../requests/record.ts';
 import type { Blacklist } from '../resources/blacklists/blacklist.ts';
 import { statusAt, whyNoKey } from '../resources/licenses/rules.ts';
 import type { LicenseSnapshot } from '../resources/licenses/snapshot.ts';
 import type { Policy } from '../resources/policy.ts';
+import type { FullRefusal, Services } from '../services.ts';
 import { bind, type IdleSlot } from './bind.ts';
 import type { ValidationRequest } from './request.ts';
 
@@ -120,7 +120,7 @@ export interface Snapshots {
  * database is needed and cannot be reached.
  */
 export function findSnapshots(
-  { caches }: Isolate,
+  { caches }: Services,
   { key }: ValidationRequest,
   timings: RequestTimings,
 ): Snapshots | Promise<Snapshots> {
@@ -157,7 +157,7 @@ export function decideOn(
  * @returns undefined if neither knows the key
  */
 export async function findSnapshotsCachedOnly(
-  { caches }: Isolate,
+  { caches }: Services,
   { key }: ValidationRequest,
   timings: RequestTimings,
   mayReadPublished: () => Promise<boolean>,
@@ -180,7 +180,7 @@ export interface Decision {
  * full of such values just now.
  */
 export function decideOnSlots(
-  isolate: Isolate,
+  services: Services,
   decision: Decision,
   request: ValidationRequest,
   circumstances: Circumstances,
@@ -189,10 +189,10 @@ export function decideOnSlots(
   const license = snapshots.license.value;
   if (!license) return decision;
   if ('full' in outcome) {
-    const refusal = isolate.findFull(license, outcome.full, circumstances.requestedAt);
+    const refusal = services.findFull(license, outcome.full, circumstances.requestedAt);
     if (refusal) return refuseFull(snapshots, outcome.full, refusal);
   } else if (outcome.responseType !== 'VALID' || !outcome.mustBeStored) return decision;
-  return bindAndDecide(isolate, license, snapshots, request, circumstances);
+  return bindAndDecide(services, license, snapshots, request, circumstances);
 }
 
 /** Such as `2026-10-01`: in UTC. */
@@ -230,13 +230,13 @@ function remarksOn(idle: readonly IdleSlot[]): string | null {
  * @throws when the database cannot be reached
  */
 async function bindAndDecide(
-  isolate: Isolate,
+  services: Services,
   known: LicenseSnapshot,
   snapshots: Snapshots,
   request: ValidationRequest,
   circumstances: Circumstances,
 ): Promise<Decision> {
-  const { db, caches } = isolate;
+  const { db, caches } = services;
   const { license: found } = snapshots;
   const { requestedAt, timings } = circumstances;
   // A client that disconnects must not leave a binding without its record.
@@ -269,6 +269,6 @@ async function bindAndDecide(
     return { outcome, snapshots: bound, remarks: remarksOn(idle) };
   }
   const refusal = refusalOf(outcome.full, idle);
-  isolate.noteFull(license, outcome.full, refusal, requestedAt);
+  services.noteFull(license, outcome.full, refusal, requestedAt);
   return refuseFull(bound, outcome.full, refusal);
 }

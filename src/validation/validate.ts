@@ -3,12 +3,12 @@ import { OUTCOMES, type ResponseType } from '@licet/contract/outcomes';
 import type { InvalidResponse, ValidResponse } from '@licet/contract/validation';
 import type { Found } from '../cache/snapshot-cache.ts';
 import type { Snapshot } from '../cache/snapshots.ts';
-import type { Isolate } from '../isolate.ts';
 import { clientOf } from '../lib/networks.ts';
 import type { Signer } from '../lib/signing-keys.ts';
 import { newRecord, type RecordDetails } from '../requests/record.ts';
 import { normalizeLicenseKey } from '../resources/licenses/rules.ts';
 import type { LicenseSnapshot } from '../resources/licenses/snapshot.ts';
+import type { Services } from '../services.ts';
 import {
   type Circumstances,
   type Decision,
@@ -82,24 +82,24 @@ const validBody = (license: LicenseSnapshot, totalRequests: number): ValidRespon
  * @throws what `authorized` rejects with: nothing is told to a sender without a token
  */
 export function validate(
-  isolate: Isolate,
+  services: Services,
   sent: SentBody,
   context: ValidationContext,
 ): Promise<ValidationResult> {
   const { connectingAddress, trustsBodyIp } = context;
-  const validation = new Validation(isolate, context);
+  const validation = new Validation(services, context);
   if (sent.text === null) {
     const request = unreadableRequest(connectingAddress);
     return validation.rejectUnreadable(request, sent.message, sent.isTooLarge);
   }
-  const parsed = parseRequest(sent.text, connectingAddress, trustsBodyIp, isolate.signingKeys);
+  const parsed = parseRequest(sent.text, connectingAddress, trustsBodyIp, services.signingKeys);
   if (!parsed.ok) return validation.rejectUnreadable(parsed.partial, parsed.message);
   return validation.validate(parsed.request);
 }
 
 /** A validation under way. */
 class Validation {
-  readonly #isolate: Isolate;
+  readonly #services: Services;
   readonly #context: ValidationContext;
   /** The client that the limits count. Without an address nothing is limited. */
   readonly #client: string | null;
@@ -107,8 +107,8 @@ class Validation {
   #snapshots: Snapshots | undefined;
   #signer: Signer | undefined;
 
-  constructor(isolate: Isolate, context: ValidationContext) {
-    this.#isolate = isolate;
+  constructor(services: Services, context: ValidationContext) {
+    this.#services = services;
     this.#context = context;
     this.#client = context.connectingAddress && clientOf(context.connectingAddress);
   }
@@ -118,7 +118,7 @@ class Validation {
     message: string,
     isTooLarge = false,
   ): Promise<ValidationResult> {
-    const { limits, ceilings } = this.#isolate;
+    const { limits, ceilings } = this.#services;
     const client = this.#client;
     this.#token = await this.#context.authorized;
     if (client !== null && (await limits.refused.count(client))) {
@@ -132,13 +132,13 @@ class Validation {
 
   /** Checks without a look-up come first. A token that may not validate is reported before any other failure. */
   async validate(request: ValidationRequest): Promise<ValidationResult> {
-    const { limits, signingKeys } = this.#isolate;
+    const { limits, signingKeys } = this.#services;
     const { authorized, timings } = this.#context;
     const client = this.#client;
     // A flood of failed tokens looks up no license (1.7).
     if (client !== null && limits.failedTokens.isOver(client)) await authorized;
     const isOverLimit = client !== null && limits.refused.isOver(client);
-    const finding = isOverLimit ? undefined : findSnapshots(this.#isolate, request, timings);
+    const finding = isOverLimit ? undefined : findSnapshots(this.#services, request, timings);
     if (finding instanceof Promise) finding.catch(() => undefined);
     if (authorized) this.#token = await authorized;
     try {
@@ -157,9 +157,9 @@ class Validation {
     request: ValidationRequest,
     client: string | null,
   ): Promise<ValidationResult> {
-    const { ceilings } = this.#isolate;
+    const { ceilings } = this.#services;
     const snapshots = await findSnapshotsCachedOnly(
-      this.#isolate,
+      this.#services,
       request,
       this.#context.timings,
       async () => !ceilings.publishedReads.count(String(client)),
@@ -177,20 +177,20 @@ class Validation {
   }
 
   async #decide(request: ValidationRequest, found: Snapshots): Promise<ValidationResult> {
-    const isolate = this.#isolate;
+    const services = this.#services;
     const known = found.license.value;
     this.#snapshots = found;
     if (known && (await this.#isOverValidations(known))) {
       return this.#limit(request, { spam: false }, this.#countedWith(known));
     }
     const provisional = { outcome: decideOn(found, request, this.#context), snapshots: found };
-    const deciding = decideOnSlots(isolate, provisional, request, this.#context);
+    const deciding = decideOnSlots(services, provisional, request, this.#context);
     const decided: Decision = deciding instanceof Promise ? await deciding : deciding;
     const { outcome, snapshots, remarks } = decided;
     this.#snapshots = snapshots;
     if (outcome.responseType === 'VALID') return this.#accept(request, outcome.license, remarks);
     const license = snapshots.license.value;
-    if (this.#client !== null && (await isolate.limits.refused.count(this.#client))) {
+    if (this.#client !== null && (await services.limits.refused.count(this.#client))) {
       return this.#limit(request, { spam: true }, this.#countedWith(license));
     }
     return this.#refuse(request, outcome, license, remarks);
@@ -201,7 +201,7 @@ class Validation {
     license: LicenseSnapshot,
     remarks?: string | null,
   ): Promise<ValidationResult> {
-    const body = validBody(license, this.#isolate.countRequest(license));
+    const body = validBody(license, this.#services.countRequest(license));
     const signed = this.#signer ? await this.#sign(this.#signer, request, body, license) : body;
     this.#record(request, 'VALID', remarks ? { remarks } : undefined);
     return { kind: 'valid', responseType: 'VALID', body: signed };
@@ -214,7 +214,7 @@ class Validation {
     remarks?: string | null,
   ): Promise<ValidationResult> {
     const { responseType } = outcome;
-    if (license) this.#isolate.countRequest(license);
+    if (license) this.#services.countRequest(license);
     const body: InvalidResponse = { valid: false, message: messageOf(outcome) };
     const signer = responseType === 'INVALID_REQUEST' ? undefined : this.#signer;
     const signed = signer ? await this.#sign(signer, request, body, null) : body;
@@ -225,21 +225,21 @@ class Validation {
     const isBrief =
       responseType === 'LICENSE_NOT_FOUND' &&
       this.#client !== null &&
-      this.#isolate.ceilings.unknownRecords.count(this.#client);
+      this.#services.ceilings.unknownRecords.count(this.#client);
     this.#record(isBrief ? briefRequest(request) : request, responseType, details);
     return { kind: 'refused', responseType, body: signed };
   }
 
   /** @param counted the name whose first limited request a minute is recorded */
   #limit(request: PartialRequest, details: { spam: boolean }, counted: string): ValidationResult {
-    if (!this.#isolate.ceilings.limitedRecords.count(counted)) {
+    if (!this.#services.ceilings.limitedRecords.count(counted)) {
       this.#record(request, 'RATE_LIMITED', details);
     }
     return { kind: 'limited', responseType: 'RATE_LIMITED' };
   }
 
   #fail(request: ValidationRequest, error: unknown): ValidationResult {
-    const { failedValidations, ceilings } = this.#isolate;
+    const { failedValidations, ceilings } = this.#services;
     failedValidations.count(error);
     const isRecorded = this.#client === null || !ceilings.failedRecords.count(this.#client);
     if (isRecorded) this.#record(request, 'ERROR');
@@ -253,7 +253,7 @@ class Validation {
 
   #isOverValidations(license: LicenseSnapshot): boolean | Promise<boolean> {
     if (this.#client === null) return false;
-    return this.#isolate.limits.validations.count(this.#countedWith(license));
+    return this.#services.limits.validations.count(this.#countedWith(license));
   }
 
   /** Adds the fields of a signature (1.8). */
@@ -264,7 +264,7 @@ class Validation {
     license: LicenseSnapshot | null,
   ): Promise<Body> {
     const { signature, productId } = request;
-    const { signingKeys } = this.#isolate;
+    const { signingKeys } = this.#services;
     if (!signature || !signingKeys) return body;
     const offlineDays = this.#snapshots?.policy.value?.products[productId]?.offlineDays ?? 0;
     const decidedAt = this.#context.requestedAt;
@@ -300,6 +300,6 @@ class Validation {
     const used = [snapshots?.license, snapshots?.policy, this.#token].filter(
       (found) => found !== undefined,
     );
-    this.#isolate.recorder.record({ record, used, usedAt: requestedAt }, timings.waitUntil);
+    this.#services.recorder.record({ record, used, usedAt: requestedAt }, timings.waitUntil);
   }
 }

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import type { Bindings } from '../../src/isolate.ts';
+import type { Bindings } from '../../src/services.ts';
 import { type Isolate, newIsolate, settled, type ValidationResponse } from '../support/app.ts';
 import { create, get, type License } from '../support/client.ts';
 import { captureConsole } from '../support/console.ts';

@@ -1,8 +1,8 @@
 import { createExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeAll, expect, it, vi } from 'vitest';
-import type { Bindings } from '../../src/isolate.ts';
 import { app } from '../../src/routes/app.ts';
+import type { Bindings } from '../../src/services.ts';
 import { type Isolate, newIsolate, settled } from '../support/app.ts';
 import {
   call,

@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:workers';
 import { statistics } from '@licet/contract/statistics';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Bindings } from '../../src/isolate.ts';
 import { firstIdAt } from '../../src/lib/time-id.ts';
+import type { Bindings } from '../../src/services.ts';
 import { newIsolate, settled } from '../support/app.ts';
 import { call, get, type HistoryRecord, type License, validate } from '../support/client.ts';
 import { type TestClock, takeClock } from '../support/clock.ts';

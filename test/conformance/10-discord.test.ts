@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { isSignedBy } from '../../src/resources/discord/signature.ts';
+import { isSignedBy } from '../../src/channels/discord/signature.ts';
 import { settled } from '../support/app.ts';
 import { call, create, get, type License, updateLicense } from '../support/client.ts';
 import { spyOnDatabase, sumRows } from '../support/d1-spy.ts';

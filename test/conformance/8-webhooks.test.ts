@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers';
 import { event } from '@licet/contract/events';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { signatureHeaders } from '../../src/resources/webhooks/signature.ts';
+import { signatureHeaders } from '../../src/channels/webhooks/signature.ts';
 import { settled } from '../support/app.ts';
 import { type CallOptions, call, create, expectError } from '../support/client.ts';
 import { spyOnDatabase, sumRows } from '../support/d1-spy.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { builtbybit } from '../../src/resources/markets/adapters/builtbybit.ts';
+import { builtbybit } from '../../src/channels/markets/adapters/builtbybit.ts';
 import { accepted, incoming, readBy, SECRET, settingsOf } from './samples.ts';
 
 /** BuiltByBit: its placeholder and its webhook, from the samples of its documents. */

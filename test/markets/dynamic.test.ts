@@ -1,7 +1,7 @@
 import { dynamicSettings } from '@licet/contract/dynamic-market';
 import { DYNAMIC_PRESETS } from '@licet/contract/dynamic-presets';
 import { expect, it } from 'vitest';
-import { dynamic } from '../../src/resources/markets/adapters/dynamic.ts';
+import { dynamic } from '../../src/channels/markets/adapters/dynamic.ts';
 import { accepted, hmac, incoming, NOW, readBy, SECRET, settingsOf } from './samples.ts';
 
 /** Shops that ask for a key and wait, from the samples of their documents. */

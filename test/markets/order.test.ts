@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers';
 import { DYNAMIC_PRESETS } from '@licet/contract/dynamic-presets';
 import { license } from '@licet/contract/licenses';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { redact } from '../../src/resources/markets/redact.ts';
+import { redact } from '../../src/channels/markets/redact.ts';
 import { settled } from '../support/app.ts';
 import { create } from '../support/client.ts';
 import { DAY_MS, HOUR_MS, setNow } from '../support/history.ts';

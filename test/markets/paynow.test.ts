@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { paynow } from '../../src/resources/markets/adapters/paynow.ts';
+import { paynow } from '../../src/channels/markets/adapters/paynow.ts';
 import { accepted, hmac, incoming, NOW, readBy, settingsOf } from './samples.ts';
 
 /** PayNow: its notices, from the samples of its specification. */

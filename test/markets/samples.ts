@@ -1,10 +1,10 @@
-import { Incoming } from '../../src/resources/markets/incoming.ts';
+import { Incoming } from '../../src/channels/markets/incoming.ts';
 import type {
   Accepted,
   Adapter,
   MarketSettings,
   Rejection,
-} from '../../src/resources/markets/notice.ts';
+} from '../../src/channels/markets/notice.ts';
 
 /** The requests of markets, for the tests of the adapters. */
 

@@ -3,9 +3,9 @@ import { DYNAMIC_PRESETS } from '@licet/contract/dynamic-presets';
 import type { MarketKind } from '@licet/contract/enums';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { ADAPTERS } from '../../src/channels/markets/adapters.ts';
+import { isSigned } from '../../src/channels/markets/signature.ts';
 import { sha256Hex } from '../../src/lib/sha256.ts';
-import { ADAPTERS } from '../../src/resources/markets/adapters.ts';
-import { isSigned } from '../../src/resources/markets/signature.ts';
 import { hmac, incoming, NOW, OTHER_SECRET, readBy, SECRET, settingsOf } from './samples.ts';
 
 /** The signatures of the markets: the vectors of their documents, and each wrong in every way. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { stripe } from '../../src/resources/markets/adapters/stripe.ts';
+import { stripe } from '../../src/channels/markets/adapters/stripe.ts';
 import { accepted, hmac, incoming, NOW, readBy, settingsOf } from './samples.ts';
 
 /** Stripe: its events, without a call to it. */

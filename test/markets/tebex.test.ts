@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import { tebex } from '../../src/channels/markets/adapters/tebex.ts';
 import { sha256Hex } from '../../src/lib/sha256.ts';
-import { tebex } from '../../src/resources/markets/adapters/tebex.ts';
 import { accepted, hmac, incoming, readBy, settingsOf } from './samples.ts';
 
 /** Tebex: its notices, from the samples of its documents. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { voxel } from '../../src/resources/markets/adapters/voxel.ts';
+import { voxel } from '../../src/channels/markets/adapters/voxel.ts';
 import { accepted, hmac, incoming, NOW, readBy, settingsOf } from './samples.ts';
 
 /** Voxel Shop: its placeholder and its webhooks, from the samples of its wiki. */

@@ -9,12 +9,14 @@ import { describe, expect, it } from 'vitest';
 
 const MODULES = [
   'index.ts',
+  'scheduled.ts',
   'routes',
   'auth',
   'validation',
-  'isolate.ts',
+  'services.ts',
   'requests',
   'import',
+  'channels',
   'cache',
   'resources',
   'http',
@@ -35,9 +37,9 @@ const moduleOf = (file: string): string => relative('src', file).split('/')[0] ?
 
 const placeOf = (file: string): number => MODULES.indexOf(moduleOf(file));
 
-it('every file belongs to a module, and there are at most 12', () => {
+it('every file belongs to a module, and there are at most 14', () => {
   expect([...new Set(files.map(moduleOf))].sort()).toEqual([...MODULES].sort());
-  expect(MODULES).toHaveLength(12);
+  expect(MODULES).toHaveLength(14);
 });
 
 it('no import points up', () => {
@@ -63,6 +65,33 @@ it('no file imports itself in a circle', () => {
   };
   for (const file of files) visit(file, []);
   expect(circles).toEqual([]);
+});
+
+/** The room of a file: a folder of a floor, or a file beside these folders. */
+const roomOf = (floor: string, file: string): string | undefined => {
+  const [first, room] = relative('src', file).split('/');
+  return first === floor ? room : undefined;
+};
+
+it.each(['resources', 'channels'])('no two rooms of %s import each other in a circle', (floor) => {
+  const rooms = new Map<string, Set<string>>();
+  for (const [file, targets] of imports) {
+    const room = roomOf(floor, file);
+    if (room === undefined) continue;
+    const others = targets.flatMap((target) => roomOf(floor, target) ?? []);
+    rooms.set(room, new Set([...(rooms.get(room) ?? []), ...others.filter((one) => one !== room)]));
+  }
+  const reachable = (from: string, seen = new Set<string>()): Set<string> => {
+    for (const next of rooms.get(from) ?? []) if (!seen.has(next)) reachable(next, seen.add(next));
+    return seen;
+  };
+  expect(rooms.size).toBeGreaterThan(3);
+  expect([...rooms.keys()].filter((room) => reachable(room).has(room))).toEqual([]);
+});
+
+it('each table is in the schema of a room', () => {
+  const tables = files.filter((file) => /= sqliteTable\(/.test(readFileSync(file, 'utf8')));
+  expect(tables.filter((file) => !file.endsWith('/schema.ts'))).toEqual([]);
 });
 
 const { workspaces }: { workspaces: string[] } = JSON.parse(readFileSync('package.json', 'utf8'));

@@ -40,9 +40,9 @@ const requirePackage = createRequire(join(FOLDER, 'package.json'));
 export async function loadService(replacements: Replacements = {}): Promise<StartService> {
   const start = await loadModules("export { default } from './src/index.ts';", {
     ...replacements,
-    'src/db/slots.ts': [
+    'src/resources/licenses/slot-uses.ts': [
       ['sql.raw(String(DAY_MS))', `sql.raw('${IDLE_DAY_MS}')`],
-      ...(replacements['src/db/slots.ts'] ?? []),
+      ...(replacements['src/resources/licenses/slot-uses.ts'] ?? []),
     ],
   });
   return (globals) => {
@@ -73,7 +73,6 @@ export async function loadModules(
     format: 'cjs',
     target: 'es2024',
     packages: 'external',
-    external: [join(FOLDER, 'src/db/schema.ts')],
     logLevel: 'silent',
     plugins: [replacing(replacements)],
   });

@@ -61,7 +61,9 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     broken: /a slot in use/,
     scene: 'an idle slot',
     replacements: {
-      'src/db/slots.ts': [["union all select 'IP', ip, null, used_at from uses", '']],
+      'src/resources/licenses/slot-uses.ts': [
+        ["union all select 'IP', ip, null, used_at from uses", ''],
+      ],
     },
   },
   {
@@ -255,21 +257,21 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     name: 'an event without its deliveries',
     broken: /No delivery of/,
     replacements: {
-      'src/db/change.ts': [['event ? [insertDeliveries(db, now)] : []', '[]']],
+      'src/db/change.ts': [['event ? [channels.storeDeliveries(db, now)] : []', '[]']],
     },
   },
   {
     name: 'a delivery without a lease that nobody attempts',
     broken: /Delivered, but not received/,
     replacements: {
-      'src/db/deliveries.ts': [[', 0, ifnull(', ', 0, max(']],
+      'src/channels/webhooks/outgoing.ts': [[', 0, ifnull(', ', 0, max(']],
     },
   },
   {
     name: 'a lease that is shorter than an attempt',
     broken: /Two attempts at once/,
     replacements: {
-      'src/db/deliveries.ts': [['LEASE_MS = MINUTE_MS', 'LEASE_MS = 2_000']],
+      'src/channels/webhooks/outgoing.ts': [['LEASE_MS = MINUTE_MS', 'LEASE_MS = 2_000']],
     },
   },
   {
@@ -277,21 +279,21 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     broken: /Two attempts at once/,
     seed: 3,
     replacements: {
-      'src/resources/webhooks/store.ts': [['nextAt: now + LEASE_MS,', 'nextAt: now,']],
+      'src/channels/webhooks/store.ts': [['nextAt: now + LEASE_MS,', 'nextAt: now,']],
     },
   },
   {
     name: 'a failed attempt that counts as a success',
     broken: /Delivered, but not received/,
     replacements: {
-      'src/resources/webhooks/attempt.ts': [['status >= 200 && status < 300', 'status >= 200']],
+      'src/channels/webhooks/attempt.ts': [['status >= 200 && status < 300', 'status >= 200']],
     },
   },
   {
     name: 'a failed attempt without another one',
     broken: /Given up early/,
     replacements: {
-      'src/resources/webhooks/attempt.ts': [['RETRY_DELAYS_MS[step]', 'RETRY_DELAYS_MS[99]']],
+      'src/channels/webhooks/attempt.ts': [['RETRY_DELAYS_MS[step]', 'RETRY_DELAYS_MS[99]']],
     },
   },
 ];

@@ -1,8 +1,8 @@
 import { createExecutionContext, createScheduledController } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import worker from '../../src/index.ts';
-import type { Bindings } from '../../src/isolate.ts';
 import { app } from '../../src/routes/app.ts';
+import type { Bindings } from '../../src/services.ts';
 import { type CallOptions, finish, type ReadResponse, readResponse, requestTo } from './client.ts';
 
 export { settled } from './client.ts';

@@ -4,8 +4,8 @@ import { type InstallationFields, request } from '@licet/contract/requests';
 import { expect, vi } from 'vitest';
 import * as z from 'zod';
 import worker from '../../src/index.ts';
-import type { Bindings } from '../../src/isolate.ts';
 import { type HistoryRecord, newRecord } from '../../src/requests/record.ts';
+import type { Bindings } from '../../src/services.ts';
 import { call, readPagesFrom, type HistoryRecord as WireRecord } from './client.ts';
 import { deliver } from './queue.ts';
 

@@ -2,7 +2,7 @@ import { createExecutionContext, createMessageBatch, getQueueResult } from 'clou
 import { env } from 'cloudflare:workers';
 import { expect, vi } from 'vitest';
 import worker from '../../src/index.ts';
-import type { Bindings } from '../../src/isolate.ts';
+import type { Bindings } from '../../src/services.ts';
 
 interface Redelivery {
   /** Which of the messages comes again. */

@@ -7,12 +7,12 @@ import type { Database } from '../../db/client.ts';
 import { reserveIds } from '../../db/deleted-ids.ts';
 import { differ, newestId } from '../../db/events.ts';
 import { newestRow } from '../../db/idempotency.ts';
-import { policy } from '../../db/outbox.ts';
+import { touchPolicy } from '../../db/outbox.ts';
 import { containsText, equalsUnindexed, rowsById } from '../../db/predicates.ts';
-import { blacklists } from '../../db/schema.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { unknownProduct } from '../products/rules.ts';
 import type { EntryRow, EntryValues } from './rules.ts';
+import { blacklists } from './schema.ts';
 
 /** A blacklist entry as responses show it. */
 export const toEntry = (row: EntryRow) =>
@@ -56,7 +56,7 @@ export async function insertEntry(sender: Sender, values: EntryValues): Promise<
   const { db, now } = sender;
   const { entry } = await change(sender, {
     event: { type: 'blacklist.created', id: newestId(blacklists), changes: diff(null, values) },
-    touches: [policy],
+    touches: [touchPolicy],
     statements: {
       entry: db
         .insert(blacklists)
@@ -80,7 +80,7 @@ export async function updateEntry(
   const { db, now } = sender;
   const { entry } = await change(sender, {
     event: { type: 'blacklist.updated', id: row.id, changes: diff(row, values) },
-    touches: [policy],
+    touches: [touchPolicy],
     when: [isUnchanged(blacklists, row)],
     statements: {
       entry: db
@@ -100,7 +100,7 @@ export async function deleteEntry(sender: Sender, row: EntryRow): Promise<void> 
   const isEntry = eq(blacklists.id, row.id);
   await change(sender, {
     event: { type: 'blacklist.deleted', id: row.id, changes: diff(row, null) },
-    touches: [policy],
+    touches: [touchPolicy],
     when: [isUnchanged(blacklists, row)],
     statements: {
       id: reserveIds(db, 'blacklists', blacklists, isEntry),

@@ -1,7 +1,7 @@
 import { canonicalNetwork } from '@licet/contract/addresses';
 import { MIN_PREFIX_BITS } from '@licet/contract/limits';
-import type { blacklists } from '../../db/schema.ts';
 import { DomainError } from '../../lib/errors.ts';
+import type { blacklists } from './schema.ts';
 
 export type EntryRow = typeof blacklists.$inferSelect;
 /** The columns that a client sets. */

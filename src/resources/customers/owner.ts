@@ -3,9 +3,9 @@ import { and, eq, isNull, notExists, type SQL, sql } from 'drizzle-orm';
 import type { Condition } from '../../db/change.ts';
 import type { Database, Statement } from '../../db/client.ts';
 import { rowValues } from '../../db/predicates.ts';
-import { customers, licenses } from '../../db/schema.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { type CustomerRow, normalizeEmail } from './row.ts';
+import { customers } from './schema.ts';
 
 interface OwnerFields {
   licensePlatform: LicensePlatform | null;
@@ -97,7 +97,7 @@ const YES = sql`true`;
 
 /** The conditions on which a license may name a customer by the id. */
 function conditionsOf({ id, email, mustBeShown }: NamedById): Condition[] {
-  const isShown = sql`exists (select 1 from ${licenses} where ${licenses.customerId} = ${id})`;
+  const isShown = sql`exists (select 1 from licenses where customer_id = ${id})`;
   const isCustomer = sql`select 1 from ${customers} where ${customers.id} = ${id}`;
   const hasEmail = sql`${customers.emailNormalized} = ${email && normalizeEmail(email)}`;
   const unknown = new DomainError('invalid', `customerId ${id} does not exist`, 'customerId');

@@ -7,7 +7,6 @@ import type { Database, Statement } from '../../db/client.ts';
 import { differ, newestId } from '../../db/events.ts';
 import { newestRow } from '../../db/idempotency.ts';
 import { containsText, type Page } from '../../db/predicates.ts';
-import { customers } from '../../db/schema.ts';
 import { DomainError } from '../../lib/errors.ts';
 import {
   type CustomerRow,
@@ -15,6 +14,7 @@ import {
   type ListedCustomer,
   normalizeEmail,
 } from './row.ts';
+import { customers } from './schema.ts';
 
 const diff = differ(Object.keys(settable(customerFields)));
 

@@ -1,7 +1,7 @@
 import { pickCustomer } from '@licet/contract/customers';
 import { toTimestamp } from '@licet/contract/time';
 import { getTableColumns, sql } from 'drizzle-orm';
-import { customers } from '../../db/schema.ts';
+import { customers } from './schema.ts';
 
 export type CustomerRow = typeof customers.$inferSelect;
 /** The columns that a client sets. */

@@ -1,12 +1,14 @@
 import type { Event, EventQuery } from '@licet/contract/events';
 import { toTimestamp } from '@licet/contract/time';
-import { and, desc, eq, getTableColumns, gte, isNotNull, lt, sql } from 'drizzle-orm';
+import { and, desc, eq, getTableColumns, gte, isNotNull, lt, type SQL, sql } from 'drizzle-orm';
 import type { Database } from '../../db/client.ts';
-import { isOpen } from '../../db/deliveries.ts';
 import type { EventChanges } from '../../db/events.ts';
 import { equalsUnindexed } from '../../db/predicates.ts';
-import { events, tokens } from '../../db/schema.ts';
+import { removeOld } from '../../db/remove-old.ts';
+import { events } from '../../db/schema.ts';
+import { retentionStart, type Task } from '../../db/task.ts';
 import { firstIdAt, timeOfId } from '../../lib/time-id.ts';
+import { tokens } from '../tokens/schema.ts';
 
 /** An event, with the name of its token: null without a token, and for a token that is gone. */
 export type EventRow = Omit<typeof events.$inferSelect, 'changes'> & {
@@ -76,17 +78,13 @@ export async function listEvents(
   return { rows: page, next: rows.length > limit ? page.at(-1)?.id : undefined };
 }
 
-/** Events that one run removes at most; the next run goes on. */
-const MAX_REMOVED = 1_000;
-
-/**
- * Removes a bounded number of events, the oldest first, but for those that are still to be delivered.
- *
- * @param start in milliseconds since 1970
- */
-export async function removeEventsBefore(db: Database, start: number): Promise<void> {
-  await db.delete(events).where(
-    sql`${events.id} in (select id from events where id < ${firstIdAt(start)} and not ${isOpen}
-      order by id limit ${MAX_REMOVED})`,
-  );
-}
+/** Removes old events, but for those of which a condition on the row holds. */
+export const removeEvents = (isKept: SQL): Task => ({
+  failure: 'Old events were not removed',
+  most: 1,
+  async run(run) {
+    const start = retentionStart(run, 'EVENT_RETENTION_DAYS');
+    if (start === null) return;
+    await removeOld(run.db, events, sql`id`, sql`id < ${firstIdAt(start)} and not ${isKept}`);
+  },
+});

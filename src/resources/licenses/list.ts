@@ -10,16 +10,17 @@ import {
   isOneOf,
   type Page,
 } from '../../db/predicates.ts';
-import { customers, installations, licenses, replacedKeys } from '../../db/schema.ts';
-import { hasIdleSlot } from '../../db/slots.ts';
-import { isUsed, wasSeenSince } from '../../db/totals.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { matchingCustomers } from '../customers/queries.ts';
 import { normalizeEmail } from '../customers/row.ts';
+import { customers } from '../customers/schema.ts';
 import { licenseColumns, selectLicenses } from './queries.ts';
 import type { LicenseRow } from './row.ts';
 import { EXPIRES_LATER, isExpiredSql } from './rules.ts';
+import { installations, licenses, replacedKeys } from './schema.ts';
+import { hasIdleSlot } from './slot-uses.ts';
 import { listedValues } from './snapshot.ts';
+import { isUsed, wasSeenSince } from './totals.ts';
 
 /** The lists of licenses: their filters and their orders. */
 

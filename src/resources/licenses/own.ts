@@ -1,5 +1,5 @@
 import { and, eq, ne, type SQL, sql } from 'drizzle-orm';
-import { licenses } from '../../db/schema.ts';
+import { licenses } from './schema.ts';
 
 /** The licenses that a person is shown as their own, at Discord and on their page (10). */
 

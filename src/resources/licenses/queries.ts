@@ -1,13 +1,12 @@
 import type { EventType, LicenseDataType } from '@licet/contract/enums';
 import { and, asc, eq, getTableColumns, not, type SQL, sql } from 'drizzle-orm';
+import { purchases } from '../../channels/markets/schema.ts';
 import { type Condition, change, isUnchanged, only, type Sender } from '../../db/change.ts';
 import type { Database, Statement } from '../../db/client.ts';
 import { type NewEvent, newestId } from '../../db/events.ts';
 import { rowJson, rowOf } from '../../db/idempotency.ts';
-import { license, nextRevision } from '../../db/outbox.ts';
+import { nextRevision } from '../../db/outbox.ts';
 import { isOneOf, rowValues } from '../../db/predicates.ts';
-import { bindings, customers, licenses, purchases, replacedKeys } from '../../db/schema.ts';
-import { totalRequests } from '../../db/totals.ts';
 import { DomainError } from '../../lib/errors.ts';
 import {
   hasSameOwner,
@@ -17,13 +16,16 @@ import {
   type NamedOwner,
 } from '../customers/owner.ts';
 import type { CustomerRow } from '../customers/row.ts';
-import { checkRolesOf } from '../discord/roles.ts';
+import { customers } from '../customers/schema.ts';
 import { unknownProduct } from '../products/rules.ts';
 import { changeOfKey, changesOfLicense, changesOfNew, freesSlots, withCustomer } from './events.ts';
 import { isOwnedBy, type Person } from './own.ts';
 import { type LicenseRow, type LicenseValues, valuesOf } from './row.ts';
 import { newLicenseKey, normalizeLicenseKey } from './rules.ts';
+import { bindings, licenses, replacedKeys } from './schema.ts';
 import { boundValues } from './snapshot.ts';
+import { totalRequests } from './totals.ts';
+import { touchLicense } from './touch.ts';
 
 /** The columns that responses show of a license, without its customer. */
 export const licenseColumns = { ...getTableColumns(licenses), ...boundValues, totalRequests };
@@ -135,7 +137,7 @@ export async function insertLicenses(
       ...(beside?.events ?? []),
     ],
     // The others are published when they are asked for.
-    touches: [license(licenseKey, now)],
+    touches: [touchLicense(licenseKey, now)],
     when: [...when, ...(beside?.when ?? [])],
     statements: {
       owner: statements,
@@ -190,8 +192,7 @@ export function updateLicense(
       : linkCustomer(db, named, now);
   };
   const type = freesSlots(row, values) ? 'license.slots_freed' : 'license.updated';
-  const isSameOwner = owner === undefined && hasSameOwner(row, values);
-  return writeLicense(sender, row, { type, values, link: link(), isSameOwner, beside });
+  return writeLicense(sender, row, { type, values, link: link(), beside });
 }
 
 /**
@@ -212,7 +213,6 @@ export const redeemLicense = (
       row.customerId === null
         ? linkTo(sql`(select id from customers where chat_id = ${account.id})`)
         : sameCustomer(row),
-    isSameOwner: false,
   });
 
 /** Gives a license a new key (7). @throws DomainError if it is DELETED or was changed since it was read */
@@ -221,7 +221,6 @@ export const rotateLicenseKey = (sender: Sender, row: LicenseRow): Promise<Licen
     type: 'license.rotated',
     values: valuesOf(row),
     link: sameCustomer(row),
-    isSameOwner: true,
     licenseKey: newLicenseKey(),
   });
 
@@ -241,7 +240,6 @@ export function transferLicense(
     type: 'license.transferred',
     values: { ...valuesOf(row), ...accounts, ips: [], hwids: [] },
     link: linkNamedOwner(sender.db, owner, sender.now),
-    isSameOwner: false,
     licenseKey: newLicenseKey(),
   });
 }
@@ -250,7 +248,6 @@ interface Written {
   type: EventType;
   values: LicenseValues;
   link: Link;
-  isSameOwner: boolean;
   /** A new key, in the form in which keys are compared. */
   licenseKey?: string;
   beside?: readonly Statement[];
@@ -259,7 +256,7 @@ interface Written {
 async function writeLicense(
   sender: Sender,
   row: LicenseRow,
-  { type, values: { ips, hwids, ...values }, link, isSameOwner, licenseKey, beside = [] }: Written,
+  { type, values: { ips, hwids, ...values }, link, licenseKey, beside = [] }: Written,
 ): Promise<LicenseRow> {
   const { db, now } = sender;
   const { id } = row;
@@ -278,8 +275,8 @@ async function writeLicense(
         }),
     },
     touches: [
-      license(row.licenseKeyNormalized, revision),
-      ...(licenseKey === undefined ? [] : [license(licenseKey, revision)]),
+      touchLicense(row.licenseKeyNormalized, revision),
+      ...(licenseKey === undefined ? [] : [touchLicense(licenseKey, revision)]),
     ],
     when: [isUnchanged(licenses, row), ...when],
     statements: {
@@ -287,9 +284,6 @@ async function writeLicense(
       replaced: newKey ? [newKey.replaced] : [],
       purchases: staysRevoked(db, row, values.state, revision, type),
       beside,
-      roles: rolesMayEnd(row, { ...values, ips, hwids }, isSameOwner)
-        ? [checkRolesOf(db, [id])]
-        : [],
       ips: rebind(db, id, 'IP', row.ips, ips, now),
       hwids: rebind(db, id, 'HWID', row.hwids, hwids, now),
       license: db
@@ -303,14 +297,6 @@ async function writeLicense(
   });
   return only(withOwner(rows, owners));
 }
-
-/** Whether a change may end a role at Discord. */
-const rolesMayEnd = (row: LicenseRow, after: LicenseValues, isSameOwner: boolean): boolean =>
-  (row.ownerChatId !== '' || row.customer?.chatId != null) &&
-  (row.state !== after.state ||
-    row.expiresAt !== after.expiresAt ||
-    row.productId !== after.productId ||
-    !isSameOwner);
 
 /**
  * A purchase that has deactivated its license restores it if nobody has changed the status since (9). Another change of
@@ -366,15 +352,13 @@ export async function markLicenseDeleted(sender: Sender, row: LicenseRow): Promi
       id: row.id,
       changes: changesOfLicense(row, { ...valuesOf(row), state: 'DELETED' }, now),
     },
-    touches: [license(row.licenseKeyNormalized, revision)],
+    touches: [touchLicense(row.licenseKeyNormalized, revision)],
     when: [isUnchanged(licenses, row)],
     statements: {
       license: db
         .update(licenses)
         .set({ state: 'DELETED', updatedAt: now, revision })
         .where(eq(licenses.id, row.id)),
-      roles:
-        row.ownerChatId !== '' || row.customer?.chatId != null ? [checkRolesOf(db, [row.id])] : [],
     },
   });
 }

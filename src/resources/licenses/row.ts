@@ -1,8 +1,8 @@
 import { pickLicense } from '@licet/contract/licenses';
 import { toOptionalTimestamp, toTimestamp } from '@licet/contract/time';
-import type { licenses } from '../../db/schema.ts';
 import { type CustomerRow, toCustomer } from '../customers/row.ts';
 import { sentExpiryOf, statusAt } from './rules.ts';
+import type { licenses } from './schema.ts';
 
 /** A license with its rows of other tables. */
 export type LicenseRow = typeof licenses.$inferSelect & {

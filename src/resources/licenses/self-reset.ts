@@ -8,13 +8,15 @@ import type { Sender } from '../../db/change.ts';
 import type { Database } from '../../db/client.ts';
 import { nextRevision } from '../../db/outbox.ts';
 import { isOneOf } from '../../db/predicates.ts';
-import { blacklists, products, selfResets } from '../../db/schema.ts';
 import { wait } from '../../lib/async.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { isInNetworks, parseNetworks } from '../../lib/networks.ts';
+import { blacklists } from '../blacklists/schema.ts';
+import { products } from '../products/schema.ts';
 import type { Person } from './own.ts';
 import { findOwnLicense, updateLicense } from './queries.ts';
 import { type LicenseRow, valuesOf } from './row.ts';
+import { selfResets } from './schema.ts';
 
 /** Slots that customers free themselves, within the budget of the product (10). */
 

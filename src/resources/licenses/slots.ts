@@ -3,8 +3,8 @@ import type { Slot } from '@licet/contract/licenses';
 import { toOptionalTimestamp, toTimestamp } from '@licet/contract/time';
 import { eq, sql } from 'drizzle-orm';
 import type { Database } from '../../db/client.ts';
-import { licenses } from '../../db/schema.ts';
-import { idleDays, idleFrom, slotsOf } from '../../db/slots.ts';
+import { licenses } from './schema.ts';
+import { idleDays, idleFrom, slotsOf } from './slot-uses.ts';
 
 /**
  * The slots of a license that are taken, in the order in which their values were bound, with their exact last use.

@@ -1,8 +1,8 @@
 import { LICENSE_STATES, type LicenseDataType } from '@licet/contract/enums';
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
-import { licenses } from '../../db/schema.ts';
-import { totalRequestsAtLeast } from '../../db/totals.ts';
+import { licenses } from './schema.ts';
+import { totalRequestsAtLeast } from './totals.ts';
 
 /** The part of a license that a decision needs. */
 export const snapshotSchema = z.object({

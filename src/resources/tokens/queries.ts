@@ -5,9 +5,9 @@ import { and, eq, isNull } from 'drizzle-orm';
 import { change, isUnchanged, only, type Sender } from '../../db/change.ts';
 import type { Database } from '../../db/client.ts';
 import { differ, newestId } from '../../db/events.ts';
-import { nextRevision, token } from '../../db/outbox.ts';
+import { nextRevision, touchToken } from '../../db/outbox.ts';
 import { rowsById } from '../../db/predicates.ts';
-import { tokens } from '../../db/schema.ts';
+import { tokens } from './schema.ts';
 
 type TokenRow = typeof tokens.$inferSelect;
 /** The columns that a client sets. */
@@ -60,7 +60,7 @@ export async function insertToken(
   const { db, now } = sender;
   const { stored } = await change(sender, {
     event: { type: 'token.created', id: newestId(tokens), changes: diff(null, shown(values)) },
-    touches: [token(values.tokenHash, now)],
+    touches: [touchToken(values.tokenHash, now)],
     statements: {
       stored: db
         .insert(tokens)
@@ -87,7 +87,7 @@ export async function updateToken(
   const revision = nextRevision(row.revision, now);
   const { stored } = await change(sender, {
     event: { type, id: row.id, changes: diff(shown(row), after) },
-    touches: [token(row.tokenHash, revision)],
+    touches: [touchToken(row.tokenHash, revision)],
     when: [isUnchanged(tokens, row)],
     statements: {
       stored: db

@@ -8,15 +8,14 @@ import {
 } from '@licet/contract/customers';
 import { INTENTS } from '@licet/contract/intents';
 import { Hono } from 'hono';
-import { type AuthEnv, databaseOf, requireIntents, senderOf } from '../../auth/middleware.ts';
+import { type AuthEnv, databaseOf, requireIntents, senderIn } from '../../auth/middleware.ts';
+import { forgetCustomer } from '../../channels/forget.ts';
 import { ApiError, notFound } from '../../http/errors.ts';
 import { body, idempotencyKey, ifMatch, pathId, query } from '../../http/input.ts';
 import { type Operation, operationsOn } from '../../http/operation.ts';
 import { listResponse } from '../../http/pagination.ts';
-import { isolateOf } from '../../isolate.ts';
 import { DATABASE_TIMEOUT_MS, withTimeout } from '../../lib/async.ts';
 import { eraseHistory } from '../../requests/erase.ts';
-import { eraseIdentity } from '../../resources/customers/forget.ts';
 import {
   findCustomer,
   insertCustomer,
@@ -25,6 +24,7 @@ import {
 } from '../../resources/customers/queries.ts';
 import { type CustomerRow, toCustomer, toListedCustomer } from '../../resources/customers/row.ts';
 import { checkWebAddresses } from '../../resources/web-addresses.ts';
+import { servicesOf } from '../../services.ts';
 import {
   createdResponse,
   createOnce,
@@ -90,16 +90,16 @@ export const customerRoutes = new Hono<AuthEnv>()
   })
   .delete('/:id', canWrite(FORGET), pathId, ifMatch, async (c) => {
     const { id } = c.req.valid('param');
-    await optimisticUpdate(c, { name: 'Customer', find: findCustomer, write: eraseIdentity });
+    await optimisticUpdate(c, { name: 'Customer', find: findCustomer, write: forgetCustomer });
     // Records that this isolate stores later would bring erased data back.
-    const settling = isolateOf(c.env).recorder.settle(c.get('timings').waitUntil);
+    const settling = servicesOf(c.env).recorder.settle(c.get('timings').waitUntil);
     await withTimeout(settling, DATABASE_TIMEOUT_MS).catch(() => {
       throw new ApiError(
         503,
         `The last records could not be stored: send the request again, without If-Match, to erase the history of customer ${id}`,
       );
     });
-    if (await eraseHistory(senderOf(c), id)) return c.body(null, 204);
+    if (await eraseHistory(senderIn(c), id)) return c.body(null, 204);
     throw new ApiError(
       409,
       `The history of customer ${id} is too long for one request: send the request again, without If-Match, to erase the rest`,

@@ -1,7 +1,7 @@
 import { importRequest, importResponse } from '@licet/contract/import';
 import { INTENTS } from '@licet/contract/intents';
 import { Hono } from 'hono';
-import { type AuthEnv, requireIntents, senderOf } from '../../auth/middleware.ts';
+import { type AuthEnv, requireIntents, senderIn } from '../../auth/middleware.ts';
 import { body } from '../../http/input.ts';
 import { jsonResponse } from '../../http/json.ts';
 import { importItems } from '../../import/import.ts';
@@ -19,5 +19,5 @@ export const importRoute = new Hono<AuthEnv>().post(
     errors: [409],
   }),
   body(importRequest),
-  async (c) => jsonResponse(c, await importItems(senderOf(c), c.req.valid('json'))),
+  async (c) => jsonResponse(c, await importItems(senderIn(c), c.req.valid('json'))),
 );

@@ -10,14 +10,7 @@ import {
 } from '@licet/contract/markets';
 import { type Context, Hono } from 'hono';
 import { type AuthEnv, databaseOf, hasIntent, requireIntents } from '../../auth/middleware.ts';
-import { notFound } from '../../http/errors.ts';
-import { body, idempotencyKey, ifMatch, pathId, query } from '../../http/input.ts';
-import { jsonResponse } from '../../http/json.ts';
-import { type Operation, operationsOn } from '../../http/operation.ts';
-import { linkNextPage, listResponse } from '../../http/pagination.ts';
-import { isolateOf } from '../../isolate.ts';
-import { publicUrlOf } from '../../lib/public-url.ts';
-import { listDeliveries } from '../../resources/markets/deliveries.ts';
+import { listDeliveries } from '../../channels/markets/deliveries.ts';
 import {
   deleteMarket,
   findMarket,
@@ -25,8 +18,15 @@ import {
   listMarkets,
   toMarket,
   updateMarket,
-} from '../../resources/markets/queries.ts';
-import type { MarketRow } from '../../resources/markets/seller.ts';
+} from '../../channels/markets/queries.ts';
+import type { MarketRow } from '../../channels/markets/seller.ts';
+import { notFound } from '../../http/errors.ts';
+import { body, idempotencyKey, ifMatch, pathId, query } from '../../http/input.ts';
+import { jsonResponse } from '../../http/json.ts';
+import { type Operation, operationsOn } from '../../http/operation.ts';
+import { linkNextPage, listResponse } from '../../http/pagination.ts';
+import { publicUrlOf } from '../../lib/public-url.ts';
+import { servicesOf } from '../../services.ts';
 import { createdResponse, createOnce, objectResponse, optimisticUpdate } from './objects.ts';
 
 const canRead = requireIntents(INTENTS.readMarkets);
@@ -59,7 +59,7 @@ function shown(c: Context<AuthEnv>, row: MarketRow) {
 
 /** Lets this isolate know a change at once. */
 function changed(c: Context<AuthEnv>, row: MarketRow): MarketRow {
-  isolateOf(c.env).markets.forget();
+  servicesOf(c.env).markets.forget();
   return row;
 }
 
@@ -93,7 +93,7 @@ export const marketRoutes = new Hono<AuthEnv>()
   })
   .delete('/:id', canWrite(remove), pathId, ifMatch, async (c) => {
     await optimisticUpdate(c, { name: 'Market', find: findMarket, write: deleteMarket });
-    isolateOf(c.env).markets.forget();
+    servicesOf(c.env).markets.forget();
     return c.body(null, 204);
   })
   .get('/:id/deliveries', canRead(DELIVERIES), pathId, query(marketDeliveryQuery), async (c) => {

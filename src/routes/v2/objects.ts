@@ -1,5 +1,5 @@
 import type { Context } from 'hono';
-import { type AuthEnv, databaseOf, senderOf } from '../../auth/middleware.ts';
+import { type AuthEnv, databaseOf, senderIn } from '../../auth/middleware.ts';
 import type { Sender } from '../../db/change.ts';
 import { type Database, isUniqueViolation } from '../../db/client.ts';
 import { findFirstRequest, type KeyedRequest, rowOf } from '../../db/idempotency.ts';
@@ -65,7 +65,7 @@ export async function createOnce<Row>(
   c: Context<AuthEnv, string, RepeatableInput>,
   { create, restore, respond }: Creation<Row>,
 ): Promise<Response> {
-  const sender = senderOf(c);
+  const sender = senderIn(c);
   const key = await keyedRequestOf(c, sender);
   if (key === undefined) return respond(await create(sender));
 
@@ -171,8 +171,8 @@ export async function optimisticWrite<Row extends { revision: number }, Result>(
     if (row === undefined) throw notFound(name);
     checkIfMatch(c.req.valid('header')['If-Match'], row);
     try {
-      // `senderOf` reads the clock: after the row, so that the change is not older than the row.
-      return await write(senderOf(c), row);
+      // `senderIn` reads the clock: after the row, so that the change is not older than the row.
+      return await write(senderIn(c), row);
     } catch (error) {
       if (!(error instanceof DomainError) || error.kind !== 'overtaken') throw error;
     }

@@ -1,7 +1,8 @@
 import { INTENTS } from '@licet/contract/intents';
 import { portalLink, portalLinkCreate } from '@licet/contract/portal';
 import { Hono } from 'hono';
-import { type AuthEnv, databaseOf, requireIntents, senderOf } from '../../auth/middleware.ts';
+import { type AuthEnv, databaseOf, requireIntents, senderIn } from '../../auth/middleware.ts';
+import { createPortalLink } from '../../channels/portal/sessions.ts';
 import type { Database } from '../../db/client.ts';
 import { body } from '../../http/input.ts';
 import { jsonResponse } from '../../http/json.ts';
@@ -9,7 +10,6 @@ import type { Operation } from '../../http/operation.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { publicUrlOf } from '../../lib/public-url.ts';
 import { findLicense } from '../../resources/licenses/queries.ts';
-import { createPortalLink } from '../../resources/portal/sessions.ts';
 
 const CREATE: Operation = {
   operationId: 'createPortalLink',
@@ -45,7 +45,7 @@ export const portalLinkRoutes = new Hono<AuthEnv>().post(
     const customerId =
       licenseId === undefined ? (named ?? 0) : await customerOf(databaseOf(c), licenseId);
     const { origin, isPublic } = publicUrlOf(c.env, c.req.url);
-    const link = await createPortalLink(senderOf(c), { customerId }, { origin, validMinutes });
+    const link = await createPortalLink(senderIn(c), { customerId }, { origin, validMinutes });
     return jsonResponse(c, { ...link, customerId, isPublic }, 201);
   },
 );

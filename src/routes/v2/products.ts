@@ -12,8 +12,8 @@ import { notFound } from '../../http/errors.ts';
 import { body, idempotencyKey, ifMatch, pathId, query } from '../../http/input.ts';
 import { operationsOn } from '../../http/operation.ts';
 import { listResponse } from '../../http/pagination.ts';
+import { deleteProduct } from '../../resources/delete-product.ts';
 import {
-  deleteProduct,
   findProduct,
   insertProduct,
   listProducts,

@@ -3,21 +3,21 @@ import { marketProduct } from '@licet/contract/markets';
 import { purchase, purchaseCreate, purchaseGrant, purchaseQuery } from '@licet/contract/purchases';
 import { type Context, Hono } from 'hono';
 import { type AuthEnv, databaseOf, requireIntents } from '../../auth/middleware.ts';
+import {
+  findPurchase,
+  type ListedPurchase,
+  listPurchases,
+  toPurchase,
+} from '../../channels/markets/list.ts';
+import { bindLicense, grantWith, insertPurchase } from '../../channels/markets/purchases.ts';
+import { findMarket } from '../../channels/markets/queries.ts';
+import { type MarketRow, sellerOf } from '../../channels/markets/seller.ts';
 import type { Sender } from '../../db/change.ts';
 import { notFound } from '../../http/errors.ts';
 import { body, idempotencyKey, ifMatch, pathId, query } from '../../http/input.ts';
 import { type Operation, operationsOn } from '../../http/operation.ts';
 import { listResponse } from '../../http/pagination.ts';
 import { DomainError } from '../../lib/errors.ts';
-import {
-  findPurchase,
-  type ListedPurchase,
-  listPurchases,
-  toPurchase,
-} from '../../resources/markets/list.ts';
-import { bindLicense, grantWith, insertPurchase } from '../../resources/markets/purchases.ts';
-import { findMarket } from '../../resources/markets/queries.ts';
-import { type MarketRow, sellerOf } from '../../resources/markets/seller.ts';
 import {
   createdResponse,
   createOnce,

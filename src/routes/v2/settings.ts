@@ -8,19 +8,19 @@ import {
 } from '@licet/contract/portal';
 import { type Context, Hono } from 'hono';
 import { type AuthEnv, databaseOf, requireIntents } from '../../auth/middleware.ts';
-import type { Database } from '../../db/client.ts';
-import { body, ifMatch } from '../../http/input.ts';
-import type { Operation } from '../../http/operation.ts';
-import { isolateOf } from '../../isolate.ts';
-import { publicUrlOf } from '../../lib/public-url.ts';
 import {
   type DiscordSettings,
   NO_DISCORD,
   SHOWN_FIELDS,
   toDiscordSettings,
   withChanges,
-} from '../../resources/discord/settings.ts';
-import { readSettings, type StoredSettings, writeSettings } from '../../resources/settings.ts';
+} from '../../channels/discord/settings.ts';
+import { readSettings, type StoredSettings, writeSettings } from '../../channels/settings/store.ts';
+import type { Database } from '../../db/client.ts';
+import { body, ifMatch } from '../../http/input.ts';
+import type { Operation } from '../../http/operation.ts';
+import { publicUrlOf } from '../../lib/public-url.ts';
+import { servicesOf } from '../../services.ts';
 import { objectResponse, optimisticWrite } from './objects.ts';
 
 const SHOWN_PORTAL_FIELDS = ['name', 'colour', 'contact'] as const;
@@ -91,7 +91,7 @@ export const settingsRoutes = new Hono<AuthEnv>()
         return writeSettings(sender, 'portal', before, value, SHOWN_PORTAL_FIELDS, ['logo']);
       },
     });
-    isolateOf(c.env).portalSettings.forget();
+    servicesOf(c.env).portalSettings.forget();
     return portalResponse(c, stored);
   })
   .get('/discord', canRead(GET_DISCORD), async (c) =>
@@ -106,6 +106,6 @@ export const settingsRoutes = new Hono<AuthEnv>()
         return writeSettings(sender, 'discord', before, value, SHOWN_FIELDS, ['botToken']);
       },
     });
-    isolateOf(c.env).discordSettings.forget();
+    servicesOf(c.env).discordSettings.forget();
     return discordResponse(c, stored);
   });

@@ -11,9 +11,9 @@ import { type AuthEnv, databaseOf, requireIntents } from '../../auth/middleware.
 import { ApiError } from '../../http/errors.ts';
 import { query } from '../../http/input.ts';
 import { jsonResponse } from '../../http/json.ts';
-import { isolateOf } from '../../isolate.ts';
 import { HELD_MS, HELD_MS_PER_INSTALLATION } from '../../requests/counts.ts';
 import { readStatistics } from '../../requests/statistics.ts';
+import { servicesOf } from '../../services.ts';
 
 const STEP_MS = { hour: HOUR_MS, day: DAY_MS } as const;
 
@@ -40,7 +40,7 @@ export const statisticsRoutes = new Hono<AuthEnv>().get(
       });
     }
     const db = databaseOf(c);
-    const { counts } = isolateOf(c.env);
+    const { counts } = servicesOf(c.env);
     const { waitUntil } = c.get('timings');
     const period = { from, to, step, productId };
     return jsonResponse(c, await readStatistics(db, counts, period, now, waitUntil));

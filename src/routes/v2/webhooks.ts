@@ -17,15 +17,7 @@ import {
 import { type Context, Hono } from 'hono';
 import type * as z from 'zod';
 import { type AuthEnv, databaseOf, hasIntent, requireIntents } from '../../auth/middleware.ts';
-import type { StoredDelivery } from '../../db/deliveries.ts';
-import { ApiError, notFound } from '../../http/errors.ts';
-import { body, idempotencyKey, ifMatch, path, pathId, query } from '../../http/input.ts';
-import { jsonResponse } from '../../http/json.ts';
-import { type Operation, operationsOn } from '../../http/operation.ts';
-import { linkNextPage, listResponse } from '../../http/pagination.ts';
-import { isolateOf } from '../../isolate.ts';
-import { publicOriginOf, publicUrlOf } from '../../lib/public-url.ts';
-import { findDelivery, insertPing, listDeliveries } from '../../resources/webhooks/deliveries.ts';
+import { findDelivery, insertPing, listDeliveries } from '../../channels/webhooks/deliveries.ts';
 import {
   deleteWebhook,
   findWebhook,
@@ -36,8 +28,16 @@ import {
   toWebhook,
   updateWebhook,
   type WebhookRow,
-} from '../../resources/webhooks/queries.ts';
-import { claimDelivery } from '../../resources/webhooks/store.ts';
+} from '../../channels/webhooks/queries.ts';
+import { claimDelivery } from '../../channels/webhooks/store.ts';
+import type { StoredDelivery } from '../../db/change.ts';
+import { ApiError, notFound } from '../../http/errors.ts';
+import { body, idempotencyKey, ifMatch, path, pathId, query } from '../../http/input.ts';
+import { jsonResponse } from '../../http/json.ts';
+import { type Operation, operationsOn } from '../../http/operation.ts';
+import { linkNextPage, listResponse } from '../../http/pagination.ts';
+import { publicOriginOf, publicUrlOf } from '../../lib/public-url.ts';
+import { servicesOf } from '../../services.ts';
 import { createdResponse, createOnce, objectResponse, optimisticUpdate } from './objects.ts';
 
 const canRead = requireIntents(INTENTS.readWebhooks);
@@ -109,7 +109,7 @@ const NEEDS_TOKEN = 'must have the token of the Discord webhook in the place of 
 function checkedAddress(c: Context<AuthEnv>, sent: string): string {
   const ownUrls = [c.req.url, publicUrlOf(c.env, c.req.url).origin];
   const ownHosts = ownUrls.map((url) => new URL(url).host);
-  const fault = isolateOf(c.env).outbound.faultOf(sent, ownHosts);
+  const fault = servicesOf(c.env).outbound.faultOf(sent, ownHosts);
   // As it is sent later: otherwise an unusual spelling would hide that it is an address of Discord.
   const url = fault === undefined ? new URL(sent).href : sent;
   const message = fault ?? (isShownDiscordWebhook(url) ? NEEDS_TOKEN : undefined);
@@ -133,7 +133,7 @@ async function attemptNow(
       code: 'CHANGED_MEANWHILE',
     });
   }
-  const { db, deliverer } = isolateOf(c.env);
+  const { db, deliverer } = servicesOf(c.env);
   const attempting = deliverer.deliver(claimed);
   // The outcome is stored also if the client goes.
   c.get('timings').waitUntil(attempting);

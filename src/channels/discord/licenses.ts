@@ -1,0 +1,88 @@
+import { DAY_MS } from '@licet/contract/durations';
+import { and, asc } from 'drizzle-orm';
+import type { Database } from '../../db/client.ts';
+import { containsText, isOneOf } from '../../db/predicates.ts';
+import { isOwnedBy } from '../../resources/licenses/own.ts';
+import { selectLicenses } from '../../resources/licenses/queries.ts';
+import type { LicenseRow } from '../../resources/licenses/row.ts';
+import { sentExpiryOf, statusAt } from '../../resources/licenses/rules.ts';
+import { licenses } from '../../resources/licenses/schema.ts';
+import { products } from '../../resources/products/schema.ts';
+import { plain } from './interaction.ts';
+
+/** The licenses of an account at Discord, and their lines in messages (10). */
+
+const MAX_OWN = 25;
+const KEY_END_LENGTH = 4;
+
+/** The licenses of an account, at most 25. */
+export const findOwnLicenses = (db: Database, userId: string): Promise<LicenseRow[]> =>
+  selectLicenses(db)
+    .where(isOwnedBy({ chatId: userId }))
+    .orderBy(asc(licenses.id))
+    .limit(MAX_OWN);
+
+/** Products by their ids. */
+export async function productsOf(db: Database, rows: readonly { productId: number }[]) {
+  const ids = [...new Set(rows.map(({ productId }) => productId))];
+  const found = await db.select().from(products).where(isOneOf(products.id, ids));
+  return new Map(found.map((product) => [product.id, product]));
+}
+
+/** Products by a part of their names, at most 25; of `roleIds` only those whose buyers hold one of these roles. */
+export const suggestProducts = (
+  db: Database,
+  typed: string,
+  roleIds?: readonly string[],
+): Promise<(typeof products.$inferSelect)[]> =>
+  db
+    .select()
+    .from(products)
+    .where(
+      and(
+        containsText(typed || undefined, [products.name]),
+        roleIds && isOneOf(products.purchaseRoleId, roleIds),
+      ),
+    )
+    .limit(MAX_OWN);
+
+/** Discord shows the time in the language and zone of each reader. */
+const discordTime = (ms: number): string => `<t:${Math.floor(ms / 1000)}:D>`;
+
+const STATUS_WORDS = {
+  ACTIVE: 'active',
+  EXPIRED: 'expired',
+  DEACTIVATED: 'deactivated',
+  DELETED: 'deleted',
+} as const;
+
+const limitText = (taken: number, limit: number): string =>
+  limit < 0 ? `${taken}` : `${taken} of ${limit}`;
+
+/** The last characters of a key. */
+export const keyEnd = ({ licenseKey }: LicenseRow): string =>
+  `…${licenseKey.slice(-KEY_END_LENGTH)}`;
+
+/** The end of a license in words. */
+export function endText(row: LicenseRow, now: number): string {
+  const { expiryDate, expiresAfterDays } = sentExpiryOf(row);
+  if (expiresAfterDays !== null) return `${expiresAfterDays} days from the first use`;
+  if (expiryDate === null) return 'does not expire';
+  return `${expiryDate <= now ? 'expired on' : 'until'} ${discordTime(expiryDate)}`;
+}
+
+/** A license in a line. */
+export function lineOf(row: LicenseRow, productName: string, now: number): string {
+  const parts = [
+    `**${plain(productName)}** \`${keyEnd(row)}\``,
+    STATUS_WORDS[statusAt(row, now)],
+    endText(row, now),
+    `IP addresses ${limitText(row.ips.length, row.maxIPs)}`,
+    `hardware IDs ${limitText(row.hwids.length, row.maxHWIDs)}`,
+  ];
+  return parts.join(', ');
+}
+
+/** The end after so many days more: from the end, or from now if that is over. */
+export const extendedBy = (days: number, expiresAt: number | null, now: number): number =>
+  Math.max(now, expiresAt ?? now) + days * DAY_MS;

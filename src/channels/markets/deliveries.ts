@@ -1,0 +1,100 @@
+import { DAY_MS } from '@licet/contract/durations';
+import type { MarketDelivery } from '@licet/contract/markets';
+import { toTimestamp } from '@licet/contract/time';
+import { and, desc, eq, lt, sql } from 'drizzle-orm';
+import { batch, type Database } from '../../db/client.ts';
+import { insertEvents, SERVICE } from '../../db/events.ts';
+import { rowValues } from '../../db/predicates.ts';
+import { events } from '../../db/schema.ts';
+import { firstIdAt, SLOTS, timeOfId } from '../../lib/time-id.ts';
+import { storeDeliveries } from '../webhooks/outgoing.ts';
+import { marketDeliveries } from './schema.ts';
+
+/** The requests that arrived from markets (9). */
+
+export type ArrivedRequest = Omit<typeof marketDeliveries.$inferInsert, 'id'>;
+
+/** Stores a request that arrived. @param now milliseconds since 1970 */
+export async function insertDelivery(
+  db: Database,
+  arrived: ArrivedRequest,
+  now: number,
+): Promise<void> {
+  const first = firstIdAt(now);
+  const row = rowValues(marketDeliveries, {
+    ...arrived,
+    isAccepted: Number(arrived.isAccepted),
+    id: sql`ifnull((select max(id) + 1 from market_deliveries
+      where market_id = ${arrived.marketId} and id >= ${first} and id < ${first + SLOTS}), ${first})`,
+  });
+  await db.insert(marketDeliveries).select(sql`select ${row}`);
+}
+
+/**
+ * Makes an event of a client whose requests to a market were rejected too often: it may guess the secret. There is at most
+ * one a day for each market.
+ *
+ * @param ip the connecting address
+ * @param path the address of the market, without what is secret in it
+ */
+export async function reportGuesses(
+  db: Database,
+  marketId: number,
+  ip: string | null,
+  path: string,
+  now: number,
+): Promise<void> {
+  const reason = `Too many requests to ${path} had a wrong secret or signature`;
+  await batch(db, {
+    events: insertEvents(
+      db,
+      { ...SERVICE, ip },
+      [
+        {
+          type: 'market.guessed',
+          id: marketId,
+          changes: { reason: { before: null, after: reason } },
+          condition: sql`not exists (select 1 from ${events}
+            where resource_type = 'market' and resource_id = ${marketId}
+              and id >= ${firstIdAt(now - DAY_MS)} and type = 'market.guessed')`,
+        },
+      ],
+      now,
+    ),
+    deliveries: storeDeliveries(db, now, true),
+  });
+}
+
+interface DeliveryPage {
+  deliveries: MarketDelivery[];
+  /** The id after which the next page begins; undefined for the last page. */
+  next: number | undefined;
+}
+
+/** A page of the requests of a market, newest first. */
+export async function listDeliveries(
+  db: Database,
+  marketId: number,
+  after: number | undefined,
+  limit: number,
+): Promise<DeliveryPage> {
+  const rows = await db
+    .select()
+    .from(marketDeliveries)
+    .where(
+      and(
+        eq(marketDeliveries.marketId, marketId),
+        after === undefined ? undefined : lt(marketDeliveries.id, after),
+      ),
+    )
+    .orderBy(desc(marketDeliveries.id))
+    .limit(limit + 1);
+  const page = rows.slice(0, limit);
+  return {
+    deliveries: page.map(({ marketId: _, ...row }) => ({
+      ...row,
+      time: toTimestamp(timeOfId(row.id)),
+    })),
+    next: rows.length > limit ? page.at(-1)?.id : undefined,
+  };
+}

@@ -1,0 +1,134 @@
+import { DAY_MS } from '@licet/contract/durations';
+import { and, not, type SQL, sql } from 'drizzle-orm';
+import { batch, type Database } from '../../db/client.ts';
+import { eventRow, SERVICE } from '../../db/events.ts';
+import { events } from '../../db/schema.ts';
+import type { Task } from '../../db/task.ts';
+import { firstIdAt } from '../../lib/time-id.ts';
+import { storeDeliveries } from '../webhooks/outgoing.ts';
+import { isReconcileDue, RECONCILE_QUERIES, type Reconciling, reconcile } from './reconcile.ts';
+import { marketDeliveries, marketOrders, markets } from './schema.ts';
+
+/** The work of the scheduled handler for markets (9). */
+
+const KEPT_DAYS = 30;
+/** Requests, and orders, that one run removes; the next run goes on. */
+const MAX_REMOVED = 1_000;
+/** The last requests of a market that are looked at. */
+const LAST = 5;
+
+/** Markets `m` whose last requests were all rejected, and whose last event about it is a day old. */
+const isFailing = (now: number): SQL => sql`
+  m.is_enabled and ifnull(m.failing_at, 0) <= ${now - DAY_MS} and (
+    select count(*) = ${LAST} and min(status) >= 400
+    from (select status from market_deliveries where market_id = m.id order by id desc limit ${LAST}))`;
+
+/** The requests that are old, or whose market is deleted. A seek for each market, because the key begins with it. */
+const oldRequests = (now: number, limit: number): SQL => sql`
+  with recursive known(id) as (
+    select min(market_id) from market_deliveries
+    union all select (select min(market_id) from market_deliveries where market_id > known.id)
+      from known where known.id is not null)
+  select d.market_id, d.id from known cross join market_deliveries d on d.market_id = known.id
+    and d.id < iif(exists (select 1 from markets where id = known.id),
+      ${firstIdAt(now - KEPT_DAYS * DAY_MS)}, ${Number.MAX_SAFE_INTEGER})
+  limit ${limit}`;
+
+/** Orders without a purchase whose time is over. */
+const isOldOrder = (now: number): SQL => sql`expires_at <= ${now}`;
+const isBought = sql`exists (select 1 from purchases p
+  where p.market_id = market_orders.market_id and p.order_id = market_orders.order_id)`;
+
+/**
+ * Makes an event of each market whose last requests were all rejected, at most one a day, and removes a bounded number
+ * of old requests and orders. Costs one query if there is nothing to do.
+ *
+ * @param now milliseconds since 1970
+ * @returns the market whose purchases are to be compared; null for none
+ */
+async function removeOldMarketRows(db: Database, now: number): Promise<number | null> {
+  const due = await db.get<{
+    failing: number;
+    old: number;
+    orders: number;
+    toReconcile: number | null;
+  }>(
+    sql`select exists (select 1 from ${markets} m where ${isFailing(now)}) as failing,
+      exists (${oldRequests(now, 1)}) as old,
+      exists (select 1 from ${marketOrders} where ${isOldOrder(now)}) as orders,
+      (select m.id from ${markets} m where ${isReconcileDue(now)}
+        order by ifnull(m.reconciled_at, 0) limit 1) as toReconcile`,
+  );
+  if (due.failing) await reportFailing(db, isFailing(now), LAST_RESULT, now);
+  if (due.old) {
+    await db
+      .delete(marketDeliveries)
+      .where(sql`(market_id, id) in (${oldRequests(now, MAX_REMOVED)})`);
+  }
+  if (due.orders) {
+    const old = sql`(market_id, order_id) in (
+      select market_id, order_id from market_orders where ${isOldOrder(now)} limit ${MAX_REMOVED})`;
+    // The purchase has come in the meantime: the order stays.
+    await db.update(marketOrders).set({ expiresAt: null }).where(and(old, isBought));
+    await db.delete(marketOrders).where(and(old, isOldOrder(now), not(isBought)));
+  }
+  return due.toReconcile;
+}
+
+/**
+ * Compares a market, and makes an event, at most one a day, if it cannot be compared.
+ *
+ * @returns the number of requests
+ * @throws Error that says why the market was not compared
+ */
+async function compareMarket(by: Reconciling, marketId: number): Promise<number> {
+  try {
+    return await reconcile(by, marketId);
+  } catch (error) {
+    const now = Date.now();
+    const why = error instanceof Error ? error.message : String(error);
+    const isDue = sql`m.id = ${marketId} and ifnull(m.failing_at, 0) <= ${now - DAY_MS}`;
+    await reportFailing(by.db, isDue, sql`${`Purchases are not compared: ${why}`}`, now);
+    throw error;
+  }
+}
+
+const LAST_RESULT = sql`(select result from market_deliveries where market_id = m.id order by id desc limit 1)`;
+
+const reportFailing = (db: Database, which: SQL, reason: SQL, now: number) =>
+  batch(db, {
+    events: db.insert(events).select(
+      sql`select ${eventRow(
+        SERVICE,
+        {
+          type: 'market.failing',
+          id: sql`m.id`,
+          changes: sql`json_object('reason', json_object('before', null, 'after', ${reason}))`,
+          place: sql`row_number() over (order by m.id) - 1`,
+        },
+        now,
+      )} from ${markets} m where ${which}`,
+    ),
+    deliveries: storeDeliveries(db, now, true),
+    markets: db
+      .update(markets)
+      .set({ failingAt: now })
+      .where(sql`id in (select m.id from ${markets} m where ${which})`),
+  });
+
+const compare = (marketId: number): Task => ({
+  failure: 'A market was not compared',
+  most: RECONCILE_QUERIES,
+  async run({ settings, spend, ...run }) {
+    spend(await compareMarket({ ...run, platformLabels: settings.PLATFORM_LABELS }, marketId));
+  },
+});
+
+export const LOOK_AFTER_MARKETS: Task = {
+  failure: 'Markets were not looked after',
+  most: 7,
+  async run({ db, now, add }) {
+    const marketId = await removeOldMarketRows(db, now);
+    if (marketId !== null) add(compare(marketId));
+  },
+};

@@ -1,0 +1,151 @@
+import type { DynamicSettings } from '@licet/contract/dynamic-market';
+import {
+  DISPUTE_ACTIONS,
+  MARKET_KINDS,
+  PURCHASE_STATES,
+  REFUND_ACTIONS,
+} from '@licet/contract/enums';
+import type { MarketProduct } from '@licet/contract/markets';
+import { sql } from 'drizzle-orm';
+import {
+  check,
+  index,
+  integer,
+  primaryKey,
+  sqliteTable,
+  text,
+  uniqueIndex,
+} from 'drizzle-orm/sqlite-core';
+import { createdAt, id, oneOf, revision, updatedAt } from '../../db/columns.ts';
+
+/** Markets that sell keys (9). */
+export const markets = sqliteTable(
+  'markets',
+  {
+    id: id(),
+    kind: text('kind', { enum: MARKET_KINDS }).notNull(),
+    name: text('name').notNull(),
+    isEnabled: integer('is_enabled', { mode: 'boolean' }).notNull(),
+    /** 192 random bits, the end of the address to which the market sends. */
+    path: text('path').notNull(),
+    products: text('products', { mode: 'json' }).$type<readonly MarketProduct[]>().notNull(),
+    onRefund: text('on_refund', { enum: REFUND_ACTIONS }).notNull(),
+    onDispute: text('on_dispute', { enum: DISPUTE_ACTIONS }).notNull(),
+    settings: text('settings', { mode: 'json' }).$type<DynamicSettings>(),
+    /** They verify signatures, so they are stored themselves and not their hashes. */
+    secrets: text('secrets', { mode: 'json' }).$type<readonly string[]>().notNull(),
+    apiToken: text('api_token'),
+    /** When its purchases were last compared. */
+    reconciledAt: integer('reconciled_at'),
+    /** When the event of failing requests was last made. */
+    failingAt: integer('failing_at'),
+    createdAt: createdAt(),
+    updatedAt: updatedAt(),
+    revision: revision(),
+    /** When they are compared again; null before the first time. */
+    comparisonDueAt: integer('comparison_due_at'),
+  },
+  (t) => [
+    uniqueIndex('markets_path').on(t.path),
+    check('markets_kind', oneOf(t.kind, MARKET_KINDS)),
+    check('markets_products', sql`json_valid(${t.products})`),
+  ],
+);
+
+/**
+ * The facts about a purchase or an order (9). They are merged and never taken back, and the state of a
+ * purchase is a function of them: it does not depend on the order of the notices, nor on their repetitions.
+ */
+export interface Facts {
+  /** The latest purchase, in milliseconds since 1970. A buyer may buy again after a refund. */
+  boughtAt?: number;
+  refunded?: number;
+  removed?: number;
+  missing?: number;
+  /** The last steps of disputes, by their ids. */
+  disputes?: Record<string, 'opened' | 'won' | 'lost'>;
+  /** When a subscription was told to have ended, and to go on. */
+  ended?: number;
+  continued?: number;
+  paidUntil?: number;
+}
+
+/**
+ * Purchases at markets, each with one license (9). The first to store a purchase grants it: its reference, item and
+ * unit are unique.
+ */
+export const purchases = sqliteTable(
+  'purchases',
+  {
+    id: id(),
+    marketId: integer('market_id').notNull(),
+    /** The product of the market. */
+    item: text('item').notNull(),
+    /** The buyer, where one buys once, else the order line. */
+    reference: text('reference').notNull(),
+    /** Counts the licenses of a quantity. */
+    unit: integer('unit').notNull(),
+    orderId: text('order_id'),
+    buyerId: text('buyer_id'),
+    buyerName: text('buyer_name'),
+    /** For a purchase that waits for a product; then the customer has it. */
+    email: text('email'),
+    quantity: integer('quantity').notNull(),
+    isTest: integer('is_test', { mode: 'boolean' }).notNull(),
+    state: text('state', { enum: PURCHASE_STATES }).notNull(),
+    /** Why it is not GRANTED. */
+    reason: text('reason'),
+    /** The facts about it (see `facts.ts`). */
+    facts: text('facts', { mode: 'json' }).$type<Facts>().notNull(),
+    licenseId: integer('license_id'),
+    /** The revision of the license after the service deactivated it: a change by hand makes another one. */
+    deactivatedRevision: integer('deactivated_revision'),
+    /** How often the market has not listed it, one after the other. */
+    misses: integer('misses').notNull().default(0),
+    createdAt: createdAt(),
+    updatedAt: updatedAt(),
+    revision: revision(),
+  },
+  (t) => [
+    uniqueIndex('purchases_reference').on(t.marketId, t.item, t.reference, t.unit),
+    index('purchases_order').on(t.marketId, t.orderId).where(sql`${t.orderId} is not null`),
+    index('purchases_license').on(t.licenseId).where(sql`${t.licenseId} is not null`),
+    index('purchases_market').on(t.marketId, t.id),
+    index('purchases_unmatched').on(t.id).where(sql`${t.state} = 'UNMATCHED'`),
+    check('purchases_state', oneOf(t.state, PURCHASE_STATES)),
+  ],
+);
+
+/** The facts about an order as a whole (9), also before its purchases. Without a rowid. */
+export const marketOrders = sqliteTable(
+  'market_orders',
+  {
+    marketId: integer('market_id').notNull(),
+    orderId: text('order_id').notNull(),
+    facts: text('facts', { mode: 'json' }).$type<Facts>().notNull(),
+    revision: revision(),
+    /** When it is removed, unless a purchase has come by then; null for one that stays. */
+    expiresAt: integer('expires_at'),
+  },
+  (t) => [
+    primaryKey({ columns: [t.marketId, t.orderId] }),
+    index('market_orders_expiry').on(t.expiresAt).where(sql`${t.expiresAt} is not null`),
+  ],
+);
+
+/** The requests of markets of 30 days (9), without secrets. Without a rowid. */
+export const marketDeliveries = sqliteTable(
+  'market_deliveries',
+  {
+    marketId: integer('market_id').notNull(),
+    /** Holds the time. */
+    id: integer('id').notNull(),
+    type: text('type'),
+    eventId: text('event_id'),
+    isAccepted: integer('is_accepted', { mode: 'boolean' }).notNull(),
+    status: integer('status').notNull(),
+    result: text('result').notNull(),
+    body: text('body'),
+  },
+  (t) => [primaryKey({ columns: [t.marketId, t.id] })],
+);

@@ -1,0 +1,147 @@
+import { DAY_MS, MINUTE_MS } from '@licet/contract/durations';
+import { type LinkFault, PORTAL_PATH } from '@licet/contract/portal-page';
+import { toTimestamp } from '@licet/contract/time';
+import { and, eq, gt, isNull, or, type SQL, sql } from 'drizzle-orm';
+import { type Condition, change, type Sender } from '../../db/change.ts';
+import { batch, type Database } from '../../db/client.ts';
+import { toBase64url } from '../../lib/base64url.ts';
+import { DomainError } from '../../lib/errors.ts';
+import { sha256Hex } from '../../lib/sha256.ts';
+import { IS_FORGOTTEN } from '../../resources/customers/row.ts';
+import { customers } from '../../resources/customers/schema.ts';
+import type { Person } from '../../resources/licenses/own.ts';
+import { pageLinks, pageSessions } from './schema.ts';
+
+/** The links to the customer's page, and its sessions (10). Only hashes of their secrets are stored. */
+
+export const PORTAL_SESSION_SECONDS = DAY_MS / 1000;
+
+const newSecret = (): string => toBase64url(crypto.getRandomValues(new Uint8Array(32)));
+
+/** The condition that a customer is there, and not forgotten. */
+const isCustomer = (customerId: number): Condition => ({
+  constraint: 'customer_exists',
+  holds: sql`exists (select 1 from ${customers} where ${eq(customers.id, customerId)} and not (${IS_FORGOTTEN}))`,
+  error: new DomainError(
+    'invalid',
+    `customerId ${customerId} does not exist, or is forgotten`,
+    'customerId',
+  ),
+});
+
+/**
+ * Makes a link that opens the page of a person once.
+ *
+ * @param origin that of the service, as others get it (3.3)
+ * @throws DomainError for a customer that there is not
+ */
+export async function createPortalLink(
+  sender: Sender,
+  person: Person,
+  { origin, validMinutes }: { origin: string; validMinutes: number },
+): Promise<{ url: string; expiresAt: string }> {
+  const { db, now } = sender;
+  const code = newSecret();
+  const expiresAt = now + validMinutes * MINUTE_MS;
+  const isOfCustomer = 'customerId' in person;
+  await change(sender, {
+    event: {
+      type: 'customer.link_created',
+      // An account can have licenses without being a customer's.
+      id: isOfCustomer ? person.customerId : (sender.customerId ?? null),
+      changes: null,
+    },
+    when: isOfCustomer ? [isCustomer(person.customerId)] : [],
+    statements: {
+      link: db.insert(pageLinks).values({ codeHash: await sha256Hex(code), ...person, expiresAt }),
+    },
+  });
+  // After `#`: neither a server log nor a Referer has it.
+  return { url: `${origin}${PORTAL_PATH}#code=${code}`, expiresAt: toTimestamp(expiresAt) };
+}
+
+/**
+ * Opens a session with the code of a link, which is used up by it.
+ *
+ * @param replaced the session that the browser had, which ends
+ * @returns the secret of the session, or why the link opens none
+ */
+export async function redeemCode(
+  db: Database,
+  code: string,
+  replaced: string | undefined,
+  now: number,
+): Promise<{ session: string } | { fault: LinkFault }> {
+  const codeHash = await sha256Hex(code);
+  const session = newSecret();
+  const isUsable = and(
+    eq(pageLinks.codeHash, codeHash),
+    isNull(pageLinks.usedAt),
+    gt(pageLinks.expiresAt, now),
+  );
+  const { opened, found } = await batch(db, {
+    opened: db
+      .insert(pageSessions)
+      .select(
+        sql`select ${await sha256Hex(session)}, customer_id, chat_id, ${now} from ${pageLinks} where ${isUsable}`,
+      )
+      .returning(),
+    replaced:
+      replaced === undefined
+        ? []
+        : [
+            db
+              .delete(pageSessions)
+              .where(
+                and(
+                  eq(pageSessions.sessionHash, await sha256Hex(replaced)),
+                  sql`exists (select 1 from ${pageLinks} where ${isUsable})`,
+                ),
+              ),
+          ],
+    used: db.update(pageLinks).set({ usedAt: now }).where(isUsable),
+    found: db.select().from(pageLinks).where(eq(pageLinks.codeHash, codeHash)),
+  });
+  if (opened.length > 0) return { session };
+  const [known] = found;
+  if (!known) return { fault: 'unknown' };
+  return { fault: known.usedAt === null ? 'expired' : 'used' };
+}
+
+/** The person whose licenses a session shows; null for one that is over. */
+export async function findPortalPerson(
+  db: Database,
+  sessionHash: string,
+  now: number,
+): Promise<Person | null> {
+  const row = await db
+    .select()
+    .from(pageSessions)
+    .where(
+      and(
+        eq(pageSessions.sessionHash, sessionHash),
+        gt(pageSessions.createdAt, now - PORTAL_SESSION_SECONDS * 1000),
+      ),
+    )
+    .get();
+  if (row === undefined) return null;
+  const { customerId, chatId } = row;
+  if (customerId !== null) return { customerId };
+  return chatId === null ? null : { chatId };
+}
+
+export async function endPortalSession(db: Database, secret: string): Promise<void> {
+  await db.delete(pageSessions).where(eq(pageSessions.sessionHash, await sha256Hex(secret)));
+}
+
+/**
+ * The statements that end all sessions and links of a customer, and those of accounts.
+ *
+ * @param chatIds a select of accounts
+ */
+export const endPortalOf = (db: Database, customerId: number, chatIds: SQL) =>
+  [pageSessions, pageLinks].map((table) =>
+    db
+      .delete(table)
+      .where(or(eq(table.customerId, customerId), sql`${table.chatId} in ${chatIds}`)),
+  );

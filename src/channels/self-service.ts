@@ -1,0 +1,35 @@
+import { DAY_MS, HOUR_MS } from '@licet/contract/durations';
+import { type SQL, sql } from 'drizzle-orm';
+import { removeOld } from '../db/remove-old.ts';
+import type { Task } from '../db/task.ts';
+import { TAKE_ROLES } from './discord/roles.ts';
+import { discordInteractions, discordLinkCodes, discordRoles } from './discord/schema.ts';
+import { pageLinks, pageSessions } from './portal/schema.ts';
+
+/**
+ * Removes old links, sessions, codes and interactions, and looks whether a role at Discord is due (10). A link is known for
+ * a day after its end, to be told from a wrong one. Costs one query if there is nothing to do.
+ */
+export const LOOK_AFTER_CUSTOMERS: Task = {
+  failure: 'Links, sessions and interactions of customers were not looked after',
+  most: 5,
+  async run({ db, now, add }) {
+    const old = [
+      { table: pageLinks, key: sql`code_hash`, isOld: sql`expires_at <= ${now - DAY_MS}` },
+      { table: pageSessions, key: sql`session_hash`, isOld: sql`created_at <= ${now - DAY_MS}` },
+      { table: discordLinkCodes, key: sql`customer_id`, isOld: sql`expires_at <= ${now}` },
+      { table: discordInteractions, key: sql`id`, isOld: sql`handled_at <= ${now - HOUR_MS}` },
+    ];
+    const isThere = (table: object, where: SQL): SQL =>
+      sql`exists (select 1 from ${table} where ${where})`;
+    const due = await db.get<{ roles: number; old: number }>(
+      sql`select ${isThere(discordRoles, sql`due_at <= ${now}`)} as roles,
+        ${sql.join(
+          old.map(({ table, isOld }) => isThere(table, isOld)),
+          sql` or `,
+        )} as old`,
+    );
+    if (due.old) for (const { table, key, isOld } of old) await removeOld(db, table, key, isOld);
+    if (due.roles) add(TAKE_ROLES);
+  },
+};

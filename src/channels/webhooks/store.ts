@@ -1,0 +1,356 @@
+import { DAY_MS, MINUTE_MS } from '@licet/contract/durations';
+import { PING } from '@licet/contract/enums';
+import { eq, getTableColumns, sql } from 'drizzle-orm';
+import type { StoredDelivery } from '../../db/change.ts';
+import { batch, type Database } from '../../db/client.ts';
+import { insertEvents, SERVICE } from '../../db/events.ts';
+import { nextRevisionSql } from '../../db/outbox.ts';
+import { events } from '../../db/schema.ts';
+import type { Task } from '../../db/task.ts';
+import { firstIdAt } from '../../lib/time-id.ts';
+import { tokens } from '../../resources/tokens/schema.ts';
+import type { Outcome } from './attempt.ts';
+import type { Unsent } from './messages.ts';
+import { LEASE_MS, storeDeliveries } from './outgoing.ts';
+import { deliveries, webhooks } from './schema.ts';
+import type { Shares } from './shares.ts';
+
+/** The rows of deliveries under way (8): their leases, their outcomes and their end. */
+
+const KEPT_DAYS = 30;
+/** Deliveries that one run removes or closes; the next run goes on. */
+const MAX_REMOVED = 1_000;
+const LAST_SUCCESS_PRECISION_MS = 5 * MINUTE_MS;
+/** The attempts of a round for a webhook that fails, each of which may take ten seconds. */
+const MAX_FAILING = 4;
+/** The pause of a delivery for which its webhook had no room: the same run must not claim it again at once. */
+const RELEASED_MS = 10_000;
+
+/** A delivery that an attempt has for itself, with its webhook and its event. */
+export interface Claimed extends Unsent {
+  attempts: number;
+  step: number;
+  url: string;
+  secret: string;
+  previousSecret: string | null;
+  previousSecretUntil: number | null;
+  failingSince: number | null;
+}
+
+const returned = {
+  webhookId: deliveries.webhookId,
+  id: deliveries.id,
+  attempts: deliveries.attempts,
+};
+
+const lease = (now: number) => ({
+  attempts: sql`${deliveries.attempts} + 1`,
+  nextAt: now + LEASE_MS,
+  leaseUntil: now + LEASE_MS,
+});
+
+/**
+ * Claims deliveries that are due, with a lease: the oldest of each webhook first, so that none waits for the many of
+ * another.
+ *
+ * @param shares bounds them for each webhook
+ * @param now milliseconds since 1970
+ */
+export async function claimDue(
+  db: Database,
+  limit: number,
+  shares: Shares,
+  now: number,
+): Promise<StoredDelivery[]> {
+  const room = sql`ifnull(r.value, ${shares.first})`;
+  const { claimed } = await batch(db, {
+    claimed: db
+      .update(deliveries)
+      .set(lease(now))
+      .where(
+        sql`(webhook_id, id) in (
+          select webhook_id, id from (
+            select d.webhook_id, d.id, d.next_at,
+              iif(w.failing_since is null, ${room}, min(${room}, ${MAX_FAILING})) as room,
+              row_number() over (partition by d.webhook_id order by d.next_at) as turn
+            from webhooks w left join json_each(${JSON.stringify(shares.rooms())}) r on r.key = w.id
+            cross join deliveries d on d.webhook_id = w.id and d.id in (
+              select due.id from deliveries due where due.webhook_id = w.id and due.next_at <= ${now}
+              order by due.next_at limit ${limit})
+            where w.is_enabled and ifnull(w.paused_until, 0) <= ${now})
+          where turn <= room
+          order by turn, next_at limit ${limit})`,
+      )
+      .returning(returned),
+  });
+  return claimed;
+}
+
+/** Claims one delivery, whatever its state, unless an attempt is under way. @param now milliseconds since 1970 */
+export const claimDelivery = (
+  db: Database,
+  { webhookId, id }: { webhookId: number; id: number },
+  now: number,
+): Promise<StoredDelivery[]> =>
+  db
+    .update(deliveries)
+    // A test has one attempt.
+    .set({ ...lease(now), step: sql`iif(type = ${PING}, step, 0)` })
+    .where(sql`webhook_id = ${webhookId} and id = ${id} and ifnull(lease_until, 0) <= ${now}`)
+    .returning(returned);
+
+/** Reads leased deliveries. Those whose lease has passed to another attempt, or whose webhook is gone, are left out. */
+export async function findClaimed(
+  db: Database,
+  leased: readonly StoredDelivery[],
+): Promise<Claimed[]> {
+  const keys = JSON.stringify(
+    leased.map(({ webhookId, id, attempts }) => [webhookId, id, attempts]),
+  );
+  const rows = await db
+    .select({
+      delivery: getTableColumns(deliveries),
+      webhook: getTableColumns(webhooks),
+      event: getTableColumns(events),
+      tokenName: tokens.name,
+    })
+    .from(deliveries)
+    .innerJoin(webhooks, eq(webhooks.id, deliveries.webhookId))
+    .leftJoin(events, eq(events.id, deliveries.id))
+    .leftJoin(tokens, eq(tokens.id, events.tokenId))
+    .where(
+      sql`(${deliveries.webhookId}, ${deliveries.id}, ${deliveries.attempts}) in (
+        select value ->> 0, value ->> 1, value ->> 2 from json_each(${keys}))`,
+    );
+  return rows.map(({ delivery, webhook, event, tokenName }) => ({
+    ...webhook,
+    ...delivery,
+    event: event && withName(event, tokenName),
+  }));
+}
+
+/** An event with the name of its token, its changes parsed. */
+export const withName = (event: typeof events.$inferSelect, tokenName: string | null) => ({
+  ...event,
+  changes: event.changes === null ? null : JSON.parse(event.changes),
+  tokenName,
+});
+
+/** A delivery with the outcome of its attempt. */
+export type Attempted = Claimed & { outcome: Outcome };
+
+/** A select of the objects in a list, with these fields as columns. */
+const rowsOf = (list: readonly object[], names: readonly string[]) =>
+  sql`(select ${sql.raw(
+    names.map((name) => `value ->> '$.${name}' as ${name}`).join(', '),
+  )} from json_each(${JSON.stringify(list)}))`;
+
+/**
+ * Stores the outcomes of attempts, each unless another attempt has the delivery meanwhile.
+ *
+ * @param now milliseconds since 1970
+ */
+export async function storeOutcomes(
+  db: Database,
+  attempted: readonly Attempted[],
+  now: number,
+): Promise<void> {
+  if (attempted.length === 0) return;
+  const outcomes = attempted.map(({ webhookId, id, attempts, outcome }) => ({
+    webhookId,
+    id,
+    attempts,
+    ...outcome,
+  }));
+  const names = [
+    'webhookId',
+    'id',
+    'attempts',
+    'status',
+    'error',
+    'response',
+    'durationMs',
+    'step',
+    'nextAt',
+  ];
+  await batch(db, {
+    deliveries: db
+      .update(deliveries)
+      .set({
+        status: sql`o.status`,
+        error: sql`o.error`,
+        response: sql`o.response`,
+        durationMs: sql`o.durationMs`,
+        step: sql`o.step`,
+        nextAt: sql`o.nextAt`,
+        leaseUntil: null,
+        attemptedAt: now,
+      })
+      .from(sql`${rowsOf(outcomes, names)} o`)
+      .where(
+        sql`(${deliveries.webhookId}, ${deliveries.id}, ${deliveries.attempts}) = (o.webhookId, o.id, o.attempts)`,
+      ),
+    webhooks: updateWebhooks(db, attempted, now),
+  });
+}
+
+/** Notes which receivers work, fail or want a pause. Writes nothing that is known. */
+function updateWebhooks(db: Database, attempted: readonly Attempted[], now: number) {
+  const notes = new Map<number, { isWorking: boolean | null; pausedUntil: number | null }>();
+  for (const { webhookId, outcome } of attempted) {
+    const known = notes.get(webhookId);
+    notes.set(webhookId, {
+      // One success shows that the receiver works.
+      isWorking: known?.isWorking || outcome.isWorking || (known?.isWorking ?? outcome.isWorking),
+      pausedUntil: Math.max(known?.pausedUntil ?? 0, outcome.pausedUntil ?? 0) || null,
+    });
+  }
+  const list = [...notes].map(([webhookId, note]) => ({ webhookId, ...note }));
+  const isWorking = sql`ifnull(n.isWorking, 0) = 1`;
+  // A failure without a wish does not end the pause of another attempt.
+  const longerPause = sql`max(ifnull(n.pausedUntil, 0), ifnull(${webhooks.pausedUntil}, 0))`;
+  return db
+    .update(webhooks)
+    .set({
+      lastSuccessAt: sql`iif(${isWorking}, ${now}, ${webhooks.lastSuccessAt})`,
+      failingSince: sql`case n.isWorking when 1 then null when 0 then ifnull(${webhooks.failingSince}, ${now})
+        else ${webhooks.failingSince} end`,
+      pausedUntil: sql`iif(${isWorking}, null, nullif(${longerPause}, 0))`,
+    })
+    .from(sql`${rowsOf(list, ['webhookId', 'isWorking', 'pausedUntil'])} n`)
+    .where(
+      sql`${webhooks.id} = n.webhookId and (
+        (not ${isWorking} and ${longerPause} > ifnull(${webhooks.pausedUntil}, 0))
+        or (${isWorking} and (${webhooks.failingSince} is not null or ${webhooks.pausedUntil} is not null
+          or ifnull(${webhooks.lastSuccessAt}, 0) < ${now - LAST_SUCCESS_PRECISION_MS}))
+        or (n.isWorking = 0 and ${webhooks.failingSince} is null))`,
+    );
+}
+
+/** Gives up leases without an attempt. The deliveries are due soon. @param now milliseconds since 1970 */
+export async function releaseDeliveries(
+  db: Database,
+  leased: readonly StoredDelivery[],
+  now: number,
+): Promise<void> {
+  if (leased.length === 0) return;
+  await db
+    .update(deliveries)
+    .set({ attempts: sql`${deliveries.attempts} - 1`, nextAt: now + RELEASED_MS, leaseUntil: null })
+    .where(
+      sql`(webhook_id, id, attempts) in (
+        select value ->> '$.webhookId', value ->> '$.id', value ->> '$.attempts'
+        from json_each(${JSON.stringify(leased)}))`,
+    );
+}
+
+/** A webhook to switch off. */
+export interface DisabledWebhook {
+  id: number;
+  /** The address that failed. Another one, set meanwhile, stays on. */
+  url: string;
+  /** The first failure, if the webhook is switched off for it: a success meanwhile keeps it on. */
+  failingSince: number | null;
+  /** For the console. */
+  reason: string;
+}
+
+/** The queries of {@link disableWebhooks}, beside one for each webhook. */
+export const DISABLE_QUERIES = 3;
+
+/**
+ * Switches webhooks off, which is an event of each. Nothing happens to one that is off.
+ *
+ * @param now milliseconds since 1970
+ */
+export async function disableWebhooks(
+  db: Database,
+  off: readonly DisabledWebhook[],
+  now: number,
+): Promise<void> {
+  const isOn = ({ id, url, failingSince }: DisabledWebhook) =>
+    sql`exists (select 1 from webhooks where id = ${id} and is_enabled and url = ${url}
+      and (${failingSince} is null or failing_since = ${failingSince}))`;
+  await batch(db, {
+    events: insertEvents(
+      db,
+      SERVICE,
+      off.map((one) => ({
+        type: 'webhook.disabled' as const,
+        id: one.id,
+        changes: { reason: { before: null, after: one.reason } },
+        condition: isOn(one),
+      })),
+      now,
+    ),
+    webhooks: db
+      .update(webhooks)
+      .set({
+        isEnabled: false,
+        disabledReason: sql`o.reason`,
+        updatedAt: now,
+        revision: nextRevisionSql(webhooks.revision, now),
+      })
+      .from(sql`${rowsOf(off, ['id', 'url', 'failingSince', 'reason'])} o`)
+      .where(
+        sql`${webhooks.id} = o.id and ${webhooks.isEnabled} and ${webhooks.url} = o.url
+          and (o.failingSince is null or ${webhooks.failingSince} = o.failingSince)`,
+      ),
+    // To the other webhooks.
+    deliveries: storeDeliveries(db, now, true),
+    closed: closeDeliveries(db),
+  });
+}
+
+/** The error of a delivery without another attempt. */
+const SWITCHED_OFF = 'The webhook was switched off';
+
+const CLOSED = {
+  nextAt: null,
+  error: sql`ifnull(${deliveries.error} || '. ', '') || ${SWITCHED_OFF}`,
+};
+
+/** Closes a bounded number of open deliveries of webhooks that are off: they are not sent when those are on again. */
+const closeDeliveries = (db: Database) =>
+  db
+    .update(deliveries)
+    .set(CLOSED)
+    .where(
+      sql`(webhook_id, id) in (
+        select d.webhook_id, d.id from webhooks w cross join deliveries d on d.webhook_id = w.id
+        where not w.is_enabled and d.next_at is not null limit ${MAX_REMOVED})`,
+    );
+
+/** Closes all open deliveries of a webhook. */
+export const closeDeliveriesOf = (db: Database, webhookId: number) =>
+  db.update(deliveries).set(CLOSED).where(sql`webhook_id = ${webhookId} and next_at is not null`);
+
+/**
+ * Closes deliveries of webhooks that are off, and removes those that are old or whose webhook is deleted, a bounded number
+ * of each.
+ *
+ * @param now milliseconds since 1970
+ */
+async function clearDeliveries(db: Database, now: number): Promise<void> {
+  const start = firstIdAt(now - KEPT_DAYS * DAY_MS);
+  await batch(db, {
+    closed: closeDeliveries(db),
+    removed: db.delete(deliveries).where(
+      // A seek for each webhook, because the key begins with it.
+      sql`(webhook_id, id) in (
+        with recursive known(id) as (
+          select min(webhook_id) from deliveries
+          union all select (select min(webhook_id) from deliveries where webhook_id > known.id)
+            from known where known.id is not null)
+        select d.webhook_id, d.id from known cross join deliveries d on d.webhook_id = known.id
+          and d.id < iif(exists (select 1 from webhooks where id = known.id), ${start}, ${Number.MAX_SAFE_INTEGER})
+        limit ${MAX_REMOVED})`,
+    ),
+  });
+}
+
+export const REMOVE_DELIVERIES: Task = {
+  failure: 'Old deliveries were not removed',
+  most: 2,
+  run: ({ db, now }) => clearDeliveries(db, now),
+};

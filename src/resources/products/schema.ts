@@ -1,0 +1,42 @@
+import { PRODUCT_TYPES } from '@licet/contract/enums';
+import { sql } from 'drizzle-orm';
+import { check, index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import { createdAt, id, oneOf, revision, textOrEmpty, updatedAt } from '../../db/columns.ts';
+
+/** [2.1] */
+export const products = sqliteTable(
+  'products',
+  {
+    id: id(),
+    name: text('name').notNull(),
+    description: textOrEmpty('description'),
+    productType: text('product_type', { enum: PRODUCT_TYPES }).notNull(),
+    productTypeOther: textOrEmpty('product_type_other'),
+    defaultMaxIPs: integer('default_max_ips').notNull(),
+    defaultMaxHWIDs: integer('default_max_hwids').notNull(),
+    roleId: text('role_id'),
+    purchaseRoleId: text('purchase_role_id'),
+    url: text('url'),
+    imageUrl: text('image_url'),
+    createdAt: createdAt(),
+    updatedAt: updatedAt(),
+    revision: revision(),
+    /** How long a lease lets a program run without the network (1.8); 0 for no leases. */
+    offlineDays: integer('offline_days').notNull().default(0),
+    /** Days after which a bound address, or hardware ID, that nobody uses gives way (7); null for never. */
+    ipIdleDays: integer('ip_idle_days'),
+    hwidIdleDays: integer('hwid_idle_days'),
+    /** `expiresAfterDays` of TEMPORARY licenses without an expiry of their own (7). */
+    defaultExpiresAfterDays: integer('default_expires_after_days'),
+    /** How often customers may free slots of a license themselves in 30 days (10). */
+    selfResets: integer('self_resets').notNull().default(0),
+  },
+  (t) => [
+    // Covers the products with leases, which each load of the policy reads.
+    index('products_offline_days').on(t.offlineDays).where(sql`${t.offlineDays} > 0`),
+    check('products_offline_days', sql`${t.offlineDays} between 0 and 90`),
+    check('products_product_type', oneOf(t.productType, PRODUCT_TYPES)),
+    check('products_default_max_ips', sql`${t.defaultMaxIPs} >= -1`),
+    check('products_default_max_hwids', sql`${t.defaultMaxHWIDs} >= -1`),
+  ],
+);

@@ -1,0 +1,274 @@
+import { HOUR_MS } from '@licet/contract/durations';
+import type { LicenseDataType } from '@licet/contract/enums';
+import type { ResponseType } from '@licet/contract/outcomes';
+import { DEFAULT_PORTAL_SETTINGS, type PortalSettings } from '@licet/contract/portal';
+import { Caches } from './cache/caches.ts';
+import { ROLES_FOLLOW } from './channels/discord/roles.ts';
+import { type DiscordSettings, NO_DISCORD } from './channels/discord/settings.ts';
+import { HeldMarkets } from './channels/markets/held.ts';
+import { HeldSettings } from './channels/settings/store.ts';
+import { Deliverer } from './channels/webhooks/deliverer.ts';
+import { storeDeliveries } from './channels/webhooks/outgoing.ts';
+import type { Sender } from './db/change.ts';
+import { type Database, openDatabase } from './db/client.ts';
+import type { EventSender } from './db/events.ts';
+import { isOnOneMachine } from './http/connection.ts';
+import { Admission } from './lib/admission.ts';
+import type { WaitUntil } from './lib/async.ts';
+import { BoundedMap } from './lib/bounded-map.ts';
+import { logFailure, RepeatedFailure } from './lib/log.ts';
+import { parseNetworks } from './lib/networks.ts';
+import { Outbound } from './lib/outbound.ts';
+import { consoleHostsIn, publicUrlFault } from './lib/public-url.ts';
+import { LocalLimiter, PlatformLimiter, type RateLimiter } from './lib/rate-limiter.ts';
+import type { RequestTimings } from './lib/request-timings.ts';
+import { SigningKeys } from './lib/signing-keys.ts';
+import { HeldCounts } from './requests/counts.ts';
+import { Recorder, type RecordQueue } from './requests/recorder.ts';
+
+const MAX_COUNTED = 10_000;
+const VALIDATIONS_A_TURN = 32;
+const FILES_A_TURN = 8;
+const MANAGEMENT_A_TURN = 8;
+/** A full license is not asked for a slot again within this time (1.7). */
+const FULL_MS = 1_000;
+
+type Limiters = 'VALIDATION_LIMITER' | 'REFUSED_LIMITER' | 'FAILED_TOKEN_LIMITER';
+
+/** Requests a minute that pass without a bound limiter (1.7). */
+const LIMITS: Readonly<Record<Limiters, number>> = {
+  VALIDATION_LIMITER: 120,
+  REFUSED_LIMITER: 100,
+  FAILED_TOKEN_LIMITER: 60,
+};
+
+/**
+ * The bindings of the Worker. They differ from those of wrangler.toml:
+ *
+ * - `RECORDS` is the optional queue, which wrangler.toml has in comments.
+ * - `SNAPSHOTS` is optional, because D1 is as near as KV on one machine.
+ * - A limiter can be a number of requests a minute, which a single isolate counts itself.
+ * - `SIGNING_KEY_<n>` are optional secrets, which {@link SigningKeys} finds by their names.
+ * - `TRUSTED_PROXIES`: see {@link Services.trustedProxies}.
+ * - `CONSOLE_HOSTS`: see {@link Services.consoleHosts}, and public-url.ts.
+ * - `OUTBOUND`, `OUTBOUND_PRIVATE`: see {@link Outbound}.
+ */
+export type Bindings = Omit<Env, 'SNAPSHOTS' | Limiters> &
+  Partial<Record<Limiters, RateLimit | number | string>> & {
+    RECORDS?: RecordQueue;
+    SNAPSHOTS?: KVNamespace | undefined;
+    /** Set by `npm start` alone. */
+    ONE_MACHINE?: string;
+    TRUSTED_PROXIES?: string;
+    CONSOLE_HOSTS?: string;
+    OUTBOUND?: Pick<Fetcher, 'fetch'>;
+    OUTBOUND_PRIVATE?: string;
+  };
+
+/** The bindings and the state of a request, as its handlers see them. */
+export interface AppEnv {
+  Bindings: Env;
+  Variables: {
+    requestId: string;
+    timings: RequestTimings;
+    /** The id of the request's token; null for ROOT_TOKEN. */
+    tokenId?: number | null;
+    /** The outcome of a validation. */
+    outcome?: ResponseType;
+  };
+}
+
+/** A license at a revision. */
+interface LicenseRevision {
+  id: number;
+  revision: number;
+}
+
+/** A refusal for want of a slot, as D1 decided it. */
+export interface FullRefusal {
+  /** The type of the slot that is missing. */
+  type: LicenseDataType;
+  remarks: string | null;
+}
+
+/** What a request may use, and what an isolate keeps between requests. */
+export class Services {
+  readonly db: Database;
+  readonly caches: Caches;
+  readonly recorder: Recorder;
+  readonly counts: HeldCounts;
+  readonly outbound: Outbound;
+  readonly deliverer: Deliverer;
+  readonly markets: HeldMarkets;
+  readonly portalSettings: HeldSettings<PortalSettings>;
+  readonly discordSettings: HeldSettings<DiscordSettings>;
+  /** Bounds the requests that begin in a turn. Validations also wait for room for their records (1.6). */
+  readonly admission: Record<'validations' | 'files' | 'management', Admission>;
+  readonly limits: Record<'validations' | 'refused' | 'failedTokens', RateLimiter>;
+  /** The work that this isolate still does in a minute for a client over a limit (1.7). */
+  readonly ceilings = {
+    unreadableRecords: new LocalLimiter(10),
+    /** Records of unknown keys with all that was sent. */
+    unknownRecords: new LocalLimiter(10),
+    /** Counts each client, and each client with a license. */
+    limitedRecords: new LocalLimiter(1),
+    /** Counts each client with a status. */
+    rejectedLogEntries: new LocalLimiter(1),
+    publishedReads: new LocalLimiter(300),
+    /** Records of validations that fail in the service. */
+    failedRecords: new LocalLimiter(300),
+    /** Rejected requests of each market that are listed: a sender who knows its address must not hide the others. */
+    rejectedNotices: new LocalLimiter(10, HOUR_MS),
+    /** Looks at whether a market has had its event about guesses. */
+    guesses: new LocalLimiter(1, HOUR_MS),
+    /** License keys that an account at Discord tries. */
+    redemptions: new LocalLimiter(10),
+  };
+  readonly failedValidations = new RepeatedFailure((count) => `Validations failed: ${count}`);
+  readonly failedRequests = new RepeatedFailure((count) => `Requests failed: ${count}`);
+  readonly failedNotices = new RepeatedFailure((count) => `Requests of markets failed: ${count}`);
+  readonly unlistedNotices = new RepeatedFailure(
+    (count) => `Requests of markets were not listed: ${count}`,
+  );
+  /**
+   * The networks of proxies whose `CF-Connecting-IP` counts. Undefined at Cloudflare, where only the platform
+   * can set that header.
+   */
+  readonly trustedProxies: readonly string[] | undefined;
+  /**
+   * The hosts under which sessions of the console work (4), beside the console's name on this machine. Undefined at
+   * Cloudflare, where only the hosts of the zone lead to the service.
+   */
+  readonly consoleHosts: readonly string[] | undefined;
+  /** Undefined for a service that does not sign (1.8). */
+  readonly signingKeys: SigningKeys | undefined;
+  /** Whether this process also accepts the connections and runs the database, which other processes do at Cloudflare. */
+  readonly isOnOneMachine: boolean;
+  /** Hashes of tokens and sessions that the database knew. */
+  readonly liveTokens = new BoundedMap<string, true>(MAX_COUNTED);
+  /** The totals of licenses, by id. */
+  readonly #totals = new BoundedMap<number, number>(MAX_COUNTED);
+  /** When each token was last used, by id. */
+  readonly #tokenUses = new BoundedMap<number, number>(MAX_COUNTED);
+  /** Refusals by D1 for want of a slot, by license id and the types of which no slot was free. */
+  readonly #full = new BoundedMap<
+    string,
+    { revision: number; until: number; refusal: FullRefusal }
+  >(MAX_COUNTED);
+
+  constructor(env: Bindings) {
+    this.db = openDatabase(env.DB);
+    this.caches = new Caches(this.db, env.SNAPSHOTS);
+    this.recorder = new Recorder(this.db, this.caches, env.RECORDS);
+    this.counts = new HeldCounts(this.db);
+    this.outbound = new Outbound(env);
+    this.markets = new HeldMarkets(this.db);
+    this.discordSettings = new HeldSettings(this.db, 'discord', NO_DISCORD);
+    this.portalSettings = new HeldSettings(this.db, 'portal', DEFAULT_PORTAL_SETTINGS);
+    const limiter = (name: Limiters) => {
+      const bound = env[name] ?? LIMITS[name];
+      return typeof bound === 'object'
+        ? new PlatformLimiter(bound)
+        : new LocalLimiter(Number(bound));
+    };
+    this.limits = {
+      validations: limiter('VALIDATION_LIMITER'),
+      refused: limiter('REFUSED_LIMITER'),
+      failedTokens: limiter('FAILED_TOKEN_LIMITER'),
+    };
+    this.trustedProxies =
+      env.TRUSTED_PROXIES === undefined ? undefined : parseNetworks(env.TRUSTED_PROXIES);
+    this.isOnOneMachine = isOnOneMachine(env);
+    this.deliverer = new Deliverer(this.db, this.outbound, env, this.isOnOneMachine);
+    const maxPerTurn = (count: number) => (this.isOnOneMachine ? count : Number.POSITIVE_INFINITY);
+    this.admission = {
+      validations: new Admission({
+        maxPerTurn: maxPerTurn(VALIDATIONS_A_TURN),
+        isFull: () => this.recorder.isFull(),
+        makeRoom: (waitUntil) => this.recorder.keepWriting(waitUntil),
+      }),
+      files: new Admission({ maxPerTurn: maxPerTurn(FILES_A_TURN) }),
+      management: new Admission({ maxPerTurn: maxPerTurn(MANAGEMENT_A_TURN) }),
+    };
+    this.consoleHosts = consoleHostsIn(env);
+    const fault = publicUrlFault(env.PUBLIC_URL ?? '');
+    if (fault) logFailure(`PUBLIC_URL is ignored: it ${fault}`, new RangeError());
+    this.signingKeys = SigningKeys.of(env);
+  }
+
+  /**
+   * Notes a refusal by D1 for want of a slot.
+   *
+   * @param full the types of which no slot was free
+   * @param now milliseconds since 1970
+   */
+  noteFull(
+    { id, revision }: LicenseRevision,
+    full: readonly LicenseDataType[],
+    refusal: FullRefusal,
+    now: number,
+  ): void {
+    this.#full.set(`${id} ${full}`, { revision, until: now + FULL_MS, refusal });
+  }
+
+  /** The refusal of a moment ago, of this revision of a license for these types. */
+  findFull(
+    { id, revision }: LicenseRevision,
+    full: readonly LicenseDataType[],
+    now: number,
+  ): FullRefusal | undefined {
+    const known = this.#full.get(`${id} ${full}`);
+    return known?.revision === revision && now < known.until ? known.refusal : undefined;
+  }
+
+  /**
+   * Counts a request of a license (1.1). The snapshot's total can be too low, never too high.
+   *
+   * @returns the total with this request, as far as this isolate knows
+   */
+  countRequest({ id, totalRequests }: { id: number; totalRequests: number }): number {
+    const total = Math.max(this.#totals.get(id) ?? 0, totalRequests) + 1;
+    this.#totals.set(id, total);
+    return total;
+  }
+
+  /** Whether the last known use of a token is longer ago than `withinMs`. Counts as a use. */
+  shouldMarkUsed(token: { id: number; lastUsedAt: number | null }, now: number, withinMs: number) {
+    const lastUse = Math.max(token.lastUsedAt ?? 0, this.#tokenUses.get(token.id) ?? 0);
+    if (Math.abs(now - lastUse) < withinMs) return false;
+    this.#tokenUses.set(token.id, now);
+    return true;
+  }
+}
+
+const CHANNELS = { followUps: [ROLES_FOLLOW], storeDeliveries };
+
+/** Who makes a change, and on what conditions. */
+type Author = Partial<EventSender & Pick<Sender, 'permissions'>>;
+
+/** The sender of a change, with the clock of now. */
+export const senderOf = (
+  { db, caches, deliverer }: Services,
+  author: Author,
+  waitUntil: WaitUntil,
+): Sender => ({
+  tokenId: null,
+  isConsole: false,
+  ip: null,
+  permissions: () => [],
+  ...author,
+  db,
+  caches,
+  channels: { ...CHANNELS, deliver: (stored) => deliverer.gather(stored) },
+  now: Date.now(),
+  waitUntil,
+});
+
+const known = new WeakMap<object, Services>();
+
+/** What the requests of this isolate use. All of them have the same bindings. */
+export function servicesOf(env: Bindings): Services {
+  const services = known.get(env) ?? new Services(env);
+  known.set(env, services);
+  return services;
+}
