@@ -5,7 +5,7 @@ import { isOpen } from './channels/webhooks/outgoing.ts';
 import { REMOVE_DELIVERIES } from './channels/webhooks/store.ts';
 import { openCounted } from './db/client.ts';
 import { SERVICE } from './db/events.ts';
-import { REMOVE_KEYS } from './db/idempotency.ts';
+import { REMOVE_KEYS } from './db/expired-keys.ts';
 import type { Run, Task } from './db/task.ts';
 import type { WaitUntil } from './lib/async.ts';
 import { logFailure } from './lib/log.ts';

@@ -1,9 +1,8 @@
 import { DAY_MS } from '@licet/contract/durations';
-import { and, eq, getTableColumns, gt, lt, lte, type SQL, sql } from 'drizzle-orm';
+import { and, eq, getTableColumns, gt, lte, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core';
 import type { Database } from './client.ts';
 import { idempotencyKeys } from './schema.ts';
-import type { Task } from './task.ts';
 
 /**
  * POSTs with an `Idempotency-Key` (3). The transaction that creates an object also stores the key with the object, so
@@ -22,8 +21,7 @@ export interface KeyedRequest {
   now: number;
 }
 
-const KEPT_MS = DAY_MS;
-const MAX_REMOVED = 500;
+export const KEPT_MS = DAY_MS;
 /** D1 allows 32 arguments of a function. */
 const MAX_FIELDS = 15;
 
@@ -64,19 +62,6 @@ export const storeKey = (db: Database, request: KeyedRequest, { json, customerId
   }),
 ];
 
-/**
- * Removes expired keys, the oldest first, a bounded number of them.
- *
- * @param now milliseconds since 1970
- */
-export async function removeExpiredKeys(db: Database, now: number): Promise<void> {
-  const end = sql`(select min(id) from idempotency_keys) + ${MAX_REMOVED}`;
-  // Reads one row while nothing has expired.
-  const firstKept = sql`(select id from idempotency_keys
-    where id < ${end} and created_at > ${now - KEPT_MS} order by id limit 1)`;
-  await db.delete(idempotencyKeys).where(lt(idempotencyKeys.id, sql`ifnull(${firstKept}, ${end})`));
-}
-
 /** A row as JSON: an array of objects, which together have all fields. */
 export function rowJson(columns: Readonly<Record<string, SQL | SQLiteColumn>>): SQL {
   const fields = Object.entries(columns).map(
@@ -96,9 +81,3 @@ export const rowOf = <Row>(objects: readonly Partial<Row>[]): Row => Object.assi
 /** {@link rowJson} of the newest row of a table, whose ids grow. */
 export const newestRow = (table: SQLiteTable): SQL =>
   sql`(select ${rowJson(getTableColumns(table))} from ${table} order by id desc limit 1)`;
-
-export const REMOVE_KEYS: Task = {
-  failure: 'Idempotency keys were not removed',
-  most: 1,
-  run: ({ db, now }) => removeExpiredKeys(db, now),
-};

@@ -7,7 +7,7 @@ import { env } from 'cloudflare:workers';
 import { beforeAll, beforeEach, expect, it } from 'vitest';
 import document from '../../docs/cost.md?raw';
 import { openDatabase } from '../../src/db/client.ts';
-import { removeExpiredKeys } from '../../src/db/idempotency.ts';
+import { removeExpiredKeys } from '../../src/db/expired-keys.ts';
 import worker from '../../src/index.ts';
 import { app } from '../../src/routes/app.ts';
 import type { Bindings } from '../../src/services.ts';

@@ -577,6 +577,11 @@ async function converge(
   const ids = written.map(({ license }) => license.id);
   await change(sender, {
     event: [
+      ...written.map(({ license, after }) => ({
+        type: 'license.updated' as const,
+        id: license.id,
+        changes: licenseChanges(license, after, now),
+      })),
       ...changed.flatMap(({ purchase, event }) =>
         event && purchase.unit === 0
           ? [
@@ -588,11 +593,6 @@ async function converge(
             ]
           : [],
       ),
-      ...written.map(({ license, after }) => ({
-        type: 'license.updated' as const,
-        id: license.id,
-        changes: licenseChanges(license, after, now),
-      })),
     ],
     touches: ids.length === 0 ? [] : [touchLicenses(isOneOf(licenses.id, ids), now)],
     when: [
