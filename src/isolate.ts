@@ -21,7 +21,7 @@ import { HeldSettings } from './resources/settings.ts';
 import { Deliverer } from './resources/webhooks/deliverer.ts';
 
 const MAX_COUNTED = 10_000;
-const VALIDATIONS_A_TURN = 32;
+const VALIDATIONS_A_TURN = 64;
 const FILES_A_TURN = 8;
 const MANAGEMENT_A_TURN = 8;
 /** A full license is not asked for a slot again within this time (1.7). */
