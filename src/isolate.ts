@@ -111,9 +111,9 @@ export class Isolate {
     failedRecords: new LocalLimiter(300),
     /** Rejected requests of each market that are listed: a sender who knows its address must not hide the others. */
     rejectedNotices: new LocalLimiter(10, HOUR_MS),
-    /** Looks at whether a market has had its event about guesses. */
+    /** Queries whether a market has had its event about guesses. */
     guesses: new LocalLimiter(1, HOUR_MS),
-    /** License keys that an account at Discord tries. */
+    /** License keys and codes that an account at Discord tries. */
     redemptions: new LocalLimiter(10),
   };
   readonly failedValidations = new RepeatedFailure((count) => `Validations failed: ${count}`);
