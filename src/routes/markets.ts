@@ -65,13 +65,13 @@ const newSender = (c: Context<AppEnv>) => () =>
 interface Address {
   /** Its name for the limit of rejected requests. */
   door: string;
-  /** Its name for the seller, who must not find a secret in it. */
+  /** Its name in messages to the seller, without a secret. */
   shown: string;
   isGuessable: boolean;
   sellersIn: (markets: readonly MarketRow[]) => Seller[];
 }
 
-/** The door of all unknown addresses: there is no end of them. */
+/** The door of all unknown addresses together: a client can make up any number of them. */
 const UNKNOWN = 'markets';
 
 /** Checks a request with each of some sellers. @returns the first that it comes from, else the first with its reason */
@@ -94,7 +94,7 @@ function writeLater(c: Context<AppEnv>, writing: Promise<unknown>): void {
   c.get('timings').waitUntil(writing.catch((error) => unlistedNotices.count(error)));
 }
 
-/** The response to a request that does not show that it comes from a market. */
+/** The response to a request without proof that it comes from a market. */
 async function rejectFrom(
   c: Context<AppEnv>,
   { door, shown, isGuessable }: Address,
@@ -123,8 +123,8 @@ const tooLargeOrLate = (error: unknown): Rejection => {
 };
 
 /**
- * The response to a request. The limit comes first, then the size, then the secret, and then the rest: nothing is read of
- * a client over the limit.
+ * The response to a request. The order of the checks is the limit, the size, the secret, and the rest: nothing is read of a
+ * client over the limit.
  */
 async function replyTo(c: Context<AppEnv>, address: Address): Promise<Reply> {
   const { db, markets, ceilings, failedNotices } = servicesOf(c.env);
