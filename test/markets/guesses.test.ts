@@ -84,6 +84,15 @@ it('requests that come from the market count for no limit, whatever becomes of t
   expect((await download(market, SECRET)).status).toBe(200);
 });
 
+it('requests of a market that is switched off count for no limit, and are no guesses', async () => {
+  await service.update(market.id, { enabled: false });
+  const statuses: number[] = [];
+  for (let count = 0; count < 62; count++) statuses.push((await download(market, SECRET)).status);
+  expect(statuses).toEqual(Array(62).fill(403));
+  expect(await guessed()).toEqual([]);
+  expect(await guess(market)).toEqual([...Array(60).fill(401), 429]);
+});
+
 it('a client over the limit is an event, once a day for each market, with its address', async () => {
   const path = `${OLD_PATH}/${productId}`;
   await guess(path, 60);
