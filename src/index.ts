@@ -32,7 +32,9 @@ const MAX_REQUESTS = 50;
 const worker = {
   fetch: app.fetch,
   async scheduled({ cron, scheduledTime }, env, context) {
-    const { caches, recorder, deliverer, outbound, trustedProxies } = isolateOf(env);
+    const isolate = isolateOf(env);
+    const { caches, recorder, deliverer, outbound, trustedProxies } = isolate;
+    isolate.flushFailures();
     if (cron === STOP) {
       // `npm start` waits for this line, and closes the sockets.
       console.log(JSON.stringify({ message: 'Stopping', event: 'stop' }));
