@@ -7,6 +7,8 @@ import {
   discordRoles,
   pageLinks,
   pageSessions,
+  portalCodes,
+  portalSessions,
 } from '../db/schema.ts';
 
 /** The work of the scheduled handler for the customer's page and Discord (10). */
@@ -15,7 +17,7 @@ import {
 const MAX_REMOVED = 1_000;
 
 /** The queries of a run, at most. */
-export const SELF_SERVICE_QUERIES = 5;
+export const SELF_SERVICE_QUERIES = 7;
 
 /**
  * Removes old links, sessions, codes and interactions. A link is known for a day after its end, to be told from a wrong
@@ -30,6 +32,9 @@ export async function lookAfterCustomers(db: Database, now: number): Promise<boo
     { table: pageSessions, key: sql`session_hash`, isOld: sql`created_at <= ${now - DAY_MS}` },
     { table: discordLinkCodes, key: sql`customer_id`, isOld: sql`expires_at <= ${now}` },
     { table: discordInteractions, key: sql`id`, isOld: sql`handled_at <= ${now - HOUR_MS}` },
+    // Of the version before.
+    { table: portalCodes, key: sql`code_hash`, isOld: sql`created_at <= ${now - DAY_MS}` },
+    { table: portalSessions, key: sql`session_hash`, isOld: sql`created_at <= ${now - DAY_MS}` },
   ];
   const isThere = (table: object, where: SQL): SQL =>
     sql`exists (select 1 from ${table} where ${where})`;
