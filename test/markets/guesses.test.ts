@@ -170,6 +170,16 @@ it.each([
   expect([status, text]).toEqual([400, 'The body is neither a form nor JSON']);
 });
 
+it('a multipart form with 64 fields is read', async () => {
+  const body = new FormData();
+  const fields = { builtbybit: 'true', user_id: '1', resource_id: '7', secret: SECRET };
+  for (const [name, value] of Object.entries(fields)) body.set(name, value);
+  for (let count = 4; count < 64; count++) body.set(`more-${count}`, 'x');
+  const sent = new Response(body);
+  const headers = { 'Content-Type': sent.headers.get('Content-Type') ?? '' };
+  expect((await service.send(market, await sent.text(), { headers })).status).toBe(200);
+});
+
 it('while the database does not respond, markets get 503 with Retry-After, and the log one line of each kind', async () => {
   const lines = captureConsole();
   let isDown = false;
