@@ -32,7 +32,9 @@ export async function lookAfterCustomers(db: Database, now: number): Promise<boo
     { table: pageSessions, key: sql`session_hash`, isOld: sql`created_at <= ${now - DAY_MS}` },
     { table: discordLinkCodes, key: sql`customer_id`, isOld: sql`expires_at <= ${now}` },
     { table: discordInteractions, key: sql`id`, isOld: sql`handled_at <= ${now - HOUR_MS}` },
-    // Of the version before.
+  ];
+  // Beside the others, so that an idle minute does not look at them.
+  const ofVersionBefore = [
     { table: portalCodes, key: sql`code_hash`, isOld: sql`created_at <= ${now - DAY_MS}` },
     { table: portalSessions, key: sql`session_hash`, isOld: sql`created_at <= ${now - DAY_MS}` },
   ];
@@ -46,7 +48,7 @@ export async function lookAfterCustomers(db: Database, now: number): Promise<boo
       )} as old`,
   );
   if (due.old) {
-    for (const { table, key, isOld } of old) {
+    for (const { table, key, isOld } of [...old, ...ofVersionBefore]) {
       await db
         .delete(table)
         .where(sql`${key} in (select ${key} from ${table} where ${isOld} limit ${MAX_REMOVED})`);
