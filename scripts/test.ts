@@ -3,14 +3,14 @@ import { setPriority, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { done, run, runShown } from '@licet/cli/terminal';
 
-/** `npm test`: every check of the project, then its tests, what could not be run, and a line that counts them. */
+/** `npm test`: every check of the project, then its tests, the tests that could not run, and a line that counts them. */
 
 const folder = mkdtempSync(join(tmpdir(), 'licet-test-'));
 let passed = 0;
 /** Each failure with its message. Shown again at the end, where the last lines of a long output are read first. */
 const failures: string[] = [];
 
-/** Tests that cannot run here are noted in this file (test/node/tools.ts), a line each. */
+/** The file of the tests that cannot run here (test/node/tools.ts), a line each. */
 const skippedFile = join(folder, 'skipped.jsonl');
 process.env.LICET_SKIPPED = skippedFile;
 

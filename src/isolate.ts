@@ -21,7 +21,7 @@ import { HeldSettings } from './resources/settings.ts';
 import { Deliverer } from './resources/webhooks/deliverer.ts';
 
 const MAX_COUNTED = 10_000;
-const VALIDATIONS_A_TURN = 32;
+const VALIDATIONS_A_TURN = 64;
 const FILES_A_TURN = 8;
 const MANAGEMENT_A_TURN = 8;
 /** A full license is not asked for a slot again within this time (1.7). */
@@ -111,9 +111,9 @@ export class Isolate {
     failedRecords: new LocalLimiter(300),
     /** Rejected requests of each market that are listed: a sender who knows its address must not hide the others. */
     rejectedNotices: new LocalLimiter(10, HOUR_MS),
-    /** Looks at whether a market has had its event about guesses. */
+    /** Queries whether a market has had its event about guesses. */
     guesses: new LocalLimiter(1, HOUR_MS),
-    /** License keys that an account at Discord tries. */
+    /** License keys and codes that an account at Discord tries. */
     redemptions: new LocalLimiter(10),
   };
   readonly failedValidations = new RepeatedFailure((count) => `Validations failed: ${count}`);

@@ -86,7 +86,7 @@ const eventTypes: Record<EventType, string> = {
   'market.updated': 'Market changed',
   'market.deleted': 'Market deleted',
   'market.failing': 'Market is failing',
-  'market.guessed': 'Secret may be guessed',
+  'market.guessed': 'Many wrong secrets',
   'purchase.granted': 'Sold',
   'purchase.revoked': 'Purchase revoked',
   'purchase.restored': 'Purchase restored',
@@ -649,8 +649,8 @@ export const screenTexts = {
   customers: {
     makeLink: 'Link to their page',
     link: "Link to the customer's page",
-    linkValid: 'It works for',
-    linkPeriods: { hour: 'An hour', day: 'A day', week: '7 days' },
+    linkValid: 'The link works for',
+    linkPeriods: { hour: '1 hour', day: '1 day', week: '7 days' },
     linkCreate: 'Make the link',
     linkLead: (until: string) =>
       `It works once, until ${until}. Send it to nobody else: it opens their licenses.`,
@@ -958,8 +958,8 @@ export const screenTexts = {
       paynow: 'The secret of the webhook at PayNow',
     },
     otherSecret: 'Other secrets, in the place of the stored ones',
-    secretHint: 'Several secrets stand on lines of their own. They are never shown again.',
-    chosenSecretHint: `At least ${MIN_CHOSEN_SECRET_LENGTH} characters. Several secrets stand on lines of their own. They are never shown again.`,
+    secretHint: 'Write each secret on a line of its own. Secrets are never shown again.',
+    chosenSecretHint: `At least ${MIN_CHOSEN_SECRET_LENGTH} characters. Write each secret on a line of its own. Secrets are never shown again.`,
     apiToken: 'API token (optional)',
     otherApiToken: 'Another API token',
     apiTokenHint:
@@ -1229,7 +1229,7 @@ export const screenTexts = {
         'The server did not respond within 10 seconds. Let it respond first, and do its work afterwards.',
       connection:
         'The server refused or closed the connection. Check the port, and that the server runs and is open to the internet.',
-      name: 'The name in the address leads to no public server, or the server has no valid https certificate. Check the name, and renew the certificate.',
+      name: 'The name in the address leads to no public server, or the server has no valid https certificate. Check the name and the certificate.',
       redirect:
         'The server redirects to another address, which Licet does not follow. Enter the final address.',
       forbidden:

@@ -71,7 +71,7 @@ export const texts = {
 
   ownAddress:
     'Only the machine of the service and its network can open this address. Set PUBLIC_URL to the public one.',
-  ownAddressGuide: 'How to',
+  ownAddressGuide: 'How to set it',
 
   navigation: {
     label: 'Main',
@@ -103,7 +103,7 @@ export const texts = {
     wrong: 'This token is not valid. Copy the whole token, and check that it has not been revoked.',
     codeUsed: 'This link was already used, or is older than five minutes. Log in with a token.',
     wrongHost:
-      'You cannot log in at this address, because other servers could receive the session. Open the link that npm run licet -- console prints. Behind a proxy, set PUBLIC_URL to its address.',
+      'You cannot log in at this address, because other servers could receive the session. Open the link that npm run licet -- console prints. Behind a proxy, set PUBLIC_URL to the public address.',
     insecure:
       'This page was opened over http, but browsers keep a session over https only. Open the https address of the service. On the machine of the service, the link that npm run licet -- console prints works too, except in Safari.',
     whereTitle: 'Where is my token?',

@@ -17,7 +17,7 @@ function behindNat64(network: string): string {
   return `64:ff9b::${address}/${96 + Number(bits)}`;
 }
 
-/** A gateway or this machine itself can lead requests to these addresses into its own network. */
+/** A gateway, or this machine itself, can route requests to these addresses into its own network. */
 const DENIED = [
   ...UNUSABLE,
   ...[...UNUSABLE, ...PRIVATE].map(behindNat64),

@@ -31,9 +31,9 @@ const HEALTH_PATH = '/api/v2/healthy';
 /** The runtime ends at the latest after the sum of these. */
 const MAX_STOPPING_MS = 9_000;
 const MAX_ENDING_MS = 500;
-/** The runtime closes its sockets after this time, although the stop has not begun. */
+/** After this time the runtime closes its sockets, even if the stop has not begun. */
 const MAX_BEGINNING_MS = 1_000;
-/** Without a stop that has begun: the time until a request is accepted, and until records are written. */
+/** If the stop has not begun: the time until a request is accepted, and the time until records are written. */
 const ACCEPTING_MS = 500;
 const MAX_WRITING_MS = 2_000;
 const MAX_STARTING_MS = 30_000;
@@ -248,7 +248,7 @@ export class LocalService {
       await written;
       const effect = isBegun
         ? 'Not all requests were stored, and the history lacks the last ones'
-        : 'The service did not take the stop, and the history may lack the last requests';
+        : 'The service did not respond to the stop, and the history may lack the last requests';
       this.#options.log(
         'error',
         `${effect}: ${String(error)}. ` +

@@ -75,7 +75,7 @@ export function rejectOverLimit(c: AnyContext): void {
   if (isOverLimit(c, clientIn(c))) throw TOO_MANY_FAILED;
 }
 
-/** A client at a door: an address that takes requests without a token, which prove themselves in another way. */
+/** A client at a door: an address whose requests have a secret or a signature, and no token. */
 function clientAt(c: AnyContext, door: string): string | null {
   const client = clientIn(c);
   return client && `${client} ${door}`;
@@ -87,7 +87,7 @@ export async function countRejection(c: AnyContext, door: string): Promise<boole
   return client !== null && (await isolateOf(c.env).limits.failedTokens.count(client));
 }
 
-/** Whether a door has rejected too many requests of a client, and reads no more of them. It counts nothing. */
+/** Whether a client is over the limit of rejections at a door, which then reads none of its requests. Counts nothing. */
 export const isRejectedUnread = (c: AnyContext, door: string): boolean =>
   isOverLimit(c, clientAt(c, door));
 

@@ -60,7 +60,7 @@ export const BUSY_FOR_MARKETS = new ApiError(429, 'Service is busy, send it agai
   headers: { 'Retry-After': '2' },
 });
 
-/** For a client of which an address without a token has rejected too many requests (1.7). */
+/** For a client that is over the limit of rejections at an address without a token (1.7). */
 export const TOO_MANY_REJECTED = new ApiError(
   429,
   'Too many requests were rejected, try again in a minute',

@@ -46,7 +46,7 @@ export interface Operation {
   description: string;
   /** Those of a validation, and of a request of a market, have several forms. */
   success: Success | 'validation' | 'market';
-  /** For a path that has another name today: only older clients use this one. */
+  /** True for the old name of a path, which only older clients use. */
   deprecated?: true;
   /** The errors that do not follow from the intents and the inputs of the route. */
   errors?: readonly (404 | 409 | 503)[];

@@ -95,7 +95,7 @@ const codeOf = ({ code, message }: z.core.$ZodIssue): ErrorCode =>
       ? 'MISSING_FIELD'
       : 'INVALID_VALUE';
 
-/** The fields of the body with an issue. That of a value in a list is the list. */
+/** The fields of the body with an issue. For a value in a list, the field is the list. */
 function fieldsOf(issue: z.core.$ZodIssue): string[] {
   const [field] = issue.path;
   if (field !== undefined) return [String(field)];

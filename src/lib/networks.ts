@@ -20,7 +20,7 @@ const OWN_RANGES: ReadonlySet<string> = new Set([...OWN_NAMES, 'carrierGradeNat'
 /** Names that lead to this machine or its network. */
 const OWN_HOST = /^[^.]*$|\.(?:localhost|local|internal|lan|home\.arpa)$/;
 
-/** Whether the host of a URL is a name or an address of this machine or its network: others cannot open it (3.3, 8). */
+/** Whether the host of a URL is one of this machine or its network: others cannot open it (3.3, 8). */
 export function isOwnHost(hostname: string): boolean {
   const address = parseAddress(hostname.replace(/^\[(.*)\]$/, '$1'));
   if (address) return OWN_RANGES.has(address.range());

@@ -1,8 +1,8 @@
 import { isOwnHost } from './networks.ts';
 
-/** The service's own address, as others get it (3.3). */
+/** The address of the service for others (3.3). */
 
-/** The variables that name it. */
+/** The variables that set it. */
 export interface AddressSettings {
   PUBLIC_URL?: string | undefined;
   CONSOLE_HOSTS?: string | undefined;
@@ -15,8 +15,8 @@ export interface PublicUrl {
 }
 
 /**
- * The end of a sentence that begins with PUBLIC_URL; undefined for a value that the service takes, and for an empty
- * one, which is none.
+ * The end of a sentence that begins with PUBLIC_URL; undefined for a right value, and for an empty one, which counts as
+ * none.
  */
 export function publicUrlFault(value: unknown): string | undefined {
   const text = typeof value === 'string' ? value.trim() : JSON.stringify(value);
@@ -54,7 +54,7 @@ export function consoleHostsIn(settings: AddressSettings): readonly string[] | u
   return [...hostsIn(settings), ...(url?.protocol === 'https:' ? [url.host] : [])];
 }
 
-/** The address of a request, as others open it: a proxy that ends TLS forwards by http. */
+/** The address of a request, as others open it: a proxy that ends TLS forwards the request by http. */
 function requested(requestUrl: string): URL {
   const url = new URL(requestUrl);
   if (!isOwnHost(url.hostname)) url.protocol = 'https:';
@@ -64,8 +64,8 @@ function requested(requestUrl: string): URL {
 }
 
 /**
- * The address of the service that others get (3.3): PUBLIC_URL, else the first of CONSOLE_HOSTS, else that of the
- * request. No header counts: any client can send it.
+ * The address of the service for others (3.3): PUBLIC_URL, else the first of CONSOLE_HOSTS, else that of the request. No
+ * header counts, because any client can send one.
  */
 export function publicUrlOf(settings: AddressSettings, requestUrl: string): PublicUrl {
   const [consoleHost = ''] = hostsIn(settings);

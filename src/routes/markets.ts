@@ -76,13 +76,13 @@ const senderOf = (c: Context<AppEnv>) => (): Sender => {
 interface Address {
   /** Its name for the limit of rejected requests. */
   door: string;
-  /** Its name for the seller, who must not find a secret in it. */
+  /** Its name in messages to the seller, without a secret. */
   shown: string;
   isGuessable: boolean;
   sellersIn: (markets: readonly MarketRow[]) => Seller[];
 }
 
-/** The door of all unknown addresses: there is no end of them. */
+/** The door of all unknown addresses together: a client can make up any number of them. */
 const UNKNOWN = 'markets';
 
 /** Checks a request with each of some sellers. @returns the first that it comes from, else the first with its reason */
@@ -105,7 +105,7 @@ function writeLater(c: Context<AppEnv>, writing: Promise<unknown>): void {
   c.get('timings').waitUntil(writing.catch((error) => unlistedNotices.count(error)));
 }
 
-/** The response to a request that does not show that it comes from a market, or comes from one that is off. */
+/** The response to a request without proof that it comes from a market, or from a market that is off. */
 async function rejectFrom(
   c: Context<AppEnv>,
   { door, shown, isGuessable }: Address,
@@ -134,8 +134,8 @@ const tooLargeOrLate = (error: unknown): Rejection => {
 };
 
 /**
- * The response to a request. The limit comes first, then the size, then the secret, and then the rest: nothing is read of
- * a client over the limit.
+ * The response to a request. The order of the checks is the limit, the size, the secret, and the rest: nothing is read of a
+ * client over the limit.
  */
 async function replyTo(c: Context<AppEnv>, address: Address): Promise<Reply> {
   const { db, markets, ceilings, failedNotices } = isolateOf(c.env);

@@ -41,7 +41,7 @@ interface PortalEnv extends AppEnv {
 const MAX_BODY_BYTES = 1024;
 /** The settings of the service are known everywhere after this time. */
 const SETTINGS_HELD_MS = 60_000;
-/** A change of the seller's settings shows within a minute: so long each in an isolate and in a browser. */
+/** An isolate and a browser each hold the seller's settings for this time: a change shows within a minute. */
 const SELLER_HELD_SECONDS = 30;
 const COOKIE = { path: '/', httpOnly: true, secure: true, sameSite: 'Strict' } as const;
 const COOKIE_NAME = 'licet-my';
@@ -160,8 +160,8 @@ async function reset(c: Context<PortalEnv>): Promise<Response> {
 }
 
 /**
- * The id of the customer who can link an account at Discord; null for one that has an account, for a session that is of
- * an account itself, which proves no customer, and without Discord.
+ * The id of the customer who can link an account at Discord. Null if the customer has an account, if Discord is not set
+ * up, and for the session of an account, which proves no customer.
  */
 async function findLinkable(c: Context<PortalEnv>): Promise<number | null> {
   const person = c.get('person');
@@ -178,7 +178,7 @@ async function makeDiscordCode(c: Context<PortalEnv>): Promise<Response> {
     customerId === null
       ? undefined
       : await createLinkCode(isolateOf(c.env).db, customerId, Date.now());
-  if (!made) throw new ApiError(409, 'This page has nothing to link at Discord: load it again');
+  if (!made) throw new ApiError(409, 'This page cannot link an account at Discord: load it again');
   return jsonResponse(c, made);
 }
 

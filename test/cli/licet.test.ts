@@ -437,7 +437,7 @@ describe('licet licenses', () => {
     for (const command of [['show'], ['free'], ['extend', '2099-01-01'], ['rotate', '--yes']]) {
       const [name = '', ...options] = command;
       expect(await fail('licenses', name, licenseKey, ...options), name).toContain(
-        `No license has the key or the id ${licenseKey}. Find it with licenses find`,
+        `No license has the key or the id ${licenseKey}. Find the license with licenses find`,
       );
     }
     expect((await licet.licenses.get(id)).licenseKey).toBe(newKey);

@@ -315,7 +315,7 @@ it('the account of another customer is refused with the next step, and both cust
   await create.license({ productId, ownerChatId: ADA.id });
   const { customerId } = await buy();
   const { content } = await link(await linkCode(await sessionOf(customerId)));
-  expect(content).toContain('belongs to another customer of the shop already. Ask the shop');
+  expect(content).toContain('is linked to another customer of the shop. Ask the shop');
   expect((await get.customer(customerId)).chatId).toBeNull();
 });
 
@@ -323,7 +323,7 @@ it('a customer whose account the seller has set meanwhile keeps it', async () =>
   const { customerId } = await buy();
   const code = await linkCode(await sessionOf(customerId));
   await call('PUT', `/api/v2/customers/${customerId}`, { body: { chatId: EVE.id } });
-  expect((await link(code)).content).toContain('linked to a Discord account already');
+  expect((await link(code)).content).toContain('already linked to a Discord account');
   expect((await get.customer(customerId)).chatId).toBe(EVE.id);
 });
 
@@ -775,7 +775,7 @@ it('an account with seven roles gets all of them by two commands', async () => {
   expect(discord.roles.get(ADA.id)?.size).toBe(7);
 });
 
-it('a role that Discord refuses names its cure in the settings, and is not tried again at once', async () => {
+it('a role that Discord refuses has its remedy in the settings, and is not tried again at once', async () => {
   await discord.setUp({ botToken: TOKEN });
   discord.fault = () => Response.json({ code: 50013 }, { status: 403 });
   expect((await redeem()).content).toContain(

@@ -105,7 +105,11 @@ it('a client over the limit is an event, once a day for each market, with its ad
     ip: CLIENT,
     resourceType: 'market',
     resourceId: market.id,
-    changes: { reason: { after: `Too many requests to ${path} had a wrong secret or signature` } },
+    changes: {
+      reason: {
+        after: `Too many requests to ${path} had a wrong secret or signature. Check the secret at the market`,
+      },
+    },
   };
   expect(await guessed()).toMatchObject([expected]);
   setNow(Date.now() + DAY_MS + MINUTE_MS);

@@ -159,7 +159,7 @@ export const Notice = ({
 );
 
 /**
- * The mark of an address of the service that others cannot open, and the cure (3.3).
+ * The mark of an address of the service that others cannot open, with the remedy (3.3).
  *
  * @param tone `warn` where the address may be tried on this machine first
  */

@@ -8,7 +8,7 @@ const COPIED_MS = 2_000;
  * A button that copies a text.
  *
  * @param load reads the text; undefined if that failed
- * @param onDenied called with the text where the browser has no clipboard, as without https: it is copied by hand
+ * @param onDenied called with the text where the browser has no clipboard, such as without https
  */
 export function CopyButton({
   load,

@@ -9,7 +9,7 @@ import { Failure, makeDiscordCode } from './service.ts';
  * Shows a code by which the customer links an account at Discord.
  *
  * @param onFailure called with the error of a request
- * @param onLinked called when there is nothing to link any more
+ * @param onLinked called if the customer has an account by now, or Discord is switched off
  */
 export function Discord({
   onFailure,

@@ -59,7 +59,7 @@ interface Answer {
   text: string;
 }
 
-/** Markets of which Licet takes 16 KB. */
+/** Markets whose requests may have 16 KB only. */
 const SENDS_LITTLE: readonly MarketKind[] = ['builtbybit'];
 
 /** A rejection by Licet: a sentence, and no page. */

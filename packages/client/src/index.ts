@@ -313,7 +313,7 @@ class Settings<Path extends string> {
     return this.connection.read('GET', this.path, { signal }, this.#areSettings);
   }
 
-  /** Gets the settings with their tag, for an `update` that overwrites no other change. */
+  /** Gets the settings with their tag, so that an `update` with `ifMatch` overwrites no other change. */
   async read({ signal }: CallOptions = {}): Promise<Tagged<Part<`GET ${Path}`, 'response'>>> {
     const response = await this.connection.send('GET', this.path, { signal });
     const item = this.connection.parse<Part<`GET ${Path}`, 'response'>>(
@@ -470,7 +470,7 @@ export class Licet {
     this.events = new List(connection, '/api/v2/events');
   }
 
-  /** Makes a link that opens the page of a customer once, within a day unless `validMinutes` says otherwise. */
+  /** Makes a link that opens the page of a customer once, within `validMinutes`: a day by default. */
   portalLink(
     body: Part<'POST /api/v2/portal-links', 'body'>,
     { signal }: CallOptions = {},
@@ -592,7 +592,7 @@ export class Licet {
     return this.#connection.read('GET', '/api/v2/platforms', { signal }, areLabels);
   }
 
-  /** The address of the service that others get. `isPublic` is false if only its machine or network can open it. */
+  /** Gets the address of the service for others. `isPublic` is false if only its machine or network can open it. */
   address({ signal }: CallOptions = {}): Promise<Part<'GET /api/v2/address', 'response'>> {
     const isAddress: Check = (body) => isObject(body) && 'url' in body;
     return this.#connection.read('GET', '/api/v2/address', { signal }, isAddress);

@@ -693,7 +693,7 @@ export interface MarketCreate {
   updatedAt?: null | undefined;
   /** Set by the service: must not be sent. */
   reconciledAt?: null | undefined;
-  /** The secrets that the market sends or signs with: one is enough for a request. One that you choose yourself, for `builtbybit` and for `dynamic` with a sent secret, has at least 16 characters. A PUT replaces all of them. No response shows them. */
+  /** The secrets that the market sends or signs with: one is enough for a request. A secret that you choose, for `builtbybit` and for `dynamic` with a sent secret, needs at least 16 characters. A PUT replaces all of them. No response shows them. */
   secrets?: string[] | undefined;
   /** For `builtbybit` and `voxel`: a token of their interface, by which refunds are found. Null or empty for none. No response shows it. */
   apiToken?: string | null | undefined;
@@ -817,7 +817,7 @@ export interface MarketUpdate {
   updatedAt?: unknown | undefined;
   /** Set by the service: accepted and ignored. */
   reconciledAt?: unknown | undefined;
-  /** The secrets that the market sends or signs with: one is enough for a request. One that you choose yourself, for `builtbybit` and for `dynamic` with a sent secret, has at least 16 characters. A PUT replaces all of them. No response shows them. */
+  /** The secrets that the market sends or signs with: one is enough for a request. A secret that you choose, for `builtbybit` and for `dynamic` with a sent secret, needs at least 16 characters. A PUT replaces all of them. No response shows them. */
   secrets?: string[] | undefined;
   /** For `builtbybit` and `voxel`: a token of their interface, by which refunds are found. Null or empty for none. No response shows it. */
   apiToken?: string | null | undefined;
@@ -998,11 +998,11 @@ export interface PlatformLabel {
   label: string;
 }
 
-/** The address of the service that others get. */
+/** The address of the service for others. */
 export interface ServiceAddress {
   /** The address, without a path. */
   url: string;
-  /** Whether others can open the address. False if it leads to the machine or the network of the service: set the variable `PUBLIC_URL` then. */
+  /** Whether others can open the address. If false, only the machine of the service and its network can: set the variable `PUBLIC_URL`. */
   isPublic: boolean;
 }
 
@@ -1508,7 +1508,7 @@ export interface Event {
   id: number;
   /** The time of the change. */
   time: string;
-  /** The resource and its change. `license.slots_freed`: fewer addresses or hardware IDs are bound. `license.rotated`: it has a new key. `license.transferred`: it has another owner, and a new key. `license.redeemed`: an account at Discord got it by its key, which is an event of the service. The service also makes these, each at most once for a license and day: `license.first_used`, `license.limit_reached` (a validation found no free slot), `license.expiring` (7 days and 1 day before), `license.expired`, `license.many_addresses`, `blacklist.hit` (a program of the license was blocked); and `webhook.disabled`. */
+  /** The resource and its change. `license.slots_freed`: fewer addresses or hardware IDs are bound. `license.rotated`: it has a new key. `license.transferred`: it has another owner, and a new key. `license.redeemed`: an account at Discord got it by its key; the service makes this event. The service also makes these, each at most once for a license and day: `license.first_used`, `license.limit_reached` (a validation found no free slot), `license.expiring` (7 days and 1 day before), `license.expired`, `license.many_addresses`, `blacklist.hit` (a program of the license was blocked); and `webhook.disabled`. */
   type: EventType;
   /** The sender of the change. */
   actor: EventActor;
@@ -1644,7 +1644,7 @@ export interface Market {
   settings: DynamicSettingsOutput | null;
   /** The addresses to paste into the market. The first takes everything that the market sends. Each is a secret. */
   addresses: string[];
-  /** Whether others can open the address. False if it leads to the machine or the network of the service: set the variable `PUBLIC_URL` then. */
+  /** Whether others can open the address. If false, only the machine of the service and its network can: set the variable `PUBLIC_URL`. */
   isPublic: boolean;
   /** The number of `secrets`. Without one, every request is rejected. */
   secretCount: number;
@@ -1718,7 +1718,7 @@ export interface Purchase {
 export interface PortalLink {
   /** The link. Its code stands after `#`, which no server log shows. */
   url: string;
-  /** Whether others can open the address. False if it leads to the machine or the network of the service: set the variable `PUBLIC_URL` then. */
+  /** Whether others can open the address. If false, only the machine of the service and its network can: set the variable `PUBLIC_URL`. */
   isPublic: boolean;
   /** The customer whose licenses it opens. */
   customerId: number;
@@ -1754,7 +1754,7 @@ export interface DiscordSettings {
   rolesFault: string | null;
   /** The address to enter as *Interactions Endpoint URL*. */
   interactionsUrl: string;
-  /** Whether others can open the address. False if it leads to the machine or the network of the service: set the variable `PUBLIC_URL` then. */
+  /** Whether others can open the address. If false, only the machine of the service and its network can: set the variable `PUBLIC_URL`. */
   isPublic: boolean;
 }
 

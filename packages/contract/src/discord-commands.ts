@@ -48,7 +48,7 @@ export const DISCORD_COMMANDS = [
   },
   {
     name: 'link',
-    description: 'Link your own page to your Discord account: all its licenses, also later ones',
+    description: 'Link all your licenses to your Discord account, also later ones',
     contexts: IN_SERVERS,
     options: [
       {

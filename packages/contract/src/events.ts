@@ -47,7 +47,7 @@ export const event = named(
     id: z.int().describe('Its id, which grows with the time.'),
     time: wireTimestamp.describe('The time of the change.'),
     type: eventType.describe(
-      'The resource and its change. `license.slots_freed`: fewer addresses or hardware IDs are bound. `license.rotated`: it has a new key. `license.transferred`: it has another owner, and a new key. `license.redeemed`: an account at Discord got it by its key, which is an event of the service. The service also makes these, each at most once for a license and day: `license.first_used`, `license.limit_reached` (a validation found no free slot), `license.expiring` (7 days and 1 day before), `license.expired`, `license.many_addresses`, `blacklist.hit` (a program of the license was blocked); and `webhook.disabled`.',
+      'The resource and its change. `license.slots_freed`: fewer addresses or hardware IDs are bound. `license.rotated`: it has a new key. `license.transferred`: it has another owner, and a new key. `license.redeemed`: an account at Discord got it by its key; the service makes this event. The service also makes these, each at most once for a license and day: `license.first_used`, `license.limit_reached` (a validation found no free slot), `license.expiring` (7 days and 1 day before), `license.expired`, `license.many_addresses`, `blacklist.hit` (a program of the license was blocked); and `webhook.disabled`.',
     ),
     actor: eventActor.describe('The sender of the change.'),
     ip: z

@@ -19,7 +19,7 @@ export const MAX_OFFLINE_DAYS = 90;
 /** Of a license in SELF_RESET_DAYS (10). */
 export const MAX_SELF_RESETS = 100;
 export const SELF_RESET_DAYS = 30;
-/** How long a link to the customer's page works (10). That of a seller is read in the evening. */
+/** Lifetime of a link to the customer's page (10): a customer may read the seller's message hours later. */
 export const MAX_LINK_MINUTES = 10_080;
 export const DEFAULT_LINK_MINUTES = 1_440;
 export const MAX_SELLER_NAME_LENGTH = 100;
@@ -48,7 +48,7 @@ export const MAX_WEBHOOKS = 10;
 export const MAX_MARKETS = 20;
 export const MAX_MARKET_PRODUCTS = 200;
 export const MAX_MARKET_SECRETS = 10;
-/** A secret of a market. The seller may choose it; markets make longer ones themselves. */
+/** Characters of a market's secret: those that markets make are long, those that a seller chooses must be (9.1). */
 export const MIN_SECRET_LENGTH = 6;
 export const MIN_CHOSEN_SECRET_LENGTH = 16;
 /** A larger quantity of one line makes no licenses by itself. */

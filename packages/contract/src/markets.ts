@@ -155,7 +155,7 @@ const sentFields = {
   ...marketFields,
   secrets: writeOnly(
     secrets,
-    `The secrets that the market sends or signs with: one is enough for a request. One that you choose yourself, for \`builtbybit\` and for \`dynamic\` with a sent secret, has at least ${MIN_CHOSEN_SECRET_LENGTH} characters. A PUT replaces all of them. No response shows them.`,
+    `The secrets that the market sends or signs with: one is enough for a request. A secret that you choose, for \`builtbybit\` and for \`dynamic\` with a sent secret, needs at least ${MIN_CHOSEN_SECRET_LENGTH} characters. A PUT replaces all of them. No response shows them.`,
   ),
   apiToken: writeOnly(
     text(MAX_TEXT_LENGTH).trim().nullable(),

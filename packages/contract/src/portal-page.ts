@@ -53,11 +53,11 @@ export interface PortalData {
   licenses: PortalLicense[];
   /** Whether there are more licenses than the page shows. */
   isCut: boolean;
-  /** Whether the customer can link an account at Discord, and has none. */
+  /** Whether the customer has no account at Discord yet, and can link one. */
   canLinkDiscord: boolean;
 }
 
-/** A code of one use, by which the command `/link` makes an account at Discord that of the customer. */
+/** A code of one use, by which the command `/link` links an account at Discord to the customer. */
 export interface DiscordCode {
   code: string;
   expiresAt: string;

@@ -60,7 +60,7 @@ export const optional = <
   description: string,
 ) => ({ create, update: z.exactOptional(schema), wire, description });
 
-/** A field of settings. They have no POST, and GET returns it as PUT takes it. */
+/** A field of settings, which have no POST. GET returns it as PUT takes it. */
 export const setting = <Schema extends z.ZodType>(schema: Schema, description: string) =>
   required(schema, schema, description);
 

@@ -52,7 +52,7 @@ function namesAccountOf(customer: CustomerRow): SQL | undefined {
   );
 }
 
-/** The accounts at Discord of a customer, also those of single licenses. */
+/** The accounts at Discord of a customer, also those that redeemed single licenses. */
 const chatIdsOf = ({ id, chatId }: CustomerRow): SQL =>
   sql`(select owner_chat_id from licenses where customer_id = ${id} union select ${chatId})`;
 

@@ -72,7 +72,7 @@ export type NamedOwner = NamedById | NamedByEmail | null;
 interface NamedByEmail {
   id: null;
   email: string;
-  /** The name of a new customer. An existing one keeps theirs: a typed e-mail proves nothing (10). */
+  /** The name of a new customer. An existing one keeps the stored name: a typed e-mail proves nothing (10). */
   username?: string | null;
 }
 

@@ -76,7 +76,7 @@ const NO_LICENSES = say(
 );
 const TOO_OFTEN = say('Too many attempts. Try again in a minute.');
 const NOT_REACHABLE = say(
-  'Nobody can open the page of this shop yet: its service does not know its address. Tell the shop to set PUBLIC_URL.',
+  'Nobody can open the page of this shop yet: its service does not know its public address. Tell the shop to set PUBLIC_URL.',
 );
 const NOT_ALLOWED = say(
   'Only administrators may use this command. Ask one to give you the role that the shop has set.',
@@ -123,10 +123,10 @@ const CODE_FAULTS: Readonly<Record<CodeFault, Message>> = {
     'This code is wrong, used, or older than 15 minutes. Open your page, choose "Link Discord", and use the code that it shows.',
   ),
   'other account': say(
-    'Your page is linked to a Discord account already. Ask the shop if that is not yours.',
+    'Your page is already linked to a Discord account. If that account is not yours, ask the shop.',
   ),
   'other customer': say(
-    'Your Discord account belongs to another customer of the shop already. Ask the shop to move it.',
+    'Your Discord account is linked to another customer of the shop. Ask the shop to move it.',
   ),
 };
 

@@ -11,8 +11,8 @@ import { updateCustomer } from '../customers/queries.ts';
 import { newCode } from '../licenses/rules.ts';
 
 /**
- * The codes by which a customer's own page proves to whom an account at Discord belongs (10). A code has 60 random bits,
- * because a person may have to type it. Only its hash is stored.
+ * The codes of the customer's page, by which a customer proves that an account at Discord is theirs (10). A code has 60
+ * random bits, because a person may have to type it. Only its hash is stored.
  */
 
 const CODE_GROUPS = 3;
@@ -62,7 +62,7 @@ export async function createLinkCode(
 export type CodeFault = 'no code' | 'other account' | 'other customer';
 
 /**
- * Makes an account at Discord that of the customer of a code, which is used up by it.
+ * Links an account at Discord to the customer of a code, and uses the code up.
  *
  * @param newSender makes the customer the sender of the change
  * @returns undefined for a linked account
@@ -86,7 +86,7 @@ export async function linkByCode(
   if (customer.chatId !== null) return 'other account';
   const values = { chatId: account.id, chatUsername: account.username };
   try {
-    // A code that is used changes the customer, so a second use at the same time is overtaken.
+    // Each use changes the customer, so a second use at the same time is overtaken.
     await updateCustomer(newSender(customer.id), customer, values, [
       db.delete(discordLinkCodes).where(isCode),
     ]);

@@ -1,14 +1,14 @@
 import { and, eq, ne, type SQL, sql } from 'drizzle-orm';
 import { licenses } from '../../db/schema.ts';
 
-/** The licenses that a person is shown as their own, at Discord and on their page (10). */
+/** The licenses that Discord and the page show a person as their own (10). */
 
-/** A customer, or an account at Discord. Only proof makes the account a customer's: a license key proves one license. */
+/** A customer, or an account at Discord. Only proof links the account to a customer: a license key proves one license. */
 export type Person = { customerId: number } | { chatId: string };
 
 /**
- * The licenses of a person that are not DELETED. Those of an account name it, or name none and belong to the customer
- * that has it. The plus sign keeps SQLite from reading all licenses without an account.
+ * The licenses of a person that are not DELETED. A license of an account names the account, or names none and belongs to
+ * the customer with that account. The plus sign keeps SQLite from reading all licenses without an account.
  */
 export const isOwnedBy = (person: Person): SQL | undefined =>
   and(

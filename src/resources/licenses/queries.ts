@@ -69,7 +69,7 @@ export const findOwnLicense = (
 
 /**
  * The license with a key, which is compared as in a validation. A former key finds none: it has leaked, and bots take
- * this license for one of whoever sent its key (7).
+ * the sender of a key for the owner of its license (7).
  */
 export const findLicenseByKey = (
   db: Database,
@@ -160,7 +160,7 @@ const linkTo = (customerId: SQL): Link => ({ when: [], statements: [], customerI
 /** The link of a license that keeps its customer. */
 const sameCustomer = ({ customerId }: LicenseRow): Link => linkTo(sql`${customerId}`);
 
-/** The owner fields that name a customer. An account that has got the license by its key names none (10). */
+/** The owner fields that name a customer. An account that redeemed the license by its key names none (10). */
 function namingFields(row: LicenseRow, values: LicenseValues): LicenseValues {
   const isRedeemed =
     values.ownerChatId === row.ownerChatId && row.customer?.chatId !== row.ownerChatId;

@@ -30,11 +30,11 @@ export async function insertDelivery(
 }
 
 /**
- * Makes an event of a client whose requests to a market were rejected too often: it may guess the secret. There is at most
- * one a day for each market.
+ * Makes an event for a client whose requests to a market were rejected too often: it may guess the secret. There is at
+ * most one a day for each market.
  *
  * @param ip the connecting address
- * @param path the address of the market, without what is secret in it
+ * @param path the address of the market in words, without its secret part
  */
 export async function reportGuesses(
   db: Database,
@@ -43,7 +43,7 @@ export async function reportGuesses(
   path: string,
   now: number,
 ): Promise<void> {
-  const reason = `Too many requests to ${path} had a wrong secret or signature`;
+  const reason = `Too many requests to ${path} had a wrong secret or signature. Check the secret at the market`;
   await batch(db, {
     events: insertEvent(
       db,

@@ -31,7 +31,7 @@ export class Incoming {
     return this.#json.value;
   }
 
-  /** The fields of a form of any type, or of an object; undefined for neither. */
+  /** The fields of a form of any type, or of a JSON object; undefined for neither. */
   fields(): Promise<Json | undefined> {
     this.#fields ??= this.#readFields();
     return this.#fields;

@@ -84,7 +84,8 @@ function checkSettings(kind: MarketKind, settings: DynamicSettings | null): void
 }
 
 /**
- * Checks the secrets that a seller has chosen: each is sent as it is, and the old address of BuiltByBit can be guessed.
+ * Checks the length of secrets that a seller chooses. Each is sent as it is, and anybody can guess the old address of
+ * BuiltByBit.
  *
  * @param stored secrets that may be sent again
  * @throws DomainError for a short one

@@ -31,7 +31,7 @@ const isCustomer = (customerId: number): Condition => ({
 /**
  * Makes a link that opens the page of a person once.
  *
- * @param origin that of the service, as others get it (3.3)
+ * @param origin that of the service for others (3.3)
  * @throws DomainError for a customer that there is not
  */
 export async function createPortalLink(

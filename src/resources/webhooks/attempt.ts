@@ -22,7 +22,7 @@ const JITTER = 0.2;
 /** A receiver that asks for a longer pause gets this one: the webhook is switched off after five days. */
 const MAX_PAUSE_MS = DAY_MS;
 const MIN_PAUSE_MS = 1_000;
-/** The bytes of the response to a success that are kept: those of a failure help to find its cause. */
+/** The kept bytes of the response to a success. The response to a failure is kept longer, to find its cause. */
 const MAX_SUCCESS_BYTES = 256;
 const USER_AGENT = 'Licet-Webhooks/1';
 const DISCORD_USER_AGENT = 'DiscordBot (https://www.npmjs.com/package/licet, 1)';

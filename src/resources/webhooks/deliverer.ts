@@ -60,7 +60,7 @@ const RUN_ON_ONE_MACHINE: RunLimits = {
 const CANCELLED_AFTER_MS = 1_000;
 /** The time between the beginnings of two attempts. */
 const SPACING_MS = 2;
-/** After this time a round stores its outcomes, and the next one begins. Those of slow receivers are stored at its end. */
+/** After this time a round stores its first outcomes, and the next round begins. Slow receivers are stored at its end. */
 const FIRST_OUTCOMES_MS = 1_000;
 
 /** Attempts of a round. */
@@ -157,7 +157,7 @@ export class Deliverer {
           underWay.delete(delivering),
         );
         underWay.add(delivering);
-        // Without any, slow receivers have as many as they can take.
+        // Without new deliveries, slow receivers have as many as they can take.
         const first = claimed.length === 0 ? [] : [delivering];
         await Promise.race([...first, wait(FIRST_OUTCOMES_MS)]);
       }

@@ -38,7 +38,7 @@ const TITLES: Readonly<Record<EventType, string>> = {
   'market.updated': 'Market changed',
   'market.deleted': 'Market deleted',
   'market.failing': 'Requests of a market are rejected',
-  'market.guessed': 'The secret of a market may be guessed',
+  'market.guessed': 'Many wrong secrets at a market',
   'purchase.granted': 'Sold',
   'purchase.revoked': 'Purchase revoked',
   'purchase.restored': 'Purchase restored',

@@ -6,8 +6,8 @@ interface Share {
 }
 
 /**
- * The attempts of a run of the scheduled handler, for each webhook: a few at first, and then as many more as have ended. A
- * slow receiver gets no more than it can take, and leaves the rounds to the others.
+ * The attempts of a run of the scheduled handler, for each webhook: a few at first, and one more for each that ends. A slow
+ * receiver gets no more than it can take, and leaves the rounds to the others.
  */
 export class Shares {
   /** The room of a webhook that has had no attempts in this run. */

@@ -54,7 +54,7 @@ const GET_ADDRESS: Operation = {
   tag: 'Service',
   summary: 'Get the address of the service',
   description:
-    'The one that others get, in links and for markets: the variable `PUBLIC_URL`, else the first of `CONSOLE_HOSTS`, else that of this request. An extension.',
+    'The address for others, in links and for markets: the variable `PUBLIC_URL`, else the first of `CONSOLE_HOSTS`, else that of this request. An extension.',
   success: { description: 'The address.', body: serviceAddress },
 };
 const LIST_SIGNING_KEY_USES: Operation = {

@@ -73,7 +73,7 @@ describeInBrowser('markets in the console', () => {
     expect(await download(addresses[0] ?? '', sent)).toBe(200);
   });
 
-  it('a short secret for BuiltByBit is refused with its cure, and guesses lead to the market', async () => {
+  it('a short secret for BuiltByBit is rejected with the remedy, and guesses lead to the market', async () => {
     const { id, addresses } = await licet.markets.create({ kind: 'builtbybit', name: 'Bits' });
     const page = await openConsole(`/markets/${id}`);
     await page.getByText(/^At least 16 characters/).waitFor();

@@ -50,7 +50,7 @@ describeInBrowser('the address of the service in the console', () => {
         await page.getByText(shown).first().waitFor();
         expect(await page.getByText(MARK).count(), screen).toBe(isNamed ? 0 : 1);
         if (isNamed) return;
-        const guide = page.getByRole('link', { name: 'How to', exact: true });
+        const guide = page.getByRole('link', { name: 'How to set it', exact: true });
         expect(await guide.getAttribute('href')).toBe('/docs/one-machine#behind-a-proxy');
         // Each tone once.
         if (['market', 'program'].includes(screen)) {

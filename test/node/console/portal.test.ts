@@ -280,7 +280,7 @@ describeInBrowser("the customer's page", () => {
     await page.goto(`/console/customers/${customerId}`);
     await page.getByRole('button', { name: 'Link to their page' }).click();
     const dialog = page.getByRole('dialog', { name: "Link to the customer's page" });
-    await dialog.getByLabel('It works for').selectOption('7 days');
+    await dialog.getByLabel('The link works for').selectOption('7 days');
     if (process.env.LICET_LOOK) {
       await page.screenshot({ path: `${process.env.LICET_LOOK}/new-link.png` });
     }

@@ -7,7 +7,7 @@ export const de: MyTexts = {
   open: 'Meine Lizenzen öffnen',
   noLinkTitle: 'Öffne diese Seite mit einem Link',
   noLinkLead:
-    'Den Link bekommst du vom Shop, in dem du gekauft hast, oder mit /portal in dessen Discord. Jeder Link gilt einmal und läuft ab.',
+    'Den Link bekommst du vom Shop, in dem du gekauft hast, oder mit /portal in dessen Discord. Jeder Link gilt nur einmal und nur für begrenzte Zeit.',
   faults: {
     used: 'Dieser Link wurde schon benutzt. Bitte um einen neuen.',
     expired: 'Dieser Link ist abgelaufen. Bitte um einen neuen.',
@@ -25,10 +25,10 @@ export const de: MyTexts = {
   none: 'Du hast hier keine Lizenzen.',
   cut: 'Nur die neuesten 100 Lizenzen werden gezeigt.',
   discordLead:
-    'Verbinde dein Konto im Discord des Shops. Dann siehst du dort diese Lizenzen und die, die du später kaufst.',
+    'Verbinde dein Discord-Konto. Dann siehst du im Discord des Shops diese Lizenzen und alle, die du später kaufst.',
   linkDiscord: 'Discord verbinden',
   discordSteps: (time) =>
-    `Schreibe /link im Discord des Shops und füge diesen Code ein. Er gilt einmal, bis ${time} Uhr.`,
+    `Schreibe /link im Discord des Shops und füge diesen Code ein. Er gilt nur einmal und nur bis ${time} Uhr.`,
   newCode: 'Neuer Code',
   statuses: {
     ACTIVE: 'Aktiv',

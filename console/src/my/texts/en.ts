@@ -6,7 +6,7 @@ export const en = {
   open: 'Open my licenses',
   noLinkTitle: 'Open this page with a link',
   noLinkLead:
-    'You get a link from the shop where you bought, or with /portal in its Discord. Each link works once, and expires.',
+    'You get a link from the shop where you bought, or with /portal in its Discord. Each link works once, for a limited time.',
   faults: {
     used: 'This link was used before. Ask for a new one.',
     expired: 'This link has expired. Ask for a new one.',
@@ -23,7 +23,7 @@ export const en = {
   none: 'You have no licenses here.',
   cut: 'Only the newest 100 licenses are shown.',
   discordLead:
-    'Link your account in the Discord of the shop. You then see these licenses there, and those that you buy later.',
+    'Link your Discord account. The Discord of the shop then shows you these licenses, and those that you buy later.',
   linkDiscord: 'Link Discord',
   discordSteps: (time: string) =>
     `Write /link in the Discord of the shop, and paste this code. It works once, until ${time}.`,

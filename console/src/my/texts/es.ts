@@ -7,7 +7,7 @@ export const es: MyTexts = {
   open: 'Abrir mis licencias',
   noLinkTitle: 'Abre esta página con un enlace',
   noLinkLead:
-    'El enlace te lo da la tienda donde compraste, o /portal en su Discord. Cada enlace sirve una vez y caduca.',
+    'El enlace te lo da la tienda donde compraste, o /portal en su Discord. Cada enlace sirve una sola vez y por tiempo limitado.',
   faults: {
     used: 'Este enlace ya se usó. Pide otro.',
     expired: 'Este enlace ha caducado. Pide otro.',
@@ -24,11 +24,11 @@ export const es: MyTexts = {
   none: 'No tienes licencias aquí.',
   cut: 'Solo se muestran las 100 licencias más recientes.',
   discordLead:
-    'Vincula tu cuenta en el Discord de la tienda. Allí verás estas licencias y las que compres más tarde.',
+    'Vincula tu cuenta de Discord. Así verás en el Discord de la tienda estas licencias y las que compres más tarde.',
   linkDiscord: 'Vincular Discord',
   discordSteps: (time) =>
-    `Escribe /link en el Discord de la tienda y pega este código. Sirve una vez, hasta las ${time}.`,
-  newCode: 'Otro código',
+    `Escribe /link en el Discord de la tienda y pega este código. Sirve una sola vez, hasta las ${time}.`,
+  newCode: 'Nuevo código',
   statuses: {
     ACTIVE: 'Activa',
     EXPIRED: 'Caducada',

@@ -7,7 +7,7 @@ export const fr: MyTexts = {
   open: 'Ouvrir mes licences',
   noLinkTitle: 'Ouvrez cette page par un lien',
   noLinkLead:
-    'Vous recevez un lien de la boutique où vous avez acheté, ou avec /portal sur son Discord. Chaque lien sert une fois, puis expire.',
+    'Vous recevez un lien de la boutique où vous avez acheté, ou avec /portal sur son Discord. Chaque lien ne sert qu’une fois, pendant une durée limitée.',
   faults: {
     used: 'Ce lien a déjà servi. Demandez-en un autre.',
     expired: 'Ce lien a expiré. Demandez-en un autre.',
@@ -25,10 +25,10 @@ export const fr: MyTexts = {
   none: 'Vous n’avez pas de licence ici.',
   cut: 'Seules les 100 licences les plus récentes sont affichées.',
   discordLead:
-    'Liez votre compte sur le Discord de la boutique. Vous y verrez ces licences, et celles que vous achèterez plus tard.',
+    'Liez votre compte Discord. Vous verrez alors sur le Discord de la boutique ces licences et celles que vous achèterez plus tard.',
   linkDiscord: 'Lier Discord',
   discordSteps: (time) =>
-    `Écrivez /link sur le Discord de la boutique et collez ce code. Il sert une fois, jusqu’à ${time}.`,
+    `Écrivez /link sur le Discord de la boutique et collez ce code. Il ne sert qu’une fois, jusqu’à ${time}.`,
   newCode: 'Nouveau code',
   statuses: {
     ACTIVE: 'Active',

@@ -7,7 +7,7 @@ export const pt: MyTexts = {
   open: 'Abrir as minhas licenças',
   noLinkTitle: 'Abra esta página com um link',
   noLinkLead:
-    'Recebe o link da loja onde comprou, ou com /portal no Discord dela. Cada link funciona uma vez e expira.',
+    'Recebe o link da loja onde comprou, ou com /portal no Discord dela. Cada link funciona uma só vez e por tempo limitado.',
   faults: {
     used: 'Este link já foi usado. Peça outro.',
     expired: 'Este link expirou. Peça outro.',
@@ -24,11 +24,11 @@ export const pt: MyTexts = {
   none: 'Não tem licenças aqui.',
   cut: 'Só são mostradas as 100 licenças mais recentes.',
   discordLead:
-    'Ligue a sua conta no Discord da loja. Lá verá estas licenças e as que comprar mais tarde.',
-  linkDiscord: 'Ligar o Discord',
+    'Vincule a sua conta do Discord. Assim verá no Discord da loja estas licenças e as que comprar mais tarde.',
+  linkDiscord: 'Vincular o Discord',
   discordSteps: (time) =>
-    `Escreva /link no Discord da loja e cole este código. Funciona uma vez, até às ${time}.`,
-  newCode: 'Outro código',
+    `Escreva /link no Discord da loja e cole este código. Funciona uma só vez, até às ${time}.`,
+  newCode: 'Novo código',
   statuses: {
     ACTIVE: 'Ativa',
     EXPIRED: 'Expirada',

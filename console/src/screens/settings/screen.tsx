@@ -80,7 +80,7 @@ const FIELDS: readonly EditedField<PortalSettings>[] = [
   { name: 'logo', label: words.logo, show: ({ logo }) => logo && words.logo },
 ];
 
-/** The form keeps the settings that it began with: those that are read later would hide a conflict. */
+/** Keeps the settings with which the form began: settings that are read later would hide a conflict. */
 function Portal({ read }: { read: Tagged<PortalSettings> }) {
   const [stored, setStored] = useState(read);
   return <PortalForm key={stored.etag} stored={stored} onSaved={setStored} />;

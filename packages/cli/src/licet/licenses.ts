@@ -152,7 +152,7 @@ async function findLicense(licet: Licet, text: string): Promise<License> {
   });
   if (!license)
     throw new CliError(
-      `No license has the key or the id ${text}. Find it with licenses find, also by a replaced key.`,
+      `No license has the key or the id ${text}. Find the license with licenses find, also by a replaced key.`,
     );
   return license;
 }
@@ -367,7 +367,7 @@ export function addLicenses(parent: CommandUnknownOpts, open: OpenSession): void
     .addHelpText(
       'after',
       `
-A deleted license is found by its complete present key only.
+A deleted license is found by its complete current key only.
 ${examples('licenses find 7K2M-9QX4', 'licenses find ada@shop.example', 'licenses find 280497242714931202')}`,
     )
     .action(async (text, { limit }) => {

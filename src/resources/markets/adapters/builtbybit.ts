@@ -8,7 +8,7 @@ import { isSecret } from '../signature.ts';
  * the webhook of a purchase, whose body the seller writes after our template. Neither is signed; both hold a secret.
  */
 
-/** BuiltByBit sends 15 short fields. Anybody can guess the old address, and the secret stands in the body. */
+/** BuiltByBit sends 15 short fields. Anybody can guess the old address, and the secret is a field of the body. */
 const MAX_BYTES = 16 * 1024;
 
 const UNREADABLE: Rejection = { status: 400, why: 'The body is neither a form nor JSON' };

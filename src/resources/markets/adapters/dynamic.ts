@@ -17,7 +17,8 @@ function firstAt(body: unknown, paths: string | null): unknown {
 
 /**
  * The reference of an order line, by paths that are joined by `+`. The first is required; the others, such as a variant,
- * may be missing. Several are stored as JSON: with any separator, a buyer who chooses an id could meet another line.
+ * may be missing. Several are stored as JSON: with a separator, a buyer who chooses an id could choose that of another
+ * line.
  */
 function lineAt(
   body: unknown,
@@ -29,7 +30,7 @@ function lineAt(
   if (others.length === 0) return { reference: first };
   const reference = JSON.stringify(texts);
   const formerReference = texts.filter((one) => one !== null).join(':');
-  // One that could be the reference of another line is none.
+  // A text that can be the JSON of another line is no former reference.
   return formerReference.startsWith('[') ? { reference } : { reference, formerReference };
 }
 
