@@ -94,7 +94,7 @@ function writeLater(c: Context<AppEnv>, writing: Promise<unknown>): void {
   c.get('timings').waitUntil(writing.catch((error) => unlistedNotices.count(error)));
 }
 
-/** The response to a request without proof that it comes from a market. */
+/** The response to a request without proof that it comes from a market, or from a market that is off. */
 async function rejectFrom(
   c: Context<AppEnv>,
   { door, shown, isGuessable }: Address,
@@ -103,7 +103,7 @@ async function rejectFrom(
 ): Promise<Reply> {
   const { db, ceilings } = servicesOf(c.env);
   const now = Date.now();
-  if (await countRejection(c, door)) {
+  if (!rejection.isFromMarket && (await countRejection(c, door))) {
     if (!ceilings.guesses.count(String(market.id))) {
       writeLater(c, reportGuesses(db, market.id, addressIn(c), shown, now));
     }

@@ -128,10 +128,17 @@ it('a session lasts a day, ends by hand, and ends when its customer is forgotten
   expect((await ask('GET', '/licenses', { cookie: forgotten })).status).toBe(401);
 });
 
-it('the scheduled handler removes old links and sessions', async () => {
+it('the scheduled handler removes old links and sessions, also those of the version before', async () => {
+  await env.DB.batch(
+    ['portal_codes (code_hash', 'portal_sessions (session_hash'].map((columns) =>
+      env.DB.prepare(`insert into ${columns}, customer_id, created_at) values ('hash', 1, ?)`).bind(
+        Date.now(),
+      ),
+    ),
+  );
   setNow(Date.now() + 9 * DAY_MS);
   await newIsolate().runScheduled();
-  for (const table of ['page_links', 'page_sessions']) {
+  for (const table of ['page_links', 'page_sessions', 'portal_codes', 'portal_sessions']) {
     expect((await env.DB.prepare(`select * from ${table}`).all()).results).toEqual([]);
   }
 });

@@ -68,6 +68,8 @@ export type Notice = Grant | Fact;
 export interface Rejection {
   status: number;
   why: string;
+  /** Whether it shows that it comes from the market: then it counts for no limit (9.2). */
+  isFromMarket?: true;
 }
 
 /** A request that shows that it comes from the market. */

@@ -50,16 +50,22 @@ export const reject = ({ id: marketId }: MarketRow, { status, why }: Rejection):
 export const maxBytesOf = ({ market }: Seller): number =>
   ADAPTERS[market.kind].maxBytes ?? MAX_MARKET_BODY_BYTES;
 
-/** Checks that a request comes from the market. @returns undefined if it does */
+const SWITCHED_OFF: Rejection = {
+  status: 403,
+  why: 'The market is switched off in Licet',
+  isFromMarket: true,
+};
+
+/** Checks that a request comes from the market, and that the market is on. @returns undefined if both hold */
 export async function authenticate(
   { market }: Seller,
   incoming: Incoming,
 ): Promise<Rejection | undefined> {
-  if (!market.isEnabled) return { status: 403, why: 'The market is switched off in Licet' };
   if (market.secrets.length === 0) {
     return { status: 401, why: 'The market has no secret in Licet yet' };
   }
-  return ADAPTERS[market.kind].authenticate(incoming, market);
+  const rejection = await ADAPTERS[market.kind].authenticate(incoming, market);
+  return rejection ?? (market.isEnabled ? undefined : SWITCHED_OFF);
 }
 
 /**
