@@ -3,7 +3,7 @@ import { and, eq, getTableColumns, or, type SQL, sql } from 'drizzle-orm';
 import { change, isUnchanged, type Sender } from '../db/change.ts';
 import type { Database } from '../db/client.ts';
 import { nextRevisionSql } from '../db/outbox.ts';
-import { events, idempotencyKeys } from '../db/schema.ts';
+import { events } from '../db/schema.ts';
 import { ACCOUNT_FIELDS, platformIdOf } from '../resources/customers/owner.ts';
 import { type CustomerRow, isForgotten, KEPT_COLUMNS } from '../resources/customers/row.ts';
 import { customers } from '../resources/customers/schema.ts';
@@ -94,17 +94,6 @@ function eraseEvents(db: Database, customer: CustomerRow) {
     .where(isEventOf(customer));
 }
 
-/**
- * Responses kept for a repetition that contain the e-mail or an account of a customer: a license of another
- * customer can name it as the owner. A text that is equal by chance erases too much, and the repetition gets 409.
- */
-const mentions = (customer: CustomerRow): SQL | undefined =>
-  or(
-    ...[customer.email, ...accountIdsOf(customer)].map((text) =>
-      text === null ? undefined : sql`instr(${idempotencyKeys.created}, json_quote(${text})) > 0`,
-    ),
-  );
-
 /** The accounts at Discord of a customer, also those that redeemed single licenses. */
 const chatIdsOf = ({ id, chatId }: CustomerRow): SQL =>
   sql`(select owner_chat_id from licenses where customer_id = ${id} union select ${chatId})`;
@@ -169,10 +158,6 @@ export async function forgetCustomer(sender: Sender, row: CustomerRow): Promise<
       // The scheduled handler takes the roles, and forgets the accounts.
       roles: checkRoles(db, chatIdsOf(row)),
       events: eraseEvents(db, row),
-      keys: db
-        .update(idempotencyKeys)
-        .set({ created: null })
-        .where(or(eq(idempotencyKeys.customerId, row.id), mentions(row))),
       licenses: db
         .update(licenses)
         .set({

@@ -15,7 +15,7 @@ import {
   type Statements,
 } from './client.ts';
 import { type EventSender, insertEvents, type NewEvent } from './events.ts';
-import { type Created, type KeyedRequest, storeKey } from './idempotency.ts';
+import { type CreatedIds, type KeyedRequest, storeKey } from './idempotency.ts';
 import { type Change, putIntoOutbox, type Touch } from './outbox.ts';
 import { violations } from './schema.ts';
 
@@ -87,8 +87,8 @@ interface NewChange<Named> {
   /** All statements apply, or none if a condition does not hold. */
   when?: readonly Condition[];
   statements: Named & { [Name in OwnNames]?: never };
-  /** For a new object: its row for repetitions of the request. */
-  creates?: Created;
+  /** For new objects: their ids for repetitions of the request. */
+  creates?: CreatedIds;
   /** The errors for a unique value that another row has, and for a reference to a missing row. */
   errors?: { unique?: Error; reference?: Error };
 }
@@ -119,7 +119,7 @@ export async function change(
     ...statements,
     event: insertEvents(db, sender, events, now),
     deliveries: event ? [channels.storeDeliveries(db, now)] : [],
-    key: key && creates ? storeKey(db, key, creates) : [],
+    key: key && creates !== undefined ? storeKey(db, key, creates) : [],
   }).catch((error) => {
     const failed = failedCheck(error);
     const condition = conditions.find(({ constraint }) => constraint === failed);

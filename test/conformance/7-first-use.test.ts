@@ -224,36 +224,6 @@ it('the page of a list by expiryDate does not begin after a license that waits',
   );
 });
 
-it.each([
-  ['license', () => licenses.fullBody(), ['expiresAfterDays']],
-  ['product', () => products.fullBody(), ['ipIdleDays', 'hwidIdleDays', 'defaultExpiresAfterDays']],
-] as const)(
-  'a repeated POST of a %s, which the version before has answered, shows the fields that it did not know as null',
-  async (kind, bodyOf, unknown) => {
-    const { path } = kind === 'license' ? licenses : products;
-    const body = await bodyOf();
-    const headers = { 'Idempotency-Key': crypto.randomUUID() };
-    const first = await call('POST', path, { body, headers });
-    expect(first.status, first.text).toBe(201);
-    const created = await env.DB.prepare(
-      'select id, created from idempotency_keys order by id desc limit 1',
-    ).first<{ id: number; created: string }>();
-    const before = JSON.parse(created?.created ?? '', (name, value) =>
-      unknown.some((field) => field === name) ? undefined : value,
-    );
-    await env.DB.prepare('update idempotency_keys set created = ? where id = ?')
-      .bind(JSON.stringify(before), created?.id)
-      .run();
-    const again = await call('POST', path, { body, headers });
-    expect(again.status, again.text).toBe(201);
-    expect(again.json).toMatchObject(Object.fromEntries(unknown.map((field) => [field, null])));
-    expect(again.json).toMatchObject({ id: Object(first.json).id });
-    if (kind === 'license') {
-      expect(Object(again.json).expiryDate).toBe(Object(first.json).expiryDate);
-    }
-  },
-);
-
 it('a validation without a required hwid starts nothing and binds nothing, whatever the snapshot says', async () => {
   const license = await createWaiting({ maxIPs: 5, maxHWIDs: -1 });
   const isolate = newIsolate({ REQUIRE_HWID: 'true' });

@@ -240,7 +240,7 @@ describe('a new key', () => {
     expect(again.headers.get('ETag')).toBe(responses[0]?.headers.get('ETag'));
   });
 
-  it('a repetition with an If-Match that matched the first time gets the first response', async () => {
+  it('a repetition with an If-Match that matched the first time gets the same key', async () => {
     const { id } = await create.license();
     const etag = (await call('GET', `${licenses.path}/${id}`)).headers.get('ETag') ?? '';
     const headers = { 'Idempotency-Key': `matched rotation of ${id}`, 'If-Match': etag };
@@ -420,16 +420,18 @@ describe('a new owner', () => {
     expect(await idsOf(customers.path)).toEqual(before);
   });
 
-  it('a repeated transfer with the same Idempotency-Key gets the first response', async () => {
+  it('a repeated transfer with the same Idempotency-Key gets the license as it is now', async () => {
     const { id } = await create.license();
     const headers = { 'Idempotency-Key': `transfer of ${id}` };
     const body = { customerEmail: 'repeated@example.com' };
     const first = await transfer(id, body, { headers });
     expect(first.status).toBe(200);
     expect((await transfer(id, body, { headers })).text).toBe(first.text);
+    const later = await rotated(await get.license(id));
+    expect((await transfer(id, body, { headers })).json).toEqual(later);
     const other = await transfer(id, { customerEmail: 'other@example.com' }, { headers });
     expectError(other, 422, /^Idempotency-Key was sent with another request/);
-    expect(await formerKeysOf(id)).toBe(1);
+    expect(await formerKeysOf(id)).toBe(2);
   });
 });
 

@@ -4,7 +4,6 @@ import { purchases } from '../../channels/markets/schema.ts';
 import { type Condition, change, isUnchanged, only, type Sender } from '../../db/change.ts';
 import type { Database, Statement } from '../../db/client.ts';
 import { type NewEvent, newestId } from '../../db/events.ts';
-import { rowJson, rowOf } from '../../db/idempotency.ts';
 import { nextRevision } from '../../db/outbox.ts';
 import { isOneOf, rowValues } from '../../db/predicates.ts';
 import { DomainError } from '../../lib/errors.ts';
@@ -58,6 +57,15 @@ const withOwner = (
 
 export const findLicense = (db: Database, id: number): Promise<LicenseRow | undefined> =>
   selectLicenses(db).where(eq(licenses.id, id)).get();
+
+/** The licenses with some ids, sorted by id; undefined if one is gone. */
+export async function findLicenses(
+  db: Database,
+  ids: readonly number[],
+): Promise<LicenseRow[] | undefined> {
+  const rows = await selectLicenses(db).where(isOneOf(licenses.id, ids)).orderBy(asc(licenses.id));
+  return rows.length === ids.length ? rows : undefined;
+}
 
 /** The license with an id, if it is one of a person; undefined for another one, and a DELETED one. */
 export const findOwnLicense = (
@@ -149,7 +157,8 @@ export async function insertLicenses(
       beside: beside?.statements(keys) ?? [],
       ...readWritten(db, isOneOf(licenses.licenseKeyNormalized, licenseKeys)),
     },
-    creates: { json: createdLicenses(keys), customerId: customerOfFirst },
+    creates: sql`(select json_group_array(id) from ${licenses}
+      where ${isOneOf(licenses.licenseKeyNormalized, licenseKeys)})`,
     errors: { reference: unknownProduct(values.productId) },
   });
   const stored = withOwner(rows, owners);
@@ -292,7 +301,7 @@ async function writeLicense(
         .where(eq(licenses.id, id)),
       ...readWritten(db, eq(licenses.id, id)),
     },
-    ...(newKey && { creates: newKey.creates }),
+    ...(newKey && { creates: [id] }),
     errors: { reference: unknownProduct(values.productId) },
   });
   return only(withOwner(rows, owners));
@@ -334,10 +343,6 @@ function replaceKey({ db, now }: Sender, row: LicenseRow, licenseKey: string) {
       replacedAt: now,
     }),
     columns: { licenseKey, licenseKeyNormalized: licenseKey },
-    creates: {
-      json: createdLicenses(JSON.stringify([licenseKey])),
-      customerId: sql`(select customer_id from licenses where id = ${row.id})`,
-    },
   };
 }
 
@@ -361,45 +366,6 @@ export async function markLicenseDeleted(sender: Sender, row: LicenseRow): Promi
         .where(eq(licenses.id, row.id)),
     },
   });
-}
-
-type CreatedLicenses = readonly [
-  license: Partial<LicenseRow>[],
-  customer: Partial<NonNullable<LicenseRow['customer']>>[] | null,
-  licenses: [id: number, licenseKey: string][],
-];
-
-/**
- * Licenses with new keys as JSON, which differ in their ids and keys alone: the first one, its customer, and the id and key of
- * each.
- */
-const createdLicenses = (keys: string): SQL => sql`(
-  select json_array(
-    ${rowJson({
-      ...getTableColumns(licenses),
-      ips: sql`json((${boundValues.ips.sql}))`,
-      hwids: sql`json((${boundValues.hwids.sql}))`,
-      totalRequests: totalRequests.sql,
-    })},
-    (select ${rowJson(getTableColumns(customers))} from ${customers}
-      where ${customers.id} = ${licenses.customerId}),
-    (select json_group_array(json_array(l.id, l.license_key))
-      from json_each(${keys}) k join licenses l on l.license_key_normalized = k.value))
-  from ${licenses} where ${licenses.licenseKeyNormalized} = json_extract(${keys}, '$[0]'))`;
-
-/** The licenses of {@link createdLicenses}, sorted by id. */
-export function licensesOf(json: string): LicenseRow[] {
-  const [columns, customer, created]: CreatedLicenses = JSON.parse(json);
-  const first: LicenseRow = {
-    // For a key of the version before, which stored neither.
-    totalRequests: 0,
-    expiresAfterDays: null,
-    ...rowOf<Omit<LicenseRow, 'customer' | 'totalRequests' | 'expiresAfterDays'>>(columns),
-    customer: customer && rowOf(customer),
-  };
-  return created
-    .toSorted(([one], [other]) => one - other)
-    .map(([id, licenseKey]) => ({ ...first, id, licenseKey, licenseKeyNormalized: licenseKey }));
 }
 
 /** Binds values to new licenses, in their order. `keys` is a JSON array of the normalized keys. */

@@ -23,7 +23,7 @@ import {
   createOnce,
   objectResponse,
   optimisticUpdate,
-  restoreRow,
+  theOne,
 } from './objects.ts';
 
 const canRead = requireIntents(INTENTS.readPurchases);
@@ -83,10 +83,7 @@ export const purchaseRoutes = new Hono<AuthEnv>()
     const { marketId, ...sent } = c.req.valid('json');
     return createOnce(c, {
       create: async (sender) => insertPurchase(sender, await marketOf(sender, marketId), sent),
-      restore(json) {
-        const { isTest, ...row } = restoreRow<ListedPurchase>(json);
-        return { ...row, isTest: Boolean(isTest) };
-      },
+      find: theOne(findPurchase),
       respond: (row) => createdResponse(c, 'purchases', row, toPurchase(row)),
     });
   })
