@@ -19,7 +19,7 @@ import {
   stillHolds,
 } from '../../db/change.ts';
 import type { Database } from '../../db/client.ts';
-import { rowJson } from '../../db/idempotency.ts';
+import { idOfNewest } from '../../db/idempotency.ts';
 import { nextRevision } from '../../db/outbox.ts';
 import { isOneOf, rowValues } from '../../db/predicates.ts';
 import { wait } from '../../lib/async.ts';
@@ -1023,10 +1023,7 @@ export async function insertPurchase(
         .from(purchases)
         .where(isPurchase(market.id, item, reference)),
     },
-    creates: {
-      json: sql`(select ${rowJson({ ...purchaseColumns, productId: purchaseColumns.productId.sql })} from purchases order by id desc limit 1)`,
-      customerId: sql`(select customer_id from licenses where id = ${licenseId})`,
-    },
+    creates: idOfNewest(purchases),
     errors: {
       unique: new DomainError('conflict', 'The purchase is known: change its license', 'reference'),
     },

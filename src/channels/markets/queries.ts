@@ -147,7 +147,7 @@ export async function insertMarket(
         .returning(),
     },
     // Its addresses are secrets.
-    creates: { json: null },
+    creates: null,
   }).catch((error) => {
     throw isMissingValue(error) ? TOO_MANY : error;
   });
