@@ -479,6 +479,8 @@ export interface CustomerCreate {
   marketBId?: string | number | null | undefined;
   /** Account on the platform or market: its name. */
   marketBUsername?: string | null | undefined;
+  /** Set by the service: must not be sent. */
+  licenseCount?: null | undefined;
 }
 
 /** Changes of a customer: an omitted field keeps its value [4.8]. */
@@ -828,20 +830,38 @@ export type PurchaseState = 'GRANTED' | 'REVOKED' | 'UNMATCHED';
 
 /** A purchase from before, or for staff and gifts: the market then delivers the key of the license. */
 export interface PurchaseCreate {
+  /** Set by the service: must not be sent. */
+  id?: null | undefined;
   /** The market. */
   marketId: number;
   /** The id of the product at the market. */
   item: string | number;
-  /** The buyer, at BuiltByBit and Voxel Shop, else the order line. */
+  /** The buyer, at BuiltByBit and Voxel Shop, else the order line: one purchase for each reference and item. */
   reference: string | number;
-  /** The id of the order. */
+  /** Set by the service: must not be sent. */
+  unit?: null | undefined;
+  /** The id of the order; null without one. */
   order?: string | number | null | undefined;
   /** The id of the buyer at the market. */
   buyerId?: string | number | null | undefined;
   /** The name of the buyer at the market. */
   buyerName?: string | number | null | undefined;
-  /** The license. */
+  /** Set by the service: must not be sent. */
+  quantity?: null | undefined;
+  /** Set by the service: must not be sent. */
+  isTest?: null | undefined;
+  /** Set by the service: must not be sent. */
+  state?: null | undefined;
+  /** Set by the service: must not be sent. */
+  reason?: null | undefined;
+  /** Its license; null before it has one. */
   licenseId: number;
+  /** Set by the service: must not be sent. */
+  productId?: null | undefined;
+  /** Set by the service: must not be sent. */
+  createdAt?: null | undefined;
+  /** Set by the service: must not be sent. */
+  updatedAt?: null | undefined;
 }
 
 /** The license of a purchase: an existing one, a new one of a product, or, without a field, a new one as the market maps the product. */
@@ -1680,7 +1700,7 @@ export interface MarketDelivery {
 
 /** A purchase at a market, and its license. */
 export interface Purchase {
-  /** Its id. */
+  /** Set by the service. */
   id: number;
   /** The market. */
   marketId: number;
