@@ -147,7 +147,9 @@ const CASES: Case[] = [
     prepare: async () =>
       importOf(
         'blacklists',
-        Array.from({ length: 20 }, () => ({ licenseDataType: 'IP', data: nextAddress() })),
+        Array.from({ length: 20 }, () => ({
+          ...{ licenseDataType: 'IP', data: nextAddress(), isForAllProducts: true },
+        })),
       ),
   },
   {

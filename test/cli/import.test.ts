@@ -489,7 +489,7 @@ it('a stopped import reports what has arrived, in the order of its file', async 
       if (nth === 2) await new Promise(() => undefined);
       if (nth === 3) setTimeout(answered.resolve);
       const results = items.map(() => rejection('no'));
-      return { results, ignoredFields: [], createdOwners: 0 };
+      return { results, createdOwners: 0 };
     },
   };
   const reported: string[] = [];
@@ -588,7 +588,7 @@ describe('an import that cannot be done', () => {
         return;
       }
       const results = Array(100).fill({ outcome: 'created', id: 1, differences: [], reason: null });
-      response.end(JSON.stringify({ results, ignoredFields: [] }));
+      response.end(JSON.stringify({ results }));
     });
     const source: Source = {
       counts: {},
@@ -624,8 +624,8 @@ describe('an import that cannot be done', () => {
   it.each([
     '{"hello":1}',
     '<html>Welcome</html>',
-    '{"results":[{"outcome":"created"}],"ignoredFields":[]}',
-    '{"results":[],"ignoredFields":[1]}',
+    '{"results":[{"outcome":"created"}]}',
+    '{"results":[],"createdOwners":"1"}',
   ])('an import ends at a server that responds %s', async (text) => {
     const to = await listenWith(text);
     const { code, output } = await importsInto(to, fine);
@@ -718,7 +718,7 @@ describe('the report of an import', () => {
       }
       closeSync(reader);
       const result = { outcome: 'refused', id: null, differences: [], reason: 'no' };
-      response.end(JSON.stringify({ results: [result], ignoredFields: [] }));
+      response.end(JSON.stringify({ results: [result] }));
     });
     const source = write('misfit.json', '{"products":[{}]}');
     const { code, output } = await importsInto(to, source, '--report', report);

@@ -82,6 +82,29 @@ export const IMPORT_FIELDS = {
   ],
 };
 
+/** The types of those fields that are no text. */
+export const IMPORT_TYPES = {
+  id: 'integer',
+  createdDate: 'date-time',
+  updatedDate: 'date-time',
+  defaultMaxIPs: 'integer',
+  defaultMaxHWIDs: 'integer',
+  offlineDays: 'integer',
+  ipIdleDays: 'integer',
+  hwidIdleDays: 'integer',
+  defaultExpiresAfterDays: 'integer',
+  selfResets: 'integer',
+  createdAt: 'date-time',
+  productId: 'integer',
+  expiryDate: 'date-time',
+  expiresAfterDays: 'integer',
+  maxIPs: 'integer',
+  maxHWIDs: 'integer',
+  totalRequests: 'integer',
+  isForAllProducts: 'boolean',
+  updatedAt: 'date-time',
+} as const;
+
 /** The request of a program [4.7]. Unknown fields are ignored, and numbers are accepted as text. */
 export interface ValidationRequest {
   /** The key, compared without regard to case. */
@@ -920,7 +943,7 @@ export interface DiscordSettingsUpdate {
 export interface ImportRequest {
   /** The kind of the items. Products come before customers, licenses and blacklist entries. */
   kind: 'products' | 'customers' | 'licenses' | 'blacklists';
-  /** At most 200, as GET shows them. A field that is omitted, null or empty has its default. */
+  /** At most 200, each as GET shows it: the fields of POST, with the id, the key and the times. A field that is omitted or null has its default. */
   items: unknown[];
   /** Checks everything and writes nothing. */
   dryRun?: boolean | undefined;
@@ -1782,8 +1805,6 @@ export interface DiscordSettings {
 export interface ImportResponse {
   /** In the order of the items. */
   results: ImportResult[];
-  /** The ignored fields that have a value, each once. */
-  ignoredFields: string[];
   /** The customers that were created as owners of licenses. A dry run counts them again in each request. */
   createdOwners: number;
 }
@@ -1796,7 +1817,7 @@ export interface ImportResult {
   id: number | null;
   /** The fields in which the stored object differs from the item; `id` if that was in use. */
   differences: string[];
-  /** Why it was rejected, or which values of a new one were not stored: each field, value and reason. */
+  /** Why it was rejected, or which values of a new one belong to another object: each field, value and reason. */
   reason: string | null;
 }
 

@@ -20,11 +20,9 @@ import {
 } from './enums.ts';
 import { MAX_DORMANT_DAYS, MAX_HWID_BYTES, MAX_LIMIT, MAX_TEXT_LENGTH } from './limits.ts';
 import { RESPONSE_TYPES } from './outcomes.ts';
+import { fitsHwid, isStorable } from './texts.ts';
 
 /** The types of the fields of all bodies and queries. Those in a query have metadata: their checks are of text. */
-
-/** Whether a text comes back unchanged: SQLite ends it at NUL, and UTF-8 has no lone surrogates. */
-const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\0');
 
 /** Text that SQLite and UTF-8 store unchanged. */
 export const text = (maxLength: number) =>
@@ -93,11 +91,6 @@ export const network = z.string().transform((value, context) => {
   context.addIssue({ code: 'custom', message: 'must be an IP address or a CIDR range' });
   return z.NEVER;
 });
-
-/** Whether a hardware ID is short enough, in UTF-8 as JSON writes it: six bytes for a control character. */
-export const fitsHwid = (hwid: string): boolean =>
-  hwid.length * 6 <= MAX_HWID_BYTES ||
-  new TextEncoder().encode(JSON.stringify(hwid).slice(1, -1)).length <= MAX_HWID_BYTES;
 
 export const hardwareId = text(MAX_HWID_BYTES)
   .trim()

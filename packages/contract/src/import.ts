@@ -19,7 +19,7 @@ export const importRequest = named(
       .min(1)
       .max(MAX_IMPORT_ITEMS)
       .describe(
-        `At most ${MAX_IMPORT_ITEMS}, as GET shows them. A field that is omitted, null or empty has its default.`,
+        `At most ${MAX_IMPORT_ITEMS}, each as GET shows it: the fields of POST, with the id, the key and the times. A field that is omitted or null has its default.`,
       ),
     dryRun: z.boolean().default(false).describe('Checks everything and writes nothing.'),
     assumedProductIds: z
@@ -63,7 +63,7 @@ export const importResult = named(
       .string()
       .nullable()
       .describe(
-        'Why it was rejected, or which values of a new one were not stored: each field, value and reason.',
+        'Why it was rejected, or which values of a new one belong to another object: each field, value and reason.',
       ),
   }),
   resultExample,
@@ -76,13 +76,12 @@ export const importResponse = named(
   'The results of an import.',
   z.strictObject({
     results: z.array(importResult).describe('In the order of the items.'),
-    ignoredFields: z.array(z.string()).describe('The ignored fields that have a value, each once.'),
     createdOwners: z
       .int()
       .describe(
         'The customers that were created as owners of licenses. A dry run counts them again in each request.',
       ),
   }),
-  { results: [resultExample], ignoredFields: [], createdOwners: 0 },
+  { results: [resultExample], createdOwners: 0 },
 );
 export type ImportResponse = z.infer<typeof importResponse>;
