@@ -1,3 +1,4 @@
+import type { entryItem } from '@licet/contract/import';
 import { sql } from 'drizzle-orm';
 import type { z } from 'zod';
 import { batch } from '../db/client.ts';
@@ -8,10 +9,9 @@ import { canonicalData, type EntryRow, entryOf } from '../resources/blacklists/r
 import { blacklists } from '../resources/blacklists/schema.ts';
 import { unknownProduct } from '../resources/products/rules.ts';
 import { products } from '../resources/products/schema.ts';
-import type { blacklistItem } from './items.ts';
 import { insertRows, type Planner, planRows, selectUsedIds } from './plan.ts';
 
-type BlacklistItem = z.infer<typeof blacklistItem>;
+type BlacklistItem = z.infer<typeof entryItem>;
 
 function toRow(values: BlacklistItem, now: number): EntryRow {
   const { createdAt, updatedAt } = values;

@@ -1,6 +1,14 @@
 import { changeOf } from '@licet/contract/changes';
 import type { EventType, ImportKind } from '@licet/contract/enums';
-import type { ImportRequest, ImportResponse, ImportResult } from '@licet/contract/import';
+import {
+  customerItem,
+  entryItem,
+  type ImportRequest,
+  type ImportResponse,
+  type ImportResult,
+  licenseItem,
+  productItem,
+} from '@licet/contract/import';
 import type * as z from 'zod';
 import { change, type Sender } from '../db/change.ts';
 import { isForeignKeyViolation, isUniqueViolation } from '../db/client.ts';
@@ -8,14 +16,7 @@ import { wait } from '../lib/async.ts';
 import { DomainError } from '../lib/errors.ts';
 import { planBlacklists } from './blacklists.ts';
 import { planCustomers } from './customers.ts';
-import {
-  blacklistItem,
-  customerItem,
-  type Item,
-  licenseItem,
-  productItem,
-  readItem,
-} from './items.ts';
+import { type Item, readItem } from './items.ts';
 import { planLicenses } from './licenses.ts';
 import type { Context, Planner } from './plan.ts';
 import { planProducts } from './products.ts';
@@ -65,7 +66,7 @@ const PLANS = {
   products: planOf(productItem, planProducts),
   customers: planOf(customerItem, planCustomers),
   licenses: planOf(licenseItem, planLicenses),
-  blacklists: planOf(blacklistItem, planBlacklists),
+  blacklists: planOf(entryItem, planBlacklists),
 };
 
 const EVENT_TYPES = {

@@ -1,4 +1,5 @@
 import type { LicenseDataType } from '@licet/contract/enums';
+import type { licenseItem } from '@licet/contract/import';
 import { toTimestamp } from '@licet/contract/time';
 import { getTableColumns, sql } from 'drizzle-orm';
 import type * as z from 'zod';
@@ -31,7 +32,6 @@ import {
   namedBy,
   selectCustomers,
 } from './customers.ts';
-import type { licenseItem } from './items.ts';
 import {
   differencesOf,
   insertRows,
@@ -84,10 +84,12 @@ function toRow(item: LicenseItem, defaults: Defaults, now: number): NewLicense {
     const given = end === null ? '' : `, not ${toTimestamp(end)}`;
     throw refusal(`licenseStatus EXPIRED needs an expiryDate in the past${given}`);
   }
+  const licenseKeyNormalized = normalizeLicenseKey(item.licenseKey);
+  if (licenseKeyNormalized === '') throw refusal('licenseKey must not be empty');
   return {
     id: 0,
     licenseKey: item.licenseKey,
-    licenseKeyNormalized: normalizeLicenseKey(item.licenseKey),
+    licenseKeyNormalized,
     productId: item.productId,
     licenseType,
     licensePlatform: item.licensePlatform,

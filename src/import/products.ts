@@ -1,3 +1,4 @@
+import type { productItem } from '@licet/contract/import';
 import { toTimestamp } from '@licet/contract/time';
 import type { z } from 'zod';
 import { batch } from '../db/client.ts';
@@ -5,7 +6,6 @@ import { touchPolicy } from '../db/outbox.ts';
 import { isOneOf } from '../db/predicates.ts';
 import { type ProductRow, toProduct } from '../resources/products/queries.ts';
 import { products } from '../resources/products/schema.ts';
-import type { productItem } from './items.ts';
 import { insertRows, type Planner, planRows, refusal, selectUsedIds } from './plan.ts';
 
 type ProductItem = z.infer<typeof productItem>;

@@ -3,11 +3,11 @@ import { FIELDS } from '@licet/cli/import/fields';
 import { entryFields } from '@licet/contract/blacklists';
 import { customerFields } from '@licet/contract/customers';
 import type { ImportKind } from '@licet/contract/enums';
+import { customerItem, entryItem, licenseItem, productItem } from '@licet/contract/import';
 import { licenseFields } from '@licet/contract/licenses';
 import { productFields } from '@licet/contract/products';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { blacklistItem, customerItem, licenseItem, productItem } from '../../src/import/items.ts';
 import { newIsolate, settled } from '../support/app.ts';
 import {
   call,
@@ -805,7 +805,7 @@ it.each([
   ['products', productItem, productFields],
   ['customers', customerItem, customerFields],
   ['licenses', licenseItem, licenseFields],
-  ['blacklists', blacklistItem, entryFields],
+  ['blacklists', entryItem, entryFields],
 ] as const)(
   'an import takes each field of %s that GET shows, and suggests its name',
   (kind, item, fields) => {
