@@ -1,7 +1,7 @@
 import type { Database } from '../../db/client.ts';
 import { markets } from '../../db/schema.ts';
 import { DATABASE_TIMEOUT_MS, withTimeout } from '../../lib/async.ts';
-import type { MarketRow } from './seller.ts';
+import type { MarketRow } from './source.ts';
 
 /** A change of a market is known everywhere after this time. */
 const HELD_MS = 10_000;

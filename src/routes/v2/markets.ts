@@ -17,7 +17,7 @@ import { type Operation, operationsOn } from '../../http/operation.ts';
 import { linkNextPage, listResponse } from '../../http/pagination.ts';
 import { isolateOf } from '../../isolate.ts';
 import { publicUrlOf } from '../../lib/public-url.ts';
-import { listDeliveries } from '../../resources/markets/deliveries.ts';
+import { listDeliveries } from '../../resources/markets/received.ts';
 import {
   deleteMarket,
   findMarket,
@@ -26,7 +26,7 @@ import {
   toMarket,
   updateMarket,
 } from '../../resources/markets/queries.ts';
-import type { MarketRow } from '../../resources/markets/seller.ts';
+import type { MarketRow } from '../../resources/markets/source.ts';
 import { createdResponse, createOnce, objectResponse, optimisticUpdate } from './objects.ts';
 
 const canRead = requireIntents(INTENTS.readMarkets);

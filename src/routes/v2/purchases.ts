@@ -3,21 +3,21 @@ import { marketProduct } from '@licet/contract/markets';
 import { purchase, purchaseCreate, purchaseGrant, purchaseQuery } from '@licet/contract/purchases';
 import { type Context, Hono } from 'hono';
 import { type AuthEnv, databaseOf, requireIntents } from '../../auth/middleware.ts';
-import type { Sender } from '../../db/change.ts';
+import { type Sender, untilNotOvertaken } from '../../db/change.ts';
 import { notFound } from '../../http/errors.ts';
 import { body, idempotencyKey, ifMatch, pathId, query } from '../../http/input.ts';
 import { type Operation, operationsOn } from '../../http/operation.ts';
 import { listResponse } from '../../http/pagination.ts';
 import { DomainError } from '../../lib/errors.ts';
+import { applyChoice } from '../../resources/markets/apply.ts';
 import {
   findPurchase,
   type ListedPurchase,
   listPurchases,
   toPurchase,
 } from '../../resources/markets/list.ts';
-import { bindLicense, grantWith, insertPurchase } from '../../resources/markets/purchases.ts';
 import { findMarket } from '../../resources/markets/queries.ts';
-import { type MarketRow, sellerOf } from '../../resources/markets/seller.ts';
+import { type MarketRow, sourceOf } from '../../resources/markets/source.ts';
 import {
   createdResponse,
   createOnce,
@@ -82,7 +82,10 @@ export const purchaseRoutes = new Hono<AuthEnv>()
   .post('/', canWrite(create), body(purchaseCreate), idempotencyKey, (c) => {
     const { marketId, ...sent } = c.req.valid('json');
     return createOnce(c, {
-      create: async (sender) => insertPurchase(sender, await marketOf(sender, marketId), sent),
+      async create(sender) {
+        const source = sourceOf(await marketOf(sender, marketId), c.env.PLATFORM_LABELS);
+        return untilNotOvertaken(() => applyChoice(sender, source, { do: 'enter', ...sent }));
+      },
       restore(json) {
         const { isTest, ...row } = restoreRow<ListedPurchase>(json);
         return { ...row, isTest: Boolean(isTest) };
@@ -98,7 +101,11 @@ export const purchaseRoutes = new Hono<AuthEnv>()
       async write(sender, row) {
         const market = await findMarket(sender.db, row.marketId);
         if (!market) throw MARKET_IS_GONE;
-        if (licenseId !== undefined) return bindLicense(sender, market, row, licenseId);
+        const source = sourceOf(market, c.env.PLATFORM_LABELS);
+        const purchaseId = row.id;
+        if (licenseId !== undefined) {
+          return applyChoice(sender, source, { do: 'bind', purchaseId, licenseId });
+        }
         const mapped =
           productId === undefined
             ? market.products.find(({ item }) => item === row.item)
@@ -110,7 +117,7 @@ export const purchaseRoutes = new Hono<AuthEnv>()
             'productId',
           );
         }
-        return grantWith(sender, sellerOf(market, c.env.PLATFORM_LABELS), row, mapped);
+        return applyChoice(sender, source, { do: 'choose', purchaseId, mapped });
       },
     });
     return onePurchase(c, granted);
