@@ -80,9 +80,8 @@ export class MarketWorld {
       { ...state, purchases, license: null },
       notice,
       {
-        source: { market: this.market, platform: 'OTHER' },
+        source: { market: { ...this.market, accountName: 'Market' }, platform: 'OTHER' },
         products: [PRODUCT],
-        accountName: 'Market',
       },
       this.now,
     );

@@ -17,7 +17,7 @@ import {
   UNAVAILABLE,
 } from './receive.ts';
 import { type ArrivedRequest, insertDelivery, reportGuesses } from './received.ts';
-import { type MarketRow, type MarketSource, sourceOf } from './source.ts';
+import { type MarketSource, type SellingMarket, sourceOf } from './source.ts';
 
 /** The entrance of the requests of markets: it finds the market, bounds what strangers cost, and lists what arrived (9). */
 
@@ -28,7 +28,7 @@ export interface Address {
   /** Its name for the seller, who must not find a secret in it. */
   shown: string;
   isGuessable: boolean;
-  sourcesIn: (markets: readonly MarketRow[]) => MarketSource[];
+  sourcesIn: (markets: readonly SellingMarket[]) => MarketSource[];
 }
 
 /** What the service has for requests of markets. */

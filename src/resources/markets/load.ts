@@ -84,12 +84,6 @@ const purchaseIds = (marketId: number, names: Names): SQL => sql`
   select id from purchases where market_id = ${marketId} and order_id in (${treeIds(marketId, names)})
   union ${namedPurchases(marketId, names)}`;
 
-/** The licenses of markets name the platform `OTHER` as the first one did: a new name must not split the buyers. */
-const accountName = ({ id }: { id: number }): SQL<string> => sql`
-  select l.license_platform_other as name from purchases p join licenses l on l.id = p.license_id
-  where p.market_id = ${id} and l.license_platform = 'OTHER' and l.license_platform_other <> ''
-  order by p.id limit 1`;
-
 export interface Loaded {
   names: Names;
   state: State;
@@ -110,7 +104,12 @@ export async function load(
     subjects: db
       .select()
       .from(subjects)
-      .where(and(eq(subjects.marketId, market.id), sql`${subjects.id} in (${treeIds(market.id, names)})`)),
+      .where(
+        and(
+          eq(subjects.marketId, market.id),
+          sql`${subjects.id} in (${treeIds(market.id, names)})`,
+        ),
+      ),
     purchases: db
       .select()
       .from(purchases)
@@ -124,14 +123,9 @@ export async function load(
         sql`${licenses.id} in (select license_id from purchases where id in (${ids}) union select ${names.licenseId})`,
       ),
     products: db.select().from(products).where(isOneOf(products.id, chosen)),
-    account:
-      source.platform === 'OTHER'
-        ? [db.select({ name: sql<string>`name` }).from(sql`(${accountName(market)})`)]
-        : [],
   });
   const byId = new Map(read.licenses.map((one) => [one.id, one]));
   const licenseOf = (id: number | null) => (id === null ? null : (byId.get(id) ?? null));
-  const [account] = read.account ?? [];
   return {
     names,
     state: {
@@ -142,6 +136,6 @@ export async function load(
       })),
       license: licenseOf(names.licenseId),
     },
-    mapping: { source, products: read.products, accountName: account?.name ?? market.name },
+    mapping: { source, products: read.products },
   };
 }

@@ -133,7 +133,7 @@ export async function reconcile(
         about: [],
       })),
   ];
-  const source = sourceOf(market, platformLabels);
+  const source = sourceOf({ ...market, accountName: market.name }, platformLabels);
   let isWhole = true;
   for (const notice of notices) {
     isWhole = left() - requests > NOTICE_QUERIES;

@@ -32,8 +32,6 @@ export interface Mapping {
   source: MarketSource;
   /** Our products that the notice may sell. */
   products: readonly ProductRow[];
-  /** The name of the platform `OTHER` in licenses of the market, which stays when the market is renamed. */
-  accountName: string;
 }
 
 /** All that a plan depends on beside its notice. */

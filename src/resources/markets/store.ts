@@ -139,7 +139,7 @@ function licenseValues({ mapping }: Loaded, { values, buyer }: NewLicenses) {
   return {
     ...values,
     licensePlatform: buyer.id === null ? null : platform,
-    licensePlatformOther: buyer.id !== null && platform === 'OTHER' ? mapping.accountName : '',
+    licensePlatformOther: buyer.id !== null && platform === 'OTHER' ? mapping.source.market.accountName : '',
     ownerPlatformId: buyer.id ?? '',
     ownerChatId: '',
     ownerChatUsername: '',

@@ -16,8 +16,7 @@ import {
   listPurchases,
   toPurchase,
 } from '../../resources/markets/list.ts';
-import { findMarket } from '../../resources/markets/queries.ts';
-import { type MarketRow, sourceOf } from '../../resources/markets/source.ts';
+import { findSellingMarket, type SellingMarket, sourceOf } from '../../resources/markets/source.ts';
 import {
   createdResponse,
   createOnce,
@@ -59,8 +58,8 @@ async function purchaseOf(c: Context<AuthEnv>, id: number): Promise<ListedPurcha
 const onePurchase = (c: Context<AuthEnv>, found: ListedPurchase): Response =>
   objectResponse(c, found, toPurchase(found));
 
-async function marketOf(sender: Sender, id: number): Promise<MarketRow> {
-  const row = await findMarket(sender.db, id);
+async function marketOf(sender: Sender, id: number): Promise<SellingMarket> {
+  const row = await findSellingMarket(sender.db, id);
   if (!row) throw new DomainError('invalid', `marketId ${id} does not exist`, 'marketId');
   return row;
 }
@@ -99,7 +98,7 @@ export const purchaseRoutes = new Hono<AuthEnv>()
       name: 'Purchase',
       find: findPurchase,
       async write(sender, row) {
-        const market = await findMarket(sender.db, row.marketId);
+        const market = await findSellingMarket(sender.db, row.marketId);
         if (!market) throw MARKET_IS_GONE;
         const source = sourceOf(market, c.env.PLATFORM_LABELS);
         const purchaseId = row.id;
