@@ -81,7 +81,12 @@ const licenseOf = async (id: number | null) => service.license(id);
 
 {
   it('a subscription ends as its invoice says, which comes after a license of 30 days', async () => {
-    const product = { item: 'g', productId, licenseType: 'TEMPORARY' as const, expiresAfterDays: 30 };
+    const product = {
+      item: 'g',
+      productId,
+      licenseType: 'TEMPORARY' as const,
+      expiresAfterDays: 30,
+    };
     const market = await service.create({ kind: 'stripe', products: [product] });
     await stripe(market, 'checkout.session.completed', ofSubscription);
     await stripe(market, 'invoice.paid', invoice);

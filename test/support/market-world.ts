@@ -7,10 +7,22 @@ import { Forest } from '../../src/resources/markets/facts.ts';
 import { Incoming } from '../../src/resources/markets/incoming.ts';
 import type { PurchaseRow } from '../../src/resources/markets/list.ts';
 import { namesOf } from '../../src/resources/markets/load.ts';
-import { type AnyNotice, isRejection } from '../../src/resources/markets/notice.ts';
+import {
+  type AnyNotice,
+  type Buyer,
+  isRejection,
+  type Notice,
+  type Result,
+} from '../../src/resources/markets/notice.ts';
 import { plan } from '../../src/resources/markets/plan.ts';
 import type { MarketRow } from '../../src/resources/markets/source.ts';
-import type { LicenseRow, Plan, PurchaseValues, SubjectRow } from '../../src/resources/markets/state.ts';
+import type {
+  Completion,
+  LicenseRow,
+  Plan,
+  PurchaseValues,
+  SubjectRow,
+} from '../../src/resources/markets/state.ts';
 import type { ProductRow } from '../../src/resources/products/queries.ts';
 
 /** A market whose plans are stored in memory, in the place of a database. */
@@ -37,6 +49,9 @@ export class MarketWorld {
   readonly subjects = new Map<string, SubjectRow>();
   readonly purchases: PurchaseRow[] = [];
   readonly licenses: LicenseRow[] = [];
+  /** The buyers of new licenses, and what later notices say of them. */
+  readonly buyers: Buyer[] = [];
+  readonly completions: Completion[] = [];
   /** The types of the events of purchases. */
   readonly events: string[] = [];
 
@@ -47,8 +62,8 @@ export class MarketWorld {
       name: 'Market',
       isEnabled: true,
       path: '',
-      products: products.map((one): MarketProduct =>
-        marketProduct.parse({ productId: PRODUCT_ID, ...one }),
+      products: products.map(
+        (one): MarketProduct => marketProduct.parse({ productId: PRODUCT_ID, ...one }),
       ),
       onRefund: 'deactivate',
       onDispute: 'deactivate',
@@ -65,16 +80,20 @@ export class MarketWorld {
     };
   }
 
-  /** A request of the market, whose signature was right. */
-  async receive(body: object): Promise<Plan['result'][]> {
+  /** The notices of a request, whose signature was right. */
+  async read(body: object): Promise<Notice[]> {
     const bytes = new TextEncoder().encode(JSON.stringify(body));
     const incoming = new Incoming(bytes, new Headers(), this.now);
     const read = await ADAPTERS[this.market.kind].read(incoming, this.market);
     if (isRejection(read)) throw new Error(read.why);
-    return read.notices.map((notice) => this.apply(notice));
+    return [...read.notices];
   }
 
-  apply(notice: AnyNotice): Plan['result'] {
+  async receive(body: object): Promise<Result[]> {
+    return (await this.read(body)).map((notice) => this.apply(notice));
+  }
+
+  apply(notice: AnyNotice): Result {
     const { state, purchases } = this.#load(notice);
     const planned = plan(
       { ...state, purchases, license: null },
@@ -146,7 +165,9 @@ export class MarketWorld {
     }
     for (const { before, after } of planned.purchases) this.#replace(before, after);
     for (const values of planned.newPurchases) this.#insert(values, 0);
+    this.completions.push(...planned.completions);
     const { make } = planned;
+    if (make) this.buyers.push(make.buyer);
     for (let unit = 0; make && unit < make.count; unit++) {
       const id = this.licenses.length + 1;
       const values = { ...make.purchase, licenseId: id };

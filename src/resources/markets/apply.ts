@@ -1,5 +1,5 @@
 import { only, type Sender, untilNotOvertaken } from '../../db/change.ts';
-import { type ListedPurchase } from './list.ts';
+import type { ListedPurchase } from './list.ts';
 import { load } from './load.ts';
 import type { Binding, Choice, Entry, Notice, Result } from './notice.ts';
 import { plan } from './plan.ts';

@@ -84,7 +84,11 @@ const NOT_FOUND = failure(404, 'There is no market at this address');
 const TOO_MANY = failure(TOO_MANY_REJECTED.status, TOO_MANY_REJECTED.message);
 
 /** The response to a request. */
-export async function enter(entrance: Entrance, address: Address, request: Request): Promise<Reply> {
+export async function enter(
+  entrance: Entrance,
+  address: Address,
+  request: Request,
+): Promise<Reply> {
   try {
     return await replyTo(entrance, address, request);
   } catch (error) {

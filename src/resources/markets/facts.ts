@@ -201,7 +201,7 @@ const isKept = ({ reasons }: Payment): boolean => reasons.length === 0;
 
 /** Until when the remaining payments pay; null if none does. */
 function paidUntilOf(facts: Facts, payments: readonly Payment[]): number | null {
-  const named = lastOf(payments.filter(isKept))?.paid?.until ?? 0;
+  const named = lastOf(payments.filter((one) => isKept(one) && one.paid?.until))?.paid?.until ?? 0;
   // A time for which no payment is named belongs to the last payment without a period.
   const unnamed = lastOf(payments.filter(({ paid }) => !paid?.until));
   const own = unnamed && !isKept(unnamed) ? 0 : (facts.paidUntil ?? 0);
@@ -233,7 +233,8 @@ export function standingOf(
   }));
   const paidUntil = paidUntilOf(whole, payments);
   const isPaid = paidUntil !== null && paidUntil > now;
-  const last = lastOf(payments.filter(isKept));
+  // An invoice that was not reported as paid proves nothing.
+  const last = lastOf(payments.filter((one) => isKept(one) && one.paid));
   const later = payments.filter((one) => !last || timeOf(one) > timeOf(last));
   const reasons = new Set([
     ...takenBack(whole, policy, since),

@@ -90,11 +90,7 @@ export interface Loaded {
   mapping: Mapping;
 }
 
-export async function load(
-  db: Database,
-  source: MarketSource,
-  notice: AnyNotice,
-): Promise<Loaded> {
+export async function load(db: Database, source: MarketSource, notice: AnyNotice): Promise<Loaded> {
   const { market, fallback } = source;
   const names = namesOf(notice);
   const ids = purchaseIds(market.id, names);

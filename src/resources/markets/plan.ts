@@ -6,6 +6,7 @@ import type { Facts } from '../../db/schema.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { type Converged, converge, isUnclear, type Told } from './converge.ts';
 import { Forest, mergeFacts, standingOf } from './facts.ts';
+import type { PurchaseRow } from './list.ts';
 import type {
   AnyNotice,
   Binding,
@@ -17,7 +18,6 @@ import type {
   Result,
   Statement,
 } from './notice.ts';
-import type { PurchaseRow } from './list.ts';
 import { type Sale, type Sold, sell } from './sell.ts';
 import type {
   Context,
@@ -235,7 +235,13 @@ function newSale(
       facts,
     },
     known,
-    buyer: known ? { id: known.buyerId ?? buyer.id, name: known.buyerName ?? buyer.name, email: known.email ?? buyer.email } : buyer,
+    buyer: known
+      ? {
+          id: known.buyerId ?? buyer.id,
+          name: known.buyerName ?? buyer.name,
+          email: known.email ?? buyer.email,
+        }
+      : buyer,
     firstUnit: 0,
   };
 }
@@ -249,11 +255,7 @@ const saleOf = (known: PurchaseRow): Sale => ({
 });
 
 /** The licenses of a purchase, or why a person has to look at it. */
-function offer(
-  context: Context,
-  sale: Sale,
-  mapped: MarketProduct | undefined,
-): Sold | string {
+function offer(context: Context, sale: Sale, mapped: MarketProduct | undefined): Sold | string {
   const { after, mapping, now } = context;
   if (!mapped) return `No product is chosen for ${sale.purchase.item}`;
   if (isUnclear(standingOf(sale.purchase, after, mapping.source.market, now).facts)) return UNCLEAR;
@@ -286,7 +288,12 @@ function keep(
             changes: shownChanges(market, values, { reason: why }),
           },
         ],
-    result: { state, keys: [], effect: isRevoked ? 'NOTHING' : 'NEEDS_PERSON', text: values.reason ?? why },
+    result: {
+      state,
+      keys: [],
+      effect: isRevoked ? 'NOTHING' : 'NEEDS_PERSON',
+      text: values.reason ?? why,
+    },
   };
 }
 
@@ -409,7 +416,12 @@ function planReport(context: Context, { purchase: about }: Report): Plan {
 }
 
 /** A fact about a purchase that has not arrived. */
-const placeholderOf = ({ item, reference, order, facts }: NonNullable<Report['purchase']>): Sale => ({
+const placeholderOf = ({
+  item,
+  reference,
+  order,
+  facts,
+}: NonNullable<Report['purchase']>): Sale => ({
   purchase: {
     item,
     reference,
@@ -435,7 +447,8 @@ function sellWaiting(context: Context, changes: ConvergedAll): Sold | undefined 
     const { after } = changes.purchases.find(({ before }) => before === known.purchase) ?? {
       after: known.purchase,
     };
-    if (known.license || after.state !== 'UNMATCHED' || after.facts.boughtAt === undefined) continue;
+    if (known.license || after.state !== 'UNMATCHED' || after.facts.boughtAt === undefined)
+      continue;
     const sale = { ...saleOf(known.purchase), purchase: after };
     const sold = offer(context, sale, mappedFor(context, [after.item]));
     if (typeof sold !== 'string') return sold;
@@ -472,10 +485,14 @@ function planChoice(context: Context, { purchaseId, mapped }: Choice): Plan {
   if (typeof sold === 'string') throw new DomainError('invalid', sold, 'productId');
   const { state } = sold.make.purchase;
   const others = context.state.purchases.filter((one) => one.purchase !== purchase);
-  return planOf(convergeAll(context, others, () => ({})), sold, {
-    subjects: changedSubjects(context, null),
-    result: { state, keys: [], effect: 'CHANGED', text: sold.text },
-  });
+  return planOf(
+    convergeAll(context, others, () => ({})),
+    sold,
+    {
+      subjects: changedSubjects(context, null),
+      result: { state, keys: [], effect: 'CHANGED', text: sold.text },
+    },
+  );
 }
 
 const NOTHING: ConvergedAll = {
@@ -517,7 +534,12 @@ function planBinding(context: Context, { purchaseId, licenseId }: Binding): Plan
         },
       },
     ],
-    result: { state: after.state, keys: [], effect: 'CHANGED', text: 'The purchase has the license' },
+    result: {
+      state: after.state,
+      keys: [],
+      effect: 'CHANGED',
+      text: 'The purchase has the license',
+    },
   });
 }
 

@@ -10,7 +10,7 @@ import { noteOf, shownChanges } from './words.ts';
 /** The new licenses of a purchase: their number, their limits and their end (9). */
 
 const TEST_DAYS_MS = DAY_MS;
-/** A license of a refunded purchase ends as if nothing had been refunded: a won dispute activates it. */
+/** A license of a purchase that is paid back ends as if it were not: a won dispute activates it. */
 const KEEP: Policy = { onRefund: 'keep', onDispute: 'keep' };
 
 /** A purchase that has no license, or too few. */
@@ -22,7 +22,9 @@ export interface Sold {
   text: string;
 }
 
-type Terms = Pick<NewLicenses, 'count'> & { values: Omit<NewLicenses['values'], 'state' | 'notes'> };
+type Terms = Pick<NewLicenses, 'count'> & {
+  values: Omit<NewLicenses['values'], 'state' | 'notes'>;
+};
 
 /** @returns why the purchase gets no license, for people */
 function termsOf(
@@ -37,9 +39,10 @@ function termsOf(
   const isOne = mapped.quantity === 'limits';
   const times = (limit: number): number =>
     isOne && limit > 0 ? Math.min(limit * quantity, MAX_LIMIT) : limit;
-  const { paidUntil } = standingOf(purchase, after, KEEP, now);
+  const { paidUntil } = standingOf(purchase, after, mapping.source.market, now);
+  const boughtUntil = paidUntil ?? standingOf(purchase, after, KEEP, now).paidUntil;
   const days = mapped.expiresAfterDays ?? product.defaultExpiresAfterDays;
-  const expiryDate = isTest ? now + TEST_DAYS_MS : paidUntil && paidUntil + GRACE_MS;
+  const expiryDate = isTest ? now + TEST_DAYS_MS : boughtUntil && boughtUntil + GRACE_MS;
   const isTemporary = mapped.licenseType === 'TEMPORARY' || isTest;
   if (isTemporary && expiryDate === null && days === null) {
     return 'The licenses are TEMPORARY, and neither the market nor the product says for how many days';

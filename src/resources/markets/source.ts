@@ -8,10 +8,15 @@ import { ADAPTERS } from './adapters.ts';
 
 export type MarketRow = typeof markets.$inferSelect;
 
-/** The name of the platform `OTHER` in the first license of a market: another name of the market splits no buyers. */
+/** The first purchases are enough to find a license that names the platform. */
+const LOOKED_AT = 100;
+
+/** The name of the platform `OTHER` in the first licenses of a market: another name of the market splits no buyers. */
 const accountName = sql<string>`ifnull((
-  select l.license_platform_other from purchases p join licenses l on l.id = p.license_id
-  where p.market_id = markets.id and l.license_platform = 'OTHER' and l.license_platform_other <> ''
+  select l.license_platform_other from (
+    select id, license_id from purchases where market_id = markets.id order by id limit ${sql.raw(String(LOOKED_AT))}
+  ) p join licenses l on l.id = p.license_id
+  where l.license_platform = 'OTHER' and l.license_platform_other <> ''
   order by p.id limit 1), markets.name)`.as('account_name');
 
 /** A market with the name of the platform in its licenses. */

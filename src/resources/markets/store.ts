@@ -31,11 +31,7 @@ interface Stored {
   chosen: ListedPurchase | undefined;
 }
 
-const KNOWN = new DomainError(
-  'conflict',
-  'The purchase is known: change its license',
-  'reference',
-);
+const KNOWN = new DomainError('conflict', 'The purchase is known: change its license', 'reference');
 
 /** @throws DomainError if something that was read has changed: the notice is to be planned again */
 export async function store(sender: Sender, loaded: Loaded, plan: Plan): Promise<Stored> {
@@ -139,7 +135,8 @@ function licenseValues({ mapping }: Loaded, { values, buyer }: NewLicenses) {
   return {
     ...values,
     licensePlatform: buyer.id === null ? null : platform,
-    licensePlatformOther: buyer.id !== null && platform === 'OTHER' ? mapping.source.market.accountName : '',
+    licensePlatformOther:
+      buyer.id !== null && platform === 'OTHER' ? mapping.source.market.accountName : '',
     ownerPlatformId: buyer.id ?? '',
     ownerChatId: '',
     ownerChatUsername: '',
@@ -248,7 +245,9 @@ function grantPurchase(
       : [
           db
             .update(licenses)
-            .set({ deactivatedBy: sql`(select p.id from purchases p where p.license_id = licenses.id)` })
+            .set({
+              deactivatedBy: sql`(select p.id from purchases p where p.license_id = licenses.id)`,
+            })
             .where(sql`license_key_normalized in (select value from json_each(${keys}))`),
         ]),
     ...(buyer.name === null || buyer.email !== null ? [] : [nameCustomer(db, buyer.name, keys)]),

@@ -17,7 +17,6 @@ import { type Operation, operationsOn } from '../../http/operation.ts';
 import { linkNextPage, listResponse } from '../../http/pagination.ts';
 import { isolateOf } from '../../isolate.ts';
 import { publicUrlOf } from '../../lib/public-url.ts';
-import { listDeliveries } from '../../resources/markets/received.ts';
 import {
   deleteMarket,
   findMarket,
@@ -26,6 +25,7 @@ import {
   toMarket,
   updateMarket,
 } from '../../resources/markets/queries.ts';
+import { listDeliveries } from '../../resources/markets/received.ts';
 import type { MarketRow } from '../../resources/markets/source.ts';
 import { createdResponse, createOnce, objectResponse, optimisticUpdate } from './objects.ts';
 

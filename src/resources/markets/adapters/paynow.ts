@@ -130,7 +130,9 @@ function orderCompleted(body: unknown, at: number): Notice[] {
   const parts = lines.flatMap((line): Statement[] => {
     const [lineId, cost] = [textAt(line, 'id'), numberAt(line, 'total_amount')];
     if (lineId === null || lines.length === 1) return [];
-    return [{ id: lineId, parent: id, facts: { line: lineId, ...(cost !== null && { total: cost }) } }];
+    return [
+      { id: lineId, parent: id, facts: { line: lineId, ...(cost !== null && { total: cost }) } },
+    ];
   });
   return [{ do: 'report', about: [order, ...parts] }];
 }

@@ -350,9 +350,7 @@ async function read({ json: body, now }: Incoming): Promise<Accepted | Rejection
     isTest: body.livemode === false,
   }) ?? { ignored: 'This event changes no purchase' };
   const accepted = { eventId: textAt(body, 'id'), type: textAt(body, 'type') };
-  return 'ignored' in said
-    ? { ...accepted, notices: [], ...said }
-    : { ...accepted, notices: said };
+  return 'ignored' in said ? { ...accepted, notices: [], ...said } : { ...accepted, notices: said };
 }
 
 export const stripe: Adapter = { names: ['stripe'], authenticate, read, lines };

@@ -104,7 +104,8 @@ function grantsOf(payment: unknown, subscription: string | null, about: Statemen
   });
 }
 
-const report = (about: Statement[]): Notice[] => (about.length === 0 ? [] : [{ do: 'report', about }]);
+const report = (about: Statement[]): Notice[] =>
+  about.length === 0 ? [] : [{ do: 'report', about }];
 
 /** The step of a dispute, by the type of its event. One that closes as anything but lost takes nothing. */
 const STEPS = {
