@@ -79,23 +79,21 @@ async function only() {
 }
 const licenseOf = async (id: number | null) => service.license(id);
 
-{
-  it('a subscription ends as its invoice says, which comes after a license of 30 days', async () => {
-    const product = {
-      item: 'g',
-      productId,
-      licenseType: 'TEMPORARY' as const,
-      expiresAfterDays: 30,
-    };
-    const market = await service.create({ kind: 'stripe', products: [product] });
-    await stripe(market, 'checkout.session.completed', ofSubscription);
-    await stripe(market, 'invoice.paid', invoice);
-    const { state, licenseId } = await only();
-    expect(state).toBe('GRANTED');
-    const { expiryDate } = await licenseOf(licenseId);
-    expect(Date.parse(expiryDate ?? '')).toBe(IN_A_YEAR * 1000 + 3 * DAY_MS);
-  });
-}
+it('a subscription ends as its invoice says, which comes after a license of 30 days', async () => {
+  const product = {
+    item: 'g',
+    productId,
+    licenseType: 'TEMPORARY' as const,
+    expiresAfterDays: 30,
+  };
+  const market = await service.create({ kind: 'stripe', products: [product] });
+  await stripe(market, 'checkout.session.completed', ofSubscription);
+  await stripe(market, 'invoice.paid', invoice);
+  const { state, licenseId } = await only();
+  expect(state).toBe('GRANTED');
+  const { expiryDate } = await licenseOf(licenseId);
+  expect(Date.parse(expiryDate ?? '')).toBe(IN_A_YEAR * 1000 + 3 * DAY_MS);
+});
 
 it('a test of a subscription lasts one day, also when it is paid', async () => {
   const product = { item: 'g', productId };

@@ -2,8 +2,8 @@ import { and, eq, type SQL, sql } from 'drizzle-orm';
 import { batch, type Database } from '../../db/client.ts';
 import { isOneOf } from '../../db/predicates.ts';
 import { licenses, products, purchases, subjects } from '../../db/schema.ts';
+import { referencesOf } from './identity.ts';
 import type { AnyNotice } from './notice.ts';
-import { referencesOf } from './plan.ts';
 import type { MarketSource } from './source.ts';
 import type { Mapping, State } from './state.ts';
 
