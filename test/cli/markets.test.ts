@@ -142,6 +142,20 @@ it('the doctor sends samples of each market, which change nothing, and names wha
     expect(wrong).toMatchObject({ code: 1 });
     expect(wrong.stdout).toContain('came    404');
   }
+  const settings = join(folder, 'doctor.json');
+  const other = { signature: { kind: 'hmac', header: 'X-Other' }, item: 'item', line: 'line' };
+  writeFileSync(settings, JSON.stringify(other));
+  for (const [given, shown] of [
+    [['--preset', 'sellapp'], '✓ A request of the market, with the secret'],
+    [['--preset', 'shoppex'], '✓ A request of the market, with the secret'],
+    [['--settings', settings], 'the secret cannot be checked from here'],
+  ] as const) {
+    const create = ['markets', 'create', 'dynamic', 'Shop', '--secrets', secrets, ...given];
+    const address = (await run(...create)).stdout.trim();
+    const ending = await runHere('doctor', ['--market', 'dynamic', address, '--secret', secrets]);
+    expect(ending.stdout).toContain(shown);
+    expect(ending).toMatchObject({ code: 0 });
+  }
   expect((await run('purchases', 'list', '--json')).stdout).not.toContain('doctor');
   const challenge = await listen((_, response) =>
     response.writeHead(403, { 'cf-mitigated': 'challenge' }).end('<html>'),

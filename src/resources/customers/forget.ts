@@ -11,6 +11,7 @@ import {
   idempotencyKeys,
   licenses,
   purchases,
+  subjects,
   webhooks,
 } from '../../db/schema.ts';
 import { PERSONAL_FIELDS } from '../licenses/events.ts';
@@ -120,6 +121,10 @@ const mentions = (customer: CustomerRow): SQL | undefined =>
     ),
   );
 
+/** The purchases whose license is one of a customer. */
+const isOfCustomer = (id: number): SQL =>
+  sql`license_id in (select id from licenses where customer_id = ${id})`;
+
 /**
  * Erases the fields that identify a customer: those of the customer, and the owner fields of licenses that repeat
  * them. The row of the customer stays, with its id.
@@ -159,10 +164,17 @@ export async function eraseIdentity(sender: Sender, row: CustomerRow): Promise<v
           revision: sql`${purchases.revision} + 1`,
         })
         .where(
-          or(
-            sql`${purchases.licenseId} in (select id from licenses where customer_id = ${row.id})`,
-            row.email === null ? undefined : eq(purchases.email, row.email),
-          ),
+          or(isOfCustomer(row.id), row.email === null ? undefined : eq(purchases.email, row.email)),
+        ),
+      // The orders of these purchases, or the payments of their subscriptions, can have the e-mail.
+      subjects: db
+        .update(subjects)
+        .set({ facts: sql`json_remove(facts, '$.email')`, revision: sql`${subjects.revision} + 1` })
+        .where(
+          sql`facts ->> 'email' is not null and (market_id, order_id) in (
+            select market_id, order_id from purchases where ${isOfCustomer(row.id)}
+            union select s.market_id, s.order_id from purchases p join market_orders s
+              on s.market_id = p.market_id and s.parent = p.order_id where ${isOfCustomer(row.id)})`,
         ),
       portal: endPortalOf(db, row.id, chatIdsOf(row)),
       // The scheduled handler takes the roles, and forgets the accounts.
