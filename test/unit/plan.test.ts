@@ -277,6 +277,27 @@ describe('Stripe', () => {
     expect(await end([subscribed(), invoice(1, { total: 0 })])).toBe(monthsPaid(1));
   });
 
+  it('a test of a subscription lasts one day, also when it is paid', async () => {
+    const tests = [subscribed(), invoice(1)].map((event) => ({ ...event, livemode: false }));
+    const { license } = (await worldAfter(tests, 'stripe')).only();
+    expect(license).toMatchObject({ expiresAt: NOW + DAY_MS, notes: 'Test of Market' });
+  });
+
+  it('a dispute counts by the setting of its time, and gives back what it took', async () => {
+    const opened = dispute('created', 'needs_response');
+    const world = await worldAfter([session()], 'stripe');
+    const other = (onDispute: 'wait' | 'deactivate') => Object.assign(world.market, { onDispute });
+    other('wait');
+    await world.receive(opened);
+    expect(world.only().license.state).toBe('ACTIVE');
+    other('deactivate');
+    await world.receive(opened);
+    expect(world.only().license.state).toBe('DEACTIVATED');
+    other('wait');
+    await world.receive(dispute('closed', 'won'));
+    expect(world.only().license.state).toBe('ACTIVE');
+  });
+
   it('a session that saves a card, or is not paid, makes nothing', async () => {
     const setup = session({ mode: 'setup', payment_status: 'no_payment_required' });
     const unpaid = session({ payment_status: 'unpaid' });
@@ -486,6 +507,17 @@ describe('PayNow', () => {
       expected: GRANTED,
     },
     {
+      name: 'an end that is repeated after the renewal takes nothing',
+      given: [
+        added({ expires_at: day(1) }),
+        paynow('ON_DELIVERY_ITEM_EXPIRED', item({ expires_at: day(1) })),
+        paynow('ON_DELIVERY_ITEM_RENEWED', item({ expires_at: day(31) })),
+        paynow('ON_DELIVERY_ITEM_EXPIRED', item({ expires_at: day(1) })),
+      ],
+      after: 2,
+      expected: GRANTED,
+    },
+    {
       name: 'the metadata of the product can change',
       given: [added(), added({ product: { metadata: { licet_product: 'other' } } })],
       expected: { state: 'GRANTED' },
@@ -591,6 +623,23 @@ describe('Tebex', () => {
   ];
 
   it.each(cases)('$name', (one) => expectState('tebex', one));
+
+  it('a package beside a subscription survives its end, and a renewal grants nothing', async () => {
+    const beside = { id: 'other', quantity: 1 };
+    const [monthly] = paid(1).products;
+    const basket = { payment_sequence: 'mixed', products: [beside, monthly] };
+    const ended = tebex('recurring-payment.ended', { reference: 'tbx-r-1' }, 31);
+    const events = [completed(1, basket), completed(2, { payment_sequence: 'mixed' }), ended];
+    for (const given of [events, events.toReversed()]) {
+      const world = new MarketWorld('tebex', [MONTHLY, { item: 'other' }]);
+      world.now = NOW + 32 * DAY_MS;
+      for (const event of given) await world.receive(event);
+      expect(world.shown()).toMatchObject([
+        { reference: 'guard 0' },
+        { reference: 'other 0', state: 'GRANTED' },
+      ]);
+    }
+  });
 });
 
 describe('any order, any repetition, any time', () => {
