@@ -54,7 +54,7 @@ it('a market is created, mapped and tried, and its purchases are seen and grante
     new RegExp(`${id} +builtbybit +Bits +on +1 `),
   );
   const arrived = await run('markets', 'deliveries', id);
-  expect(arrived.stdout).toMatch(/placeholder +404 +No product is chosen for 62494/);
+  expect(arrived.stdout).toMatch(/placeholder +404 +needs you +No product is chosen for 62494/);
   expect(arrived.stdout).toMatch(/placeholder +200 +Granted a license/);
   expect(arrived.stdout).not.toContain(SECRET);
 
