@@ -55,7 +55,7 @@ it('a market is created, mapped and tried, and its purchases are seen and grante
   );
   const arrived = await run('markets', 'deliveries', id);
   expect(arrived.stdout).toMatch(/placeholder +404 +needs you +No product is chosen for 62494/);
-  expect(arrived.stdout).toMatch(/placeholder +200 +Granted a license/);
+  expect(arrived.stdout).toMatch(/placeholder +200 +changed +Granted a license/);
   expect(arrived.stdout).not.toContain(SECRET);
 
   await download(address, { user_id: '7', resource_id: '99' });

@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { redact } from '../../src/resources/markets/redact.ts';
 import { settled } from '../support/app.ts';
 import { create } from '../support/client.ts';
-import { DAY_MS, HOUR_MS, setNow } from '../support/history.ts';
+import { DAY_MS, setNow } from '../support/history.ts';
 import { type Market, MarketService, SECRET } from '../support/shop-market.ts';
 import { asPaynow, asStripe, hmac } from './samples.ts';
 

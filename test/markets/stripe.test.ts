@@ -37,7 +37,7 @@ describe('a Checkout session', () => {
         reference: 'cs_1',
         isLine: true,
         order: 'pi_1',
-        isWholeOrder: true,
+        onlyOf: 'order',
         buyer: { id: 'cus_1', name: 'Ada', email: 'a@b.c' },
         quantity: 1,
         isTest: false,

@@ -526,6 +526,16 @@ describe('PayNow', () => {
 
   it.each(cases)('$name', (one) => expectState('paynow', one));
 
+  it('a purchase that a former version stored by its order becomes one of the subscription', async () => {
+    const [, first] = monthly(1);
+    const world = await worldAfter([added()], 'paynow');
+    world.now = NOW + 40 * DAY_MS;
+    for (const event of [first ?? {}, ...monthly(2)]) await world.receive(event);
+    expect(world.only().purchase).toMatchObject({ reference: 'd1', orderId: 's1' });
+    await world.receive(back('r2', 7500, { order_id: 'o2' }));
+    expect(world.only().purchase).toMatchObject({ state: 'REVOKED', reason: 'refunded' });
+  });
+
   it('the license has the e-mail of the order, whichever comes first', async () => {
     const world = await worldAfter([order('o1', 0), added()], 'paynow');
     expect(world.buyers).toMatchObject([{ email: 'ada@shop.example' }]);

@@ -59,13 +59,14 @@ export function converge(context: Context, known: KnownPurchase, told: Told): Co
   const { purchase, license } = known;
   const { before: subjectsBefore, after: subjectsAfter, mapping, now } = context;
   const { market } = mapping.source;
-  const orderId = purchase.orderId ?? told.link?.orderId ?? null;
+  const orderId = orderOf(context, purchase, told.link);
   // A forgotten buyer stays so, although the market names them again.
   const isForgotten = purchase.reference === `forgotten-${purchase.id}`;
   const buyer = isForgotten ? undefined : told.link;
   const before = standingOf(purchase, subjectsBefore, market, now);
   const after = standingOf({ orderId, facts: told.facts }, subjectsAfter, market, now);
-  const reason = after.reasons.join(', ') || (license ? null : purchase.reason);
+  const waits = appliedReasons(purchase).length === 0 ? purchase.reason : waitingFor(told.facts);
+  const reason = after.reasons.join(', ') || (license ? null : waits);
   const values: PurchaseValues = {
     ...purchase,
     orderId,
@@ -90,6 +91,23 @@ export function converge(context: Context, known: KnownPurchase, told: Told): Co
     needsPerson: becomesUnclear,
   };
 }
+
+/** The order of a purchase: what a former version knew as its order can be a payment of its subscription. */
+function orderOf(
+  { after }: Context,
+  { orderId }: PurchaseRow,
+  link: OrderLink | undefined,
+): string | null {
+  const told = link?.orderId ?? null;
+  if (orderId === null || told === null) return orderId ?? told;
+  return after.isWithin(orderId, told) ? told : orderId;
+}
+
+export const NOT_ARRIVED = 'The purchase has not arrived yet';
+
+/** Why a purchase that is no longer revoked has no license. */
+const waitingFor = ({ boughtAt }: Facts): string =>
+  boughtAt === undefined ? NOT_ARRIVED : 'It waits for a product';
 
 interface Standings {
   before: Standing;

@@ -134,6 +134,12 @@ export class Forest {
     return [...found];
   }
 
+  /** Whether a subject belongs to another one. */
+  isWithin(id: string, top: string): boolean {
+    const ids = [id, ...this.above(id).map((one) => one.id)];
+    return ids.some((one) => this.get(one)?.parent === top);
+  }
+
   /** The facts of a subject and of all below it. */
   within(top: Subject, isPart: (facts: Facts) => boolean): Facts {
     const found = new Set([top]);

@@ -1,5 +1,5 @@
-import type { Grant, Identity, Report } from './notice.ts';
-import type { PurchaseValues, State } from './state.ts';
+import type { Identity } from './notice.ts';
+import type { Context, KnownPurchase, PurchaseValues } from './state.ts';
 
 /** The identity of a purchase: nothing that a seller can edit (9). */
 
@@ -10,21 +10,27 @@ export function referencesOf(notice: Identity & { isTest?: boolean }): string[] 
 }
 
 /** The purchase that a notice identifies: a row for each of its licenses. */
-export function purchaseOf({ purchases }: State, notice: Grant | NonNullable<Report['purchase']>) {
+export function purchaseOf(
+  { state: { purchases }, after }: Context,
+  notice: Identity & { isTest?: boolean },
+): readonly KnownPurchase[] {
+  const { order, onlyOf, item, isLine, isTest = false } = notice;
+  const isOfOrder = ({ orderId }: PurchaseValues): boolean =>
+    orderId !== null && order !== null && (orderId === order || after.isWithin(orderId, order));
   const named = referencesOf(notice).map((reference) =>
     purchases.find(
-      ({ purchase }) =>
-        purchase.reference === reference && (notice.isLine || purchase.item === notice.item),
+      ({ purchase }) => purchase.reference === reference && (isLine || purchase.item === item),
     ),
   );
-  const whole =
-    'isWholeOrder' in notice && notice.isWholeOrder
-      ? purchases.find(
-          ({ purchase: { orderId, isTest } }) =>
-            orderId === notice.order && isTest === notice.isTest,
-        )
-      : undefined;
-  const first = [...named, whole].find((one) => one !== undefined);
+  const only =
+    onlyOf &&
+    purchases.find(
+      ({ purchase }) =>
+        isOfOrder(purchase) &&
+        purchase.isTest === isTest &&
+        (onlyOf === 'order' || purchase.item === item),
+    );
+  const first = [...named, only].find((one) => one !== undefined);
   return purchases.filter(({ purchase }) => isSamePurchase(purchase, first?.purchase));
 }
 

@@ -50,6 +50,9 @@ export interface Identity {
   otherReferences?: readonly string[];
   /** Whether the reference alone identifies it: its `item` is a name that the seller can edit. */
   isLine?: boolean;
+  order: string | null;
+  /** Whether each purchase of the order, or each one of this item, is this one, whatever its reference. */
+  onlyOf?: 'order' | 'item';
 }
 
 /** A purchase that gets its license, unless it has it. */
@@ -57,9 +60,6 @@ export interface Grant extends Identity {
   do: 'grant';
   /** Other ids by which the seller may have chosen its product. */
   otherItems?: readonly string[];
-  order: string | null;
-  /** Whether it is all of its order, so that each purchase of the order is this one. */
-  isWholeOrder?: boolean;
   buyer: Buyer;
   quantity: number;
   isTest: boolean;
@@ -74,7 +74,7 @@ export interface Report {
   do: 'report';
   about: readonly Statement[];
   /** A purchase that was, or will be, granted. */
-  purchase?: Identity & { order: string | null; facts: Facts };
+  purchase?: Identity & { facts: Facts };
 }
 
 /** What a market reports. */

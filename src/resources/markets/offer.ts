@@ -2,7 +2,7 @@ import { MAX_QUANTITY } from '@licet/contract/limits';
 import type { MarketProduct } from '@licet/contract/markets';
 import type { Facts } from '../../db/schema.ts';
 import type { ConvergedAll } from './compose.ts';
-import { isUnclear } from './converge.ts';
+import { isUnclear, NOT_ARRIVED } from './converge.ts';
 import { standingOf } from './facts.ts';
 import { isSamePurchase, referencesOf } from './identity.ts';
 import type { PurchaseRow } from './list.ts';
@@ -13,7 +13,6 @@ import { shownChanges } from './words.ts';
 
 /** Offers purchases their licenses, or keeps them until a person chooses (9). */
 
-export const NOT_ARRIVED = 'The purchase has not arrived yet';
 const UNCLEAR =
   'More may have been bought than the market says: look at the order, and choose the product';
 
@@ -35,7 +34,7 @@ export function newSale(
   known: PurchaseRow | null,
   facts: Facts,
 ): Sale {
-  const [reference = identity.reference] = referencesOf({ ...identity, item, isTest });
+  const [reference = identity.reference] = referencesOf({ ...identity, item, order, isTest });
   const orderId = known?.orderId ?? order;
   const { quantity: counted = 1 } = standingOf(
     { orderId, facts },
@@ -59,13 +58,11 @@ export function newSale(
       facts,
     },
     known,
-    buyer: known
-      ? {
-          id: known.buyerId ?? buyer.id,
-          name: known.buyerName ?? buyer.name,
-          email: known.email ?? buyer.email,
-        }
-      : buyer,
+    buyer: {
+      id: known?.buyerId ?? buyer.id,
+      name: known?.buyerName ?? buyer.name,
+      email: known?.email ?? buyer.email,
+    },
     firstUnit: 0,
   };
 }

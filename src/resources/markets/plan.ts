@@ -2,6 +2,7 @@ import type { PurchaseState } from '@licet/contract/enums';
 import type { Facts } from '../../db/schema.ts';
 import { planBinding, planChoice, planEntry } from './choices.ts';
 import { type ConvergedAll, convergeAll, planOf } from './compose.ts';
+import { NOT_ARRIVED } from './converge.ts';
 import { Forest, mergeFacts } from './facts.ts';
 import { purchaseOf } from './identity.ts';
 import type { AnyNotice, Grant, Report, Result } from './notice.ts';
@@ -10,7 +11,6 @@ import {
   mappedFor,
   more,
   moreOf,
-  NOT_ARRIVED,
   newSale,
   offer,
   placeholderOf,
@@ -45,7 +45,7 @@ export function plan(state: State, notice: AnyNotice, mapping: Mapping, now: num
 }
 
 function planGrant(context: Context, notice: Grant): Plan {
-  const found = purchaseOf(context.state, notice);
+  const found = purchaseOf(context, notice);
   const [first] = found;
   const facts = mergeFacts(first?.purchase.facts ?? {}, notice.facts);
   if (first?.license) return planAgain(context, notice, found, facts);
@@ -147,7 +147,7 @@ const KEPT = 'Kept for a purchase that has not arrived yet';
 
 function planReport(context: Context, { purchase: about }: Report): Plan {
   const { purchases } = context.state;
-  const found = about ? purchaseOf(context.state, about) : [];
+  const found = about ? purchaseOf(context, about) : [];
   const facts = mergeFacts(found[0]?.purchase.facts ?? {}, about?.facts ?? {});
   const changes = convergeAll(context, purchases, (one) => (found.includes(one) ? { facts } : {}));
   const sold = sellWaiting(context, changes) ?? moreOf(context);

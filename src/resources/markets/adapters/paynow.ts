@@ -30,7 +30,7 @@ function buyerOf(customer: unknown): Buyer {
 
 /** A delivery item: its purchase, and its place in an order and a subscription. */
 interface Item {
-  identity: Identity & { order: string | null };
+  identity: Identity;
   id: string;
   order: string | null;
   subscription: string | null;
@@ -51,7 +51,7 @@ function itemOf(body: unknown): Item | undefined {
       item,
       reference: isRenewed ? `${subscription}:${product}` : id,
       // A former version knew the purchase by its first item.
-      ...(isRenewed && { otherReferences: [id] }),
+      ...(isRenewed && { otherReferences: [id], onlyOf: 'item' as const }),
       isLine: true,
       order: subscription ?? order,
     },

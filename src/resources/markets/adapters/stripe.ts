@@ -82,7 +82,7 @@ function session({ object, at, isTest }: Event): Read {
     reference: id,
     isLine: true,
     order: subscription ?? idAt(object, 'payment_intent') ?? invoice ?? id,
-    isWholeOrder: true,
+    onlyOf: 'order',
     buyer: {
       id: idAt(object, 'customer') ?? textAt(object, 'client_reference_id'),
       name: textAt(object, 'customer_details.name'),
@@ -129,12 +129,12 @@ function withLines(grant: Grant, lines: readonly unknown[]): Grant[] {
       },
     ];
   }
+  const { onlyOf: _, ...line } = grant;
   return sold.map(({ id, quantity, items: [item = UNNAMED, ...otherItems] }, index) => ({
-    ...grant,
+    ...line,
     item,
     otherItems,
     reference: index === 0 ? grant.reference : `${grant.reference}:${id}`,
-    isWholeOrder: false,
     quantity,
     facts,
   }));
@@ -142,7 +142,7 @@ function withLines(grant: Grant, lines: readonly unknown[]): Grant[] {
 
 /** Reads the lines of a session, with a restricted key. */
 async function lines(grant: Grant, { outbound, token }: MarketInterface): Promise<Grant[]> {
-  if (!grant.reference.startsWith('cs_') || !grant.isWholeOrder) return [grant];
+  if (!grant.reference.startsWith('cs_') || grant.onlyOf !== 'order') return [grant];
   const id = encodeURIComponent(grant.reference);
   try {
     const json = await fetchJson(
@@ -208,7 +208,7 @@ function invoicePaid({ object, at, isTest }: Event): Read {
       reference: subscription,
       isLine: true,
       order: subscription,
-      isWholeOrder: true,
+      onlyOf: 'order',
       buyer: {
         id: idAt(object, 'customer'),
         name: textAt(object, 'customer_name'),
