@@ -153,6 +153,27 @@ describe('Stripe', () => {
     expect(await states()).toEqual(['GRANTED', 'ACTIVE']);
   });
 
+  it('a license that was transferred since is not given back', async () => {
+    await start('stripe');
+    await stripe('checkout.session.completed', session);
+    const dispute = { id: 'dp_1', object: 'dispute', payment_intent: 'pi_1' };
+    await stripe('charge.dispute.created', { ...dispute, status: 'needs_response' });
+    const { licenseId } = await service.purchase();
+    const body = { customerEmail: `${crypto.randomUUID()}@shop.example` };
+    const path = `/api/v2/licenses/${licenseId}/transfer`;
+    expect((await service.isolate.call('POST', path, { body })).status).toBe(200);
+    await stripe('charge.dispute.closed', { ...dispute, status: 'won' });
+    expect(await states()).toEqual(['GRANTED', 'DEACTIVATED']);
+  });
+
+  it('a session without a key says that its quantity is not known', async () => {
+    await start('stripe');
+    await stripe('checkout.session.completed', session);
+    expect((await last())?.result).toBe(
+      'Granted a license; Stripe does not say how many were bought: see its guide',
+    );
+  });
+
   it('a session that only saves a card makes nothing', async () => {
     await start('stripe');
     const setup = { ...session, mode: 'setup', payment_status: 'no_payment_required' };

@@ -43,6 +43,7 @@ describe('a Checkout session', () => {
         isTest: false,
         facts: { boughtAt: AT },
         about: [],
+        caveat: expect.stringContaining('does not say how many'),
       },
     ]);
   });

@@ -5,6 +5,7 @@ import { nextRevision } from '../../db/outbox.ts';
 import type { Facts } from '../../db/schema.ts';
 import { EXPIRES_LATER } from '../licenses/rules.ts';
 import { type Standing, standingOf } from './facts.ts';
+import { isSameJson } from './json.ts';
 import type { PurchaseRow } from './list.ts';
 import type {
   Completion,
@@ -48,9 +49,6 @@ export interface Converged {
 const appliedReasons = ({ state, reason }: PurchaseValues): readonly string[] =>
   state === 'REVOKED' ? (reason ?? '').split(', ') : [];
 
-const isSame = (one: unknown, other: unknown): boolean =>
-  JSON.stringify(one) === JSON.stringify(other);
-
 /** Whether more may have been bought than the market has said. */
 export const isUnclear = ({ unclear, counted }: Facts): boolean =>
   unclear !== undefined && counted === undefined;
@@ -83,7 +81,7 @@ export function converge(context: Context, known: KnownPurchase, told: Told): Co
   // One event for the licenses of a quantity.
   const isFirst = purchase.unit === 0;
   return {
-    purchase: isSame(values, { ...purchase }) ? null : { before: purchase, after: values },
+    purchase: isSameJson(values, { ...purchase }) ? null : { before: purchase, after: values },
     license: licenseChange,
     event: !isFirst ? null : becomesUnclear ? alertOf(context, purchase) : (event?.planned ?? null),
     completion: isForgotten ? null : completionOf(known, values, { before, after }),

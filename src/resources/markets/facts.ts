@@ -69,6 +69,18 @@ export function mergeFacts(known: Facts, added: Facts): Facts {
   return merged;
 }
 
+/** The order in which reasons are shown. */
+const REASONS: readonly RevokeReason[] = [
+  'refunded',
+  'removed',
+  'missing',
+  'dispute lost',
+  'disputed',
+  'ended',
+  'paused',
+  'unpaid',
+];
+
 /** The effects that a market was told to have (9). */
 export interface Policy {
   onRefund: RefundAction;
@@ -249,19 +261,8 @@ export function standingOf(
     ...stopped(whole),
   ]);
   return {
-    reasons: ORDER.filter((reason) => reasons.has(reason)),
+    reasons: REASONS.filter((reason) => reasons.has(reason)),
     paidUntil,
     facts: [...above.map(({ facts }) => facts), ...parts].reduce(mergeFacts, whole),
   };
 }
-
-const ORDER: readonly RevokeReason[] = [
-  'refunded',
-  'removed',
-  'missing',
-  'dispute lost',
-  'disputed',
-  'ended',
-  'paused',
-  'unpaid',
-];

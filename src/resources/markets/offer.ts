@@ -5,6 +5,7 @@ import type { ConvergedAll } from './compose.ts';
 import { isUnclear, NOT_ARRIVED } from './converge.ts';
 import { standingOf } from './facts.ts';
 import { isSamePurchase, referencesOf } from './identity.ts';
+import { isSameJson } from './json.ts';
 import type { PurchaseRow } from './list.ts';
 import type { Grant, Report } from './notice.ts';
 import { type Sale, type Sold, sell } from './sell.ts';
@@ -113,9 +114,6 @@ export function offer(
   return sell(context, sale, mapped);
 }
 
-const isSame = (one: unknown, other: unknown): boolean =>
-  JSON.stringify(one) === JSON.stringify(other);
-
 /** Keeps a purchase until a person chooses its product. @param why it has no license */
 export function keep(
   { after, mapping, now }: Context,
@@ -128,7 +126,7 @@ export function keep(
   const state = isRevoked ? 'REVOKED' : 'UNMATCHED';
   const values: PurchaseValues = { ...purchase, state, reason: reasons.join(', ') || why };
   const isAlerted = isRevoked || (known?.state === 'UNMATCHED' && known.reason !== NOT_ARRIVED);
-  const isChanged = known !== null && !isSame({ ...known, ...values }, known);
+  const isChanged = known !== null && !isSameJson({ ...known, ...values }, known);
   const target = known?.id ?? purchase;
   return {
     newPurchases: known ? [] : [values],

@@ -63,7 +63,8 @@ function planGrant(context: Context, notice: Grant): Plan {
     return planOf(others, undefined, { subjects, ...keep(context, sale, sold) });
   }
   const { state } = sold.make.purchase;
-  const result: Result = { state, keys: [], effect: 'CHANGED', text: sold.text };
+  const text = notice.caveat ? `${sold.text}; ${notice.caveat}` : sold.text;
+  const result: Result = { state, keys: [], effect: 'CHANGED', text };
   return planOf(others, sold, { subjects, result });
 }
 

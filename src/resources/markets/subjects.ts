@@ -1,5 +1,6 @@
 import { DAY_MS } from '@licet/contract/durations';
 import { mergeFacts } from './facts.ts';
+import { isSameJson } from './json.ts';
 import type { Statement } from './notice.ts';
 import type { Context, SubjectAfter, SubjectRow } from './state.ts';
 
@@ -25,9 +26,6 @@ export function withStatements(known: readonly SubjectRow[], about: readonly Sta
   return subjects.values();
 }
 
-const isSame = (one: unknown, other: unknown): boolean =>
-  JSON.stringify(one) === JSON.stringify(other);
-
 /** The subjects that a notice changes. Those of a purchase stay, others for 30 days. @param order of a new purchase */
 export function changedSubjects(
   { state, after, now }: Context,
@@ -39,7 +37,7 @@ export function changedSubjects(
   return [...after.all()].flatMap(({ id, parent, facts }) => {
     const before = known.get(id);
     const isBought = bought.has(id);
-    const isChanged = !before || before.parent !== parent || !isSame(before.facts, facts);
+    const isChanged = !before || before.parent !== parent || !isSameJson(before.facts, facts);
     const endsNoMore = isBought && before?.expiresAt != null;
     if (!isChanged && !endsNoMore) return [];
     return [{ id, parent, facts, expiresAt: isBought ? null : now + KEPT_MS }];

@@ -25,6 +25,7 @@ const TOLERANCE_SECONDS = 300;
 /** The name of a product that neither the metadata nor a Payment Link names. */
 const UNNAMED = 'checkout';
 const MAX_LINES = 100;
+const UNCOUNTED = 'Stripe does not say how many were bought: see its guide';
 
 /** What an event says, or why it changes nothing. */
 type Read = readonly Notice[] | { ignored: string; needsPerson?: boolean };
@@ -97,6 +98,8 @@ function session({ object, at, isTest }: Event): Read {
       ...(listAt(object, 'optional_items').length > 0 && { unclear: 1 }),
     },
     about: link(invoice, subscription),
+    // The first invoice of a subscription says it.
+    ...(counted === null && subscription === null && { caveat: UNCOUNTED }),
   };
   return withLines(grant, listAt(object, 'line_items.data'));
 }
@@ -115,28 +118,33 @@ function withLines(grant: Grant, lines: readonly unknown[]): Grant[] {
       ].filter((item) => item !== null),
     }))
     .sort((one, other) => (one.id < other.id ? -1 : 1));
-  const facts = { ...grant.facts, counted: 1 };
   const [first, ...others] = sold;
   if (!first) return [grant];
+  const {
+    onlyOf,
+    caveat: _,
+    ...counted
+  } = {
+    ...grant,
+    facts: { ...grant.facts, counted: 1 },
+  };
   if (others.length === 0) {
     const isCounted = grant.facts.counted !== undefined;
     return [
       {
-        ...grant,
+        ...counted,
+        ...(onlyOf && { onlyOf }),
         otherItems: [...(grant.otherItems ?? []), ...first.items],
         quantity: isCounted ? grant.quantity : first.quantity,
-        facts,
       },
     ];
   }
-  const { onlyOf: _, ...line } = grant;
   return sold.map(({ id, quantity, items: [item = UNNAMED, ...otherItems] }, index) => ({
-    ...line,
+    ...counted,
     item,
     otherItems,
     reference: index === 0 ? grant.reference : `${grant.reference}:${id}`,
     quantity,
-    facts,
   }));
 }
 
