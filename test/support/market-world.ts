@@ -36,10 +36,21 @@ const PRODUCT: ProductRow = {
   description: '',
   productType: 'OTHER',
   productTypeOther: '',
+  defaultMaxIPs: 3,
+  defaultMaxHWIDs: 3,
+  roleId: null,
+  purchaseRoleId: null,
+  url: null,
+  imageUrl: null,
+  offlineDays: 0,
+  ipIdleDays: null,
+  hwidIdleDays: null,
+  defaultExpiresAfterDays: null,
+  selfResets: 0,
   createdAt: NOW,
   updatedAt: NOW,
   revision: 1,
-} as ProductRow;
+};
 
 type SentProduct = Partial<z.input<typeof marketProduct>> & { item: string };
 
@@ -176,7 +187,23 @@ export class MarketWorld {
           ? this.#replace(make.known, values)
           : this.#insert(values, make.firstUnit + unit);
       const deactivatedBy = make.values.state === 'ACTIVE' ? null : purchaseId;
-      this.licenses.push({ ...make.values, id, deactivatedBy, revision: 1 } as LicenseRow);
+      this.licenses.push({
+        ...make.values,
+        id,
+        licenseKey: `KEY-${id}`,
+        licenseKeyNormalized: `KEY-${id}`,
+        licensePlatform: null,
+        licensePlatformOther: '',
+        ownerPlatformId: '',
+        ownerChatId: '',
+        ownerChatUsername: '',
+        pastRequests: 0,
+        customerId: null,
+        createdAt: this.now,
+        updatedAt: this.now,
+        deactivatedBy,
+        revision: 1,
+      });
     }
     this.events.push(...planned.events.map(({ type }) => type));
   }
