@@ -142,6 +142,7 @@ function toRow(item: LicenseItem, defaults: Defaults, now: number): NewLicense {
     notes: item.notes,
     ...bindable(item),
     customerId: null,
+    deactivatedBy: null,
     createdAt: createdDate ?? now,
     updatedAt: updatedDate ?? createdDate ?? now,
     revision: now,
