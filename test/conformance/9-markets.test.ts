@@ -222,6 +222,24 @@ describe('what arrived', () => {
     expect(good?.body).not.toMatch(/ada@|f3b9c2d1e0a45b6c7d8e9f00|kas/);
   });
 
+  it('has the body of each request from the market, also of those that were not understood', async () => {
+    for (let count = 0; count < 11; count++) await service.download(market, { user_id: '' });
+    const arrived = await service.arrived(market.id);
+    expect(arrived).toHaveLength(11);
+    for (const { body, ...one } of arrived) {
+      expect(one).toMatchObject({ isFromMarket: true, isAccepted: false, status: 400 });
+      expect(JSON.parse(body ?? '')).toMatchObject({ resource_id: '62494', secret: '***' });
+    }
+  });
+
+  it('has the body of a request to a market that is off', async () => {
+    await service.update(market.id, { enabled: false });
+    await service.download(market);
+    const [off] = await service.arrived(market.id);
+    expect(off).toMatchObject({ isFromMarket: true, isAccepted: false, status: 403 });
+    expect(off?.body).toContain('62494');
+  });
+
   it('is kept for 30 days', async () => {
     await service.download(market);
     setNow(Date.now() + 30 * DAY_MS - 1000);

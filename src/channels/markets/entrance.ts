@@ -7,15 +7,7 @@ import { ADAPTERS } from './adapters.ts';
 import type { HeldMarkets } from './held.ts';
 import { Incoming } from './incoming.ts';
 import type { Rejection } from './notice.ts';
-import {
-  failure,
-  type Received,
-  type Receiver,
-  type Reply,
-  receive,
-  reject,
-  UNAVAILABLE,
-} from './receive.ts';
+import { failure, type Receiver, type Reply, receive, reject, UNAVAILABLE } from './receive.ts';
 import { type ArrivedRequest, insertDelivery, reportGuesses } from './received.ts';
 import { type MarketSource, type SellingMarket, sourceOf } from './source.ts';
 
@@ -121,10 +113,10 @@ async function replyTo(entrance: Entrance, address: Address, request: Request): 
   }
   if (!found) return NOT_FOUND;
   const { source, rejection } = found;
-  if (rejection) return rejectFrom(entrance, address, source, rejection);
-  const received = await receive(entrance, source, incoming);
-  listArrived(entrance, received);
-  return received.reply;
+  if (rejection) return rejectFrom(entrance, address, source, rejection, incoming);
+  const { reply, arrived } = await receive(entrance, source, incoming);
+  list(entrance, arrived);
+  return reply;
 }
 
 const tooLargeOrLate = (error: unknown): Rejection => {
@@ -170,6 +162,7 @@ async function rejectFrom(
   { door, shown, isGuessable }: Address,
   { market }: MarketSource,
   rejection: Rejection,
+  incoming?: Incoming,
 ): Promise<Reply> {
   const { db, ceilings, ip, writeLater } = entrance;
   if (!rejection.isFromMarket && (await entrance.countRejection(door))) {
@@ -178,19 +171,12 @@ async function rejectFrom(
     }
     return TOO_MANY;
   }
-  const { reply, arrived } = reject(market, rejection);
+  const { reply, arrived } = reject(market, rejection, rejection.isFromMarket && incoming);
   // A flood must not fill the list, and nobody who guesses an address may raise the alert of failing requests.
-  if (!isGuessable && !ceilings.rejectedNotices.count(String(market.id))) {
-    list(entrance, arrived);
-  }
-  return reply;
-}
-
-/** Lists a request that comes from the market: all that were understood, and some of the others. */
-function listArrived(entrance: Entrance, { arrived }: Received): void {
   const isListed =
-    arrived.isAccepted || !entrance.ceilings.rejectedNotices.count(String(arrived.marketId));
+    rejection.isFromMarket || (!isGuessable && !ceilings.rejectedNotices.count(String(market.id)));
   if (isListed) list(entrance, arrived);
+  return reply;
 }
 
 const list = ({ db, writeLater }: Entrance, arrived: ArrivedRequest): void =>

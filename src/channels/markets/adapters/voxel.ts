@@ -34,7 +34,7 @@ async function authenticate(
     return { status: 401, why: 'The signature is wrong' };
   }
   const { json: body } = incoming;
-  if (!body) return UNREADABLE;
+  if (!body) return { ...UNREADABLE, isFromMarket: true };
   const seconds = numberAt(body, 'time');
   if (seconds === null || !isRecent(String(Math.floor(seconds)), now)) {
     return { status: 401, why: 'The time of the request is more than five minutes off' };
