@@ -15,8 +15,10 @@ const STOP = 'stop';
 const worker = {
   fetch: app.fetch,
   async scheduled({ cron, scheduledTime }, env, context) {
-    const { recorder, deliverer } = servicesOf(env);
+    const services = servicesOf(env);
+    const { recorder, deliverer } = services;
     const waitUntil = (work: Promise<unknown>) => context.waitUntil(work);
+    services.flushFailures();
     if (cron === STOP) {
       // `npm start` waits for this line, and closes the sockets.
       console.log(JSON.stringify({ message: 'Stopping', event: 'stop' }));

@@ -196,6 +196,14 @@ export class Services {
     this.signingKeys = SigningKeys.of(env);
   }
 
+  /** Logs the failures of requests since the lines about them. Perhaps no further one comes. */
+  flushFailures(): void {
+    const { failedValidations, failedRequests, failedNotices, unlistedNotices } = this;
+    for (const failure of [failedValidations, failedRequests, failedNotices, unlistedNotices]) {
+      failure.flushDue();
+    }
+  }
+
   /**
    * Notes a refusal by D1 for want of a slot.
    *

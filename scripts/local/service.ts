@@ -75,6 +75,7 @@ export class LocalService {
   #runtime: ChildProcess | undefined;
   #isStopping = false;
   #restarting: Promise<void> | undefined;
+  #startingAgain: Promise<void> | undefined;
   #settling: Promise<boolean> | undefined;
   #unansweredRuns = 0;
   #onStopping: () => void = () => undefined;
@@ -100,7 +101,7 @@ export class LocalService {
    * waits for a slow receiver, is no reason for that: each task logs its own failure. Never rejects.
    */
   async runScheduled(): Promise<void> {
-    if (this.#isStopping || this.#restarting) return;
+    if (this.#isStopping || this.#restarting || this.#startingAgain) return;
     try {
       // A request that fails makes the outcome `exception`, although the Worker has caught its error.
       for (const cron of this.#options.built.crons) await this.#trigger(cron, MAX_RUN_MS);
@@ -116,7 +117,7 @@ export class LocalService {
       () => true,
       () => false,
     );
-    if (this.#isStopping || this.#restarting) return;
+    if (this.#isStopping || this.#restarting || this.#startingAgain) return;
     if (isResponding) {
       this.#unansweredRuns = 0;
       log('warn', `The scheduled tasks have not ended yet: ${reason}. The service responds.`);
@@ -172,8 +173,18 @@ export class LocalService {
     if (!this.#isStopping) runtime?.kill('SIGKILL');
   }
 
-  /** Starts the runtime with another miniflare, with a longer pause after each attempt that fails. */
-  async #startAgain(): Promise<void> {
+  /**
+   * Starts the runtime with another miniflare, with a longer pause after each attempt that fails. A runtime that ends as it
+   * starts is one of these attempts: another series beside this one would end the runtime that this one has started.
+   */
+  #startAgain(): Promise<void> {
+    this.#startingAgain ??= this.#startUntilItRuns().finally(() => {
+      this.#startingAgain = undefined;
+    });
+    return this.#startingAgain;
+  }
+
+  async #startUntilItRuns(): Promise<void> {
     // The watcher must not react to the end of this runtime.
     this.#runtime = undefined;
     for (let pauseMs = FIRST_PAUSE_MS; !this.#isStopping; pauseMs *= 2) {

@@ -12,7 +12,7 @@ import { licenses } from '../resources/licenses/schema.ts';
 import { touchLicenses } from '../resources/licenses/touch.ts';
 import { checkRoles } from './discord/roles.ts';
 import { discordLinkCodes } from './discord/schema.ts';
-import { purchases } from './markets/schema.ts';
+import { purchases, subjects } from './markets/schema.ts';
 import { endPortalOf } from './portal/sessions.ts';
 import { deliveries, webhooks } from './webhooks/schema.ts';
 
@@ -120,11 +120,22 @@ const eraseBuyers = (db: Database, { id, email }: CustomerRow) =>
       reference: sql`'forgotten-' || ${purchases.id}`,
       revision: sql`${purchases.revision} + 1`,
     })
+    .where(or(isOfCustomer(id), email === null ? undefined : eq(purchases.email, email)));
+
+/** The purchases whose license is one of a customer. */
+const isOfCustomer = (id: number): SQL =>
+  sql`license_id in (select id from licenses where customer_id = ${id})`;
+
+/** The orders of the purchases of a customer, or the payments of their subscriptions, can have the e-mail. */
+const eraseEmails = (db: Database, { id }: CustomerRow) =>
+  db
+    .update(subjects)
+    .set({ facts: sql`json_remove(facts, '$.email')`, revision: sql`${subjects.revision} + 1` })
     .where(
-      or(
-        sql`${purchases.licenseId} in (select id from licenses where customer_id = ${id})`,
-        email === null ? undefined : eq(purchases.email, email),
-      ),
+      sql`facts ->> 'email' is not null and (market_id, order_id) in (
+        select market_id, order_id from purchases where ${isOfCustomer(id)}
+        union select s.market_id, s.order_id from purchases p join market_orders s
+          on s.market_id = p.market_id and s.parent = p.order_id where ${isOfCustomer(id)})`,
     );
 
 /**
@@ -153,6 +164,7 @@ export async function forgetCustomer(sender: Sender, row: CustomerRow): Promise<
       // Before the events and the licenses lose these fields.
       responses: eraseResponses(db, row),
       purchases: eraseBuyers(db, row),
+      subjects: eraseEmails(db, row),
       pages: endPortalOf(db, row.id, chatIdsOf(row)),
       codes: db.delete(discordLinkCodes).where(eq(discordLinkCodes.customerId, row.id)),
       // The scheduled handler takes the roles, and forgets the accounts.

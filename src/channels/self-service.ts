@@ -4,7 +4,7 @@ import { removeOld } from '../db/remove-old.ts';
 import type { Task } from '../db/task.ts';
 import { TAKE_ROLES } from './discord/roles.ts';
 import { discordInteractions, discordLinkCodes, discordRoles } from './discord/schema.ts';
-import { pageLinks, pageSessions } from './portal/schema.ts';
+import { pageLinks, pageSessions, portalCodes, portalSessions } from './portal/schema.ts';
 
 /**
  * Removes old links, sessions, codes and interactions, and looks whether a role at Discord is due (10). A link is known for
@@ -12,13 +12,18 @@ import { pageLinks, pageSessions } from './portal/schema.ts';
  */
 export const LOOK_AFTER_CUSTOMERS: Task = {
   failure: 'Links, sessions and interactions of customers were not looked after',
-  most: 5,
+  most: 7,
   async run({ db, now, add }) {
     const old = [
       { table: pageLinks, key: sql`code_hash`, isOld: sql`expires_at <= ${now - DAY_MS}` },
       { table: pageSessions, key: sql`session_hash`, isOld: sql`created_at <= ${now - DAY_MS}` },
       { table: discordLinkCodes, key: sql`customer_id`, isOld: sql`expires_at <= ${now}` },
       { table: discordInteractions, key: sql`id`, isOld: sql`handled_at <= ${now - HOUR_MS}` },
+    ];
+    // Beside the others, so that an idle minute does not look at them.
+    const ofVersionBefore = [
+      { table: portalCodes, key: sql`code_hash`, isOld: sql`created_at <= ${now - DAY_MS}` },
+      { table: portalSessions, key: sql`session_hash`, isOld: sql`created_at <= ${now - DAY_MS}` },
     ];
     const isThere = (table: object, where: SQL): SQL =>
       sql`exists (select 1 from ${table} where ${where})`;
@@ -29,7 +34,9 @@ export const LOOK_AFTER_CUSTOMERS: Task = {
           sql` or `,
         )} as old`,
     );
-    if (due.old) for (const { table, key, isOld } of old) await removeOld(db, table, key, isOld);
+    for (const { table, key, isOld } of due.old ? [...old, ...ofVersionBefore] : []) {
+      await removeOld(db, table, key, isOld);
+    }
     if (due.roles) add(TAKE_ROLES);
   },
 };

@@ -2,7 +2,7 @@ import type { EventType } from '@licet/contract/enums';
 import { and, eq, type SQL, sql } from 'drizzle-orm';
 import type { RunnableQuery } from 'drizzle-orm/runnable-query';
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core';
-import type { WaitUntil } from '../lib/async.ts';
+import { type WaitUntil, wait } from '../lib/async.ts';
 import { DomainError } from '../lib/errors.ts';
 import {
   batch,
@@ -182,6 +182,31 @@ export const areUnchanged = (
     sql`(select count(*) from json_each(${JSON.stringify(rows.map(({ id, revision }) => [id, revision]))})
       cross join ${table} on ${table.id} = value ->> 0 and ${table.revision} = value ->> 1) = ${rows.length}`,
   );
+
+const MAX_ATTEMPTS = 8;
+const MAX_PAUSE_MS = 100;
+
+const isOvertaken = (error: unknown): boolean =>
+  error instanceof DomainError && error.kind === 'overtaken';
+
+/**
+ * Reads and writes, and does so again if another request has changed meanwhile what was read.
+ *
+ * @param attempt reads, and makes a {@link change} on the condition that nothing that it read has changed
+ * @throws DomainError of the kind `overtaken` if others change it all the time
+ */
+export async function untilNotOvertaken<Result>(attempt: () => Promise<Result>): Promise<Result> {
+  for (let count = 1; count < MAX_ATTEMPTS; count++) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!isOvertaken(error)) throw error;
+    }
+    // Random, so that two concurrent attempts do not collide again.
+    await wait(Math.random() * MAX_PAUSE_MS);
+  }
+  return attempt();
+}
 
 /** The row of a statement that always returns one. */
 export function only<Row>([row]: readonly Row[]): Row {

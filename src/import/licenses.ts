@@ -106,6 +106,7 @@ function toRow(item: LicenseItem, defaults: Defaults, now: number): NewLicense {
     ips: item.ips,
     hwids: item.hwids,
     customerId: null,
+    deactivatedBy: null,
     createdAt: createdDate ?? now,
     updatedAt: updatedDate ?? createdDate ?? now,
     revision: now,

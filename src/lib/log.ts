@@ -21,6 +21,11 @@ export class RepeatedFailure {
   count(error: unknown, times = 1): void {
     this.#count += times;
     this.#error = error;
+    this.flushDue();
+  }
+
+  /** Logs the times since the line before, if that one is a minute old. */
+  flushDue(): void {
     if (Math.abs(Date.now() - this.#loggedAt) >= MINUTE_MS) this.flush();
   }
 

@@ -108,8 +108,9 @@ async function open(c: Context<PortalEnv>): Promise<Response> {
 async function close(c: Context<PortalEnv>): Promise<Response> {
   if (isFromElsewhere(c.req.raw)) throw new ApiError(403, 'Only the page itself ends a session');
   const secret = sessionOf(c);
-  if (secret !== undefined && (await personOf(c, secret)) !== null) {
-    await endPortalSession(servicesOf(c.env).db, secret);
+  if (secret !== undefined) {
+    if ((await personOf(c, secret)) === null) await countFailedToken(c);
+    else await endPortalSession(servicesOf(c.env).db, secret);
   }
   deleteCookie(c, COOKIE_NAME, { ...COOKIE, prefix: 'host' });
   // Also drops pages that Back would show.

@@ -126,7 +126,10 @@ const DOORS: Record<string, Door> = {
     routes: ['POST /my/session', 'DELETE /my/session'],
     path: async () => '/my/session',
     right: async () => ({ headers: OWN_PAGE, body: { code: await linkCode() } }),
-    wrong: { headers: OWN_PAGE, body: { code: 'x'.repeat(43) } },
+    wrong: {
+      headers: { ...OWN_PAGE, Cookie: `__Host-licet-my=${'x'.repeat(43)}` },
+      body: { code: 'x'.repeat(43) },
+    },
     oversized: async () => ({ headers: OWN_PAGE, body: { code: 'x'.repeat(2 * KIB) } }),
     unreadable: { headers: OWN_PAGE, body: '{' },
     statuses: { right: 204, wrong: 403, oversized: 413, unreadable: 400 },
@@ -161,7 +164,9 @@ const DOORS: Record<string, Door> = {
     routes: ['POST /console/session', 'DELETE /console/session'],
     path: async () => '/console/session',
     right: async () => ({ headers: { ...OWN_PAGE, TOKEN: ROOT_TOKEN } }),
-    wrong: { headers: { ...OWN_PAGE, TOKEN: 'licet_wrong' } },
+    wrong: {
+      headers: { ...OWN_PAGE, TOKEN: 'licet_wrong', Cookie: `__Host-licet=${'x'.repeat(43)}` },
+    },
     oversized: async () => ({ headers: OWN_PAGE, body: { code: 'x'.repeat(2 * KIB) } }),
     unreadable: { headers: OWN_PAGE, body: '{' },
     statuses: { right: 204, wrong: 401, oversized: 413, unreadable: 401 },
@@ -202,10 +207,9 @@ describe.each(Object.entries(DOORS))('%s', (_, door) => {
     isolate = newIsolate({ FAILED_TOKEN_LIMITER: LIMIT });
   });
 
-  const send = async (client: string, { body, headers }: Sent) => {
+  const send = (client: string, { body, headers }: Sent, method = 'POST', to = path) => {
     const sent = { ...headers, 'CF-Connecting-IP': client };
-    const response = await isolate.call('POST', path, { body, token: null, headers: sent });
-    return response;
+    return isolate.call(method, to, { body, token: null, headers: sent });
   };
 
   it('the size comes before the secret, and the secret before the rest', async () => {
@@ -234,5 +238,18 @@ describe.each(Object.entries(DOORS))('%s', (_, door) => {
       expect(Number(headers.get('Retry-After'))).toBeGreaterThan(0);
     }
     expect((await send('2001:db8:0:2::1', await right())).status).toBe(door.statuses.right);
+  });
+
+  it('each of its routes counts, and rejects a client over the limit', async () => {
+    for (const [index, route] of door.routes.entries()) {
+      const [method = '', pattern = ''] = route.split(' ');
+      const to = door.routes.length === 1 ? path : pattern.replace(':id', '999999');
+      const client = `192.0.2.${index}`;
+      const statuses: number[] = [];
+      for (let count = 0; count <= LIMIT; count++) {
+        statuses.push((await send(client, door.wrong, method, to)).status);
+      }
+      expect(statuses.indexOf(429), route).toBe(LIMIT);
+    }
   });
 });

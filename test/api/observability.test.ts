@@ -7,7 +7,7 @@ import { newIsolate } from '../support/app.ts';
 import { call, create, type License } from '../support/client.ts';
 import { captureConsole } from '../support/console.ts';
 import { newEvents, takeEvent } from '../support/events.ts';
-import { databaseError, unreachable } from '../support/faults.ts';
+import { databaseError, unreachable, withFaults } from '../support/faults.ts';
 import { isAllPublished } from '../support/published.ts';
 import { ROOT_TOKEN } from '../support/root-token.ts';
 import { newWarmIsolate, newWatchedIsolate } from '../support/watched-isolate.ts';
@@ -172,6 +172,25 @@ it('failures of the service are logged once a minute, with their number', async 
     vi.setSystemTime(Date.now() + 60_000);
     await fail();
     expect(lines.slice(1)).toEqual(['{"message":"Requests failed: 10","error":"Error"}']);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+it('the number of failures is logged a minute later also if no further one comes', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  try {
+    let isDown = true;
+    const isolate = newIsolate({ DB: withFaults(env.DB, () => (isDown ? 'fails' : null)) });
+    const lines = captureConsole();
+    const fail = () => isolate.call('GET', '/api/v2/products', { token: ROOT_TOKEN });
+    for (let request = 0; request < 10; request++) expect((await fail()).status).toBe(500);
+    isDown = false;
+    await isolate.runScheduled();
+    expect(lines).toEqual(['{"message":"Requests failed: 1","error":"Error"}']);
+    vi.setSystemTime(Date.now() + 60_000);
+    await isolate.runScheduled();
+    expect(lines.slice(1)).toEqual(['{"message":"Requests failed: 9","error":"Error"}']);
   } finally {
     vi.useRealTimers();
   }

@@ -97,6 +97,11 @@ it('a request without settings, or signed by another application, is 401', async
   expect((await unknown.post(unknown.body({ type: 1 }))).status).toBe(401);
 });
 
+it('without an application, which switches Discord off, a signed request is 401', async () => {
+  await discord.setUp({ applicationId: null });
+  expect((await discord.post(discord.body({ type: 1 }))).status).toBe(401);
+});
+
 it('1,000 made-up interactions cost no statement, and a real one still passes', async () => {
   const { spy: DB, roundTrips } = spyOnDatabase(env.DB);
   const watched = new FakeDiscord({ DB });

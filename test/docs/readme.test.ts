@@ -46,7 +46,7 @@ function runTour(change = (command: string): string => command): string[] {
   );
   const output = execFileSync('bash', ['-e', '-c', `exec 2>&1\n${settled}`], {
     encoding: 'utf8',
-    timeout: 30_000,
+    timeout: 120_000,
     env: { ...process.env, LICET_URL: service.address },
   });
   return output.split('-----\n').slice(1).map(masked);

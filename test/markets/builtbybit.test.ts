@@ -29,8 +29,8 @@ describe('the placeholder', () => {
     buyer: { id: '540773', name: null, email: null },
     quantity: 1,
     isTest: false,
-    boughtAt: null,
-    paidUntil: null,
+    facts: {},
+    about: [],
   };
 
   it('a download grants, and its response is the bare key', async () => {
@@ -64,7 +64,11 @@ describe('the webhook', () => {
     const { notices, needsKey } = accepted(await read(JSON.stringify(purchase), JSON_TYPE));
     expect(needsKey).toBeUndefined();
     expect(notices).toMatchObject([
-      { item: '62494', buyer: { id: '540773', name: 'kas' }, boughtAt: 1_790_000_000_000 },
+      {
+        item: '62494',
+        buyer: { id: '540773', name: 'kas' },
+        facts: { boughtAt: 1_790_000_000_000 },
+      },
     ]);
   });
 

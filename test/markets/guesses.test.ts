@@ -84,6 +84,15 @@ it('requests that come from the market count for no limit, whatever becomes of t
   expect((await download(market, SECRET)).status).toBe(200);
 });
 
+it('requests of a market that is switched off count for no limit, and are no guesses', async () => {
+  await service.update(market.id, { enabled: false });
+  const statuses: number[] = [];
+  for (let count = 0; count < 62; count++) statuses.push((await download(market, SECRET)).status);
+  expect(statuses).toEqual(Array(62).fill(403));
+  expect(await guessed()).toEqual([]);
+  expect(await guess(market)).toEqual([...Array(60).fill(401), 429]);
+});
+
 it('a client over the limit is an event, once a day for each market, with its address', async () => {
   const path = `${OLD_PATH}/${productId}`;
   await guess(path, 60);
@@ -163,6 +172,16 @@ it.each([
 ])('%s with more than 64 fields is not read', async (_, type, body) => {
   const { status, text } = await service.send(market, body, { headers: { 'Content-Type': type } });
   expect([status, text]).toEqual([400, 'The body is neither a form nor JSON']);
+});
+
+it('a multipart form with 64 fields is read', async () => {
+  const body = new FormData();
+  const fields = { builtbybit: 'true', user_id: '1', resource_id: '7', secret: SECRET };
+  for (const [name, value] of Object.entries(fields)) body.set(name, value);
+  for (let count = 4; count < 64; count++) body.set(`more-${count}`, 'x');
+  const sent = new Response(body);
+  const headers = { 'Content-Type': sent.headers.get('Content-Type') ?? '' };
+  expect((await service.send(market, await sent.text(), { headers })).status).toBe(200);
 });
 
 it('while the database does not respond, markets get 503 with Retry-After, and the log one line of each kind', async () => {

@@ -1,5 +1,6 @@
-import { readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
@@ -222,7 +223,46 @@ it.each([
     );
     end(before);
     const responded = await load;
+    // The runtime before can still respond while it stores its records.
+    await vi.waitFor(() => expect(runtime()).not.toBe(before), { timeout: 30_000 });
     await vi.waitFor(async () => expect(await total()).toBe(responded), { timeout: 30_000 });
-    expect(runtime()).not.toBe(before);
   },
 );
+
+it('a runtime that cannot start is tried again after longer and longer pauses, and goes on when it can', async () => {
+  const place = join(folder, 'failing');
+  mkdirSync(place);
+  const isBroken = join(place, 'broken');
+  const program = join(place, 'workerd');
+  // The module of the runtime is the path of its program.
+  const workerd: unknown = createRequire(import.meta.url)('workerd').default;
+  const script = `#!/bin/sh\n[ -e ${isBroken} ] && exit 1\nexec ${workerd} "$@"\n`;
+  writeFileSync(program, script, { mode: 0o755 });
+  const own = await freePort();
+  const args = [...argsOfScript('start'), '--port', String(own), '--persist-to', place];
+  const child = spawnGroup(process.execPath, args, {
+    ...process.env,
+    MINIFLARE_WORKERD_PATH: program,
+  });
+  const { log, printed, ended } = watch(child);
+  try {
+    await printed('Licet runs on');
+    writeFileSync(isBroken, '');
+    process.kill(Number(readFileSync(join(place, 'workerd.pid'), 'utf8')), 'SIGKILL');
+    const failures = () =>
+      log()
+        .split('\n')
+        .filter((line) => line.includes('The runtime did not start'))
+        .map((line) => Date.parse(JSON.parse(line).time));
+    await vi.waitFor(() => expect(failures().length).toBeGreaterThan(2), { timeout: 60_000 });
+    const [first = 0, second = 0, third = 0] = failures();
+    expect(second - first).toBeGreaterThan(900);
+    expect(third - second).toBeGreaterThan(1_900);
+    rmSync(isBroken);
+    const other = new Licet({ url: `http://127.0.0.1:${own}`, token: readRootToken() });
+    await vi.waitFor(() => other.tokens.self(), { timeout: 60_000 });
+  } finally {
+    child.kill('SIGTERM');
+    await ended;
+  }
+});

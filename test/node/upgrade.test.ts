@@ -2,10 +2,12 @@ import { spawn } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { gunzipSync } from 'node:zlib';
 import { readRootToken } from '@licet/cli/root-token';
 import { Licet } from '@licet/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { databaseFile } from '../../scripts/local/database.ts';
 import { ownFolder } from './own.ts';
 import { argsOfScript, type RunningService, startService, watch } from './service.ts';
 
@@ -19,6 +21,20 @@ const OLD = '19e23b59';
 const FILLED_AT = Date.parse('2026-11-26T15:00:00Z') / 1000;
 /** The secret of the markets in the old database. */
 const SECRET = 'whsec_dGVzdHNlY3JldHRlc3RzZWNyZXR0ZXN0';
+
+/** A time that has not come yet. */
+const LATER = Date.parse('2099-01-01T00:00:00Z');
+
+/** Lets a service of today send nothing to the receivers of that time, and keep what is kept for a month. */
+function holdBack(data: string): void {
+  const database = new DatabaseSync(databaseFile(data));
+  database.exec(
+    `update webhooks set paused_until = ${LATER};
+    update markets set comparison_due_at = ${LATER};
+    update market_orders set expires_at = ${LATER} where expires_at is not null`,
+  );
+  database.close();
+}
 
 interface OldResponse {
   status: number;
@@ -44,6 +60,7 @@ beforeAll(async () => {
   ]);
   const { code, output } = await watch(restoring).ended;
   expect(code, output).toBe(0);
+  holdBack(data);
   // What is old by the clock of today is removed in a service of today, too.
   const keepAll = ['--var', 'REQUEST_RETENTION_DAYS:0', '--var', 'EVENT_RETENTION_DAYS:0'];
   service = await startService(data, [...keepAll, '--var', 'PLATFORM_LABELS:PLATFORM_A=Tebex']);

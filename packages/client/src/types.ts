@@ -720,7 +720,7 @@ export interface MarketCreate {
   reconciledAt?: null | undefined;
   /** The secrets that the market sends or signs with: one is enough for a request. A secret that you choose, for `builtbybit` and for `dynamic` with a sent secret, needs at least 16 characters. A PUT replaces all of them. No response shows them. */
   secrets?: string[] | undefined;
-  /** For `builtbybit` and `voxel`: a token of their interface, by which refunds are found. Null or empty for none. No response shows it. */
+  /** For `builtbybit` and `voxel`: a token of their interface, by which refunds are found. For `stripe`: a restricted key, by which the lines of a session are read. Null or empty for none. No response shows it. */
   apiToken?: string | null | undefined;
 }
 
@@ -844,7 +844,7 @@ export interface MarketUpdate {
   reconciledAt?: unknown | undefined;
   /** The secrets that the market sends or signs with: one is enough for a request. A secret that you choose, for `builtbybit` and for `dynamic` with a sent secret, needs at least 16 characters. A PUT replaces all of them. No response shows them. */
   secrets?: string[] | undefined;
-  /** For `builtbybit` and `voxel`: a token of their interface, by which refunds are found. Null or empty for none. No response shows it. */
+  /** For `builtbybit` and `voxel`: a token of their interface, by which refunds are found. For `stripe`: a restricted key, by which the lines of a session are read. Null or empty for none. No response shows it. */
   apiToken?: string | null | undefined;
 }
 
@@ -1711,15 +1711,22 @@ export interface MarketDelivery {
   type: string | null;
   /** The id that the market gave it; null without one. */
   eventId: string | null;
-  /** Whether it was accepted. */
+  /** Whether its signature or secret was right: it comes from the market. */
+  isFromMarket: boolean;
+  /** Whether it comes from the market, and was understood. */
   isAccepted: boolean;
-  /** The HTTP status of the response. */
+  /** The HTTP status of the response: below 400 if it got what it asked for. */
   status: number;
-  /** The effect, or why it was not accepted. */
+  /** Whether a purchase or a license changed, nothing was to do, or a person is needed. Null if it does not come from the market, and if the service failed: the market then sends it again. */
+  effect: NoticeEffect | null;
+  /** The effect in words, or why it was not accepted. */
   result: string;
-  /** The first 4 KB of the body, without secrets, e-mail addresses, names and IP addresses. Null if it was not accepted for its signature. */
+  /** The first 4 KB of the body, without secrets, e-mail addresses, names and IP addresses. Null if it does not come from the market. */
   body: string | null;
 }
+
+/** The effect of a request of a market: a purchase or a license changed, nothing was to do, or a person is needed. */
+export type NoticeEffect = 'CHANGED' | 'NOTHING' | 'NEEDS_PERSON';
 
 /** A purchase at a market, and its license. */
 export interface Purchase {

@@ -11,6 +11,7 @@ import {
   LICENSE_STATUSES,
   LICENSE_TYPES,
   MARKET_KINDS,
+  NOTICE_EFFECTS,
   PRODUCT_TYPES,
   PURCHASE_STATES,
   QUANTITY_MEANINGS,
@@ -154,6 +155,11 @@ export const quantityMeaning = z.enum(QUANTITY_MEANINGS).meta({
   id: 'QuantityMeaning',
   description:
     'Whether a quantity makes so many licenses, or one license with its limits multiplied.',
+});
+export const noticeEffect = z.enum(NOTICE_EFFECTS).meta({
+  id: 'NoticeEffect',
+  description:
+    'The effect of a request of a market: a purchase or a license changed, nothing was to do, or a person is needed.',
 });
 export const purchaseState = z.enum(PURCHASE_STATES).meta({
   id: 'PurchaseState',

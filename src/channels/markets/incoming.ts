@@ -48,8 +48,8 @@ export class Incoming {
   }
 
   async #readMultipart(type: string): Promise<Json | undefined> {
-    // Each part begins with a line of its own, and the last one is followed by another.
-    if (this.text.split('\n--').length > MAX_FIELDS) return undefined;
+    // A line is before each part, the first one at the beginning of the body, and one behind the last part.
+    if (this.text.split('\n--').length > MAX_FIELDS + 1) return undefined;
     try {
       const form = await new Response(this.bytes, { headers: { 'Content-Type': type } }).formData();
       return Object.fromEntries(form);

@@ -9,7 +9,7 @@ import {
 } from 'drizzle-orm/sqlite-core';
 import { createdAt } from '../../db/columns.ts';
 
-/** Replaced by {@link pageLinks}: only the previous version reads it. Without a rowid. */
+/** Replaced by {@link pageLinks}: only the previous version reads it, and its old rows are removed. Without a rowid. */
 export const portalCodes = sqliteTable(
   'portal_codes',
   {
@@ -21,7 +21,7 @@ export const portalCodes = sqliteTable(
   (t) => [index('portal_codes_created').on(t.createdAt)],
 );
 
-/** Replaced by {@link pageSessions}: only the previous version reads it. Without a rowid. */
+/** Replaced by {@link pageSessions}, likewise. Without a rowid. */
 export const portalSessions = sqliteTable(
   'portal_sessions',
   {

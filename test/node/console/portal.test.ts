@@ -100,7 +100,7 @@ describeInBrowser("the customer's page", () => {
     await card.getByText('Copied').waitFor();
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(license.licenseKey);
     await card.getByText('Slots', { exact: true }).click();
-    await card.getByRole('button', { name: 'Free 45.77.…' }).click();
+    await card.getByRole('button', { name: 'Free 45.77.…9' }).click();
     await card.getByRole('button', { name: 'Yes, free' }).click();
     await card.getByRole('status').getByText('Done.').waitFor();
     await card.getByText('Resets left: 1 of 2 in 30 days.').waitFor();
