@@ -10,8 +10,8 @@ import type { Run, Task } from './db/task.ts';
 import type { WaitUntil } from './lib/async.ts';
 import { logFailure } from './lib/log.ts';
 import { AGGREGATE, ROLL_UP } from './requests/aggregate.ts';
-import { RAISE_ALERTS } from './requests/alerts.ts';
 import { KEEP_COUNTS } from './requests/counts.ts';
+import { RAISE_EXPIRIES } from './requests/expiries.ts';
 import { REMOVE_RECORDS } from './requests/retention.ts';
 import { removeEvents } from './resources/events/queries.ts';
 import { type Bindings, type Services, senderOf, servicesOf } from './services.ts';
@@ -34,7 +34,7 @@ const tasksOf = ({ caches }: Services): readonly Task[] => [
   REMOVE_DELIVERIES,
   LOOK_AFTER_MARKETS,
   LOOK_AFTER_CUSTOMERS,
-  RAISE_ALERTS,
+  RAISE_EXPIRIES,
 ];
 
 /** Runs a task, unless its queries could be too many. A failure does not stop the other tasks. */
