@@ -1,5 +1,4 @@
-import type { ServiceEventType } from '@licet/contract/enums';
-import { SERVICE_EVENT_TYPES } from '@licet/contract/enums';
+import { SERVICE_EVENT_TYPES, type ServiceEventType } from '@licet/contract/enums';
 import type { ResponseType } from '@licet/contract/outcomes';
 import { type SQL, sql } from 'drizzle-orm';
 import { storeDeliveries } from '../channels/webhooks/outgoing.ts';
@@ -26,6 +25,8 @@ export const MAX_RAISED = 1_000;
 const MAX_DELIVERED = 5;
 /** Licenses and types of which an isolate remembers the last alert. */
 const MAX_COVERED = 20_000;
+
+const ALERT_TYPES = sql.raw(SERVICE_EVENT_TYPES.map((type) => `'${type}'`).join(', '));
 
 /** The time from which the service makes alerts: the first run of the scheduled handler. */
 export const ALERTS_SINCE = sql`(select value from counters where name = 'alerts_since')`;
@@ -76,11 +77,12 @@ export function raise(db: Database, due: SQL, now: number, isLater = true) {
       .select(
         sql`select resource_id, type, ${now} from ${events}
           where id >= ${first} and id < ${first + SLOTS} and +resource_type = 'license'
-            and type in (select value from json_each(${JSON.stringify(SERVICE_EVENT_TYPES)}))`,
+            and type in (${ALERT_TYPES})`,
       )
       .onConflictDoUpdate({
         target: [alerts.licenseId, alerts.type],
         set: { raisedAt: sql`excluded.raised_at` },
+        setWhere: sql`${alerts.raisedAt} < excluded.raised_at`,
       }),
   };
 }

@@ -18,7 +18,12 @@ async function deliver(licenses: readonly License[], bindings: Partial<Bindings>
     id: String(index),
     timestamp: new Date(),
     attempts: 1,
-    body: [recordAt(license.id * 1_000 + Date.UTC(2026, 0, 1), { ...askFor(license) })],
+    body: [
+      recordAt(license.id * 1_000 + Date.UTC(2026, 0, 1), {
+        ...askFor(license),
+        licenseId: license.id,
+      }),
+    ],
   }));
   const batch = createMessageBatch('licet-records', [...messages, ...messages]);
   const context = createExecutionContext();

@@ -226,19 +226,6 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
       ],
     },
   },
-  {
-    name: 'a message of the queue that is acknowledged unwritten',
-    broken: UNRECORDED,
-    scene: 'a queue that cannot write',
-    replacements: {
-      'src/requests/queue.ts': [
-        [
-          'delivered.retry({ delaySeconds: Math.min(MAX_DELAY_SECONDS, delaySeconds) });',
-          'delivered.ack();',
-        ],
-      ],
-    },
-  },
 
   // Administrators
   {
