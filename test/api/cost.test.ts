@@ -127,11 +127,11 @@ const KINDS: Record<string, () => Promise<Asked>> = {
     await ask(server);
     return ask({ ...server, productVersion: '1.4.3' });
   },
-  'first binding of an address': async () => {
+  'first use, with the binding of an address': async () => {
     const { licenseKey } = await newLicense();
     return (await newWarmIsolate())({ licenseKey, ip: SERVER.ip });
   },
-  'first binding of an address and a hardware ID': async () => {
+  'first use, with the binding of an address and a hardware ID': async () => {
     const server = await newLicense();
     return (await newWarmIsolate())(server);
   },
