@@ -22,7 +22,7 @@ import { type Bindings, type Services, senderOf, servicesOf } from './services.t
 const MAX_REQUESTS = 50;
 
 /** The most urgent tasks come first. */
-const tasksOf = ({ caches }: Services): readonly Task[] => [
+export const tasksOf = ({ caches }: Services): readonly Task[] => [
   caches.publishTask,
   ROLL_UP,
   AGGREGATE,
