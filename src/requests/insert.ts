@@ -325,7 +325,7 @@ export class HistoryInserter {
     );
   }
 
-  /** Goes before the insert. The queue may deliver a record twice in a batch. */
+  /** Goes before the insert. Messages of an earlier version may have a record twice. */
   #countLate(rows: readonly Row[]) {
     const { id, nonce, outcome } = VALUES;
     return withRows(rows, (json) =>
