@@ -34,12 +34,6 @@ export default defineConfig({
               bindings: { ROOT_TOKEN, MIGRATIONS: await readD1Migrations('./drizzle') },
               // Nothing leaves the machine: each address responds with 204.
               serviceBindings: { OUTBOUND: () => new Response(null, { status: 204 }) },
-              // The optional queue, for the tests that take it: the Worker itself runs without.
-              queueProducers: { TEST_RECORDS: { queueName: 'records' } },
-              queueConsumers: {
-                records: { maxBatchTimeout: 0.05, maxRetries: 0, deadLetterQueue: 'dead' },
-                dead: { maxBatchTimeout: 1 },
-              },
             },
           })),
         ],

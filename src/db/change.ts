@@ -131,10 +131,18 @@ export async function change(
   const { touched = [], deliveries = [] } = results;
   caches.invalidate([...touched, ...adds]);
   waitUntil(caches.publish(touched));
-  // The others have no lease: the scheduled handler attempts them.
-  const leased = deliveries.filter(({ attempts }) => attempts > 0);
-  if (leased.length > 0) waitUntil(channels.deliver(leased));
+  deliverFirst(channels.deliver, deliveries, waitUntil);
   return results;
+}
+
+/** Makes the first attempts of new deliveries with a lease. The scheduled handler attempts the others. */
+export function deliverFirst(
+  deliver: Channels['deliver'],
+  stored: readonly StoredDelivery[],
+  waitUntil: WaitUntil,
+): void {
+  const leased = stored.filter(({ attempts }) => attempts > 0);
+  if (leased.length > 0) waitUntil(deliver(leased));
 }
 
 function followUp(db: Database, { types, statements }: FollowUp, events: readonly NewEvent[]) {

@@ -80,8 +80,6 @@ export const counters = sqliteTable('counters', {
       'policy_revision',
       'rolled_up_bucket',
       'aggregated_bucket',
-      'alerted_bucket',
-      'alerts_due_at',
       'alerts_since',
       'expiries_checked_at',
     ],

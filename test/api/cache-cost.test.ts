@@ -78,6 +78,24 @@ it('hot validations wait for neither D1 nor KV, and then write one row in one ba
   expect(isolate.operations).toEqual([]);
 });
 
+it('a hot validation has no statement for an event', async () => {
+  const license = await newLicense();
+  const isolate = await newWarmIsolate();
+  const tablesOf = async (ip: string) => {
+    isolate.reset();
+    await (await isolate.validate(askFor(license, { ip }))).recorded;
+    const statements = isolate.roundTrips.flat().map(({ sql }) => sql);
+    return statements.map((sql) => /(?:insert into|update|from) "?(\w+)"?/.exec(sql)?.[1]);
+  };
+  const EVENT = ['events', 'deliveries', 'alerts'];
+  expect(await tablesOf('192.0.2.1')).toEqual(expect.arrayContaining(EVENT));
+  // The comparison, which has nothing to compare, is the first.
+  expect(await tablesOf('192.0.2.1')).toEqual(['licenses', 'counters', 'requests', 'buckets']);
+  // Another server of the license.
+  const others = await tablesOf('192.0.2.2');
+  expect(others.filter((table) => EVENT.includes(String(table)))).toEqual([]);
+});
+
 it('hot validations at once share a few batches, and cost a written row each', async () => {
   const license = await newLicense();
   const isolate = await newHotIsolate(license);

@@ -14,7 +14,6 @@ import {
   kvKeyOf,
   kvKeyOfToken,
 } from '../support/published.ts';
-import { queueTo } from '../support/queue.ts';
 import { askFor } from '../support/shop.ts';
 import {
   newWarmIsolate,
@@ -263,19 +262,7 @@ it('changes of a license that come during a put share the next put, more than a 
   expect(await unpublished()).toEqual([]);
 });
 
-const WAYS = [
-  { way: 'directly', newBindings: () => ({}) },
-  { way: 'through the queue', newBindings: () => ({ RECORDS: queueTo({}) }) },
-];
-
-describe.each(WAYS)('a database that is set back, with records that go $way', ({ newBindings }) => {
-  let bindings: ReturnType<typeof newBindings>;
-
-  beforeEach(() => {
-    bindings = newBindings();
-    isolate = newWatchedIsolate(bindings);
-  });
-
+describe('a database that is set back', () => {
   /** As Time Travel does. @returns what sets every row back to what it is now */
   async function remember(): Promise<() => Promise<void>> {
     await settled();
@@ -313,7 +300,7 @@ describe.each(WAYS)('a database that is set back, with records that go $way', ({
       token === undefined ? {} : ({ version: 'v2', headers: { TOKEN: token } } as const);
     clock.elapse(30_000);
     const statuses: number[] = [];
-    const isolates = [await newWarmIsolate(bindings), isolate, newWatchedIsolate(bindings)];
+    const isolates = [await newWarmIsolate(), isolate, newWatchedIsolate()];
     for (const each of isolates) {
       await (await each.validate(body, options)).recorded;
       for (let time = 0; time < 2; time++) {
@@ -338,7 +325,7 @@ describe.each(WAYS)('a database that is set back, with records that go $way', ({
 
   it('a license is held again after the database was set back, without KV, too', async () => {
     const { spy: DB, roundTrips } = spyOnDatabase(env.DB);
-    const withoutKv = newIsolate({ ...bindings, DB, SNAPSHOTS: undefined });
+    const withoutKv = newIsolate({ DB, SNAPSHOTS: undefined });
     const reads = () => roundTrips.flat().filter(({ sql }) => isLicenseRead(sql)).length;
     const license = await newLicense();
     const setBack = await remember();

@@ -78,7 +78,7 @@ it('the scheduled handler without the database throws nothing, tries all its tas
     'Old deliveries were not removed',
     'Markets were not looked after',
     'Links, sessions and interactions of customers were not looked after',
-    'Events about licenses were not made',
+    'Events about expiries were not made',
     'Events were not delivered',
   );
 });

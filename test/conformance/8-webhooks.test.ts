@@ -746,7 +746,7 @@ describe('retries', () => {
     expect(sender.receivers.received).toHaveLength(8);
     sender.receivers.at(PANEL, NO_CONTENT);
     await passTime(1);
-    expect(sender.receivers.received).toHaveLength(8 + 4 + 15);
+    expect(sender.receivers.received).toHaveLength(8 + 4 + 16);
   });
 });
 

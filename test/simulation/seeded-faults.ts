@@ -37,7 +37,6 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
   {
     name: 'a binding that does not check the state',
     broken: /Bound, but refused/,
-    seed: 3,
     replacements: { 'src/validation/bind.ts': [["and l.state = 'ACTIVE'", '']] },
   },
 
@@ -123,7 +122,6 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     broken: STALE,
     scene: 'revoked while it is read',
     revocation: 'delete a license',
-    seed: 3,
     replacements: {
       'src/cache/snapshot-cache.ts': [
         ['if (now > lowest && revisionOf(value) < now) continue;', ''],
@@ -165,7 +163,6 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     name: 'a publish without the revision check',
     broken: UNHEALED,
     scene: 'changed twice',
-    seed: 7,
     replacements: {
       'src/cache/publisher.ts': [
         ['subject, isCurrent)', 'subject, sql`true`)'],
@@ -226,19 +223,6 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
       ],
     },
   },
-  {
-    name: 'a message of the queue that is acknowledged unwritten',
-    broken: UNRECORDED,
-    scene: 'a queue that cannot write',
-    replacements: {
-      'src/requests/queue.ts': [
-        [
-          'delivered.retry({ delaySeconds: Math.min(MAX_DELAY_SECONDS, delaySeconds) });',
-          'delivered.ack();',
-        ],
-      ],
-    },
-  },
 
   // Administrators
   {
@@ -277,7 +261,6 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
   {
     name: 'a claim without a lease',
     broken: /Two attempts at once/,
-    seed: 3,
     replacements: {
       'src/channels/webhooks/store.ts': [['nextAt: now + LEASE_MS,', 'nextAt: now,']],
     },

@@ -1,7 +1,6 @@
 declare namespace Cloudflare {
   interface Env {
     MIGRATIONS: import('@cloudflare/vitest-plugin').D1Migration[];
-    TEST_RECORDS: Queue;
   }
 }
 
