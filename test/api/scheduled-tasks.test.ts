@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { sessions } from '../../src/auth/schema.ts';
 import { discordInteractions, discordLinkCodes } from '../../src/channels/discord/schema.ts';
-import { marketDeliveries, marketOrders, markets } from '../../src/channels/markets/schema.ts';
+import { marketDeliveries, markets, subjects } from '../../src/channels/markets/schema.ts';
 import { pageLinks, pageSessions } from '../../src/channels/portal/schema.ts';
 import { deliveries } from '../../src/channels/webhooks/schema.ts';
 import { openDatabase } from '../../src/db/client.ts';
@@ -159,8 +159,8 @@ const WORK: Readonly<Record<string, () => Promise<unknown>>> = {
       })),
     );
     await db
-      .insert(marketOrders)
-      .values({ marketId, orderId: 'A', facts: {}, revision: 1, expiresAt: LONG_AGO });
+      .insert(subjects)
+      .values({ marketId, id: 'A', facts: {}, revision: 1, expiresAt: LONG_AGO });
   },
   'Links, sessions and interactions of customers were not looked after': async () => {
     const hash = crypto.randomUUID();
