@@ -241,7 +241,7 @@ async function statusOf({ method, path, headers, body }: Sent): Promise<number> 
   return status;
 }
 
-it('a validation responds to any request in two fields, or eight', async () => {
+it('a validation responds to any request in two fields, or eight [1.1.5, interface 7]', async () => {
   const validation = fc
     .tuple(fc.constantFrom('/api/v1/validate', '/api/v2/validate', '//api/v1/validate/'), headers)
     .chain(([to, list]) =>
@@ -264,7 +264,7 @@ it('a validation responds to any request in two fields, or eight', async () => {
   expect([...seen]).toEqual(expect.arrayContaining([200, 400, 413]));
 }, 30_000);
 
-it('the service responds to any request in the right structure, and never with a 5xx or a redirect', async () => {
+it('the service responds to any request in the right structure, and never with a 5xx or a redirect [1.1.6]', async () => {
   const seen = new Map<number, number>();
   await fc.assert(
     fc.asyncProperty(sent, async (request) => {

@@ -205,7 +205,7 @@ async function fillShop(): Promise<void> {
   await historyOf({ licenseKey: lowered.licenseKey }, 1);
 }
 
-it('an import of all that GET shows into an empty service makes GET show the same, and again changes nothing', async () => {
+it('an import of all that GET shows into an empty service makes GET show the same, and again changes nothing [7.3.11]', async () => {
   await fillShop();
   const shop = await everything();
   expect(shop.licenses).toHaveLength(5);
@@ -810,7 +810,7 @@ it.each<
     ['productId 602 does not apply to an entry for all products'],
     { isForAllProducts: true, productId: null },
   ],
-])('an import changes what cannot be stored as it is, and names it: %s', async (...row) => {
+])('an import changes what cannot be stored as it is, and names it: %s [1.4.3]', async (...row) => {
   const [, kind, fields, differences, reasons, shown] = row;
   await importOne('products', product);
   const item = { ...EXAMPLES[kind], ...fields };

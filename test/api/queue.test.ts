@@ -27,7 +27,7 @@ async function expectRecorded(license: License, count: number): Promise<void> {
   expect((await get.license(license.id)).totalRequests).toBe(count);
 }
 
-it('a validation gets its response at once, and its record comes through the queue', async () => {
+it('a validation gets its response at once, and its record comes through the queue [1.6.1]', async () => {
   const license = await shop.newLicense();
   const { spy, roundTrips } = spyOnDatabase(env.DB);
   const bindings = { DB: spy, RECORDS: env.TEST_RECORDS };
@@ -55,7 +55,7 @@ it.each([
 });
 
 it.each([0, 5])(
-  'a message of %i hours ago that comes twice, together or later, counts once',
+  'a message of %i hours ago that comes twice, together or later, counts once [1.6.1]',
   async (hours) => {
     const license = await shop.newLicense();
     await deliver([[newRecord(license)]]);
@@ -123,7 +123,7 @@ it('a message comes again later each time, within an hour', async () => {
   expect(await Promise.all(delays)).toEqual([10, 20, 40, 3_600]);
 });
 
-it('a message that cannot be written at all is whole in the dead-letter queue', async () => {
+it('a message that cannot be written at all is whole in the dead-letter queue [1.6.1]', async () => {
   captureConsole();
   const received = vi.spyOn(worker, 'queue');
   const queues = () => received.mock.calls.map(([{ queue }]) => queue);

@@ -52,7 +52,7 @@ const CREATES: { path: string; list: string; fullBody: () => Promise<Fields> }[]
 ];
 
 describe.each(CREATES)('POST $path', ({ path, list, fullBody }) => {
-  it('a repetition with the same key and body gets the first response and creates nothing again', async () => {
+  it('a repetition with the same key and body gets the first response and creates nothing again [3.63]', async () => {
     const [body, key] = [await fullBody(), nextKey()];
     const first = await post(path, body, key);
     expect(first.status, first.text).toBe(201);
@@ -64,7 +64,7 @@ describe.each(CREATES)('POST $path', ({ path, list, fullBody }) => {
     expect(await idsOf(list)).toEqual(stored);
   });
 
-  it('a repetition gets the first response although the object has changed since', async () => {
+  it('a repetition gets the first response although the object has changed since [3.63]', async () => {
     const [body, key] = [await fullBody(), nextKey()];
     const first = await post(path, body, key);
     const [{ id = 0 } = {}] = [first.json].flat().map(Object);
@@ -74,7 +74,7 @@ describe.each(CREATES)('POST $path', ({ path, list, fullBody }) => {
     expect(partsOf(await post(path, body, key))).toEqual(partsOf(first));
   });
 
-  it('ten requests at once with one key create once, and get the same response', async () => {
+  it('ten requests at once with one key create once, and get the same response [3.63]', async () => {
     const [body, key] = [await fullBody(), nextKey()];
     const before = await idsOf(list);
     const responses = await Promise.all(
@@ -88,7 +88,7 @@ describe.each(CREATES)('POST $path', ({ path, list, fullBody }) => {
     expect((await idsOf(list)).length - before.length).toBe(path === BATCH ? 3 : 1);
   });
 
-  it('a request with the same key and another body returns 422 and creates nothing', async () => {
+  it('a request with the same key and another body returns 422 and creates nothing [3.64]', async () => {
     const [body, key] = [await fullBody(), nextKey()];
     await post(path, body, key);
     const stored = await idsOf(list);
@@ -98,7 +98,7 @@ describe.each(CREATES)('POST $path', ({ path, list, fullBody }) => {
   });
 });
 
-it('an Idempotency-Key of another path is the key of another request', async () => {
+it('an Idempotency-Key of another path is the key of another request [3.64]', async () => {
   const key = nextKey();
   const { id: productId } = await create.product();
   const body = { productId, licenseType: 'PERMANENT' };
@@ -106,7 +106,7 @@ it('an Idempotency-Key of another path is the key of another request', async () 
   expect((await post(BATCH, { ...body, count: 1 }, key)).status).toBe(422);
 });
 
-it('an Idempotency-Key of another token is another key', async () => {
+it('an Idempotency-Key of another token is another key [3.63]', async () => {
   const key = nextKey();
   const body = await products.fullBody();
   const [one, other] = [
@@ -127,7 +127,7 @@ it.each([
   ['255 characters', 'k'.repeat(255), 201],
   ['256 characters', 'k'.repeat(256), 400],
   ['no character', '', 400],
-])('an Idempotency-Key of %s is taken or rejected', async (_, key, status) => {
+])('an Idempotency-Key of %s is taken or rejected [3.63]', async (_, key, status) => {
   const response = await post(products.path, await products.fullBody(), key);
   expect(response.status).toBe(status);
   if (status === 400) {
@@ -135,7 +135,7 @@ it.each([
   }
 });
 
-it('an Idempotency-Key of a request that failed may be used again', async () => {
+it('an Idempotency-Key of a request that failed may be used again [3.65]', async () => {
   const [key, good] = [nextKey(), await products.fullBody()];
   expect((await post(products.path, { ...good, name: '' }, key)).status).toBe(400);
   expect((await post(products.path, good, key)).status).toBe(201);
@@ -150,7 +150,7 @@ it('an Idempotency-Key of a license gets the same response after its product is 
   expect(partsOf(await post(licenses.path, body, key))).toEqual(partsOf(first));
 });
 
-it('an Idempotency-Key counts for 24 hours, and is removed by the scheduled handler then', async () => {
+it('an Idempotency-Key counts for 24 hours, and is removed by the scheduled handler then [3.63]', async () => {
   const [key, body] = [nextKey(), await products.fullBody()];
   const countKeys = env.DB.prepare('select count(*) n from idempotency_keys');
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 10 * 24 * HOUR_MS });
@@ -172,7 +172,7 @@ it('an Idempotency-Key counts for 24 hours, and is removed by the scheduled hand
 });
 
 it.each([tokens, webhooks])(
-  'the secret of a $name is not kept for a repetition: 409, no second one, and no secret in the database',
+  'the secret of a $name is not kept for a repetition: 409, no second one, and no secret in the database [3.66, 8.1.7]',
   async ({ path, fullBody }) => {
     const [key, body] = [nextKey(), await fullBody()];
     const first = await post(path, body, key);
@@ -189,7 +189,7 @@ it.each([tokens, webhooks])(
   },
 );
 
-it('the addresses of a market are not kept for a repetition: 409, and no second market', async () => {
+it('the addresses of a market are not kept for a repetition: 409, and no second market [3.66]', async () => {
   const [key, body] = [nextKey(), await markets.fullBody()];
   expect((await post(markets.path, body, key)).status).toBe(201);
   const stored = await idsOf(markets.path);
@@ -204,7 +204,7 @@ it('a purchase that is entered again with the same key gets the first response',
   expect(partsOf(await post('/api/v2/purchases', body, key))).toEqual(partsOf(first));
 });
 
-it("a repetition of a link to the customer's page makes another link, which works as well", async () => {
+it("a repetition of a link to the customer's page makes another link, which works as well [3.67]", async () => {
   const [key, { id: customerId }] = [nextKey(), await customers.create()];
   const links = [
     await post('/api/v2/portal-links', { customerId }, key),
@@ -220,7 +220,7 @@ it("a repetition of a link to the customer's page makes another link, which work
   }
 });
 
-it('a forgotten customer is not kept for a repetition', async () => {
+it('a forgotten customer is not kept for a repetition [3.66]', async () => {
   const [key, other] = [nextKey(), nextKey()];
   const email = 'forgotten@example.com';
   const first = await post(customers.path, { email }, key);

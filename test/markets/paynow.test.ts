@@ -25,21 +25,24 @@ const item = {
 const target = { item: '3001', reference: '7001' };
 const order = { order: '9001' };
 
-it.each(['ADDED', 'ACTIVATED', 'USED'])('a delivery item that is %s is granted', async (state) => {
-  expect(await notices(`ON_DELIVERY_ITEM_${state}`, item)).toEqual([
-    {
-      do: 'grant',
-      item: '3001',
-      reference: '7001',
-      order: '9001',
-      buyer: { id: '5', name: 'Steve', email: null },
-      quantity: 1,
-      isTest: false,
-      boughtAt: Date.parse(ADDED),
-      paidUntil: null,
-    },
-  ]);
-});
+it.each(['ADDED', 'ACTIVATED', 'USED'])(
+  'a delivery item that is %s is granted [9.2.1]',
+  async (state) => {
+    expect(await notices(`ON_DELIVERY_ITEM_${state}`, item)).toEqual([
+      {
+        do: 'grant',
+        item: '3001',
+        reference: '7001',
+        order: '9001',
+        buyer: { id: '5', name: 'Steve', email: null },
+        quantity: 1,
+        isTest: false,
+        boughtAt: Date.parse(ADDED),
+        paidUntil: null,
+      },
+    ]);
+  },
+);
 
 it('the metadata of the product names it', async () => {
   const product = { ...item.product, metadata: { licet_product: 'guard' } };

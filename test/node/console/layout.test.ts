@@ -401,7 +401,7 @@ describeInBrowser('the layout of the console', () => {
     await page.getByRole('heading', { name: 'There is nothing here' }).waitFor();
   });
 
-  it('each screen opened by its address names the permission that the token lacks', async () => {
+  it('each screen opened by its address names the permission that the token lacks [4.1]', async () => {
     const page = await openConsole('/', { token: await tokenWith('LICENSE_VALIDATE') });
     for (const [path, permission] of [
       ['licenses', 'Read licenses'],
@@ -426,7 +426,7 @@ describeInBrowser('the layout of the console', () => {
     expect(await accessibilityFindings(page)).toEqual([]);
   });
 
-  it('no link leads to a screen that the token may not open', async () => {
+  it('no link leads to a screen that the token may not open [4.1]', async () => {
     const page = await openConsole('/', { token: await tokenWith('REQUESTS_READ') });
     // The service may hold counts from before a license that the test would make.
     const date = new Date(Date.now() + 9 * DAY_MS).toISOString().slice(0, 10);
