@@ -2,6 +2,7 @@ import { registerHooks } from 'node:module';
 import { resolve } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
+import { ALIASES } from './console/aliases.ts';
 import { ROOT_TOKEN } from './test/support/root-token.ts';
 
 // A request may await what another one settles: so it is on Workers since 2024, and the service relies on
@@ -48,7 +49,7 @@ export default defineConfig({
           // Tests are fast, but for a machine that does much else.
           testTimeout: 60_000,
           include: ['test/**/*.test.ts'],
-          exclude: ['test/{cli,docs,node,simulation}/**'],
+          exclude: ['test/{cli,console,docs,node,simulation}/**'],
           // One Worker runs many files, and is as good as new for each: the set-up sees to it.
           isolate: false,
           setupFiles: ['./test/support/each-file.ts'],
@@ -93,6 +94,18 @@ export default defineConfig({
           // Long for machines that do much else: some tests install, build and start.
           testTimeout: 180_000,
           hookTimeout: 180_000,
+        },
+      },
+      {
+        // Runs in Node: the logic of the console without a browser, over a service that each test makes up.
+        resolve: { alias: ALIASES },
+        test: {
+          name: 'console',
+          include: ['test/console/**/*.test.ts'],
+          isolate: false,
+          setupFiles: ['./test/console/page.ts'],
+          // Only for inlined packages is React replaced, too.
+          server: { deps: { inline: [/@tanstack/, /@base-ui/] } },
         },
       },
       {

@@ -10,7 +10,7 @@ import { Simulation, type SimulationOptions } from './simulation.ts';
 const RUNS = Number(process.env.SIMULATION_RUNS ?? 12);
 const SEED = Number(process.env.SIMULATION_SEED ?? 1);
 /** Runs in which a seeded fault must be caught. */
-const FAULT_RUNS = Number(process.env.SIMULATION_RUNS ?? 60);
+const FAULT_RUNS = Number(process.env.SIMULATION_RUNS ?? (process.env.LICET_LONG ? 60 : 8));
 
 interface Run extends SimulationOptions {
   commands: readonly Command[];
