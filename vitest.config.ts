@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
 import { ALIASES } from './console/aliases.ts';
+import { isLong } from './test/support/long.ts';
 import { ROOT_TOKEN } from './test/support/root-token.ts';
 
 // A request may await what another one settles: so it is on Workers since 2024, and the service relies on
@@ -32,7 +33,11 @@ export default defineConfig({
             main: './src/index.ts',
             wrangler: { configPath: './wrangler.toml' },
             miniflare: {
-              bindings: { ROOT_TOKEN, MIGRATIONS: await readD1Migrations('./drizzle') },
+              bindings: {
+                ROOT_TOKEN,
+                MIGRATIONS: await readD1Migrations('./drizzle'),
+                IS_LONG: isLong,
+              },
               // Nothing leaves the machine: each address responds with 204.
               serviceBindings: { OUTBOUND: () => new Response(null, { status: 204 }) },
               // The optional queue, for the tests that take it: the Worker itself runs without.
@@ -85,6 +90,7 @@ export default defineConfig({
         test: {
           name: 'node',
           include: ['test/{cli,docs,node}/**/*.test.ts'],
+          exclude: isLong ? [] : ['**/*.long.test.ts'],
           globalSetup: ['./test/node/global-setup.ts'],
           // One process runs many files: they share the browser, and load their imports once.
           isolate: false,

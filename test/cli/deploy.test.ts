@@ -23,7 +23,7 @@ import { listen, ownFolder } from '../node/own.ts';
 import { deployVariables, linkProject, TLS } from './deploy-folder.ts';
 import { FakeWrangler } from './fake-wrangler.ts';
 
-/** `npm run deploy` with a fake wrangler. test/node/move.test.ts deploys with the real one at a fake Cloudflare. */
+/** `npm run deploy` with a fake wrangler. test/node/move.long.test.ts deploys with the real one at a fake Cloudflare. */
 
 const root = ownFolder();
 

@@ -10,7 +10,7 @@ import { MINUTE_MS, setNow } from '../support/history.ts';
 import { Sender } from '../support/receiver.ts';
 import { ROOT_TOKEN } from '../support/root-token.ts';
 
-/** The service's own address, in each place that shows it (3.3). test/docs/own-address.test.ts asks real proxies. */
+/** The service's own address, in each place that shows it (3.3). test/docs/own-address.long.test.ts asks real proxies. */
 
 const PUBLIC = { origin: 'https://license.example.com', isPublic: true };
 const LOCAL = { origin: 'http://localhost:8787', isPublic: false };

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { isLong } from '../support/long.ts';
 import {
   build,
   built,
@@ -421,7 +422,7 @@ for (const program of programs.filter(({ file }) => file !== 'licet.mjs')) {
       }
     });
 
-    it.skipIf(!process.env.LEFT_OUT_CHECKS).each(leftOut)(
+    it.runIf(isLong).each(leftOut)(
       'an example falls without a check for: $fault',
       async ({ fault, replacements }) => {
         const [, forgery] = forgeries.find(([name]) => name === fault) ?? [];
