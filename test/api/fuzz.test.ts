@@ -15,8 +15,8 @@ import { ROOT_TOKEN } from '../support/root-token.ts';
 /** Whatever a client sends: never a 5xx, never a redirect, always the right structure. */
 
 /** With `LICET_LONG`, each week has other requests. */
-const SEED = env.IS_LONG ? Math.floor(Date.now() / 86_400_000) : 20_260_918;
-const RUNS = env.IS_LONG ? 1_500 : 300;
+const SEED = env.IS_LONG ? Math.floor(Date.now() / 86_400_000) : 1;
+const RUNS = env.IS_LONG ? 5_000 : 300;
 
 let product: Product;
 let license: License;
@@ -262,7 +262,7 @@ it('a validation responds to any request in two fields, or eight [1.1.5, interfa
       expect([200, 400, 413, 429]).toContain(status);
       seen.add(status);
     }),
-    { seed: SEED, numRuns: RUNS / 5 },
+    { seed: SEED, numRuns: 150 },
   );
   expect([...seen]).toEqual(expect.arrayContaining([200, 400, 413]));
 }, 30_000);

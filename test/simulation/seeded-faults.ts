@@ -37,7 +37,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
   {
     name: 'a binding that does not check the state [1.4.7]',
     broken: /Bound, but refused/,
-    seed: 3,
+    seed: 10,
     replacements: { 'src/validation/bind.ts': [["and l.state = 'ACTIVE'", '']] },
   },
 
@@ -112,6 +112,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     name: 'snapshots of KV that are older than the one in memory [1.5.8]',
     broken: STALE,
     scene: 'KV is behind memory',
+    seed: 2,
     replacements: {
       'src/cache/snapshot-cache.ts': [
         ['Math.max(this.#lowestOf(key), held)', 'this.#lowestOf(key)'],
@@ -123,7 +124,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     broken: STALE,
     scene: 'revoked while it is read',
     revocation: 'delete a license',
-    seed: 3,
+    seed: 4,
     replacements: {
       'src/cache/snapshot-cache.ts': [
         ['if (now > lowest && revisionOf(value) < now) continue;', ''],
@@ -177,6 +178,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     name: 'a scheduled handler that publishes nothing [1.5.8]',
     broken: UNHEALED,
     scene: 'a crash after a change',
+    seed: 2,
     replacements: {
       'src/cache/caches.ts': [['await cache?.publish(key, { retries: 0 });', '']],
     },
@@ -185,7 +187,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     name: 'a late put of a publisher that was cut off, and no read repair [1.5.6]',
     broken: /After quiet|Stale or wrong/,
     scene: 'a late put',
-    seed: 13,
+    seed: 36,
     replacements: {
       'src/cache/snapshot-cache.ts': [
         ['if (isSpread(next, usedAt) && this.canPublish()) await this.publish(key);', ''],
@@ -217,6 +219,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     name: 'a failed batch that is dropped [1.6.1]',
     broken: UNRECORDED,
     scene: 'lost messages',
+    seed: 2,
     replacements: {
       'src/requests/batch-writer.ts': [
         [
@@ -270,6 +273,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
   {
     name: 'a lease that is shorter than an attempt',
     broken: /Two attempts at once/,
+    seed: 3,
     replacements: {
       'src/channels/webhooks/outgoing.ts': [['LEASE_MS = MINUTE_MS', 'LEASE_MS = 2_000']],
     },
