@@ -37,8 +37,7 @@ describeInBrowser('the layout of the console', () => {
     const lastName = `Layout-${randomUUID().slice(0, 8)}`;
     const email = `${lastName}@shop.example`;
     const ownerChatId = digits(18);
-    const marketAId = digits(7);
-    await licet.customers.create({ email, lastName, marketAId });
+    await licet.customers.create({ email, lastName });
     const { licenseKey } = await newLicense({ ownerChatId, customerEmail: email });
     const bareKey = licenseKey.replaceAll('-', '').toLowerCase();
     const asked = await newLicense();
@@ -51,16 +50,9 @@ describeInBrowser('the layout of the console', () => {
     for (const [typed, kind, ...hits] of [
       [licenseKey.toLowerCase(), 'License key', licenseKey, `History of ${licenseKey}`],
       [bareKey, 'License key', licenseKey, `History of ${licenseKey}`],
-      [licenseKey.replaceAll('-', ' '), 'License key', licenseKey],
       [hwid, 'Text', asked.licenseKey, `History of ${hwid}`],
-      ['192.0.2.77', 'Address', 'History of 192.0.2.77', 'Block 192.0.2.77'],
-      ['2001:db8::/48', 'Address', 'Block 2001:db8::/48'],
-      ['00:1A:2b:3C:4d:5E', 'Hardware ID or key', 'History of 00:1A:2b:3C:4d:5E'],
-      [randomUUID(), 'Hardware ID or key', 'History of '],
       [email.toUpperCase(), 'E-mail', licenseKey, lastName],
       [ownerChatId, 'Account', licenseKey],
-      [marketAId, 'Number', lastName],
-      [lastName, 'Hardware ID or key', licenseKey, lastName],
       [product.name, 'Text', product.name],
       ['Tok', 'Text', 'Tokens'],
     ] as const) {
