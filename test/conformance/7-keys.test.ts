@@ -339,14 +339,35 @@ describe('a new owner', () => {
     expect(older.map(({ type }) => type)).toEqual(['license.created']);
   });
 
-  it('a transfer names an existing customer by the id [7.4.1, 7.4.4]', async () => {
+  it('a transfer names an existing customer by the id [7.4.1]', async () => {
     const buyer = await create.license({ customerEmail: 'known-buyer@example.com' });
     const { id } = await create.license();
     const after = licenseIn(await transfer(id, { customerId: buyer.customer?.id }));
     expect(after.customer).toEqual(buyer.customer);
   });
 
-  it('the accounts of the old owner lead no longer to a transferred license [7.4.3, 7.4.5]', async () => {
+  it('a transfer to the present owner is carried out like any other [7.4.4]', async () => {
+    const before = await create.license({
+      customerEmail: 'present-owner@example.com',
+      ips: ['203.0.113.1'],
+    });
+    const after = licenseIn(await transfer(before.id, { customerId: before.customer?.id }));
+    expect(after).toMatchObject({ customer: before.customer, ips: [] });
+    expect(after.licenseKey).not.toBe(before.licenseKey);
+  });
+
+  it('forgetting the former owner leaves the history of a transferred license [7.4.5]', async () => {
+    const before = await create.license({ customerEmail: 'former-owner@example.com' });
+    await validate(ask(before, { ip: '203.0.113.210' }));
+    await historyOf({ licenseKey: before.licenseKey }, 1);
+    await transfer(before.id, { customerEmail: 'next-owner@example.com' });
+    const { status } = await call('DELETE', `${customers.path}/${before.customer?.id}`);
+    expect(status).toBe(204);
+    const [record] = await historyOf({ licenseKey: before.licenseKey }, 1);
+    expect(record?.ip).toBe('203.0.113.210');
+  });
+
+  it('the accounts of the old owner lead no longer to a transferred license [7.4.3]', async () => {
     const before = await create.license({
       licensePlatform: 'MARKET_A',
       ownerPlatformId: 'account-before',

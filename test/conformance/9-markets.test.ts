@@ -286,8 +286,17 @@ describe('the resource', () => {
       { settings: { signature: { kind: 'secret', field: 's' }, item: 'a', line: 'b' } },
       'settings is for a dynamic market only',
     ],
-  ])('a PUT of %j is rejected [9.1.1, 9.1.6]', async (body, message) => {
+  ])('a PUT of %j is rejected [9.1.1]', async (body, message) => {
     expectError(await call('PUT', `${PATH}/${market.id}`, { body }), 400, message);
+  });
+
+  it('there are at most 20 markets [9.1.6]', async () => {
+    const make = (name: string) => call('POST', PATH, { body: { kind: 'tebex', name } });
+    // One is there.
+    for (let count = 2; count <= 20; count++) {
+      expect((await make(`Shop ${count}`)).status).toBe(201);
+    }
+    expectError(await make('One more'), 409, 'There are at most 20 markets: delete one first');
   });
 
   it('a dynamic market needs its settings [9.1.1]', async () => {
