@@ -161,7 +161,7 @@ it('nothing is published for readers for a minute after a put that KV rejected',
   expect(await publishedOf(other)).toMatchObject({ id: other.id });
 });
 
-it('the scheduled handler publishes five changes a run that an ended isolate has left', async () => {
+it('the scheduled handler publishes five changes a run that an ended isolate has left [1.5.8]', async () => {
   await env.DB.batch([
     env.DB.prepare(
       `insert into licenses (license_key, license_key_normalized, product_id, license_type,
@@ -182,7 +182,7 @@ it('the scheduled handler publishes five changes a run that an ended isolate has
   expect((await contentsOfKv()).size).toBe(25);
 });
 
-it('the scheduled handler publishes the oldest changes first', async () => {
+it('the scheduled handler publishes the oldest changes first [1.5.9]', async () => {
   const licenses = [await newLicense(), await newLicense(), await newLicense()];
   for (const [index, { licenseKey }] of licenses.entries()) {
     await env.DB.prepare('insert into outbox values (?, ?)')
@@ -206,7 +206,7 @@ async function newStaleSnapshot(): Promise<License> {
   return license;
 }
 
-it('a stale snapshot in KV is replaced once the right one should have spread, by the isolate that found it', async () => {
+it('a stale snapshot in KV is replaced once the right one should have spread, by the isolate that found it [1.5.7]', async () => {
   const license = await newStaleSnapshot();
   clock.elapse(SPREAD_MS - 20_000);
   const other = await newWarmIsolate();
@@ -312,7 +312,7 @@ describe('a database that is set back', () => {
     return statuses;
   }
 
-  it('licenses are what they were once the database is set back', async () => {
+  it('licenses are what they were once the database is set back [1.5.6]', async () => {
     const license = await newLicense();
     await (await isolate.validate(askFor(license))).recorded;
     const setBack = await remember();

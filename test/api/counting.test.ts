@@ -125,7 +125,7 @@ function newRecord({ installation, outcome, ageMinutes }: Asked, now: number): H
 const isOf = (license: License) => (record: HistoryRecord) =>
   record.licenseId === license.id && record.outcome !== 'RATE_LIMITED';
 
-it('totals count every record once, and in the end so do the roll-ups', async () => {
+it('totals count every record once, and in the end so do the roll-ups [1.6.21]', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(step, { minLength: 4, maxLength: 12 }),
@@ -324,7 +324,7 @@ const repeatRecords = (times: number) =>
 
 const runWith = (days: string) => runToTheEnd(NOW, { REQUEST_RETENTION_DAYS: days });
 
-it('the retention removes whole hours that are older than its days, and nothing else', async () => {
+it('the retention removes whole hours that are older than its days, and nothing else [1.6.23]', async () => {
   setNow(NOW);
   const license = await shop.newLicense();
   const days = 24 * 90;
@@ -338,12 +338,12 @@ it('the retention removes whole hours that are older than its days, and nothing 
   expect((await get.license(license.id)).totalRequests).toBe(ages.length);
 });
 
-it('the retention is 90 days by default', () => {
+it('the retention is 90 days by default [1.6.23]', () => {
   expect(env.REQUEST_RETENTION_DAYS).toBe('90');
 });
 
 it.each(['0', '', ' ', 'x', '-1', 'NaN'])(
-  'the retention keeps all when it is "%s"',
+  'the retention keeps all when it is "%s" [1.6.23]',
   async (days) => {
     captureConsole();
     setNow(NOW);
@@ -354,7 +354,7 @@ it.each(['0', '', ' ', 'x', '-1', 'NaN'])(
   },
 );
 
-it('one run of the retention removes at most 25,000 records, and the next run more', async () => {
+it('one run of the retention removes at most 25,000 records, and the next run more [1.6.23]', async () => {
   setNow(NOW);
   // Three licenses: one with records of one hour, one of two hours, and one with records that are kept.
   const licenses = [await shop.newLicense(), await shop.newLicense(), await shop.newLicense()];

@@ -122,7 +122,7 @@ const matches = (record: WireRecord, wanted: Filter): boolean =>
   (wanted.from === undefined || Date.parse(record.requestDate) >= Date.parse(wanted.from)) &&
   (wanted.to === undefined || Date.parse(record.requestDate) <= Date.parse(wanted.to));
 
-it('filters find every record that matches once, newest first, page by page', async () => {
+it('filters find every record that matches once, newest first, page by page [1.6.22, 3.16, 3.29]', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(installation, { minLength: 1, maxLength: 3 }),

@@ -50,7 +50,7 @@ describe('a license', () => {
     return get.license(id ?? 0);
   };
 
-  it('an import of a file names ten values that it leaves out, and counts the rest', async () => {
+  it('an import of a file names ten values that it leaves out, and counts the rest [3.73]', async () => {
     const ips = Array.from({ length: 900 }, (_, index) => `Unknown ${index}${'!'.repeat(900)}`);
     const { differences, reason } = await importOneOf('licenses', { ...license, ips });
     expect(differences).toEqual(['ips']);
@@ -221,7 +221,7 @@ it.each<
     { isForAllProducts: true, productId: null },
   ],
 ])(
-  'an import of a file changes what cannot be stored as it is, and names it: %s',
+  'an import of a file changes what cannot be stored as it is, and names it: %s [1.4.3, 3.73]',
   async (...row) => {
     const [, kind, fields, differences, reasons, shown] = row;
     const own = kind === 'licenses' ? { licenseKey: crypto.randomUUID() } : {};

@@ -205,7 +205,7 @@ async function fillShop(): Promise<void> {
   await historyOf({ licenseKey: lowered.licenseKey }, 1);
 }
 
-it('an import of all that GET shows into an empty service makes GET show the same, and again changes nothing', async () => {
+it('an import of all that GET shows into an empty service makes GET show the same, and again changes nothing [7.3.11]', async () => {
   await fillShop();
   const shop = await everything();
   expect(shop.licenses).toHaveLength(5);
@@ -807,7 +807,7 @@ it.each([
   ['licenses', licenseItem, licenseFields],
   ['blacklists', entryItem, entryFields],
 ] as const)(
-  'an import takes each field of %s that GET shows, and suggests its name',
+  'an import takes each field of %s that GET shows, and suggests its name [3.72]',
   (kind, item, fields) => {
     const taken = Object.keys(item.shape);
     const shown = Object.entries(fields).flatMap(([name, field]) => ('wire' in field ? name : []));

@@ -31,7 +31,7 @@ async function deliver(licenses: readonly License[], bindings: Partial<Bindings>
   return getQueueResult(batch, context);
 }
 
-it('records in the queue of an earlier version are stored once, and the queue is empty then', async () => {
+it('records in the queue of an earlier version are stored once, and the queue is empty then [1.6.24]', async () => {
   const licenses = [await shop.newLicense(), await shop.newLicense()];
   for (const license of licenses) expect(license.totalRequests).toBe(0);
   expect(await deliver(licenses)).toMatchObject({ outcome: 'ok', retryMessages: [] });

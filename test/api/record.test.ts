@@ -94,7 +94,7 @@ function expectNothingSecretLogged(...secrets: string[]): void {
   }
 }
 
-it('a record that D1 rejects is given up alone, logged once, and shown in the statistics', async () => {
+it('a record that D1 rejects is given up alone, logged once, and shown in the statistics [1.6.9, 1.6.10, 1.6.11]', async () => {
   const license = await shop.newLicense();
   await env.DB.prepare(
     `create trigger bad before insert on installations when new.hwid = 'BAD'
@@ -169,7 +169,7 @@ it.each([
   expect((await get.license(license.id)).totalRequests).toBe(1);
 });
 
-it('a failure of the service leaves one record, under the license', async () => {
+it('a failure of the service leaves one record, under the license [1.6.16, 1.6.17]', async () => {
   const license = await shop.newLicense();
   const { spy: SNAPSHOTS } = spyOnKv(env.SNAPSHOTS, () => true);
   const bindings = { DB: faultsAt(isLookUp, ['fails', 'fails']), SNAPSHOTS };
@@ -191,7 +191,7 @@ it('a failure of the service leaves one record, under the license', async () => 
   expectNothingSecretLogged(license.licenseKey);
 });
 
-it('a record whose request ends in an outage is written by the scheduled handler after it', async () => {
+it('a record whose request ends in an outage is written by the scheduled handler after it [1.6.1, interface 8]', async () => {
   const license = await shop.newLicense();
   let isDown = true;
   const DB = withFaults(env.DB, (sql) => (isDown && isRecordWrite(sql) ? 'fails' : null));
@@ -213,28 +213,31 @@ it.each<{ faults: Fault[] }>([
   { faults: [] },
   { faults: ['response is lost'] },
   { faults: ['response is lost', 'response is lost'] },
-])('two records with one id are both kept and counted, with faults $faults', async ({ faults }) => {
-  const licenses = [await shop.newLicense(), await shop.newLicense()];
-  const now = Date.now();
-  // Two installations that drew the same number, with two records each.
-  const records = [...licenses, ...licenses].map((license, index) => ({
-    ...recordAt(now, { ...askFor(license), licenseId: license.id }),
-    id: firstIdAt(now),
-    nonce: Math.floor(index / 2),
-  }));
-  for (const record of records) {
-    const context = createExecutionContext();
-    const waitUntil = (work: Promise<unknown>) => context.waitUntil(work);
-    const { recorder } = servicesOf({ ...env, DB: faultsAt(isRecordWrite, faults) });
-    recorder.record({ record, used: [], usedAt: 0 }, waitUntil);
-    await recorder.settle(waitUntil);
-  }
-  for (const license of licenses) {
-    const history = await expectRecorded(license, 2);
-    expect(history.map(({ id }) => id)).toEqual([firstIdAt(now), firstIdAt(now)]);
-  }
-  expect(consoleLines.join()).not.toContain('lost');
-});
+])(
+  'two records with one id are both kept and counted, with faults $faults [1.6.1]',
+  async ({ faults }) => {
+    const licenses = [await shop.newLicense(), await shop.newLicense()];
+    const now = Date.now();
+    // Two installations that drew the same number, with two records each.
+    const records = [...licenses, ...licenses].map((license, index) => ({
+      ...recordAt(now, { ...askFor(license), licenseId: license.id }),
+      id: firstIdAt(now),
+      nonce: Math.floor(index / 2),
+    }));
+    for (const record of records) {
+      const context = createExecutionContext();
+      const waitUntil = (work: Promise<unknown>) => context.waitUntil(work);
+      const { recorder } = servicesOf({ ...env, DB: faultsAt(isRecordWrite, faults) });
+      recorder.record({ record, used: [], usedAt: 0 }, waitUntil);
+      await recorder.settle(waitUntil);
+    }
+    for (const license of licenses) {
+      const history = await expectRecorded(license, 2);
+      expect(history.map(({ id }) => id)).toEqual([firstIdAt(now), firstIdAt(now)]);
+    }
+    expect(consoleLines.join()).not.toContain('lost');
+  },
+);
 
 it('the longest records are written, in parts that D1 takes', async () => {
   const license = await shop.newLicense();
@@ -276,7 +279,7 @@ const requestsOf = ({ id, licenseKey }: License, count: number, time: number, pr
 const namedOf = (records: readonly HistoryRecord[]) =>
   records.filter(({ hwid }) => hwid !== null).length;
 
-it('beyond 1,000 new installations of a license and day, requests are recorded without what was sent', async () => {
+it('beyond 1,000 new installations of a license and day, requests are recorded without what was sent [1.7.28]', async () => {
   const [license, other] = [await shop.newLicense(), await shop.newLicense()];
   const records = requestsOf(license, 1_100, NOW);
   await write(...records);
@@ -297,7 +300,7 @@ it('beyond 1,000 new installations of a license and day, requests are recorded w
   expect(namedOf(await expectRecorded(license, 1_110))).toBe(1_010);
 });
 
-it('requests of installations beyond 1,000 a day count once when they are written again', async () => {
+it('requests of installations beyond 1,000 a day count once when they are written again [1.7.28]', async () => {
   const license = await shop.newLicense();
   const records = requestsOf(license, 1_010, NOW);
   const nextDay = requestsOf(license, 1_010, NOW + DAY_MS);
@@ -341,7 +344,7 @@ it('keys that are longer when they are normalized count and find their records',
 });
 
 it.each<Fault>(['fails', 'response is lost'])(
-  'a binding that %s is repeated, and takes one slot',
+  'a binding that %s is repeated, and takes one slot [7.2.17]',
   async (fault) => {
     const license = await shop.newLicense({ maxIPs: 1, maxHWIDs: -1 });
     const body = askFor(license, { ip: '11.60.0.1' });

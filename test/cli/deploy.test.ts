@@ -23,7 +23,7 @@ import { listen, ownFolder } from '../node/own.ts';
 import { deployVariables, linkProject, TLS } from './deploy-folder.ts';
 import { FakeWrangler } from './fake-wrangler.ts';
 
-/** `npm run deploy` with a fake wrangler. test/node/move.test.ts deploys with the real one at a fake Cloudflare. */
+/** `npm run deploy` with a fake wrangler. test/node/move.long.test.ts deploys with the real one at a fake Cloudflare. */
 
 const root = ownFolder();
 
@@ -104,7 +104,7 @@ it('a deployment creates what is missing, applies the migrations, then uploads t
   });
 });
 
-it('a deployment shows the PUBLIC_URL of wrangler.toml first, and examines it, too', async () => {
+it('a deployment shows the PUBLIC_URL of wrangler.toml first, and examines it, too [3.3.5]', async () => {
   const withUrl = (url: string): string => TOML.replace('PUBLIC_URL = ""', `PUBLIC_URL = "${url}"`);
   configure(withUrl('https://license.example.com'));
   const addresses = ['https://license.example.com', 'https://licet.shop.workers.dev'];
@@ -126,7 +126,7 @@ it('a deployment writes the root token only into a file for its owner, and into 
   expect(JSON.stringify([lines, account.argv, account.worker?.settings])).not.toContain(token);
 });
 
-it('a deployment makes a signing key of each kind once, only in a file for its owner and in secrets', async () => {
+it('a deployment makes a signing key of each kind once, only in a file for its owner and in secrets [1.8.25]', async () => {
   await run({ hasKeys: false });
   const keys = readSigningKeys(keysFile());
   const kinds = Object.values(keys).map((key) => JSON.parse(key));

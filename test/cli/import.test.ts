@@ -23,6 +23,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { listen, listenWith, ownFolder } from '../node/own.ts';
 import { type RunningService, startService } from '../node/service.ts';
 import { sharedService } from '../node/shared-service.ts';
+import { isLong } from '../support/long.ts';
 import {
   type Fields,
   licenseOf,
@@ -36,8 +37,8 @@ import { type Ending, type Environment, endingOf, runHere, startCommand } from '
 
 /** npm run import. test/cli/import-files.test.ts has the files, test/cli/export.test.ts the export. */
 
-/** `TRANSFER_LICENSES=100000` is a whole shop; that takes minutes. */
-const LICENSES = Number(process.env.TRANSFER_LICENSES ?? 1_000);
+/** A whole shop takes minutes. */
+const LICENSES = isLong ? 100_000 : 1_000;
 const LONG_MS = 60_000 + LICENSES * 10;
 const NOTES = 'Bought in the summer sale. '.repeat(LICENSES > 1_000 ? 2 : 360);
 

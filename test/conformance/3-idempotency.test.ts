@@ -52,7 +52,7 @@ const CREATES: { path: string; list: string; fullBody: () => Promise<Fields> }[]
 ];
 
 describe.each(CREATES)('POST $path', ({ path, list, fullBody }) => {
-  it('a repetition with the same key and body gets the same objects and creates nothing again', async () => {
+  it('a repetition with the same key and body gets the same objects and creates nothing again [3.63]', async () => {
     const [body, key] = [await fullBody(), nextKey()];
     const first = await post(path, body, key);
     expect(first.status, first.text).toBe(201);
@@ -64,7 +64,7 @@ describe.each(CREATES)('POST $path', ({ path, list, fullBody }) => {
     expect(await idsOf(list)).toEqual(stored);
   });
 
-  it('a repetition gets the objects as they are now, in the same order', async () => {
+  it('a repetition gets the objects as they are now, in the same order [3.63, 3.69]', async () => {
     const [body, key] = [await fullBody(), nextKey()];
     const first = await post(path, body, key);
     const ids = [first.json].flat().map((object) => Object(object).id);
@@ -80,7 +80,7 @@ describe.each(CREATES)('POST $path', ({ path, list, fullBody }) => {
     expect(again.headers.get('ETag')).toBe(path === BATCH ? null : changed.headers.get('ETag'));
   });
 
-  it('a repetition returns 409 for a key of the version before, and creates nothing', async () => {
+  it('a repetition returns 409 for a key of the version before, and creates nothing [3.71]', async () => {
     const [body, key] = [await fullBody(), nextKey()];
     const first = await post(path, body, key);
     // It kept the row as JSON, and no ids.
@@ -92,7 +92,7 @@ describe.each(CREATES)('POST $path', ({ path, list, fullBody }) => {
     expect(await idsOf(list)).toEqual(stored);
   });
 
-  it('ten requests at once with one key create once, and get the same response', async () => {
+  it('ten requests at once with one key create once, and get the same response [3.63]', async () => {
     const [body, key] = [await fullBody(), nextKey()];
     const before = await idsOf(list);
     const responses = await Promise.all(
@@ -106,7 +106,7 @@ describe.each(CREATES)('POST $path', ({ path, list, fullBody }) => {
     expect((await idsOf(list)).length - before.length).toBe(path === BATCH ? 3 : 1);
   });
 
-  it('a request with the same key and another body returns 422 and creates nothing', async () => {
+  it('a request with the same key and another body returns 422 and creates nothing [3.64]', async () => {
     const [body, key] = [await fullBody(), nextKey()];
     await post(path, body, key);
     const stored = await idsOf(list);
@@ -116,7 +116,7 @@ describe.each(CREATES)('POST $path', ({ path, list, fullBody }) => {
   });
 });
 
-it('an Idempotency-Key of another path is the key of another request', async () => {
+it('an Idempotency-Key of another path is the key of another request [3.64]', async () => {
   const key = nextKey();
   const { id: productId } = await create.product();
   const body = { productId, licenseType: 'PERMANENT' };
@@ -124,7 +124,7 @@ it('an Idempotency-Key of another path is the key of another request', async () 
   expect((await post(BATCH, { ...body, count: 1 }, key)).status).toBe(422);
 });
 
-it('an Idempotency-Key of another token is another key', async () => {
+it('an Idempotency-Key of another token is another key [3.63]', async () => {
   const key = nextKey();
   const body = await products.fullBody();
   const [one, other] = [
@@ -145,7 +145,7 @@ it.each([
   ['255 characters', 'k'.repeat(255), 201],
   ['256 characters', 'k'.repeat(256), 400],
   ['no character', '', 400],
-])('an Idempotency-Key of %s is taken or rejected', async (_, key, status) => {
+])('an Idempotency-Key of %s is taken or rejected [3.63]', async (_, key, status) => {
   const response = await post(products.path, await products.fullBody(), key);
   expect(response.status).toBe(status);
   if (status === 400) {
@@ -153,7 +153,7 @@ it.each([
   }
 });
 
-it('an Idempotency-Key of a request that failed may be used again', async () => {
+it('an Idempotency-Key of a request that failed may be used again [3.65]', async () => {
   const [key, good] = [nextKey(), await products.fullBody()];
   expect((await post(products.path, { ...good, name: '' }, key)).status).toBe(400);
   expect((await post(products.path, good, key)).status).toBe(201);
@@ -162,27 +162,30 @@ it('an Idempotency-Key of a request that failed may be used again', async () => 
 it.each([
   { name: 'a license', count: 1 },
   { name: 'one of two licenses', count: 2 },
-])('a repetition returns 409 and creates nothing after $name was deleted', async ({ count }) => {
-  const [{ id: productId }, other] = [await create.product(), await create.product()];
-  const [key, body] = [nextKey(), { productId, licenseType: 'PERMANENT', count }];
-  const [gone, moved] = [(await post(BATCH, body, key)).json].flat().map(Object);
-  const kept = { body: { productId: other.id } };
-  if (moved) expect((await call('PUT', `${licenses.path}/${moved.id}`, kept)).status).toBe(200);
-  expect((await call('DELETE', `${licenses.path}/${gone.id}`)).status).toBe(204);
-  const marked = await post(BATCH, body, key);
-  expect([marked.json].flat()[0]).toMatchObject({ id: gone.id, licenseStatus: 'DELETED' });
-  // Its DELETED licenses go with the product.
-  expect((await call('DELETE', `${products.path}/${productId}`)).status).toBe(204);
-  const stored = await idsOf(licenses.path);
-  expectError(
-    await post(BATCH, body, key),
-    409,
-    'A request with this Idempotency-Key has succeeded, but what it created was deleted since: use a new key to create it again',
-  );
-  expect(await idsOf(licenses.path)).toEqual(stored);
-});
+])(
+  'a repetition returns 409 and creates nothing after $name was deleted [3.70]',
+  async ({ count }) => {
+    const [{ id: productId }, other] = [await create.product(), await create.product()];
+    const [key, body] = [nextKey(), { productId, licenseType: 'PERMANENT', count }];
+    const [gone, moved] = [(await post(BATCH, body, key)).json].flat().map(Object);
+    const kept = { body: { productId: other.id } };
+    if (moved) expect((await call('PUT', `${licenses.path}/${moved.id}`, kept)).status).toBe(200);
+    expect((await call('DELETE', `${licenses.path}/${gone.id}`)).status).toBe(204);
+    const marked = await post(BATCH, body, key);
+    expect([marked.json].flat()[0]).toMatchObject({ id: gone.id, licenseStatus: 'DELETED' });
+    // Its DELETED licenses go with the product.
+    expect((await call('DELETE', `${products.path}/${productId}`)).status).toBe(204);
+    const stored = await idsOf(licenses.path);
+    expectError(
+      await post(BATCH, body, key),
+      409,
+      'A request with this Idempotency-Key has succeeded, but what it created was deleted since: use a new key to create it again',
+    );
+    expect(await idsOf(licenses.path)).toEqual(stored);
+  },
+);
 
-it('an Idempotency-Key counts for 24 hours, and is removed by the scheduled handler then', async () => {
+it('an Idempotency-Key counts for 24 hours, and is removed by the scheduled handler then [3.63]', async () => {
   const [key, body] = [nextKey(), await products.fullBody()];
   const countKeys = env.DB.prepare('select count(*) n from idempotency_keys');
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 10 * 24 * HOUR_MS });
@@ -204,7 +207,7 @@ it('an Idempotency-Key counts for 24 hours, and is removed by the scheduled hand
 });
 
 it.each([tokens, webhooks])(
-  'the secret of a $name is not kept for a repetition: 409, no second one, and no secret in the database',
+  'the secret of a $name is not kept for a repetition: 409, no second one, and no secret in the database [3.66, 8.1.7]',
   async ({ path, fullBody }) => {
     const [key, body] = [nextKey(), await fullBody()];
     const first = await post(path, body, key);
@@ -221,7 +224,7 @@ it.each([tokens, webhooks])(
   },
 );
 
-it('the addresses of a market are not kept for a repetition: 409, and no second market', async () => {
+it('the addresses of a market are not kept for a repetition: 409, and no second market [3.66]', async () => {
   const [key, body] = [nextKey(), await markets.fullBody()];
   expect((await post(markets.path, body, key)).status).toBe(201);
   const stored = await idsOf(markets.path);
@@ -236,7 +239,7 @@ it('a purchase that is entered again with the same key gets the same purchase', 
   expect(partsOf(await post('/api/v2/purchases', body, key))).toEqual(partsOf(first));
 });
 
-it("a repetition of a link to the customer's page makes another link, which works as well", async () => {
+it("a repetition of a link to the customer's page makes another link, which works as well [3.67]", async () => {
   const [key, { id: customerId }] = [nextKey(), await customers.create()];
   const links = [
     await post('/api/v2/portal-links', { customerId }, key),
@@ -252,7 +255,7 @@ it("a repetition of a link to the customer's page makes another link, which work
   }
 });
 
-it('a repetition shows a forgotten customer as it is, and the key holds nothing of the person', async () => {
+it('a repetition shows a forgotten customer as it is, and the key holds nothing of the person [3.70, 6.23]', async () => {
   const [key, other] = [nextKey(), nextKey()];
   const email = 'forgotten@example.com';
   const first = await post(customers.path, { email }, key);

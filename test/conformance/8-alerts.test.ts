@@ -102,7 +102,7 @@ const record = (
 
 const SERVICE = { tokenId: null, tokenName: 'service', isConsole: false };
 
-it('the first VALID validation of a license is the event license.first_used, once in its life', async () => {
+it('the first VALID validation of a license is the event license.first_used, once in its life [8.5.2, 8.5.4]', async () => {
   const license = await create.license({ maxIPs: 1 });
   await ask(license, { ip: '192.0.2.1', hwid: 'HW-1', productVersion: '1.2' });
   const [first, ...others] = await raised();
@@ -127,7 +127,7 @@ it('the first VALID validation of a license is the event license.first_used, onc
   expect(await raisedTypes()).toEqual(['license.first_used']);
 });
 
-it('a license whose first request was refused is used for the first time by its VALID one', async () => {
+it('a license whose first request was refused is used for the first time by its VALID one [8.5.2, 8.5.4]', async () => {
   const license = await create.license({ licenseStatus: 'DEACTIVATED' });
   await ask(license, { ip: '192.0.2.1' });
   expect(await raised()).toEqual([]);
@@ -136,7 +136,7 @@ it('a license whose first request was refused is used for the first time by its 
   expect(await raisedTypes()).toEqual(['license.first_used']);
 });
 
-it('a license that was used before the service made events, or elsewhere, is not used for the first time', async () => {
+it('a license that was used before the service made events, or elsewhere, is not used for the first time [8.5.5]', async () => {
   const [used, moved, fresh] = [
     await create.license(),
     await create.license(),
@@ -152,7 +152,7 @@ it('a license that was used before the service made events, or elsewhere, is not
   expect((await raised()).map(({ resourceId }) => resourceId)).toEqual([fresh.id]);
 });
 
-it('a refusal for want of a slot is the event license.limit_reached with the value that found none', async () => {
+it('a refusal for want of a slot is the event license.limit_reached with the value that found none [8.5.2]', async () => {
   const [license, other] = [
     await create.license({ ips: ['192.0.2.1'], maxIPs: 1 }),
     await create.license({ hwids: ['HW-1'], maxHWIDs: 1 }),
@@ -177,7 +177,7 @@ it('a refusal for want of a slot is the event license.limit_reached with the val
   ]);
 });
 
-it('a request from the blacklist with a known license is the event blacklist.hit of that license', async () => {
+it('a request from the blacklist with a known license is the event blacklist.hit of that license [8.5.2]', async () => {
   const license = await create.license();
   await create.blacklist({ data: '192.0.2.66', reason: 'Leaked' });
   await ask(license, { ip: '192.0.2.66', hwid: 'HW-1' });
@@ -200,7 +200,7 @@ it('a request from the blacklist with a known license is the event blacklist.hit
 it.each([
   ['a deactivated license', { licenseStatus: 'DEACTIVATED' }, {}],
   ['another product', {}, { productId: 999_999 }],
-])('a request refused for another reason is no event: %s', async (_, fields, more) => {
+])('a request refused for another reason is no event: %s [8.5.4]', async (_, fields, more) => {
   const license = await create.license(fields);
   await ask(license, { ip: '192.0.2.1', ...more });
   await runAfter(ROLLED_UP_MS);
@@ -210,7 +210,7 @@ it.each([
 const temporary = (expiresAt: number, fields: object = {}): Promise<License> =>
   create.license({ licenseType: 'TEMPORARY', expiryDate: isoOf(expiresAt), ...fields });
 
-it('license.expiring comes seven days and one day before, and license.expired at the end, each once', async () => {
+it('license.expiring comes seven days and one day before, and license.expired at the end, each once [8.5.2, 8.5.6]', async () => {
   const expiresAt = START + 8 * DAY_MS + 30_000;
   const { id } = await temporary(expiresAt);
   const typesAt = async (time: number) => {
@@ -236,7 +236,7 @@ it('license.expiring comes seven days and one day before, and license.expired at
   );
 });
 
-it('a license that is not ACTIVE, waits for its first use, or got its expiry later has no event of an expiry', async () => {
+it('a license that is not ACTIVE, waits for its first use, or got its expiry later has no event of an expiry [8.5.7]', async () => {
   const expiresAt = START + 3 * DAY_MS;
   await temporary(expiresAt, { licenseStatus: 'DEACTIVATED' });
   const deleted = await temporary(expiresAt);
@@ -249,7 +249,7 @@ it('a license that is not ACTIVE, waits for its first use, or got its expiry lat
   expect(await raised()).toEqual([]);
 });
 
-it('a license that is created with less than a day is told of at its end alone', async () => {
+it('a license that is created with less than a day is told of at its end alone [8.5.6]', async () => {
   await runAfter(14 * MINUTE_MS);
   const { id } = await temporary(now + DAY_MS - 5 * MINUTE_MS);
   await runAfter(MINUTE_MS);
@@ -258,7 +258,7 @@ it('a license that is created with less than a day is told of at its end alone',
   expect(await raised()).toMatchObject([{ type: 'license.expired', resourceId: id }]);
 });
 
-it('after a week in which the service was off, an expired license is expired, and no longer expiring', async () => {
+it('after a week in which the service was off, an expired license is expired, and no longer expiring [8.5.6]', async () => {
   const gone = await temporary(START + 7 * DAY_MS + HOUR_MS);
   const soon = await temporary(START + 8 * DAY_MS + 2 * HOUR_MS);
   const later = await temporary(START + 12 * DAY_MS);
@@ -277,7 +277,7 @@ it('after a week in which the service was off, an expired license is expired, an
   expect(far.expiryDate).not.toBeNull();
 });
 
-it('an expiry before the first run of the service leaves no event', async () => {
+it('an expiry before the first run of the service leaves no event [8.5.5]', async () => {
   await temporary(START + HOUR_MS);
   await env.DB.prepare(`delete from counters where name = 'alerts_since'`).run();
   await env.DB.prepare(`delete from counters where name = 'expiries_checked_at'`).run();
@@ -286,7 +286,7 @@ it('an expiry before the first run of the service leaves no event', async () => 
   expect(await raised()).toEqual([]);
 });
 
-it('a license that expires again on the same day leaves no second event on that day', async () => {
+it('a license that expires again on the same day leaves no second event on that day [8.5.4]', async () => {
   const { id } = await temporary(START + HOUR_MS);
   await runAfter(HOUR_MS);
   await updateLicense(id, { expiryDate: isoOf(START + 3 * HOUR_MS) });
@@ -297,7 +297,7 @@ it('a license that expires again on the same day leaves no second event on that 
   expect(await raisedTypes()).toEqual(['license.expired', 'license.expired']);
 });
 
-it('more addresses in 24 hours than MANY_ADDRESSES are the event license.many_addresses, after the hour', async () => {
+it('more addresses in 24 hours than MANY_ADDRESSES are the event license.many_addresses, after the hour [8.5.2, 8.5.10]', async () => {
   const [shared, usual, old] = [
     await create.license(),
     await create.license(),
@@ -338,23 +338,26 @@ it.each([
   ['9', 1],
   ['10', 0],
   ['0', 0],
-])('MANY_ADDRESSES of %s takes ten addresses for %i event', async (MANY_ADDRESSES, count) => {
-  const license = await create.license();
-  // Five in each of two days: those of the first are aggregated.
-  for (const day of [0, 1]) {
-    now = START + 13 * HOUR_MS * day - HOUR_MS;
-    setNow(now);
-    await write(
-      ...Array.from({ length: 5 }, (_, index) =>
-        record(license, now + index, 'LICENSE_EXPIRED', { ip: `198.51.100.${day * 5 + index}` }),
-      ),
-    );
-    for (let run = 0; run < 4; run++) await runAfter(30 * MINUTE_MS, { MANY_ADDRESSES });
-  }
-  expect(await raised()).toHaveLength(count);
-});
+])(
+  'MANY_ADDRESSES of %s takes ten addresses for %i event [8.5.2]',
+  async (MANY_ADDRESSES, count) => {
+    const license = await create.license();
+    // Five in each of two days: those of the first are aggregated.
+    for (const day of [0, 1]) {
+      now = START + 13 * HOUR_MS * day - HOUR_MS;
+      setNow(now);
+      await write(
+        ...Array.from({ length: 5 }, (_, index) =>
+          record(license, now + index, 'LICENSE_EXPIRED', { ip: `198.51.100.${day * 5 + index}` }),
+        ),
+      );
+      for (let run = 0; run < 4; run++) await runAfter(30 * MINUTE_MS, { MANY_ADDRESSES });
+    }
+    expect(await raised()).toHaveLength(count);
+  },
+);
 
-it('an event of a type comes once for a license and day, whatever isolates respond, and again on the next day', async () => {
+it('an event of a type comes once for a license and day, whatever isolates respond, and again on the next day [8.5.4]', async () => {
   const license = await create.license({ ips: ['192.0.2.1'], maxIPs: 1 });
   const isolates = [newIsolate(), newIsolate()];
   const askTwice = async (day: number) => {
@@ -379,7 +382,7 @@ it('an event of a type comes once for a license and day, whatever isolates respo
   expect(await raisedTypes()).toEqual(Array(2).fill('license.limit_reached'));
 });
 
-it('a record that comes hours late leaves its event, and none for a day that had one', async () => {
+it('a record that comes hours late leaves its event, and none for a day that had one [8.5.9]', async () => {
   const [late, known] = [await create.license(), await create.license()];
   await write(record(known, now, 'MAX_IPS_REACHED', { ip: '192.0.2.1' }));
   for (let run = 0; run < 6; run++) await runAfter(HOUR_MS);
@@ -414,7 +417,7 @@ async function costOf(ms: number, bindings: Parameters<typeof runAfter>[1] = {})
   return { queries: statements.length, ...(await sumRows(statements)), statements };
 }
 
-it('10,000 licenses that expire at once are raised in bounded runs over midnight, each once', async () => {
+it('10,000 licenses that expire at once are raised in bounded runs over midnight, each once [8.5.8]', async () => {
   await createMany(10_000, START + 11.5 * HOUR_MS);
   const total = async () =>
     env.DB.prepare(`select count(*) n from events where actor = 'service'`).first('n');
@@ -434,7 +437,7 @@ it('10,000 licenses that expire at once are raised in bounded runs over midnight
   expect(results).toEqual([{ type: 'license.expired', n: 1 }]);
 });
 
-it('an idle minute costs at most 19 queries and 55 read rows, and writes nothing', async () => {
+it('an idle minute costs at most 19 queries and 55 read rows, and writes nothing [8.5.1]', async () => {
   await createMany(10_000, START + 100 * DAY_MS);
   await runAfter(MINUTE_MS);
   const { queries, read, written } = await costOf(MINUTE_MS);
@@ -443,7 +446,7 @@ it('an idle minute costs at most 19 queries and 55 read rows, and writes nothing
   expect(written).toBe(0);
 });
 
-it('a batch of 1,000 first uses has 1,000 events, and its hour is read once for its addresses', async () => {
+it('a batch of 1,000 first uses has 1,000 events, and its hour is read once for its addresses [8.5.8]', async () => {
   const { id: productId } = await create.product();
   await createMany(1_000, START + 100 * DAY_MS, productId);
   const { results } = await env.DB.prepare(
@@ -483,7 +486,7 @@ const deliveriesOf = async (id: number) => {
   return pages.flatMap(({ json }) => delivery.array().parse(json));
 };
 
-it('an event about a request is delivered with its record to the webhooks that ask for it', async () => {
+it('an event about a request is delivered with its record to the webhooks that ask for it [8.5.12, 8.5.13]', async () => {
   const url = 'https://shop.example/hook';
   const [all, some, none] = [
     await newWebhook({ url, types: ['license.*', 'blacklist.*'] }),
@@ -504,7 +507,7 @@ it('an event about a request is delivered with its record to the webhooks that a
   expect(await deliveriesOf(none)).toEqual([]);
 });
 
-it('events and their deliveries are stored together or not at all', async () => {
+it('events and their deliveries are stored together or not at all [8.5.12]', async () => {
   const id = await newWebhook({ url: 'https://shop.example/hook', types: ['license.expired'] });
   await temporary(START + HOUR_MS);
   captureConsole();
@@ -516,7 +519,7 @@ it('events and their deliveries are stored together or not at all', async () => 
   expect(await deliveriesOf(id)).toHaveLength(1);
 });
 
-it('forgetting a person erases addresses and hardware IDs in the events of the service, and keeps them out of later ones', async () => {
+it('forgetting a person erases addresses and hardware IDs in the events of the service, and keeps them out of later ones [8.5.11]', async () => {
   const license = await create.license({
     ownerChatId: crypto.randomUUID(),
     ips: ['192.0.2.1'],
@@ -538,7 +541,7 @@ it('forgetting a person erases addresses and hardware IDs in the events of the s
   expect(await raised()).toHaveLength(4);
 });
 
-it('DELETE of a product also removes the memory of the events of its licenses', async () => {
+it('DELETE of a product also removes the memory of the events of its licenses [8.5.4]', async () => {
   const { id, productId } = await temporary(START + HOUR_MS);
   await runAfter(HOUR_MS);
   const remembered = async () =>
@@ -549,7 +552,7 @@ it('DELETE of a product also removes the memory of the events of its licenses', 
   expect(await remembered()).toBe(0);
 });
 
-it('a request with a license that is deleted before its record is stored is no event', async () => {
+it('a request with a license that is deleted before its record is stored is no event [8.5.7]', async () => {
   const license = await create.license({ ips: ['192.0.2.1'], maxIPs: 1 });
   await call('DELETE', `/api/v2/licenses/${license.id}`);
   await write(record(license, now, 'MAX_IPS_REACHED', { ip: '192.0.2.2' }));
@@ -591,7 +594,7 @@ it('records of the previous version that it has not looked at yet leave no event
 });
 
 it.each(['', 'many', '-1'])(
-  'MANY_ADDRESSES of %j is logged, and takes no number for too many',
+  'MANY_ADDRESSES of %j is logged, and takes no number for too many [8.5.2]',
   async (MANY_ADDRESSES) => {
     const license = await create.license();
     const lines = captureConsole();
@@ -605,7 +608,7 @@ it.each(['', 'many', '-1'])(
   },
 );
 
-it('a run makes at most 50 queries and requests, however much is due', async () => {
+it('a run makes at most 50 queries and requests, however much is due [8.5.12]', async () => {
   const limited = await create.license({ ips: ['192.0.2.1'], maxIPs: 1 });
   for (const format of ['standard', 'discord']) {
     await newWebhook({ url: 'https://shop.example/hook', types: ['license.*'], format });

@@ -102,7 +102,7 @@ it.each([
   ['no resource', placeholder.replace('62494', '0'), 400],
   ['no form and no JSON', 'hello', 400],
   ['an empty body', '', 400],
-])('a request with %s is rejected', async (_, body, status) => {
+])('a request with %s is rejected [9.2.2]', async (_, body, status) => {
   expect(await read(body, {})).toMatchObject({ status });
 });
 

@@ -47,7 +47,7 @@ const asShoppex = (body: object) =>
     'X-Shoppex-Signature-V2': `v1,t=${T},h=${await hmac(`del_1.${T}.${text}`)}`,
   }));
 
-it('SellAuth asks once for each item, and gets its keys as lines', async () => {
+it('SellAuth asks once for each item, and gets its keys as lines [9.2.1]', async () => {
   const { notices, needsKey, respond } = accepted(await asSellAuth(sellauth));
   expect(notices).toEqual([
     {
@@ -74,7 +74,7 @@ it('SellAuth can write the product in another place', async () => {
   expect(accepted(await asSellAuth({ ...sellauth, item })).notices).toMatchObject([{ item: '5' }]);
 });
 
-it('another event of SellAuth is accepted, and gets no key', async () => {
+it('another event of SellAuth is accepted, and gets no key [9.2.8]', async () => {
   const body = { event: 'NOTIFICATION.SHOP_INVOICE_CREATED', data: { invoice_id: 1 } };
   expect(accepted(await asSellAuth(body))).toMatchObject({
     notices: [],

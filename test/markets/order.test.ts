@@ -124,7 +124,7 @@ it('a long text of a buyer is searched for addresses at once', () => {
   expect(performance.now() - startedAt).toBeLessThan(1_000);
 });
 
-it('a license whose notes were edited is restored by a won dispute', async () => {
+it('a license whose notes were edited is restored by a won dispute [9.3.6]', async () => {
   const market = await service.create({ kind: 'stripe', products: [{ item: 'g', productId }] });
   const dispute = { id: 'dp_1', payment_intent: 'pi_1' };
   await stripe(market, 'checkout.session.completed', session);
@@ -160,7 +160,7 @@ describe('a renewal at BuiltByBit', () => {
     await recorded;
   };
 
-  it('extends the license once, from its end, or from now if it is over', async () => {
+  it('extends the license once, from its end, or from now if it is over [9.3.8, 9.3.9]', async () => {
     await use();
     expect(await daysLeft()).toBe(30);
     setNow(Date.now() + 10 * DAY_MS);
@@ -178,7 +178,7 @@ describe('a renewal at BuiltByBit', () => {
     expect(await licenseOf(licenseId)).toMatchObject({ expiresAfterDays: 60, expiryDate: null });
   });
 
-  it('after a refund begins today', async () => {
+  it('after a refund begins today [9.3.9]', async () => {
     await use();
     service = new MarketService();
     await env.DB.prepare(
@@ -204,7 +204,7 @@ it('two variants of a product in one order at Sell.app are two purchases', async
   expect(again.text).toBe(one.text);
 });
 
-it('an order of the account that is no purchase here is forgotten after 30 days', async () => {
+it('an order of the account that is no purchase here is forgotten after 30 days [9.1.8]', async () => {
   const market = await service.create({ kind: 'stripe', products: [{ item: 'g', productId }] });
   await stripe(market, 'charge.refunded', { ...refund, payment_intent: 'pi_other' });
   await stripe(market, 'charge.refunded', refund);
@@ -218,7 +218,7 @@ it('an order of the account that is no purchase here is forgotten after 30 days'
   expect(await orders()).toEqual([]);
 });
 
-it('a purchase that waits at a deleted market is not granted, and the response says what to do', async () => {
+it('a purchase that waits at a deleted market is not granted, and the response says what to do [9.1.7]', async () => {
   const market = await service.create();
   await service.bought(market);
   await service.isolate.call('DELETE', `/api/v2/markets/${market.id}`);
@@ -230,7 +230,7 @@ it('a purchase that waits at a deleted market is not granted, and the response s
   });
 });
 
-it('a server with too many requests tells the market when to repeat a notice', async () => {
+it('a server with too many requests tells the market when to repeat a notice [9.2.11]', async () => {
   const busy = service.newIsolate({ ONE_MACHINE: 'true', TRUSTED_PROXIES: '127.0.0.1' });
   const sent = await Promise.all(
     Array.from({ length: 2_200 }, () =>

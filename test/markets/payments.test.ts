@@ -91,7 +91,7 @@ describe('Stripe', () => {
   };
 
   it.each(['first', 'last'])(
-    'a refund of a subscription payment that comes %s revokes',
+    'a refund of a subscription payment that comes %s revokes [9.3.17]',
     async (place) => {
       await start('stripe');
       if (place === 'first') await stripe('charge.refunded', charge);
@@ -103,7 +103,7 @@ describe('Stripe', () => {
     },
   );
 
-  it('a chargeback of a subscription payment revokes, and a won one restores', async () => {
+  it('a chargeback of a subscription payment revokes, and a won one restores [9.3.17]', async () => {
     await start('stripe');
     await stripe('invoice.paid', invoice());
     await stripe('invoice_payment.paid', payment);
@@ -131,7 +131,7 @@ describe('Stripe', () => {
     ]);
   });
 
-  it('an inquiry that ends well leaves the license', async () => {
+  it('an inquiry that ends well leaves the license [9.3.5]', async () => {
     await start('stripe');
     await stripe('checkout.session.completed', session);
     const dispute = { id: 'dp_1', object: 'dispute', payment_intent: 'pi_1' };
@@ -141,7 +141,7 @@ describe('Stripe', () => {
     expect(await states()).toEqual(['GRANTED', 'ACTIVE']);
   });
 
-  it('a license that waits for its subscription comes back, unless a person has changed it', async () => {
+  it('a license that waits for its subscription comes back, unless a person has changed it [9.3.20, 9.3.6]', async () => {
     await start('stripe');
     await stripe('checkout.session.completed', subscribed);
     const at = (status: string) => stripe('customer.subscription.updated', { id: 'sub_1', status });
@@ -174,7 +174,7 @@ describe('Stripe', () => {
     );
   });
 
-  it('a session that only saves a card makes nothing', async () => {
+  it('a session that only saves a card makes nothing [9.3.22]', async () => {
     await start('stripe');
     const setup = { ...session, mode: 'setup', payment_status: 'no_payment_required' };
     await stripe('checkout.session.completed', setup);
@@ -206,7 +206,7 @@ describe('Stripe', () => {
     expect(await states()).toEqual(['GRANTED', 'ACTIVE']);
   });
 
-  it('a restricted key reads how many of which products a session sold', async () => {
+  it('a restricted key reads how many of which products a session sold [9.3.21]', async () => {
     const products = ['guard', 'prod_b'].map((item) => ({ item, productId }));
     await start('stripe', { products, apiToken: 'rk_1' });
     const line = (id: string, quantity: number) => ({
@@ -289,7 +289,7 @@ describe('PayNow', () => {
     expect(await states()).toEqual(['REVOKED', 'DEACTIVATED']);
   });
 
-  it('a refund of the renewal of a subscription takes its own period', async () => {
+  it('a refund of the renewal of a subscription takes its own period [9.3.18]', async () => {
     await start('paynow');
     const until = (days: number) => new Date(Date.now() + days * DAY_MS).toISOString();
     const sub = { subscription_id: 's1' };
@@ -372,7 +372,7 @@ describe('Tebex', () => {
     expect(await states()).toEqual(['GRANTED', 'ACTIVE']);
   });
 
-  it('a dispute that is closed gives the license back', async () => {
+  it('a dispute that is closed gives the license back [9.3.6]', async () => {
     await start('tebex');
     for (const type of ['completed', 'dispute.opened', 'dispute.closed']) {
       await tebex(`payment.${type}`, payment('tbx-1'));
@@ -382,7 +382,7 @@ describe('Tebex', () => {
 });
 
 describe('what arrived', () => {
-  it('shows the body of each request that comes from the market, and whether a person is needed', async () => {
+  it('shows the body of each request that comes from the market, and whether a person is needed [9.2.9]', async () => {
     market = await service.create({ products: [{ item: '62494', productId }] });
     await service.download(market, { user_id: '', note: `secret ${SECRET}` });
     await service.download(market, { secret: 'another-secret-12' });
@@ -415,7 +415,7 @@ describe('what arrived', () => {
 it.each([
   [{ productId: 999_999 }, 'products[0].productId'],
   [{ licenseType: 'TEMPORARY' }, 'products[0].expiresAfterDays'],
-])('a mapping that can sell nothing is rejected: %j', async (fields, name) => {
+])('a mapping that can sell nothing is rejected: %j [9.1.9]', async (fields, name) => {
   const body = { kind: 'voxel', name: 'Shop', products: [{ item: '1', productId, ...fields }] };
   const { id } = await service.create({ kind: 'voxel' });
   for (const [method, path] of [
@@ -430,7 +430,7 @@ it.each([
   await service.update(id, { products: [temporary] });
 });
 
-it('another name of the market splits no buyers', async () => {
+it('another name of the market splits no buyers [9.3.16]', async () => {
   market = await service.create({ products: ['1', '2'].map((item) => ({ item, productId })) });
   await service.download(market, { resource_id: '1' });
   await service.update(market.id, { name: 'Renamed' });

@@ -24,19 +24,22 @@ const item = {
 };
 const purchase = { item: '3001', reference: '7001', isLine: true, order: '9001' };
 
-it.each(['ADDED', 'ACTIVATED', 'USED'])('a delivery item that is %s is granted', async (state) => {
-  expect(await notices(`ON_DELIVERY_ITEM_${state}`, item)).toEqual([
-    {
-      do: 'grant',
-      ...purchase,
-      buyer: { id: '5', name: 'Steve', email: null },
-      quantity: 1,
-      isTest: false,
-      facts: { boughtAt: Date.parse(ADDED) },
-      about: [],
-    },
-  ]);
-});
+it.each(['ADDED', 'ACTIVATED', 'USED'])(
+  'a delivery item that is %s is granted [9.2.1]',
+  async (state) => {
+    expect(await notices(`ON_DELIVERY_ITEM_${state}`, item)).toEqual([
+      {
+        do: 'grant',
+        ...purchase,
+        buyer: { id: '5', name: 'Steve', email: null },
+        quantity: 1,
+        isTest: false,
+        facts: { boughtAt: Date.parse(ADDED) },
+        about: [],
+      },
+    ]);
+  },
+);
 
 it('the metadata of the product names it', async () => {
   const product = { ...item.product, metadata: { licet_product: 'guard' } };

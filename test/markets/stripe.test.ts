@@ -29,7 +29,7 @@ const session = {
 };
 
 describe('a Checkout session', () => {
-  it('that is paid grants the product in its metadata', async () => {
+  it('that is paid grants the product in its metadata [9.2.1]', async () => {
     expect((await read('checkout.session.completed', session)).notices).toEqual([
       {
         do: 'grant',

@@ -66,7 +66,7 @@ it('two lines of one package are two purchases', async () => {
   ]);
 });
 
-it('a payment grants each of its lines', async () => {
+it('a payment grants each of its lines [9.2.1]', async () => {
   expect(await notices('payment.completed', payment)).toEqual([grant]);
   const [product] = payment.products;
   const products = [product, { ...product, id: 5, quantity: 3 }];

@@ -35,7 +35,7 @@ const grant = {
   about: [],
 };
 
-it('a download grants, and its response is the key as JSON', async () => {
+it('a download grants, and its response is the key as JSON [9.2.1]', async () => {
   const { notices, needsKey, respond } = accepted(await read(download));
   expect({ notices, needsKey }).toEqual({ notices: [grant], needsKey: true });
   expect(respond?.(['A"B'])).toEqual({

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { isLong } from '../support/long.ts';
 import { type Command, commands, sceneAlone } from './commands.ts';
 import { Violation } from './invariants.ts';
 import { loadService, type StartService } from './modules.ts';
@@ -7,10 +8,10 @@ import { SEEDED_FAULTS } from './seeded-faults.ts';
 import { Simulation } from './simulation.ts';
 
 /** `SIMULATION_RUNS` and `SIMULATION_SEED` try more runs than all tests have the time for. */
-const RUNS = Number(process.env.SIMULATION_RUNS ?? 12);
+const RUNS = Number(process.env.SIMULATION_RUNS ?? (isLong ? 60 : 6));
 const SEED = Number(process.env.SIMULATION_SEED ?? 1);
 /** Runs in which a seeded fault must be caught. */
-const FAULT_RUNS = Number(process.env.SIMULATION_RUNS ?? 60);
+const FAULT_RUNS = Number(process.env.SIMULATION_RUNS ?? (isLong ? 60 : 8));
 
 interface Run {
   seed: number;
@@ -54,7 +55,10 @@ it('a run repeats exactly with its seed', async () => {
   expect(await run()).toBe(first);
 });
 
-it.each(SEEDED_FAULTS)('the invariants catch $name', { timeout: 600_000 }, async (fault) => {
+// A $name would be cut.
+const faults = SEEDED_FAULTS.map((fault) => [fault.name, fault] as const);
+
+it.each(faults)('the invariants catch %s', { timeout: 600_000 }, async (_, fault) => {
   const { replacements, broken, seed = SEED, scene, revocation } = fault;
   const start = await loadService(replacements);
   const chosen = scene ? fc.constant(sceneAlone(scene, revocation)) : commands;

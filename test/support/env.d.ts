@@ -1,6 +1,7 @@
 declare namespace Cloudflare {
   interface Env {
     MIGRATIONS: import('@cloudflare/vitest-plugin').D1Migration[];
+    IS_LONG: boolean;
   }
 }
 

@@ -36,7 +36,7 @@ describeInBrowser('the console in a browser', () => {
     expiryDate: time,
   });
 
-  it('forms offer a platform without a telling name if it has a label, or if the object has it', async () => {
+  it('forms offer a platform without a telling name if it has a label, or if the object has it [3.61]', async () => {
     const optionsAt = async (path: string) => {
       await page.goto(`/console${path}`);
       const select = page.getByLabel('Bought on');
@@ -204,7 +204,7 @@ describeInBrowser('the console in a browser', () => {
     expect(await licet.blacklists.list({ productId: product.id })).toEqual([]);
   });
 
-  it('a license gets a new key, and a new owner, each after a question, and the search finds it by the old key', async () => {
+  it('a license gets a new key, and a new owner, each after a question, and the search finds it by the old key [7.3.5]', async () => {
     const { id, licenseKey } = await newLicense({ ips: ['192.0.2.77'] });
     const page = await openConsole(`/licenses/${id}`);
     await page.getByRole('button', { name: 'Replace key' }).click();
@@ -544,7 +544,7 @@ describeInBrowser('the console in a browser', () => {
     }
   });
 
-  it('the page is sent with a policy and comes within its budget', async () => {
+  it('the page is sent with a policy and comes within its budget [4.28]', async () => {
     const page = await newPage({ own: {} });
     const files = new Set<string>();
     page.on('response', (response) => {
