@@ -163,9 +163,21 @@ describe('backup and restore', () => {
     expect(tables).toContain('requests');
     const unused = ['alerts', 'daily_counts', 'daily_rollups', 'gaps', 'idempotency_keys'];
     const ofMarkets = ['market_deliveries', 'market_orders'];
-    const ofCustomers = ['discord_claims', 'discord_interactions', 'discord_roles', 'portal_codes'];
-    const ofThePage = ['page_links', 'page_sessions', 'portal_sessions', 'self_resets', 'settings'];
-    const empty = [...unused, ...ofMarkets, ...ofCustomers, ...ofThePage, 'outbox', 'violations'];
+    const ofDiscord = [
+      'discord_claims',
+      'discord_interactions',
+      'discord_link_codes',
+      'discord_roles',
+    ];
+    const ofThePage = [
+      'portal_codes',
+      'page_links',
+      'page_sessions',
+      'portal_sessions',
+      'self_resets',
+      'settings',
+    ];
+    const empty = [...unused, ...ofMarkets, ...ofDiscord, ...ofThePage, 'outbox', 'violations'];
     for (const name of tables) expect(exported).toMatch(new RegExp(`CREATE TABLE .?${name}\\b`));
     const rows = [...exported.matchAll(/^INSERT INTO "(\w+)"/gm)].map(([, name]) => name);
     expect(new Set([...rows, ...empty])).toEqual(
