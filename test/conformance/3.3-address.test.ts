@@ -161,7 +161,7 @@ describe.each(SETTINGS)('with %s', (name, bindings) => {
   const isNamed = name !== 'no setting';
 
   it.each(PROXIES)(
-    'a script behind %s gets the public address everywhere, or the mark that it is none [3.3.2, 3.3.7]',
+    'a script behind %s gets the public address everywhere, or the mark that it is none [3.3.2, 3.3.6, 3.3.7]',
     async (_, host, isHostPassedOn) => {
       const expected = isNamed || isHostPassedOn ? PUBLIC : LOCAL;
       const ask = script(newIsolate(bindings), host);
