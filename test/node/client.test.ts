@@ -502,7 +502,10 @@ describe('errors', () => {
     });
     expect(await failureOf(licet.licenses.list())).toMatchObject({ status: 200 });
     expect(await failureOf(licet.ping())).toMatchObject({ status: 200 });
-    expect(paths).toEqual(['/api/v2/products', '/api/v2/licenses', '/api/v2/ping']);
+    // A request whose connection breaks is repeated.
+    expect(new Set(paths)).toEqual(
+      new Set(['/api/v2/products', '/api/v2/licenses', '/api/v2/ping']),
+    );
   });
 
   it.each([
