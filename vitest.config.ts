@@ -2,6 +2,8 @@ import { registerHooks } from 'node:module';
 import { resolve } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
+import { ALIASES } from './console/aliases.ts';
+import { isLong } from './test/support/long.ts';
 import { ROOT_TOKEN } from './test/support/root-token.ts';
 
 // A request may await what another one settles: so it is on Workers since 2024, and the service relies on
@@ -31,15 +33,13 @@ export default defineConfig({
             main: './src/index.ts',
             wrangler: { configPath: './wrangler.toml' },
             miniflare: {
-              bindings: { ROOT_TOKEN, MIGRATIONS: await readD1Migrations('./drizzle') },
+              bindings: {
+                ROOT_TOKEN,
+                MIGRATIONS: await readD1Migrations('./drizzle'),
+                IS_LONG: isLong,
+              },
               // Nothing leaves the machine: each address responds with 204.
               serviceBindings: { OUTBOUND: () => new Response(null, { status: 204 }) },
-              // The optional queue, for the tests that take it: the Worker itself runs without.
-              queueProducers: { TEST_RECORDS: { queueName: 'records' } },
-              queueConsumers: {
-                records: { maxBatchTimeout: 0.05, maxRetries: 0, deadLetterQueue: 'dead' },
-                dead: { maxBatchTimeout: 1 },
-              },
             },
           })),
         ],
@@ -48,7 +48,7 @@ export default defineConfig({
           // Tests are fast, but for a machine that does much else.
           testTimeout: 60_000,
           include: ['test/**/*.test.ts'],
-          exclude: ['test/{cli,docs,node,simulation}/**'],
+          exclude: ['test/{cli,console,docs,node,simulation}/**'],
           // One Worker runs many files, and is as good as new for each: the set-up sees to it.
           isolate: false,
           setupFiles: ['./test/support/each-file.ts'],
@@ -84,6 +84,7 @@ export default defineConfig({
         test: {
           name: 'node',
           include: ['test/{cli,docs,node}/**/*.test.ts'],
+          exclude: isLong ? [] : ['**/*.long.test.ts'],
           globalSetup: ['./test/node/global-setup.ts'],
           // One process runs many files: they share the browser, and load their imports once.
           isolate: false,
@@ -93,6 +94,18 @@ export default defineConfig({
           // Long for machines that do much else: some tests install, build and start.
           testTimeout: 180_000,
           hookTimeout: 180_000,
+        },
+      },
+      {
+        // Runs in Node: the logic of the console without a browser, over a service that each test makes up.
+        resolve: { alias: ALIASES },
+        test: {
+          name: 'console',
+          include: ['test/console/**/*.test.ts'],
+          isolate: false,
+          setupFiles: ['./test/console/page.ts'],
+          // Only for inlined packages is React replaced, too.
+          server: { deps: { inline: [/@tanstack/, /@base-ui/] } },
         },
       },
       {

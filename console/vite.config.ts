@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import tailwindcss from '@tailwindcss/vite';
 import { defineConfig, type Plugin } from 'vite';
+import { ALIASES } from './aliases.ts';
 
 /**
  * The console's build, into the files that the service serves. For work on it, `npx vite console` beside
@@ -24,15 +25,7 @@ export default defineConfig({
   root: import.meta.dirname,
   base: '/console/',
   plugins: [tailwindcss(), blocking],
-  resolve: {
-    // Preact runs what is written for React, and the page is a quarter smaller.
-    alias: {
-      'react/jsx-runtime': 'preact/jsx-runtime',
-      'react-dom/client': 'preact/compat/client',
-      'react-dom': 'preact/compat',
-      react: 'preact/compat',
-    },
-  },
+  resolve: { alias: ALIASES },
   server: {
     proxy: {
       '/api': proxied,

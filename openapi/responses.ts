@@ -113,7 +113,7 @@ const ERRORS = {
   409: [
     'Conflict',
     'The request conflicts with another object, or too many requests change the object at once.',
-    'A request with this Idempotency-Key has succeeded, but its response is not kept, because it had a secret or the data of a forgotten customer',
+    'A request with this Idempotency-Key has succeeded, but what it created was deleted since: use a new key to create it again',
   ],
   412: [
     'PreconditionFailed',

@@ -7,6 +7,7 @@ interface Schema {
   const?: string | number | boolean;
   enum?: string[];
   anyOf?: Schema[];
+  format?: string;
   items?: Schema;
   properties?: Record<string, Schema>;
   additionalProperties?: boolean | Schema;
@@ -171,7 +172,23 @@ function importFields(schemas: Record<string, Schema>): string {
     );
     return `  ${kind}: [\n${names.join('')}  ],\n`;
   });
-  return `/** The fields that an import takes, as GET shows them. */\nexport const IMPORT_FIELDS = {\n${lists.join('')}};\n`;
+  return `/** The fields that an import takes, as GET shows them. */\nexport const IMPORT_FIELDS = {\n${lists.join('')}};\n\n${importTypes(schemas)}`;
+}
+
+/** A field has the same type in each kind of object. */
+function importTypes(schemas: Record<string, Schema>): string {
+  const types = new Map<string, string>();
+  for (const schema of Object.values(IMPORTED)) {
+    for (const [name, field] of Object.entries(schemas[schema]?.properties ?? {})) {
+      // A field that may be null has several types.
+      const all = [field, ...(field.anyOf ?? [])];
+      const known = all.flatMap(({ type = [], format = [] }) => [type, format].flat());
+      const read = ['integer', 'boolean', 'date-time'].find((one) => known.includes(one));
+      if (read !== undefined) types.set(name, read);
+    }
+  }
+  const lines = [...types].map(([name, type]) => `  ${name}: ${literal(type)},\n`);
+  return `/** The types of those fields that are no text. */\nexport const IMPORT_TYPES = {\n${lines.join('')}} as const;\n`;
 }
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

@@ -12,9 +12,9 @@ const program = new Command('npm run deploy --')
   .addHelpText(
     'after',
     `
-Log in first: npx wrangler login. The command creates the database, the KV namespace and the queues of
-wrangler.toml that the account lacks, applies the migrations, deploys with a root token, and runs the
-doctor. See docs/deploy.md.
+Log in first: npx wrangler login. The command creates the database and the KV namespace of wrangler.toml
+that the account lacks, applies the migrations, deploys with a root token, and runs the doctor. See
+docs/deploy.md.
 
 Exit status: 0 deployed and healthy, 1 failed, 2 wrong arguments.`,
   );

@@ -27,10 +27,8 @@ const settingsRead = table({
     database_id: TEXT.optional(),
   }),
   kv_namespaces: list({ binding: NAME, id: TEXT.optional() }),
-  queues: table({
-    producers: list({ queue: NAME }),
-    consumers: list({ queue: NAME, dead_letter_queue: NAME.optional() }),
-  }).optional(),
+  /** Of an earlier version (ADR 0015). */
+  queues: table({ producers: list({ queue: NAME }), consumers: list({ queue: NAME }) }).optional(),
 });
 type Settings = z.infer<typeof settingsRead>;
 
@@ -155,17 +153,25 @@ async function listAll(
 }
 
 /** The names of all resources without an id in the settings. */
-function namesOf({ name: worker, d1_databases = [], kv_namespaces = [], queues = {} }: Settings) {
-  const { producers = [], consumers = [] } = queues;
-  const bound = [...producers, ...consumers].map(({ queue }) => queue);
-  const dead = consumers.flatMap(({ dead_letter_queue: queue }) => queue ?? []);
+function namesOf({ name: worker, d1_databases = [], kv_namespaces = [] }: Settings) {
   return {
     databases: d1_databases.flatMap(({ database_id, database_name }) =>
       database_id ? [] : database_name,
     ),
     namespaces: kv_namespaces.flatMap(({ id, binding }) => (id ? [] : nameOf(worker, binding))),
-    queues: [...new Set([...bound, ...dead])],
   };
+}
+
+/** Says how to remove the queue of an earlier version, from which the Worker still stores what is left. */
+function reportQueues({ name: worker, queues: { producers = [], consumers = [] } = {} }: Settings) {
+  for (const name of new Set([...producers, ...consumers].map(({ queue }) => queue))) {
+    planned(
+      `The queue ${name} is no longer used. Remove the [[queues]] sections from ${SETTINGS_FILE}. Once the ` +
+        'dashboard shows no messages in the queue, and before the next upgrade, delete it:\n' +
+        `    npx wrangler queues consumer worker remove ${name} ${worker}\n` +
+        `    npx wrangler queues delete ${name}`,
+    );
+  }
 }
 
 /** The name of a KV namespace. wrangler would choose the same. */
@@ -185,13 +191,13 @@ async function provide(
   return printed;
 }
 
-/** Creates the missing resources of the Worker. @returns the settings with the ids of the KV namespaces */
+/** Creates the missing resources of the Worker. @returns the settings for wrangler, with the ids of the KV namespaces */
 async function provideResources(
   wrangler: Wrangler,
   settings: Settings,
   found: Found,
 ): Promise<Settings> {
-  const { databases, namespaces, queues } = namesOf(settings);
+  const { databases, namespaces } = namesOf(settings);
   for (const name of databases) {
     await provide(wrangler, `Database ${name}`, found.databases.has(name), 'd1', 'create', name);
   }
@@ -203,18 +209,11 @@ async function provideResources(
     const [, id] = /^id = "(.+)"$/m.exec(printed) ?? [];
     if (id !== undefined) ids.set(name, id);
   }
-  for (const name of queues) {
-    const { ok, output } = await wrangler(['queues', 'info', name]);
-    if (!ok && !output.includes('does not exist')) {
-      throw new CliError(
-        `Queue ${name} cannot be looked up. Nothing was deployed.\n\n${output.trim()}`,
-      );
-    }
-    await provide(wrangler, `Queue ${name}`, ok, 'queues', 'create', name);
-  }
-  const { name: worker, kv_namespaces = [] } = settings;
+  // Without the queue, wrangler leaves it as it is: the Worker gets what is left in it.
+  const { queues: _, ...used } = settings;
+  const { name: worker, kv_namespaces = [] } = used;
   return {
-    ...settings,
+    ...used,
     kv_namespaces: kv_namespaces.map((each) => ({
       ...each,
       id: each.id || ids.get(nameOf(worker, each.binding)),
@@ -326,11 +325,10 @@ function plan(settings: Settings, found: Found | undefined, secrets: readonly st
       'You are not logged in to Cloudflare, so all steps are shown. Log in to see which are done: npx wrangler login',
     );
   }
-  const { databases, namespaces, queues } = namesOf(settings);
+  const { databases, namespaces } = namesOf(settings);
   const resources = [
     ...databases.map((name) => [`Database ${name}`, found?.databases.has(name)] as const),
     ...namespaces.map((name) => [`KV namespace ${name}`, found?.namespaces.has(name)] as const),
-    ...queues.map((name) => [`Queue ${name}`, false] as const),
   ];
   for (const [what, isThere] of resources) {
     if (isThere) done(`${what} exists`);
@@ -339,6 +337,7 @@ function plan(settings: Settings, found: Found | undefined, secrets: readonly st
   planned('Missing migrations would be applied');
   for (const secret of secrets) planned(`The ${secret} would be set`);
   planned(`The Worker ${settings.name} would be deployed, and the doctor would check it`);
+  reportQueues(settings);
 }
 
 /** The comment in a file of secrets that names their account. */
@@ -480,6 +479,7 @@ async function runSteps(
   const addresses = [...new Set([publicOrigin ?? [], uploaded].flat())];
   let isWell = true;
   for (const address of addresses) isWell = (await examine(address)) && isWell;
+  reportQueues(settings);
   return {
     addresses,
     tokenFile: isTokenSet && !isBegun ? undefined : tokenFile,

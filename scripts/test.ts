@@ -59,8 +59,6 @@ async function check(script: string, ...options: string[]): Promise<void> {
   }
 }
 
-await Promise.all([check('lint'), check('types', '--check'), check('build')]);
-
 /** Runs tests, and counts them by vitest's report. */
 async function countTests(
   runVitest: (command: string, args: readonly string[]) => Promise<boolean>,
@@ -109,7 +107,12 @@ const otherTests = countTests(
 );
 // With the same priority these processes would end long after the three of the tests in Node, and a core would be idle.
 setPriority(NODE_TESTS_PRIORITY);
-await Promise.all([otherTests, countTests(runShown, 'node'), check('typecheck')]);
+await Promise.all([
+  otherTests,
+  countTests(runShown, 'node'),
+  ...['lint', 'typecheck', 'build'].map((script) => check(script)),
+  check('types', '--check'),
+]);
 console.log(otherOutput);
 
 const skipped = [...readSkipped()].sort();

@@ -1,5 +1,5 @@
 import { logFailure } from './lib/log.ts';
-import { receiveRecords } from './requests/queue.ts';
+import { storeLeftRecords } from './requests/queue.ts';
 import { app } from './routes/app.ts';
 import { runTasks } from './scheduled.ts';
 import { type Bindings, servicesOf } from './services.ts';
@@ -29,8 +29,8 @@ const worker = {
     recorder.keepWriting(waitUntil);
     await runTasks(env, scheduledTime, waitUntil);
   },
-  async queue(batch, env) {
-    await receiveRecords(servicesOf(env).recorder, batch);
+  async queue(batch, env, context) {
+    await storeLeftRecords(servicesOf(env).recorder, batch, (work) => context.waitUntil(work));
   },
 } satisfies ExportedHandler<Bindings>;
 

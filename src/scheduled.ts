@@ -10,8 +10,8 @@ import type { Run, Task } from './db/task.ts';
 import type { WaitUntil } from './lib/async.ts';
 import { logFailure } from './lib/log.ts';
 import { AGGREGATE, ROLL_UP } from './requests/aggregate.ts';
-import { RAISE_ALERTS } from './requests/alerts.ts';
 import { KEEP_COUNTS } from './requests/counts.ts';
+import { RAISE_EXPIRIES } from './requests/expiries.ts';
 import { REMOVE_RECORDS } from './requests/retention.ts';
 import { removeEvents } from './resources/events/queries.ts';
 import { type Bindings, type Services, senderOf, servicesOf } from './services.ts';
@@ -22,7 +22,7 @@ import { type Bindings, type Services, senderOf, servicesOf } from './services.t
 const MAX_REQUESTS = 50;
 
 /** The most urgent tasks come first. */
-const tasksOf = ({ caches }: Services): readonly Task[] => [
+export const tasksOf = ({ caches }: Services): readonly Task[] => [
   caches.publishTask,
   ROLL_UP,
   AGGREGATE,
@@ -34,7 +34,7 @@ const tasksOf = ({ caches }: Services): readonly Task[] => [
   REMOVE_DELIVERIES,
   LOOK_AFTER_MARKETS,
   LOOK_AFTER_CUSTOMERS,
-  RAISE_ALERTS,
+  RAISE_EXPIRIES,
 ];
 
 /** Runs a task, unless its queries could be too many. A failure does not stop the other tasks. */

@@ -24,7 +24,7 @@ import { LocalLimiter, PlatformLimiter, type RateLimiter } from './lib/rate-limi
 import type { RequestTimings } from './lib/request-timings.ts';
 import { SigningKeys } from './lib/signing-keys.ts';
 import { HeldCounts } from './requests/counts.ts';
-import { Recorder, type RecordQueue } from './requests/recorder.ts';
+import { Recorder } from './requests/recorder.ts';
 
 const MAX_COUNTED = 10_000;
 const VALIDATIONS_A_TURN = 64;
@@ -45,7 +45,6 @@ const LIMITS: Readonly<Record<Limiters, number>> = {
 /**
  * The bindings of the Worker. They differ from those of wrangler.toml:
  *
- * - `RECORDS` is the optional queue, which wrangler.toml has in comments.
  * - `SNAPSHOTS` is optional, because D1 is as near as KV on one machine.
  * - A limiter can be a number of requests a minute, which a single isolate counts itself.
  * - `SIGNING_KEY_<n>` are optional secrets, which {@link SigningKeys} finds by their names.
@@ -55,7 +54,6 @@ const LIMITS: Readonly<Record<Limiters, number>> = {
  */
 export type Bindings = Omit<Env, 'SNAPSHOTS' | Limiters> &
   Partial<Record<Limiters, RateLimit | number | string>> & {
-    RECORDS?: RecordQueue;
     SNAPSHOTS?: KVNamespace | undefined;
     /** Set by `npm start` alone. */
     ONE_MACHINE?: string;
@@ -159,7 +157,7 @@ export class Services {
   constructor(env: Bindings) {
     this.db = openDatabase(env.DB);
     this.caches = new Caches(this.db, env.SNAPSHOTS);
-    this.recorder = new Recorder(this.db, this.caches, env.RECORDS);
+    this.recorder = new Recorder(this.db, this.caches, (stored) => this.deliverer.gather(stored));
     this.counts = new HeldCounts(this.db);
     this.outbound = new Outbound(env);
     this.markets = new HeldMarkets(this.db);

@@ -5,12 +5,16 @@ import type {
   LicenseDataType,
   LicensePlatform,
   LicenseType,
+  Market,
   Product,
   ProductType,
   RequestType,
 } from '@licet/client';
 import { MAX_BATCH_LICENSES, MIN_CHOSEN_SECRET_LENGTH } from '@licet/contract/limits';
 import { plural, texts } from './texts.ts';
+
+const COMPARES =
+  'With a token of its interface, Licet compares the purchases every hour, and finds refunds.';
 
 /** The algorithms of public keys. A key of the other one does not fit a language. */
 const OTHER_ALGORITHM = { ES256: 'RS256', RS256: 'ES256' } as const;
@@ -962,8 +966,13 @@ export const screenTexts = {
     chosenSecretHint: `At least ${MIN_CHOSEN_SECRET_LENGTH} characters. Write each secret on a line of its own. Secrets are never shown again.`,
     apiToken: 'API token (optional)',
     otherApiToken: 'Another API token',
-    apiTokenHint:
-      'With a token of its interface, Licet compares the purchases every hour, and finds refunds.',
+    /** Of the markets whose interface is read. */
+    apiTokenHints: {
+      builtbybit: COMPARES,
+      voxel: COMPARES,
+      stripe:
+        'With a restricted key that can read Checkout sessions, several products and a quantity in one session are all sold.',
+    } as Partial<Record<Market['kind'], string>>,
     storeSecret: 'Store',
     makeSecret: 'Make one',
     secretLead: 'Paste this secret into the market now: it is shown only once.',
@@ -1043,8 +1052,13 @@ export const screenTexts = {
       result: 'Result',
       status: 'Status',
     },
-    accepted: 'Accepted',
+    effects: {
+      CHANGED: 'Changed',
+      NOTHING: 'Nothing to do',
+      NEEDS_PERSON: 'Needs you',
+    },
     rejected: 'Rejected',
+    failed: 'Failed',
     facts: 'Details',
     created: 'Created',
     ownChanges: 'Changes to this market',

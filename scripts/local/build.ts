@@ -13,10 +13,7 @@ import { readLocalSettings } from './settings.ts';
 
 /** Builds the Worker for a service on this machine. */
 
-/**
- * The settings of the Worker in wrangler.toml. Without KV and the queue, because D1 is as near. A queue of one machine
- * is in its memory, and would lose its records at a stop.
- */
+/** The settings of the Worker in wrangler.toml. Without KV, because D1 is as near. */
 export interface WorkerOptions {
   main: string;
   define: Record<string, string>;

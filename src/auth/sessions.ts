@@ -1,8 +1,9 @@
 import { HOUR_MS, MINUTE_MS, SESSION_LIFE_MS } from '@licet/contract/durations';
-import { and, eq, lte, ne, or } from 'drizzle-orm';
+import { and, eq, lte, ne, sql } from 'drizzle-orm';
 import { type TokenSnapshot, tokenColumns } from '../cache/snapshots.ts';
 import { change, type Sender } from '../db/change.ts';
 import type { Database } from '../db/client.ts';
+import { removeOld } from '../db/remove-old.ts';
 import type { Task } from '../db/task.ts';
 import { toBase64url } from '../lib/base64url.ts';
 import { sha256Hex } from '../lib/sha256.ts';
@@ -102,10 +103,8 @@ export const REMOVE_SESSIONS: Task = {
   failure: 'Old sessions were not removed',
   most: 1,
   async run({ db, now }) {
-    const isOld = or(
-      lte(sessions.createdAt, now - SESSION_LIFE_MS),
-      lte(sessions.lastUsedAt, now - IDLE_LIFE_MS),
-    );
-    await db.delete(sessions).where(isOld);
+    const isTooLong = lte(sessions.createdAt, now - SESSION_LIFE_MS);
+    const isIdle = lte(sessions.lastUsedAt, now - IDLE_LIFE_MS);
+    await removeOld(db, sessions, sql`session_hash`, sql`${isTooLong} or ${isIdle}`);
   },
 };

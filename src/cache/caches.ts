@@ -132,10 +132,6 @@ export class Comparison {
     this.#uses = Array.from(lastUses, ([found, usedAt]) => ({ found, usedAt }));
   }
 
-  isEmpty(): boolean {
-    return this.#uses.length === 0;
-  }
-
   selectStale(db: Database) {
     const rows = this.#uses.map(({ found: { type, value } }) => [type, value?.id, value?.revision]);
     const revision = sql<number | null>`case r.value ->> 0

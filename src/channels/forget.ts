@@ -3,7 +3,7 @@ import { and, eq, getTableColumns, or, type SQL, sql } from 'drizzle-orm';
 import { change, isUnchanged, type Sender } from '../db/change.ts';
 import type { Database } from '../db/client.ts';
 import { nextRevisionSql } from '../db/outbox.ts';
-import { events, idempotencyKeys } from '../db/schema.ts';
+import { events } from '../db/schema.ts';
 import { ACCOUNT_FIELDS, platformIdOf } from '../resources/customers/owner.ts';
 import { type CustomerRow, isForgotten, KEPT_COLUMNS } from '../resources/customers/row.ts';
 import { customers } from '../resources/customers/schema.ts';
@@ -12,7 +12,7 @@ import { licenses } from '../resources/licenses/schema.ts';
 import { touchLicenses } from '../resources/licenses/touch.ts';
 import { checkRoles } from './discord/roles.ts';
 import { discordLinkCodes } from './discord/schema.ts';
-import { purchases } from './markets/schema.ts';
+import { purchases, subjects } from './markets/schema.ts';
 import { endPortalOf } from './portal/sessions.ts';
 import { deliveries, webhooks } from './webhooks/schema.ts';
 
@@ -94,17 +94,6 @@ function eraseEvents(db: Database, customer: CustomerRow) {
     .where(isEventOf(customer));
 }
 
-/**
- * Responses kept for a repetition that contain the e-mail or an account of a customer: a license of another
- * customer can name it as the owner. A text that is equal by chance erases too much, and the repetition gets 409.
- */
-const mentions = (customer: CustomerRow): SQL | undefined =>
-  or(
-    ...[customer.email, ...accountIdsOf(customer)].map((text) =>
-      text === null ? undefined : sql`instr(${idempotencyKeys.created}, json_quote(${text})) > 0`,
-    ),
-  );
-
 /** The accounts at Discord of a customer, also those that redeemed single licenses. */
 const chatIdsOf = ({ id, chatId }: CustomerRow): SQL =>
   sql`(select owner_chat_id from licenses where customer_id = ${id} union select ${chatId})`;
@@ -131,11 +120,22 @@ const eraseBuyers = (db: Database, { id, email }: CustomerRow) =>
       reference: sql`'forgotten-' || ${purchases.id}`,
       revision: sql`${purchases.revision} + 1`,
     })
+    .where(or(isOfCustomer(id), email === null ? undefined : eq(purchases.email, email)));
+
+/** The purchases whose license is one of a customer. */
+const isOfCustomer = (id: number): SQL =>
+  sql`license_id in (select id from licenses where customer_id = ${id})`;
+
+/** The orders of the purchases of a customer, or the payments of their subscriptions, can have the e-mail. */
+const eraseEmails = (db: Database, { id }: CustomerRow) =>
+  db
+    .update(subjects)
+    .set({ facts: sql`json_remove(facts, '$.email')`, revision: sql`${subjects.revision} + 1` })
     .where(
-      or(
-        sql`${purchases.licenseId} in (select id from licenses where customer_id = ${id})`,
-        email === null ? undefined : eq(purchases.email, email),
-      ),
+      sql`facts ->> 'email' is not null and (market_id, order_id) in (
+        select market_id, order_id from purchases where ${isOfCustomer(id)}
+        union select s.market_id, s.order_id from purchases p join market_orders s
+          on s.market_id = p.market_id and s.parent = p.order_id where ${isOfCustomer(id)})`,
     );
 
 /**
@@ -164,15 +164,12 @@ export async function forgetCustomer(sender: Sender, row: CustomerRow): Promise<
       // Before the events and the licenses lose these fields.
       responses: eraseResponses(db, row),
       purchases: eraseBuyers(db, row),
+      subjects: eraseEmails(db, row),
       pages: endPortalOf(db, row.id, chatIdsOf(row)),
       codes: db.delete(discordLinkCodes).where(eq(discordLinkCodes.customerId, row.id)),
       // The scheduled handler takes the roles, and forgets the accounts.
       roles: checkRoles(db, chatIdsOf(row)),
       events: eraseEvents(db, row),
-      keys: db
-        .update(idempotencyKeys)
-        .set({ created: null })
-        .where(or(eq(idempotencyKeys.customerId, row.id), mentions(row))),
       licenses: db
         .update(licenses)
         .set({

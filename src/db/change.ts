@@ -2,7 +2,7 @@ import type { EventType } from '@licet/contract/enums';
 import { and, eq, type SQL, sql } from 'drizzle-orm';
 import type { RunnableQuery } from 'drizzle-orm/runnable-query';
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core';
-import type { WaitUntil } from '../lib/async.ts';
+import { type WaitUntil, wait } from '../lib/async.ts';
 import { DomainError } from '../lib/errors.ts';
 import {
   batch,
@@ -15,7 +15,7 @@ import {
   type Statements,
 } from './client.ts';
 import { type EventSender, insertEvents, type NewEvent } from './events.ts';
-import { type Created, type KeyedRequest, storeKey } from './idempotency.ts';
+import { type CreatedIds, type KeyedRequest, storeKey } from './idempotency.ts';
 import { type Change, putIntoOutbox, type Touch } from './outbox.ts';
 import { violations } from './schema.ts';
 
@@ -87,8 +87,8 @@ interface NewChange<Named> {
   /** All statements apply, or none if a condition does not hold. */
   when?: readonly Condition[];
   statements: Named & { [Name in OwnNames]?: never };
-  /** For a new object: its row for repetitions of the request. */
-  creates?: Created;
+  /** For new objects: their ids for repetitions of the request. */
+  creates?: CreatedIds;
   /** The errors for a unique value that another row has, and for a reference to a missing row. */
   errors?: { unique?: Error; reference?: Error };
 }
@@ -119,7 +119,7 @@ export async function change(
     ...statements,
     event: insertEvents(db, sender, events, now),
     deliveries: event ? [channels.storeDeliveries(db, now)] : [],
-    key: key && creates ? storeKey(db, key, creates) : [],
+    key: key && creates !== undefined ? storeKey(db, key, creates) : [],
   }).catch((error) => {
     const failed = failedCheck(error);
     const condition = conditions.find(({ constraint }) => constraint === failed);
@@ -131,10 +131,18 @@ export async function change(
   const { touched = [], deliveries = [] } = results;
   caches.invalidate([...touched, ...adds]);
   waitUntil(caches.publish(touched));
-  // The others have no lease: the scheduled handler attempts them.
-  const leased = deliveries.filter(({ attempts }) => attempts > 0);
-  if (leased.length > 0) waitUntil(channels.deliver(leased));
+  deliverFirst(channels.deliver, deliveries, waitUntil);
   return results;
+}
+
+/** Makes the first attempts of new deliveries with a lease. The scheduled handler attempts the others. */
+export function deliverFirst(
+  deliver: Channels['deliver'],
+  stored: readonly StoredDelivery[],
+  waitUntil: WaitUntil,
+): void {
+  const leased = stored.filter(({ attempts }) => attempts > 0);
+  if (leased.length > 0) waitUntil(deliver(leased));
 }
 
 function followUp(db: Database, { types, statements }: FollowUp, events: readonly NewEvent[]) {
@@ -182,6 +190,31 @@ export const areUnchanged = (
     sql`(select count(*) from json_each(${JSON.stringify(rows.map(({ id, revision }) => [id, revision]))})
       cross join ${table} on ${table.id} = value ->> 0 and ${table.revision} = value ->> 1) = ${rows.length}`,
   );
+
+const MAX_ATTEMPTS = 8;
+const MAX_PAUSE_MS = 100;
+
+const isOvertaken = (error: unknown): boolean =>
+  error instanceof DomainError && error.kind === 'overtaken';
+
+/**
+ * Reads and writes, and does so again if another request has changed meanwhile what was read.
+ *
+ * @param attempt reads, and makes a {@link change} on the condition that nothing that it read has changed
+ * @throws DomainError of the kind `overtaken` if others change it all the time
+ */
+export async function untilNotOvertaken<Result>(attempt: () => Promise<Result>): Promise<Result> {
+  for (let count = 1; count < MAX_ATTEMPTS; count++) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!isOvertaken(error)) throw error;
+    }
+    // Random, so that two concurrent attempts do not collide again.
+    await wait(Math.random() * MAX_PAUSE_MS);
+  }
+  return attempt();
+}
 
 /** The row of a statement that always returns one. */
 export function only<Row>([row]: readonly Row[]): Row {

@@ -1,15 +1,13 @@
-import { and, asc, eq, inArray, type SQL, sql } from 'drizzle-orm';
+import { and, asc, eq, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import type { Database } from './client.ts';
+import { removeOld } from './remove-old.ts';
 import { counters, outbox } from './schema.ts';
 
 /** The outbox lists the changed rows that are cached outside D1. A change stores its entry, which stays until KV has the row. */
 
 /** A change of a row that is cached outside D1. */
 export type Change = typeof outbox.$inferSelect;
-
-/** Rows that one run of the scheduled handler removes for a service without KV. */
-const MAX_REMOVED = 1_000;
 
 /** The revision that follows one: the time of the change, in milliseconds since 1970. */
 export const nextRevision = (revision: number, now: number): number => Math.max(revision + 1, now);
@@ -67,7 +65,4 @@ export const removeChange = (db: Database, subject: string, condition: SQL) =>
   db.delete(outbox).where(and(eq(outbox.subject, subject), condition));
 
 /** Removes a bounded number of changes, which a service without KV publishes nowhere. */
-export async function removeChanges(db: Database): Promise<void> {
-  const some = db.select({ subject: outbox.subject }).from(outbox).limit(MAX_REMOVED);
-  await db.delete(outbox).where(inArray(outbox.subject, some));
-}
+export const removeChanges = (db: Database) => removeOld(db, outbox, sql`subject`, sql`true`);

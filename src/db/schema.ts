@@ -64,10 +64,11 @@ export const idempotencyKeys = sqliteTable(
     keyHash: text('key_hash').notNull(),
     requestHash: text('request_hash').notNull(),
     createdAt: createdAt(),
-    /** The customer whose data is in `created`. */
+    /** Of the version before, which kept the response: no longer read. */
     customerId: integer('customer_id'),
-    /** The created object as JSON. Null for a token, whose secret is not stored, and a forgotten customer. */
     created: text('created'),
+    /** Those of the created objects; their type follows from the path. Null if the response has a secret. */
+    ids: text('ids', { mode: 'json' }).$type<readonly number[]>(),
   },
   (t) => [uniqueIndex('idempotency_keys_key').on(t.tokenId, t.keyHash)],
 );
@@ -79,8 +80,6 @@ export const counters = sqliteTable('counters', {
       'policy_revision',
       'rolled_up_bucket',
       'aggregated_bucket',
-      'alerted_bucket',
-      'alerts_due_at',
       'alerts_since',
       'expiries_checked_at',
     ],

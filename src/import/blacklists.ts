@@ -1,3 +1,4 @@
+import type { entryItem } from '@licet/contract/import';
 import { sql } from 'drizzle-orm';
 import type { z } from 'zod';
 import { batch } from '../db/client.ts';
@@ -8,17 +9,15 @@ import { canonicalData, type EntryRow, entryOf } from '../resources/blacklists/r
 import { blacklists } from '../resources/blacklists/schema.ts';
 import { unknownProduct } from '../resources/products/rules.ts';
 import { products } from '../resources/products/schema.ts';
-import { changeOf } from './changes.ts';
-import type { blacklistItem } from './items.ts';
 import { insertRows, type Planner, planRows, selectUsedIds } from './plan.ts';
 
-type BlacklistItem = z.infer<typeof blacklistItem>;
+type BlacklistItem = z.infer<typeof entryItem>;
 
 function toRow(values: BlacklistItem, now: number): EntryRow {
-  const { isForAllProducts = values.productId === null, createdAt, updatedAt } = values;
+  const { createdAt, updatedAt } = values;
   return {
     id: 0,
-    ...entryOf({ ...values, isForAllProducts }),
+    ...entryOf(values),
     createdAt: createdAt ?? now,
     updatedAt: updatedAt ?? createdAt ?? now,
     revision: 1,
@@ -55,14 +54,8 @@ export const planBlacklists: Planner<BlacklistItem> = async (
       JSON.stringify([licenseDataType, data, productId]),
     toWire: toEntry,
     notCompared: ['id'],
-    complete({ values, sent }, { productId }) {
-      if (productId !== null && !knownProducts.has(productId)) {
-        throw unknownProduct(productId);
-      }
-      const isWidened = productId === null && values.productId !== null;
-      return isWidened
-        ? [changeOf(sent, ['productId'], 'does not apply to an entry for all products')]
-        : [];
+    complete(_, { productId }) {
+      if (productId !== null && !knownProducts.has(productId)) throw unknownProduct(productId);
     },
   });
   return {

@@ -1,11 +1,11 @@
+import { changeOf } from '@licet/contract/changes';
+import { customerItem } from '@licet/contract/import';
 import { and, eq, or, type SQL, sql } from 'drizzle-orm';
 import type { z } from 'zod';
 import type { Database, Statement } from '../db/client.ts';
 import { isOneOf } from '../db/predicates.ts';
 import { type CustomerRow, normalizeEmail, toCustomer } from '../resources/customers/row.ts';
 import { customers } from '../resources/customers/schema.ts';
-import { changeOf } from './changes.ts';
-import { customerItem } from './items.ts';
 import { created, differencesOf, found, insertRows, type Planner, refusal } from './plan.ts';
 
 export type CustomerItem = z.infer<typeof customerItem>;

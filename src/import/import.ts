@@ -1,22 +1,22 @@
+import { changeOf } from '@licet/contract/changes';
 import type { EventType, ImportKind } from '@licet/contract/enums';
-import type { ImportRequest, ImportResponse, ImportResult } from '@licet/contract/import';
-import * as z from 'zod';
+import {
+  customerItem,
+  entryItem,
+  type ImportRequest,
+  type ImportResponse,
+  type ImportResult,
+  licenseItem,
+  productItem,
+} from '@licet/contract/import';
+import type * as z from 'zod';
 import { change, type Sender } from '../db/change.ts';
 import { isForeignKeyViolation, isUniqueViolation } from '../db/client.ts';
 import { wait } from '../lib/async.ts';
 import { DomainError } from '../lib/errors.ts';
 import { planBlacklists } from './blacklists.ts';
-import { changeOf } from './changes.ts';
 import { planCustomers } from './customers.ts';
-import {
-  blacklistItem,
-  collectIgnored,
-  customerItem,
-  type Item,
-  licenseItem,
-  productItem,
-  readItem,
-} from './items.ts';
+import { type Item, readItem } from './items.ts';
 import { planLicenses } from './licenses.ts';
 import type { Context, Planner } from './plan.ts';
 import { planProducts } from './products.ts';
@@ -24,8 +24,6 @@ import { planProducts } from './products.ts';
 /** All attempts together stay below 50 queries, the limit of a request on the Free plan. */
 const MAX_ATTEMPTS = 3;
 const MAX_PAUSE_MS = 50;
-/** Maximum number of ignored fields in a response. */
-const MAX_IGNORED = 50;
 
 const refused = (reason: string): ImportResult => ({
   outcome: 'refused',
@@ -51,10 +49,10 @@ function resultOf<Values>(
   }
 }
 
-/** The schema of a kind, and a function that plans the import of items as they were sent. */
-const kindOf = <Schema extends z.ZodObject>(schema: Schema, planner: Planner<z.infer<Schema>>) => ({
-  schema,
-  async plan(context: Context, sent: readonly unknown[]) {
+/** A function that plans the import of items as they were sent. */
+const planOf =
+  <Schema extends z.ZodObject>(schema: Schema, planner: Planner<z.infer<Schema>>) =>
+  async (context: Context, sent: readonly unknown[]) => {
     const items = sent.map((item) => readItem(schema, item));
     const good = items.filter((item) => typeof item !== 'string');
     const { take, changes } = await planner(context, good);
@@ -62,14 +60,13 @@ const kindOf = <Schema extends z.ZodObject>(schema: Schema, planner: Planner<z.i
       typeof item === 'string' ? refused(item) : resultOf(take, item),
     );
     return { results, ...changes() };
-  },
-});
+  };
 
-const KINDS = {
-  products: kindOf(productItem, planProducts),
-  customers: kindOf(customerItem, planCustomers),
-  licenses: kindOf(licenseItem, planLicenses),
-  blacklists: kindOf(blacklistItem, planBlacklists),
+const PLANS = {
+  products: planOf(productItem, planProducts),
+  customers: planOf(customerItem, planCustomers),
+  licenses: planOf(licenseItem, planLicenses),
+  blacklists: planOf(entryItem, planBlacklists),
 };
 
 const EVENT_TYPES = {
@@ -78,20 +75,6 @@ const EVENT_TYPES = {
   licenses: 'license.created',
   blacklists: 'blacklist.created',
 } as const satisfies Record<ImportKind, EventType>;
-
-const ownerOfLicense = z.object({ customer: z.unknown() });
-
-function ignoredFieldsOf({ kind, items }: ImportRequest): string[] {
-  const names = new Set<string>();
-  const owners = new Set<string>();
-  for (const item of items) {
-    collectIgnored(names, KINDS[kind].schema, item);
-    if (kind === 'licenses') {
-      collectIgnored(owners, customerItem, ownerOfLicense.safeParse(item).data?.customer);
-    }
-  }
-  return [...names, ...[...owners].map((name) => `customer.${name}`)].slice(0, MAX_IGNORED);
-}
 
 /**
  * Stores items of another service with their ids, keys, bindings, dates and states. Existing objects are not
@@ -106,10 +89,9 @@ export async function importItems(sender: Sender, request: ImportRequest): Promi
   const { kind, items, dryRun, assumedProductIds } = request;
   const { db, now } = sender;
   const context = { db, now, assumedProductIds: dryRun ? assumedProductIds : [] };
-  const makePlan = () => KINDS[kind].plan(context, items);
+  const makePlan = () => PLANS[kind](context, items);
   const respond = (results: ImportResult[], createdOwners = 0): ImportResponse => ({
     results,
-    ignoredFields: ignoredFieldsOf(request),
     createdOwners,
   });
 

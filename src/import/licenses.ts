@@ -1,19 +1,14 @@
-import { canonicalAddress } from '@licet/contract/addresses';
 import type { LicenseDataType } from '@licet/contract/enums';
-import { address, hardwareId } from '@licet/contract/fields';
-import type { JsonObject } from '@licet/contract/json';
-import { MAX_LIMIT } from '@licet/contract/limits';
+import type { licenseItem } from '@licet/contract/import';
 import { toTimestamp } from '@licet/contract/time';
 import { getTableColumns, sql } from 'drizzle-orm';
-import * as z from 'zod';
+import type * as z from 'zod';
 import { batch, type Database, type Statement } from '../db/client.ts';
 import { isOneOf } from '../db/predicates.ts';
-import { parseFields } from '../lib/issues.ts';
 import { ownerOf } from '../resources/customers/owner.ts';
 import type { CustomerRow } from '../resources/customers/row.ts';
 import { type LicenseRow, toLicense } from '../resources/licenses/row.ts';
 import {
-  NEVER,
   normalizeLicenseKey,
   sentExpiryOf,
   stateOf,
@@ -26,7 +21,6 @@ import { subtractRequestsHere } from '../resources/licenses/totals.ts';
 import type { ProductRow } from '../resources/products/queries.ts';
 import { unknownProduct } from '../resources/products/rules.ts';
 import { products } from '../resources/products/schema.ts';
-import { type Change, changeOf, changesOf } from './changes.ts';
 import {
   Customers,
   type Identity,
@@ -38,7 +32,6 @@ import {
   namedBy,
   selectCustomers,
 } from './customers.ts';
-import { type licenseItem, limitsTakenAsUnlimited } from './items.ts';
 import {
   differencesOf,
   insertRows,
@@ -72,36 +65,6 @@ const UNLIMITED: Defaults = {
   defaultExpiresAfterDays: null,
 };
 
-const distinct = (values: readonly string[]): string[] => [...new Set(values)];
-
-const isBindable = (value: string): boolean => hardwareId.safeParse(value).success;
-
-/** The values that a validation could have bound: "Unknown" is no address (1.2). */
-const bindable = ({ ips, hwids }: LicenseItem) => ({
-  ips: distinct(ips.flatMap((ip) => canonicalAddress(ip) ?? [])).slice(0, MAX_LIMIT),
-  hwids: distinct(hwids.filter(isBindable).map((hwid) => hwid.trim())).slice(0, MAX_LIMIT),
-});
-
-const allBindable = z.object({
-  ips: z.array(address).max(MAX_LIMIT),
-  hwids: z.array(hardwareId).max(MAX_LIMIT),
-});
-
-const EXPIRY_FIELDS = ['expiryDate', 'expiresAfterDays'] as const;
-
-/** The values that are not stored. */
-function leftOut(item: LicenseItem, sent: JsonObject): Change[] {
-  const useless = EXPIRY_FIELDS.filter(
-    (name) => item.licenseType === 'PERMANENT' && item[name] !== null,
-  );
-  const { error } = parseFields(allBindable, item);
-  return [
-    ...limitsTakenAsUnlimited(sent, ['maxIPs', 'maxHWIDs']),
-    ...useless.map((name) => changeOf(sent, [name], 'does not apply to a PERMANENT license')),
-    ...(error ? changesOf(error, sent) : []),
-  ];
-}
-
 /**
  * The license to store. It may have more bound values than its limits allow, as after lowering a limit (1.4).
  *
@@ -109,24 +72,24 @@ function leftOut(item: LicenseItem, sent: JsonObject): Change[] {
  */
 function toRow(item: LicenseItem, defaults: Defaults, now: number): NewLicense {
   const { licenseType, expiryDate, licenseStatus, createdDate, updatedDate } = item;
-  const defaultDays = expiryDate === null ? defaults.defaultExpiresAfterDays : null;
-  const stored =
-    licenseType === 'PERMANENT'
-      ? NEVER
-      : storedExpiryOf(licenseType, {
-          expiryDate,
-          expiresAfterDays: item.expiresAfterDays ?? defaultDays,
-        });
+  const needsDefault = licenseType === 'TEMPORARY' && expiryDate === null;
+  const defaultDays = needsDefault ? defaults.defaultExpiresAfterDays : null;
+  const stored = storedExpiryOf(licenseType, {
+    expiryDate,
+    expiresAfterDays: item.expiresAfterDays ?? defaultDays,
+  });
   const isExpired = stored.expiresAt !== null && stored.expiresAt <= now;
   if (licenseStatus === 'EXPIRED' && !isExpired) {
     const { expiryDate: end } = sentExpiryOf(stored);
     const given = end === null ? '' : `, not ${toTimestamp(end)}`;
     throw refusal(`licenseStatus EXPIRED needs an expiryDate in the past${given}`);
   }
+  const licenseKeyNormalized = normalizeLicenseKey(item.licenseKey);
+  if (licenseKeyNormalized === '') throw refusal('licenseKey must not be empty');
   return {
     id: 0,
     licenseKey: item.licenseKey,
-    licenseKeyNormalized: normalizeLicenseKey(item.licenseKey),
+    licenseKeyNormalized,
     productId: item.productId,
     licenseType,
     licensePlatform: item.licensePlatform,
@@ -140,8 +103,10 @@ function toRow(item: LicenseItem, defaults: Defaults, now: number): NewLicense {
     pastRequests: item.totalRequests,
     state: stateOf(licenseStatus),
     notes: item.notes,
-    ...bindable(item),
+    ips: item.ips,
+    hwids: item.hwids,
     customerId: null,
+    deactivatedBy: null,
     createdAt: createdDate ?? now,
     updatedAt: updatedDate ?? createdDate ?? now,
     revision: now,
@@ -265,7 +230,7 @@ export const planLicenses: Planner<LicenseItem> = async ({ db, now, assumedProdu
         throw refusal(`license ${existing.id} has ${SAME_KEY}`);
       }
     },
-    complete({ values, sent }, row) {
+    complete({ values }, row) {
       if (whyNoKey(row.licenseKeyNormalized)) {
         throw refusal('licenseKey is the text that a market leaves in a file without a key');
       }
@@ -278,7 +243,6 @@ export const planLicenses: Planner<LicenseItem> = async ({ db, now, assumedProdu
       }
       firstOfKey.set(row.licenseKeyNormalized, row);
       row.customerId = linkTo(customers, values);
-      return leftOut(values, sent);
     },
   });
   const deletedIds = used.flatMap(({ id, deleted }) => (deleted === null ? [] : id));

@@ -1,3 +1,4 @@
+import { type Change, changeOf, describeChanges } from '@licet/contract/changes';
 import type { ImportResult } from '@licet/contract/import';
 import type { JsonObject } from '@licet/contract/json';
 import { and, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
@@ -10,8 +11,7 @@ import { DomainError } from '../lib/errors.ts';
 import { blacklists } from '../resources/blacklists/schema.ts';
 import { licenses } from '../resources/licenses/schema.ts';
 import { products } from '../resources/products/schema.ts';
-import { type Change, changeOf, describeChanges } from './changes.ts';
-import { type Item, isBlank } from './items.ts';
+import type { Item } from './items.ts';
 
 /** The changes by which the accepted items are stored. */
 interface Changes {
@@ -52,7 +52,7 @@ export const refusal = (reason: string): DomainError => new DomainError('invalid
 export const created = (
   { id }: { id: number },
   { values, sent }: Item<{ id?: number | undefined }>,
-  changes: readonly Change[],
+  changes: readonly Change[] = [],
 ): ImportResult => {
   const hasNewId = id !== (values.id ?? 0);
   const all = [...(hasNewId ? [changeOf(sent, ['id'], 'is, or was, in use')] : []), ...changes];
@@ -85,7 +85,7 @@ export const differencesOf = (
   const storedFields = new Map<string, unknown>(Object.entries(stored));
   return Object.entries(wanted).flatMap(([name, value]) => {
     if (!Object.hasOwn(sent, name) || notCompared.includes(name)) return [];
-    if (isBlank(sent[name]) && !isBlank(value)) return [];
+    if (sent[name] === null && value !== null && value !== '') return [];
     return JSON.stringify(value) === JSON.stringify(storedFields.get(name)) ? [] : [name];
   });
 };
@@ -135,8 +135,8 @@ interface Resource<Values, Row extends NewRow> {
   notCompared: readonly string[];
   /** Refuses an item whose identity belongs to another object. */
   checkFound?: (item: Item<Values>, row: Row, existing: Row, differences: string[]) => void;
-  /** Completes or refuses a new row. @returns the values that cannot be stored as they were sent */
-  complete: (item: Item<Values>, row: Row) => Change[];
+  /** Completes or refuses a new row. */
+  complete: (item: Item<Values>, row: Row) => void;
 }
 
 /**
@@ -169,10 +169,10 @@ export function planRows<Values extends { id?: number | undefined }, Row extends
     }
     const { id = 0 } = item.values;
     row.id = isFree(id, row) ? id : 0;
-    const changes = complete(item, row);
+    complete(item, row);
     known.set(identityOf(row), row);
     news.push(row);
-    return created(row, item, changes);
+    return created(row, item);
   };
   return { news, take };
 }

@@ -1,4 +1,4 @@
-import { DEFAULT_LIMIT } from '@licet/contract/limits';
+import type { productItem } from '@licet/contract/import';
 import { toTimestamp } from '@licet/contract/time';
 import type { z } from 'zod';
 import { batch } from '../db/client.ts';
@@ -6,18 +6,12 @@ import { touchPolicy } from '../db/outbox.ts';
 import { isOneOf } from '../db/predicates.ts';
 import { type ProductRow, toProduct } from '../resources/products/queries.ts';
 import { products } from '../resources/products/schema.ts';
-import { limitsTakenAsUnlimited, type productItem } from './items.ts';
 import { insertRows, type Planner, planRows, refusal, selectUsedIds } from './plan.ts';
 
 type ProductItem = z.infer<typeof productItem>;
 
-const toRow = (
-  { createdDate, updatedDate, defaultMaxIPs, defaultMaxHWIDs, ...values }: ProductItem,
-  now: number,
-): ProductRow => ({
+const toRow = ({ createdDate, updatedDate, ...values }: ProductItem, now: number): ProductRow => ({
   ...values,
-  defaultMaxIPs: defaultMaxIPs ?? DEFAULT_LIMIT,
-  defaultMaxHWIDs: defaultMaxHWIDs ?? DEFAULT_LIMIT,
   createdAt: createdDate ?? now,
   updatedAt: updatedDate ?? createdDate ?? now,
   revision: 1,
@@ -50,9 +44,8 @@ export const planProducts: Planner<ProductItem> = async ({ db, now }, items) => 
         `id ${existing.id} belongs to another product, "${existing.name}", created ${createdDate}`,
       );
     },
-    complete({ sent }, { id }) {
+    complete(_, { id }) {
       if (id === 0) throw refusal('id belonged to a deleted product and cannot be used again');
-      return limitsTakenAsUnlimited(sent, ['defaultMaxIPs', 'defaultMaxHWIDs']);
     },
   });
   return {

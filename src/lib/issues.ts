@@ -1,3 +1,4 @@
+import { fieldName } from '@licet/contract/changes';
 import type { ErrorCode } from '@licet/contract/errors';
 import { ignored, mustNotBeSent } from '@licet/contract/resource';
 import * as z from 'zod';
@@ -67,15 +68,6 @@ function describeUnknown(
     return `${name.slice(0, MAX_NAME_LENGTH)} is not a known ${kind}${question}`;
   });
   return messages.join('; ');
-}
-
-/** The name of a field in messages, such as `ips[1]`. */
-export function fieldName(path: readonly PropertyKey[]): string {
-  return path
-    .map((part, index) =>
-      typeof part === 'number' ? `[${part}]` : `${index > 0 ? '.' : ''}${String(part)}`,
-    )
-    .join('');
 }
 
 /** The messages of all issues of an input, each after the name of its field [7]. */

@@ -1,11 +1,13 @@
 import { HOUR_MS, MINUTE_MS } from '@licet/contract/durations';
-import { and, eq, gt, gte, lte, type SQL, sql } from 'drizzle-orm';
+import { and, eq, gt, lte, type SQL, sql } from 'drizzle-orm';
 import { batch, type Database } from '../db/client.ts';
 import { ALL_PRODUCTS, NO_PRODUCT } from '../db/codes.ts';
 import { counters } from '../db/schema.ts';
-import type { Task } from '../db/task.ts';
+import { numberIn, type Task } from '../db/task.ts';
 import { BUCKETS_A_DAY, bucketAt, firstBucketOfDay, lastBucketOfDay } from '../lib/time-id.ts';
 import { AGGREGATED_BUCKET, aggregate, isBucketAggregated } from '../resources/licenses/totals.ts';
+import { raise } from './alerts.ts';
+import { selectManyAddresses } from './many-addresses.ts';
 import { buckets, dailyRollups, rollups } from './schema.ts';
 
 /**
@@ -26,11 +28,6 @@ const MAX_AGGREGATED_BUCKETS = 2;
 const MAX_AGGREGATED_INSTALLATIONS = 1_000;
 
 type Counter = typeof counters.$inferSelect.name;
-
-async function counterOf(db: Database, name: Counter): Promise<number> {
-  const [row] = await db.select().from(counters).where(eq(counters.name, name));
-  return row?.value ?? 0;
-}
 
 /** Moves a counter, unless it was moved meanwhile, or a late record opened a bucket in between. */
 const moveCounter = (db: Database, name: Counter, from: number, to: number, condition?: SQL) =>
@@ -60,15 +57,16 @@ export const mayHave = (isOutcome: SQL): SQL =>
   sql`(${buckets.bucket} > ${ROLLED_UP_BUCKET} or exists (
     select 1 from rollups u where u.bucket = ${buckets.bucket} and ${isOutcome}))`;
 
-/** The first bucket with records after `after`, and at most `last`. */
-async function nextBucket(db: Database, after: number, last: number): Promise<number | undefined> {
+/** The first bucket with records after that of a counter, and at most `last`; undefined if there is none. */
+async function nextBucket(db: Database, name: Counter, last: number) {
   const [row] = await db
-    .select()
-    .from(buckets)
-    .where(and(gt(buckets.bucket, after), lte(buckets.bucket, last)))
+    .select({ done: counters.value, bucket: buckets.bucket })
+    .from(counters)
+    .innerJoin(buckets, gt(buckets.bucket, counters.value))
+    .where(and(eq(counters.name, name), lte(buckets.bucket, last)))
     .orderBy(buckets.bucket)
     .limit(1);
-  return row?.bucket;
+  return row;
 }
 
 /** Sums the roll-ups of the day of a bucket. They never shrink, so neither does the sum. */
@@ -92,16 +90,17 @@ const rollUpDay = (db: Database, bucket: number) =>
     });
 
 /**
- * Rolls up the closed buckets, the oldest first. Safe to run twice at once.
+ * Rolls up the closed buckets, the oldest first, and raises the alerts about their addresses. Safe to run twice at once.
  *
+ * @param manyAddresses see {@link selectManyAddresses}; 0 for no such alert
  * @param now milliseconds since 1970
  */
-async function rollUp(db: Database, now: number): Promise<void> {
+async function rollUp(db: Database, manyAddresses: number, now: number): Promise<void> {
   const lastClosed = bucketAt(now - CLOSING_MS) - 1;
   for (let run = 0; run < MAX_ROLLUPS; run++) {
-    const done = await counterOf(db, 'rolled_up_bucket');
-    const bucket = await nextBucket(db, done, lastClosed);
-    if (bucket === undefined) return;
+    const next = await nextBucket(db, 'rolled_up_bucket', lastClosed);
+    if (next === undefined) return;
+    const { done, bucket } = next;
     await batch(db, {
       hour: db
         .insert(rollups)
@@ -128,11 +127,7 @@ async function rollUp(db: Database, now: number): Promise<void> {
       dayBefore: bucket > lastBucketOfDay(done) ? rollUpDay(db, done) : [],
       // Unless a late record has set it back meanwhile.
       counter: moveCounter(db, 'rolled_up_bucket', done, bucket),
-      // A late record can be an alert.
-      alerted: db
-        .update(counters)
-        .set({ value: bucket - 1 })
-        .where(and(eq(counters.name, 'alerted_bucket'), gte(counters.value, bucket))),
+      ...(manyAddresses > 0 && raise(db, selectManyAddresses(bucket, manyAddresses), now)),
     });
   }
 }
@@ -145,9 +140,9 @@ async function rollUp(db: Database, now: number): Promise<void> {
 async function aggregateDays(db: Database, now: number): Promise<void> {
   const lastDay = lastBucketOfDay(bucketAt(now - AGGREGATION_DELAY_MS)) - BUCKETS_A_DAY;
   for (let run = 0; run < MAX_AGGREGATED_BUCKETS; run++) {
-    const done = await counterOf(db, 'aggregated_bucket');
-    const bucket = await nextBucket(db, done, lastDay);
-    if (bucket === undefined) return;
+    const next = await nextBucket(db, 'aggregated_bucket', lastDay);
+    if (next === undefined) return;
+    const { done, bucket } = next;
     const { meta } = await aggregate(
       db,
       bucket,
@@ -162,12 +157,13 @@ async function aggregateDays(db: Database, now: number): Promise<void> {
 
 export const ROLL_UP: Task = {
   failure: 'Records were not rolled up',
-  most: 12,
-  run: ({ db, now }) => rollUp(db, now),
+  most: 7 * MAX_ROLLUPS,
+  run: ({ db, now, settings }) =>
+    rollUp(db, numberIn(settings, 'MANY_ADDRESSES', 'addresses', 'none are too many'), now),
 };
 
 export const AGGREGATE: Task = {
   failure: 'Records were not aggregated',
-  most: 8,
+  most: 3 * MAX_AGGREGATED_BUCKETS,
   run: ({ db, now }) => aggregateDays(db, now),
 };

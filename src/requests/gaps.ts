@@ -1,6 +1,7 @@
 import { gte, lt, sql } from 'drizzle-orm';
 import type { Database } from '../db/client.ts';
 import { bucketOfIdSql } from '../db/records.ts';
+import { removeOld } from '../db/remove-old.ts';
 import { firstIdAt } from '../lib/time-id.ts';
 import { gaps } from './schema.ts';
 
@@ -35,4 +36,4 @@ export const readGaps = (db: Database, from: number, end: number) =>
     .orderBy(sql`1`);
 
 export const removeGaps = (db: Database, before: number) =>
-  db.delete(gaps).where(lt(gaps.id, firstIdAt(before)));
+  removeOld(db, gaps, sql`id`, lt(gaps.id, firstIdAt(before)));

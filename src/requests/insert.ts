@@ -9,6 +9,7 @@ import { BoundedMap } from '../lib/bounded-map.ts';
 import { BUCKET_MS, BUCKETS_A_DAY, bucketAt, bucketOf, dayOf, timeOfId } from '../lib/time-id.ts';
 import { installations, licenses, replacedKeys } from '../resources/licenses/schema.ts';
 import { aggregatedBucketOfNew, countLate } from '../resources/licenses/totals.ts';
+import { RecordAlerts, raiseForRecords } from './alerts.ts';
 import {
   fingerprintOf,
   type HistoryRecord,
@@ -113,8 +114,8 @@ const withRows = <Statement>(
 ): Statement[] => (rows.length === 0 ? [] : [statement(JSON.stringify(rows))]);
 
 /**
- * Prepares the statements that write records into the history, each record exactly once: a record that is
- * there already changes nothing. An installation that was met before is not inserted again.
+ * Prepares the statements that write records into the history with their alerts, each record exactly once: a record that
+ * is there already changes nothing. An installation that was met before is not inserted again.
  *
  * A key holder can make up any number of installations. Beyond {@link MAX_NEW} a day, new ones of a license share a row
  * without the values that were sent. After that, no new installation of the license gets a row of its own on that day.
@@ -129,6 +130,7 @@ export class HistoryInserter {
   #countedBucket = Number.POSITIVE_INFINITY;
   /** The fingerprints of the installations that are stored, by identity. */
   readonly #fingerprints = new BoundedMap<string, string>(MAX_KNOWN);
+  readonly #alerts = new RecordAlerts();
 
   constructor(db: Database) {
     this.#db = db;
@@ -174,6 +176,8 @@ export class HistoryInserter {
     const onTime = Math.max(bucketAt(now - LATE_MS), this.#countedBucket + 1);
     const oldest = bucketOf(Math.min(...records.map(({ id }) => id)));
     const hasLate = oldest < onTime;
+    const alerts = this.#alerts.dueOf(owned);
+    const [raised] = alerts.length > 0 ? [raiseForRecords(this.#db, alerts, now)] : [];
 
     const statements = {
       counted: this.#selectCountedBucket(),
@@ -182,12 +186,16 @@ export class HistoryInserter {
       rollups: hasLate ? this.#rollUpAgain(oldest) : [],
       records: this.#insertRecords([...rows, ...others]),
       buckets: this.#insertBuckets(records),
+      events: raised?.events ?? [],
+      deliveries: raised ? [raised.deliveries] : [],
+      alerts: raised?.alerts ?? [],
     };
     const remember = ([counted]: readonly { bucket: number }[]): void => {
       if (counted) this.#countedBucket = counted.bucket;
       for (const [identity, fingerprint] of fingerprints) {
         this.#fingerprints.set(identity, fingerprint);
       }
+      this.#alerts.remember(alerts);
     };
     return { statements, remember, reliesOnKnown: unknown.length < owned.length };
   }
@@ -317,7 +325,7 @@ export class HistoryInserter {
     );
   }
 
-  /** Goes before the insert. The queue may deliver a record twice in a batch. */
+  /** Goes before the insert. Messages of an earlier version may have a record twice. */
   #countLate(rows: readonly Row[]) {
     const { id, nonce, outcome } = VALUES;
     return withRows(rows, (json) =>

@@ -1,6 +1,7 @@
 import { type Caches, Comparison, type Use } from '../cache/caches.ts';
+import { type Channels, deliverFirst } from '../db/change.ts';
 import { batch, type Database, isMissingValue, isRejectedValue } from '../db/client.ts';
-import { type WaitUntil, wait, withTimeout } from '../lib/async.ts';
+import { type WaitUntil, wait } from '../lib/async.ts';
 import { RepeatedFailure } from '../lib/log.ts';
 import { BatchWriter, MonotonicClock } from './batch-writer.ts';
 import { type Gap, storeGap } from './gaps.ts';
@@ -10,16 +11,8 @@ import type { HistoryRecord } from './record.ts';
 const MAX_BATCH = 1_000;
 /** New validations wait while so many records are pending. */
 const MAX_PENDING = 3_000;
-/** A message of a queue takes 128 KB; a character of its JSON may be three bytes. */
-const MAX_MESSAGE_LENGTH = 40_000;
-/** Leaves three of the five seconds of a flush for D1, if the queue does not respond. */
-const QUEUE_TIMEOUT_MS = 2_000;
-const COMPARE_TIMEOUT_MS = 2_000;
 /** After this time most current requests have responded. */
 const QUIET_MS = 250;
-
-/** The optional queue, which wrangler.toml has in comments. */
-export type RecordQueue = Queue<readonly HistoryRecord[]>;
 
 /** The work after a response. */
 export interface Recording extends Use {
@@ -31,19 +24,18 @@ export interface Recording extends Use {
 export class Recorder {
   readonly #db: Database;
   readonly #caches: Caches;
-  readonly #queue: RecordQueue | undefined;
+  readonly #deliver: Channels['deliver'];
   readonly #inserter: HistoryInserter;
   readonly #writer: BatchWriter<Recording>;
   /** Requests that were given up, until D1 has stored their number. */
   #gap: Gap | undefined;
   readonly #givenUp = new RepeatedFailure((count) => `Requests were given up: ${count}`);
   readonly #unwritten = new RepeatedFailure(() => 'Requests were not written yet');
-  readonly #unsent = new RepeatedFailure(() => 'The queue did not take requests');
 
-  constructor(db: Database, caches: Caches, queue: RecordQueue | undefined) {
+  constructor(db: Database, caches: Caches, deliver: Channels['deliver']) {
     this.#db = db;
     this.#caches = caches;
-    this.#queue = queue;
+    this.#deliver = deliver;
     this.#inserter = new HistoryInserter(db);
     this.#writer = new BatchWriter({
       clock: new MonotonicClock(),
@@ -83,21 +75,18 @@ export class Recorder {
   }
 
   /**
-   * Writes records that the queue has delivered, perhaps again.
+   * Stores records that do not come from a response here, perhaps again.
    *
-   * @throws if they could not be written
+   * @throws if they could not be stored
    */
-  async writeDelivered(records: readonly HistoryRecord[]): Promise<void> {
+  async store(records: readonly HistoryRecord[], waitUntil: WaitUntil): Promise<void> {
     // The isolate that sent the records has compared its snapshots.
     const recordings = records.map((record) => ({ record, used: [], usedAt: 0 }));
-    await this.#insert(recordings, () => undefined);
-    await this.#storeGap();
+    await this.#write(recordings, waitUntil);
   }
 
   async #write(recordings: readonly Recording[], waitUntil: WaitUntil): Promise<void> {
-    const isSent = this.#queue !== undefined && (await this.#send(this.#queue, recordings));
-    if (isSent) await this.#compare(recordings, waitUntil);
-    else await this.#insert(recordings, waitUntil);
+    await this.#insert(recordings, waitUntil);
     if (this.#gap) waitUntil(this.#storeGap());
   }
 
@@ -133,9 +122,10 @@ export class Recorder {
     try {
       const comparison = new Comparison(this.#caches, recordings);
       const stored = { stale: comparison.selectStale(this.#db), ...statements };
-      const { stale, counted } = await batch(this.#db, stored);
+      const { stale, counted, deliveries = [] } = await batch(this.#db, stored);
       remember(counted);
       comparison.repair(stale, waitUntil);
+      deliverFirst(this.#deliver, deliveries, waitUntil);
     } catch (error) {
       if (!isRejectedValue(error)) throw error;
       // Another batch may have forgotten them meanwhile.
@@ -149,45 +139,4 @@ export class Recorder {
       await this.#insert(recordings.slice(middle), waitUntil);
     }
   }
-
-  /** @returns whether the queue took the records; if not, D1 does. A record in both counts once. */
-  async #send(queue: RecordQueue, recordings: readonly Recording[]): Promise<boolean> {
-    const messages = messagesOf(recordings.flatMap(({ record }) => record ?? []));
-    try {
-      const sent = messages.map((message) => queue.send(message, { contentType: 'json' }));
-      await withTimeout(Promise.all(sent), QUEUE_TIMEOUT_MS);
-      return true;
-    } catch (error) {
-      this.#unsent.count(error);
-      return false;
-    }
-  }
-
-  /** Compares without a write, which another isolate does, as the consumer of the queue. */
-  async #compare(recordings: readonly Recording[], waitUntil: WaitUntil): Promise<void> {
-    const comparison = new Comparison(this.#caches, recordings);
-    if (comparison.isEmpty()) return;
-    try {
-      const stale = await withTimeout(comparison.selectStale(this.#db), COMPARE_TIMEOUT_MS);
-      comparison.repair(stale, waitUntil);
-    } catch {
-      // The records are safe. A stale snapshot is used for 30 seconds at most.
-    }
-  }
-}
-
-/** Splits records into messages of the size that the queue takes. */
-function messagesOf(records: readonly HistoryRecord[]): HistoryRecord[][] {
-  const messages: HistoryRecord[][] = [];
-  let length = MAX_MESSAGE_LENGTH;
-  for (const record of records) {
-    const ownLength = JSON.stringify(record).length;
-    length += ownLength;
-    if (length > MAX_MESSAGE_LENGTH) {
-      messages.push([]);
-      length = ownLength;
-    }
-    messages.at(-1)?.push(record);
-  }
-  return messages;
 }

@@ -102,8 +102,11 @@ async function readSigned(c: Context<AppEnv>): Promise<Uint8Array | undefined> {
 async function receive(c: Context<AppEnv>): Promise<Response> {
   if (isRejectedUnread(c, DISCORD_PATH)) throw TOO_MANY_REJECTED;
   const bytes = await readSigned(c);
-  if (!bytes) throw (await countRejection(c, DISCORD_PATH)) ? TOO_MANY_REJECTED : NOT_SIGNED;
-  const settings = await settingsFor(c, FRESH_MS);
+  const settings = bytes && (await settingsFor(c, FRESH_MS));
+  // Without an application, which switches Discord off, nobody may sign.
+  if (!settings || settings.applicationId === null) {
+    throw (await countRejection(c, DISCORD_PATH)) ? TOO_MANY_REJECTED : NOT_SIGNED;
+  }
   const interaction = parseInteraction(new TextDecoder().decode(bytes));
   if (!interaction) throw new ApiError(400, 'The body is no interaction');
   if (interaction.type === PING) return jsonResponse(c, PONG);

@@ -1,7 +1,7 @@
-import { fitsHwid } from '@licet/contract/fields';
 import { isObject, type JsonObject, parseJson } from '@licet/contract/json';
 import { MAX_HWID_BYTES } from '@licet/contract/limits';
 import type { InstallationFields } from '@licet/contract/requests';
+import { fitsHwid } from '@licet/contract/texts';
 import { publicAddress } from '../lib/networks.ts';
 import type { SigningKeys } from '../lib/signing-keys.ts';
 import { normalizeLicenseKey, toSqliteText } from '../resources/licenses/rules.ts';

@@ -61,14 +61,14 @@ const callWithBadTokens = (method: string, path: string, body?: unknown): Promis
     }),
   );
 
-it('every route declares the intents of the interface, and nothing else is public', () => {
+it('every route declares the intents of the interface, and nothing else is public [3.1.2, 3.52, 5.20, 6.16, 8.1.1, 9.1.1, interface 1, interface 4, interface 9]', () => {
   const names = [...declared.keys()];
   expect(names.filter((name) => declared.get(name) === undefined)).toEqual(PUBLIC);
   const intents = Object.fromEntries([...declared].filter(([name]) => !PUBLIC.includes(name)));
   expect(intents).toEqual(ENDPOINTS);
 });
 
-it('a token that may change an object may read it, so that its own events show it nothing new', () => {
+it('a token that may change an object may read it, so that its own events show it nothing new [5.22, 5.23]', () => {
   const changes = [...declared].filter(([name]) => name.startsWith('PUT '));
   expect(changes).toHaveLength(9);
   for (const [name, intents = []] of changes) {
@@ -82,7 +82,7 @@ const worse = (path: string): string =>
   `${path.replace('CHAT', 'nowhere').replace('999999', 'x')}?nonsense=1`;
 
 describe.each(routes)('$name', ({ name, method, path, intents }) => {
-  it('the endpoint takes a token with one of its intents, and no other', async () => {
+  it('the endpoint takes a token with one of its intents, and no other [1.1.19, 3.1.3, 3.2.8, interface 1, interface 4, interface 4.6, interface 5, interface 7]', async () => {
     for (const intent of API_INTENTS) {
       const response = await call(method, path, { token: tokenWith(intent) });
       // Past the door: the empty body is bad, the id unknown, the list there.
@@ -91,14 +91,14 @@ describe.each(routes)('$name', ({ name, method, path, intents }) => {
     }
   });
 
-  it('a bad token is rejected before the path, the query and the body are read', async () => {
+  it('a bad token is rejected before the path, the query and the body are read [1.1.20, 3.1.6, interface 4.1, interface 5, interface 7]', async () => {
     const body = method === 'GET' ? undefined : '{"broken';
     for (const response of await callWithBadTokens(method, worse(path), body)) {
       expectError(response, 401, UNAUTHORISED, intents);
     }
   });
 
-  it('a missing intent is rejected before the body, the path and the query are read', async () => {
+  it('a missing intent is rejected before the body, the path and the query are read [3.1.6]', async () => {
     const outsider = API_INTENTS.find((intent) => !intents.includes(intent));
     if (outsider === undefined) return; // ping and tokens/self take them all.
     const body = method === 'GET' ? {} : { body: '{"broken' };
@@ -106,7 +106,7 @@ describe.each(routes)('$name', ({ name, method, path, intents }) => {
     expectError(response, 403, FORBIDDEN, intents);
   });
 
-  it('the id of the own token opens the list of events alone to a token without an intent', async () => {
+  it('the id of the own token opens the list of events alone to a token without an intent [5.21, 5.22]', async () => {
     const outsider = API_INTENTS.find((intent) => !intents.includes(intent));
     if (outsider === undefined) return;
     const { id, token } = await create.token([outsider]);
@@ -131,7 +131,7 @@ it.each([
   ['DELETE', '/api/v2/products'],
   ['POST', '/api/v2/healthy'],
   ['OPTIONS', '/api/v2/licenses'],
-])('%s %s without a live token is 401, not 404 or 405', async (method, path) => {
+])('%s %s without a live token is 401, not 404 or 405 [3.1.6]', async (method, path) => {
   for (const response of await callWithBadTokens(method, path)) {
     expectError(response, 401, UNAUTHORISED, []);
     expect(response.headers.get('Allow')).toBeNull();
@@ -148,7 +148,7 @@ it('a body that is too big is 401 without a live token, not 413', async () => {
   }
 });
 
-it('a client without a live token cannot learn which ids and keys exist', async () => {
+it('a client without a live token cannot learn which ids and keys exist [3.1.6]', async () => {
   const { id, licenseKey, productId } = await create.license();
   for (const [known, unknown] of [
     [`/products/${productId}`, '/products/999999'],
@@ -180,14 +180,17 @@ const wrongMethods = pathPatterns.flatMap((pattern) => {
   }));
 });
 
-it.each(wrongMethods)('$method $path is 405', async ({ method, path, allowed, intents }) => {
-  const response = await call(method, path, { token: tokenWith('PRODUCTS_READ') });
-  expectError(response, 405, 'Method not allowed', intents);
-  expect(response.headers.get('Allow')).toBe(allowed.join(', '));
-});
+it.each(wrongMethods)(
+  '$method $path is 405 [1.1.8, 3.1.3, interface 4.5, interface 7]',
+  async ({ method, path, allowed, intents }) => {
+    const response = await call(method, path, { token: tokenWith('PRODUCTS_READ') });
+    expectError(response, 405, 'Method not allowed', intents);
+    expect(response.headers.get('Allow')).toBe(allowed.join(', '));
+  },
+);
 
 it.each(['/api/v2', '/api/v2/nowhere', '/api/v2/licenses/1/nowhere'])(
-  '%s is 404 with a live token',
+  '%s is 404 with a live token [3.1.2, interface 7]',
   async (path) => {
     const response = await call('GET', path, { token: tokenWith('PRODUCTS_READ') });
     expectError(response, 404, 'Path not found', []);

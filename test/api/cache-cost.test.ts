@@ -60,7 +60,7 @@ const comparedBy = ({ roundTrips }: WatchedIsolate): unknown[] =>
 
 const statementsOf = ({ roundTrips }: WatchedIsolate): number => roundTrips.flat().length;
 
-it('hot validations wait for neither D1 nor KV, and then write one row in one batch', async () => {
+it('hot validations wait for neither D1 nor KV, and then write one row in one batch [1.1.15, 1.6.1]', async () => {
   const license = await newLicense();
   const isolate = await newHotIsolate(license);
   const { release } = hold(isolate);
@@ -78,7 +78,25 @@ it('hot validations wait for neither D1 nor KV, and then write one row in one ba
   expect(isolate.operations).toEqual([]);
 });
 
-it('hot validations at once share a few batches, and cost a written row each', async () => {
+it('a hot validation has no statement for an event', async () => {
+  const license = await newLicense();
+  const isolate = await newWarmIsolate();
+  const tablesOf = async (ip: string) => {
+    isolate.reset();
+    await (await isolate.validate(askFor(license, { ip }))).recorded;
+    const statements = isolate.roundTrips.flat().map(({ sql }) => sql);
+    return statements.map((sql) => /(?:insert into|update|from) "?(\w+)"?/.exec(sql)?.[1]);
+  };
+  const EVENT = ['events', 'deliveries', 'alerts'];
+  expect(await tablesOf('192.0.2.1')).toEqual(expect.arrayContaining(EVENT));
+  // The comparison, which has nothing to compare, is the first.
+  expect(await tablesOf('192.0.2.1')).toEqual(['licenses', 'counters', 'requests', 'buckets']);
+  // Another server of the license.
+  const others = await tablesOf('192.0.2.2');
+  expect(others.filter((table) => EVENT.includes(String(table)))).toEqual([]);
+});
+
+it('hot validations at once share a few batches, and cost a written row each [1.6.1]', async () => {
   const license = await newLicense();
   const isolate = await newHotIsolate(license);
   const { held, release } = hold(isolate);
@@ -96,7 +114,7 @@ it('hot validations at once share a few batches, and cost a written row each', a
   expect((await get.license(license.id)).totalRequests).toBe(102);
 });
 
-it('new isolates respond from KV and do not wait for D1', async () => {
+it('new isolates respond from KV and do not wait for D1 [1.5.4]', async () => {
   const license = await newLicense();
   await isAllPublished();
   await newWatchedIsolate().runScheduled();
@@ -133,7 +151,7 @@ it('a snapshot from KV is compared with D1 once in its 30 seconds', async () => 
   expect(await validate()).toEqual([]);
 });
 
-it('isolates respond from KV after 30 seconds and do not wait for D1', async () => {
+it('isolates respond from KV after 30 seconds and do not wait for D1 [1.5.4]', async () => {
   const clock = takeClock();
   const license = await newLicense();
   const isolate = await newHotIsolate(license);
@@ -184,7 +202,7 @@ it('first bindings wait for one round trip to D1, and are published once', async
   expect(isolate.kvNames()).toEqual(['put']);
 });
 
-it('limits that look full are checked in D1, where a slot may be free', async () => {
+it('limits that look full are checked in D1, where a slot may be free [1.4.12]', async () => {
   const license = await newLicense({ maxIPs: 1, ips: ['192.0.2.1'] });
   const isolate = await newHotIsolate(license, { ip: '192.0.2.1' });
   await updateLicense(license.id, { ips: [] });
@@ -198,7 +216,7 @@ it('limits that look full are checked in D1, where a slot may be free', async ()
   expect((await get.license(license.id)).ips).toEqual(['192.0.2.2']);
 });
 
-it('unknown keys stay unknown for 30 seconds, and are known then after an import elsewhere', async () => {
+it('unknown keys stay unknown for 30 seconds, and are known then after an import elsewhere [1.5.3]', async () => {
   const clock = takeClock();
   const isolate = await newWarmIsolate();
   const body = { ...askForUnknown(), productId: shop.productId };
@@ -254,7 +272,7 @@ async function newBacklog(): Promise<void> {
   ]);
 }
 
-it('a run of the scheduled handler stays small, makes one put, and still aggregates and removes', async () => {
+it('a run of the scheduled handler stays small, makes one put, and still aggregates and removes [1.5.8]', async () => {
   const clock = takeClock();
   captureConsole();
   for (const table of ['requests', 'installations', 'buckets']) {

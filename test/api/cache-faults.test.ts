@@ -76,7 +76,7 @@ async function prepare({ isWarm, quietMs }: State, ...sent: [object, ValidationO
 }
 
 it.each(STATES)(
-  'licenses whose values are bound validate again and again in an isolate that $state',
+  'licenses whose values are bound validate again and again in an isolate that $state [1.5.12]',
   async (state) => {
     const license = await newLicense();
     await prepare(state, [askFor(license)]);
@@ -94,7 +94,7 @@ it.each(STATES)(
 );
 
 it.each(STATES)(
-  'tokens in KV or memory authorize validations in an isolate that $state',
+  'tokens in KV or memory authorize validations in an isolate that $state [3.2.9]',
   async (state) => {
     const license = await newLicense();
     const { token } = await create.token(['LICENSE_VALIDATE']);
@@ -112,7 +112,7 @@ it.each(STATES)(
 );
 
 it.each(STATES)(
-  'licenses that are known to be refused are refused in an isolate that $state',
+  'licenses that are known to be refused are refused in an isolate that $state [1.5.12]',
   async (state) => {
     const refused = {
       'License is deactivated': await newLicense({ licenseStatus: 'DEACTIVATED' }),
@@ -137,7 +137,7 @@ it.each(STATES)(
 );
 
 it.each(STATES)(
-  'validations that only D1 can decide return 503 in an isolate that $state',
+  'validations that only D1 can decide return 503 in an isolate that $state [1.1.4, 1.5.13]',
   async (state) => {
     const license = await newLicense();
     const free = await newLicense({ maxIPs: 5 });
@@ -165,7 +165,7 @@ it.each(STATES)(
   },
 );
 
-it('licenses that are known to have changed return 503 while KV shows the old snapshot', async () => {
+it('licenses that are known to have changed return 503 while KV shows the old snapshot [1.5.13]', async () => {
   const [license, unchanged] = [await newLicense(), await newLicense()];
   await isAllPublished();
   await (await isolate.validate(askFor(license))).recorded;
@@ -216,7 +216,7 @@ it('a service without KV sees its own changes at once, those of others after 30 
   expect(await changes()).toBe(0);
 });
 
-it('licenses in memory validate however old their snapshots are, and all others return 503', async () => {
+it('licenses in memory validate however old their snapshots are, and all others return 503 [1.5.12]', async () => {
   const [license, other] = [await newLicense(), await newLicense()];
   await isAllPublished();
   await (await isolate.validate(askFor(license))).recorded;
@@ -282,7 +282,7 @@ describe('D1 or KV that does not respond', () => {
     await expectResponse(503, 5_000, 7_000, askFor(license));
   });
 
-  it('new values wait five seconds for D1', async () => {
+  it('new values wait five seconds for D1 [1.5.13]', async () => {
     const license = await newLicense({ maxIPs: 2 });
     await isAllPublished();
     isolate.conditions.database = (step) => (step === 'bind' ? never() : null);

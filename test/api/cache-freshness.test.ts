@@ -51,7 +51,7 @@ async function expectStatus(
   await response.recorded;
 }
 
-it('an isolate sees its own change at once, and goes on while KV shows the old snapshot', async () => {
+it('an isolate sees its own change at once, and goes on while KV shows the old snapshot [1.5.6]', async () => {
   const license = await newLicense();
   const isolate = newWatchedIsolate();
   await expectStatus(isolate, license, 200);
@@ -120,7 +120,7 @@ it('a license that is gone when a value is to be bound is refused from then on',
   release(null);
 });
 
-it('a change whose response from D1 was lost is seen after 30 seconds', async () => {
+it('a change whose response from D1 was lost is seen after 30 seconds [1.5.2]', async () => {
   captureConsole();
   const license = await newLicense();
   const isolate = newWatchedIsolate();
@@ -157,7 +157,7 @@ it('a revoked token that KV still shows is used until its first valid response i
   expect(await statusOf()).toBe(401);
 });
 
-it('another isolate uses a snapshot in memory for 30 seconds, and then sees the change', async () => {
+it('another isolate uses a snapshot in memory for 30 seconds, and then sees the change [1.5.2]', async () => {
   const license = await newLicense();
   const isolate = await newWarmIsolate();
   await expectStatus(isolate, license, 200);
@@ -171,7 +171,7 @@ it('another isolate uses a snapshot in memory for 30 seconds, and then sees the 
   await expectStatus(isolate, license, 400);
 });
 
-it('a snapshot is looked up again after 30 seconds, however often it was used', async () => {
+it('a snapshot is looked up again after 30 seconds, however often it was used [1.5.2]', async () => {
   const license = await newLicense();
   const isolate = await newWarmIsolate();
   for (let time = 0; time < 3; time++) {
@@ -183,7 +183,7 @@ it('a snapshot is looked up again after 30 seconds, however often it was used', 
   expect(isolate.kvNames()).toContain('get');
 });
 
-it('a stale snapshot from KV is used until its first record is stored; then KV is passed over', async () => {
+it('a stale snapshot from KV is used until its first record is stored; then KV is passed over [1.5.6, 1.5.8]', async () => {
   const license = await newLicense();
   const isolate = newWatchedIsolate();
   await freezeKv(isolate);
@@ -195,7 +195,7 @@ it('a stale snapshot from KV is used until its first record is stored; then KV i
   }
 });
 
-it('a snapshot in KV that is older than the one in memory is not used', async () => {
+it('a snapshot in KV that is older than the one in memory is not used [1.5.8]', async () => {
   const license = await newLicense();
   const isolate = newWatchedIsolate();
   await freezeKv(isolate);
@@ -208,7 +208,7 @@ it('a snapshot in KV that is older than the one in memory is not used', async ()
   await expectStatus(isolate, license, 400);
 });
 
-it('a snapshot in memory is looked up again after the clock steps back', async () => {
+it('a snapshot in memory is looked up again after the clock steps back [1.5.2]', async () => {
   const license = await newLicense();
   const isolate = newWatchedIsolate();
   await expectStatus(isolate, license, 200);

@@ -14,7 +14,6 @@ import {
   kvKeyOf,
   kvKeyOfToken,
 } from '../support/published.ts';
-import { queueTo } from '../support/queue.ts';
 import { askFor } from '../support/shop.ts';
 import {
   newWarmIsolate,
@@ -162,7 +161,7 @@ it('nothing is published for readers for a minute after a put that KV rejected',
   expect(await publishedOf(other)).toMatchObject({ id: other.id });
 });
 
-it('the scheduled handler publishes five changes a run that an ended isolate has left', async () => {
+it('the scheduled handler publishes five changes a run that an ended isolate has left [1.5.8]', async () => {
   await env.DB.batch([
     env.DB.prepare(
       `insert into licenses (license_key, license_key_normalized, product_id, license_type,
@@ -183,7 +182,7 @@ it('the scheduled handler publishes five changes a run that an ended isolate has
   expect((await contentsOfKv()).size).toBe(25);
 });
 
-it('the scheduled handler publishes the oldest changes first', async () => {
+it('the scheduled handler publishes the oldest changes first [1.5.9]', async () => {
   const licenses = [await newLicense(), await newLicense(), await newLicense()];
   for (const [index, { licenseKey }] of licenses.entries()) {
     await env.DB.prepare('insert into outbox values (?, ?)')
@@ -207,7 +206,7 @@ async function newStaleSnapshot(): Promise<License> {
   return license;
 }
 
-it('a stale snapshot in KV is replaced once the right one should have spread, by the isolate that found it', async () => {
+it('a stale snapshot in KV is replaced once the right one should have spread, by the isolate that found it [1.5.7]', async () => {
   const license = await newStaleSnapshot();
   clock.elapse(SPREAD_MS - 20_000);
   const other = await newWarmIsolate();
@@ -263,19 +262,7 @@ it('changes of a license that come during a put share the next put, more than a 
   expect(await unpublished()).toEqual([]);
 });
 
-const WAYS = [
-  { way: 'directly', newBindings: () => ({}) },
-  { way: 'through the queue', newBindings: () => ({ RECORDS: queueTo({}) }) },
-];
-
-describe.each(WAYS)('a database that is set back, with records that go $way', ({ newBindings }) => {
-  let bindings: ReturnType<typeof newBindings>;
-
-  beforeEach(() => {
-    bindings = newBindings();
-    isolate = newWatchedIsolate(bindings);
-  });
-
+describe('a database that is set back', () => {
   /** As Time Travel does. @returns what sets every row back to what it is now */
   async function remember(): Promise<() => Promise<void>> {
     await settled();
@@ -313,7 +300,7 @@ describe.each(WAYS)('a database that is set back, with records that go $way', ({
       token === undefined ? {} : ({ version: 'v2', headers: { TOKEN: token } } as const);
     clock.elapse(30_000);
     const statuses: number[] = [];
-    const isolates = [await newWarmIsolate(bindings), isolate, newWatchedIsolate(bindings)];
+    const isolates = [await newWarmIsolate(), isolate, newWatchedIsolate()];
     for (const each of isolates) {
       await (await each.validate(body, options)).recorded;
       for (let time = 0; time < 2; time++) {
@@ -325,7 +312,7 @@ describe.each(WAYS)('a database that is set back, with records that go $way', ({
     return statuses;
   }
 
-  it('licenses are what they were once the database is set back', async () => {
+  it('licenses are what they were once the database is set back [1.5.6]', async () => {
     const license = await newLicense();
     await (await isolate.validate(askFor(license))).recorded;
     const setBack = await remember();
@@ -338,7 +325,7 @@ describe.each(WAYS)('a database that is set back, with records that go $way', ({
 
   it('a license is held again after the database was set back, without KV, too', async () => {
     const { spy: DB, roundTrips } = spyOnDatabase(env.DB);
-    const withoutKv = newIsolate({ ...bindings, DB, SNAPSHOTS: undefined });
+    const withoutKv = newIsolate({ DB, SNAPSHOTS: undefined });
     const reads = () => roundTrips.flat().filter(({ sql }) => isLicenseRead(sql)).length;
     const license = await newLicense();
     const setBack = await remember();

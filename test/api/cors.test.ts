@@ -18,27 +18,30 @@ it.each([
   ['/api/v1/validate', 'POST'],
   ['//api/v1/validate/', 'POST'],
   ['/api/v2/healthy', 'GET'],
-])('a preflight of %s gets 204 and may send %s, without credentials', async (path, method) => {
-  const response = await call('OPTIONS', path, {
-    token: null,
-    headers: {
-      ...ORIGIN,
-      'Access-Control-Request-Method': method,
-      'Access-Control-Request-Headers': 'content-type',
-    },
-  });
-  expect([response.status, response.text]).toEqual([204, '']);
-  expect(corsHeaders(response.headers)).toEqual({
-    'access-control-allow-origin': '*',
-    'access-control-allow-methods': method,
-    'access-control-allow-headers': 'content-type',
-    'access-control-max-age': '86400',
-  });
-});
+])(
+  'a preflight of %s gets 204 and may send %s, without credentials [1.1.16]',
+  async (path, method) => {
+    const response = await call('OPTIONS', path, {
+      token: null,
+      headers: {
+        ...ORIGIN,
+        'Access-Control-Request-Method': method,
+        'Access-Control-Request-Headers': 'content-type',
+      },
+    });
+    expect([response.status, response.text]).toEqual([204, '']);
+    expect(corsHeaders(response.headers)).toEqual({
+      'access-control-allow-origin': '*',
+      'access-control-allow-methods': method,
+      'access-control-allow-headers': 'content-type',
+      'access-control-max-age': '86400',
+    });
+  },
+);
 
 const ALLOWED = { 'access-control-allow-origin': '*' };
 
-it('any page may read each response of a v1 validation', async () => {
+it('any page may read each response of a v1 validation [1.1.16]', async () => {
   captureConsole();
   const { licenseKey, productId } = await create.license();
   const body = { licenseKey, productId, ip: '192.0.2.1' };
@@ -64,7 +67,7 @@ it('any page may read each response of a v1 validation', async () => {
   }
 });
 
-it('any page may read the health check', async () => {
+it('any page may read the health check [1.1.16]', async () => {
   const response = await call('GET', '/api/v2/healthy', { token: null, headers: ORIGIN });
   expect(response.status).toBe(200);
   expect(corsHeaders(response.headers)).toEqual(ALLOWED);
@@ -78,7 +81,7 @@ const paths = new Set(
 paths.delete('/api/v2/healthy');
 paths.add('/api/v2/nowhere');
 
-it.each([...paths])('no page may read any response of %s', async (path) => {
+it.each([...paths])('no page may read any response of %s [1.1.17]', async (path) => {
   for (const token of [ROOT_TOKEN, null]) {
     for (const method of ['GET', 'POST', 'PUT', 'DELETE', 'OPTIONS']) {
       const response = await call(method, path, {

@@ -1,14 +1,9 @@
-import {
-  createExecutionContext,
-  createMessageBatch,
-  waitOnExecutionContext,
-} from 'cloudflare:test';
+import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { beforeAll, beforeEach, expect, it } from 'vitest';
 import document from '../../docs/cost.md?raw';
 import { openDatabase } from '../../src/db/client.ts';
 import { removeExpiredKeys } from '../../src/db/expired-keys.ts';
-import worker from '../../src/index.ts';
 import { app } from '../../src/routes/app.ts';
 import type { Bindings } from '../../src/services.ts';
 import { newIsolate as newServiceIsolate } from '../support/app.ts';
@@ -23,20 +18,10 @@ import { WRITES } from '../support/writes.ts';
 /** The operations of a validation and of a change, counted, and the table of docs/cost.md. */
 
 /** The columns of the table that are counted. */
-const COUNTED = [
-  'requests',
-  'kvReads',
-  'kvWrites',
-  'queueOperations',
-  'rowsRead',
-  'rowsWritten',
-] as const;
+const COUNTED = ['requests', 'kvReads', 'kvWrites', 'rowsRead', 'rowsWritten'] as const;
 
 type Counts = Record<(typeof COUNTED)[number], number>;
 type Asked = Counts & { status: number };
-
-/** A message is written, read and deleted. */
-const OPERATIONS_PER_MESSAGE = 3;
 
 let product: Product;
 
@@ -53,41 +38,22 @@ beforeEach(async () => {
   await emptyOutbox();
   // In a history that ends in another year, these records would be late.
   await emptyHistory();
+  // The service makes events from its first run on.
+  await runScheduled(Date.now());
   // The hour has a record.
-  await newIsolate(false)({ licenseKey: crypto.randomUUID() });
+  await newIsolate()({ licenseKey: crypto.randomUUID() });
 });
 
-/** An isolate of which all operations are counted; with the queue, its consumer's too. */
-function newIsolate(withQueue: boolean) {
+/** An isolate of which all operations are counted. */
+function newIsolate() {
   const { spy: DB, roundTrips } = spyOnDatabase(env.DB);
   const { spy: SNAPSHOTS, operations } = spyOnKv(env.SNAPSHOTS);
-  const sent: unknown[] = [];
-  const RECORDS = new Proxy(env.TEST_RECORDS, {
-    get: () => async (body: unknown) => {
-      sent.push(structuredClone(body));
-      return { metadata: { metrics: { backlogCount: 0, backlogBytes: 0 } } };
-    },
-  });
-  const bindings: Bindings = { ...env, DB, SNAPSHOTS, ...(withQueue && { RECORDS }) };
-
-  // The consumer is an isolate of its own.
-  const consumer = { ...env, DB, SNAPSHOTS };
-  async function consume(): Promise<void> {
-    if (sent.length === 0) return;
-    const messages = sent.map((body, index) => ({
-      id: String(index),
-      timestamp: new Date(),
-      attempts: 1,
-      body,
-    }));
-    await worker.queue(createMessageBatch('records', messages), consumer);
-  }
+  const bindings: Bindings = { ...env, DB, SNAPSHOTS };
 
   /** One validation, to the end of all that it leaves to be done. */
   return async function ask(body: object): Promise<Asked> {
     roundTrips.length = 0;
     operations.length = 0;
-    sent.length = 0;
     const context = createExecutionContext();
     const request = new Request('http://licet.test/api/v1/validate', {
       method: 'POST',
@@ -95,7 +61,6 @@ function newIsolate(withQueue: boolean) {
     });
     const { status } = await readResponse(request, await app.fetch(request, bindings, context));
     await waitOnExecutionContext(context);
-    await consume();
     const rows = await sumRows(roundTrips.flat());
     const kvReads = operations.filter(({ name }) => name === 'get').length;
     return {
@@ -103,7 +68,6 @@ function newIsolate(withQueue: boolean) {
       requests: 1,
       kvReads,
       kvWrites: operations.length - kvReads,
-      queueOperations: sent.length * OPERATIONS_PER_MESSAGE,
       // Rounded up, because it costs next to nothing.
       rowsRead: Math.ceil(rows.read / 10) * 10,
       rowsWritten: rows.written,
@@ -133,81 +97,76 @@ async function newLicense(fields: object = {}): Promise<{ licenseKey: string }> 
 /** A license whose server was validated before, elsewhere. */
 async function newKnownServer(): Promise<{ licenseKey: string }> {
   const server = await newLicense();
-  await newIsolate(false)(server);
+  await newIsolate()(server);
   return server;
 }
 
 /** An isolate that knows the policy, and the installations of none of these licenses. */
-async function newWarmIsolate(withQueue: boolean): Promise<ReturnType<typeof newIsolate>> {
-  const ask = newIsolate(withQueue);
+async function newWarmIsolate(): Promise<ReturnType<typeof newIsolate>> {
+  const ask = newIsolate();
   await ask({ licenseKey: crypto.randomUUID() });
   return ask;
 }
 
 /** Each kind of validation in the table, which is valid unless the kind is refused. */
-const KINDS: Record<string, (withQueue: boolean) => Promise<Asked>> = {
-  'hot: the license is in memory': async (withQueue) => {
+const KINDS: Record<string, () => Promise<Asked>> = {
+  'hot: the license is in memory': async () => {
     const server = await newKnownServer();
-    const ask = newIsolate(withQueue);
+    const ask = newIsolate();
     await ask(server);
     return ask(server);
   },
-  'cold: it is in KV': async (withQueue) => {
+  'cold: it is in KV': async () => {
     const server = await newKnownServer();
-    return (await newWarmIsolate(withQueue))(server);
+    return (await newWarmIsolate())(server);
   },
-  'the isolate is new, or has slept': async (withQueue) =>
-    newIsolate(withQueue)(await newKnownServer()),
-  'a new version of the program': async (withQueue) => {
+  'the isolate is new, or has slept': async () => newIsolate()(await newKnownServer()),
+  'a new version of the program': async () => {
     const server = await newKnownServer();
-    const ask = newIsolate(withQueue);
+    const ask = newIsolate();
     await ask(server);
     return ask({ ...server, productVersion: '1.4.3' });
   },
-  'first binding of an address': async (withQueue) => {
+  'first use, with the binding of an address': async () => {
     const { licenseKey } = await newLicense();
-    return (await newWarmIsolate(withQueue))({ licenseKey, ip: SERVER.ip });
+    return (await newWarmIsolate())({ licenseKey, ip: SERVER.ip });
   },
-  'first binding of an address and a hardware ID': async (withQueue) => {
+  'first use, with the binding of an address and a hardware ID': async () => {
     const server = await newLicense();
-    return (await newWarmIsolate(withQueue))(server);
+    return (await newWarmIsolate())(server);
   },
-  'refused: all slots are taken': async (withQueue) => {
+  'refused: all slots are taken': async () => {
     const server = await newLicense({ ips: ['192.0.2.1', '192.0.2.2'], maxIPs: 2 });
-    const ask = newIsolate(withQueue);
+    const ask = newIsolate();
     const other = { ...server, ip: '192.0.2.99' };
     await ask(other);
     // Within a second it is not asked for a slot again.
     setNow(Date.now() + 1_000);
     return ask(other);
   },
-  'unknown key': async (withQueue) =>
-    (await newWarmIsolate(withQueue))({ licenseKey: crypto.randomUUID(), ...SERVER }),
+  'unknown key': async () =>
+    (await newWarmIsolate())({ licenseKey: crypto.randomUUID(), ...SERVER }),
 };
 
-/** The counts that docs/cost.md states for a kind, and for the queue. */
-function statedCounts(kind: string, withQueue: boolean): number[] {
+/** The counts that docs/cost.md states for a kind. */
+function statedCounts(kind: string): number[] {
   const line = document.split('\n').find((row) => row.startsWith(`| ${kind} | `)) ?? '';
-  const [requests, kvReads, kvWrites, ...rows] = line.split(' | ').slice(1, -1).map(Number);
-  const [, operations] = /queue adds (\d) queue operations/.exec(document) ?? [];
-  return [requests, kvReads, kvWrites, withQueue ? Number(operations) : 0, ...rows].map(Number);
+  return line.split(' | ').slice(1, -1).map(Number);
 }
 
-it.each(
-  Object.entries(KINDS).flatMap(([kind, count]) =>
-    [false, true].map((withQueue) => ({ kind, withQueue, count })),
-  ),
-)('a validation costs what docs/cost.md states: $kind, queue: $withQueue', async (row) => {
-  const { kind, withQueue, count } = row;
-  const counts = await count(withQueue);
-  expect(counts.status).toBe(/^(refused|unknown)/.test(kind) ? 400 : 200);
-  const stated = statedCounts(kind, withQueue);
-  // The rows read vary with the rest of the database.
-  const expected = COUNTED.map((name) =>
-    name === 'rowsRead' ? expect.toBeOneOf([counts[name], counts[name] + 10]) : counts[name],
-  );
-  expect(stated).toEqual(expected);
-});
+it.each(Object.entries(KINDS))(
+  'a validation costs what docs/cost.md states: %s',
+  async (kind, count) => {
+    const counts = await count();
+    expect(counts.status).toBe(/^(refused|unknown)/.test(kind) ? 400 : 200);
+    const stated = statedCounts(kind);
+    // The rows read vary with the rest of the database.
+    const expected = COUNTED.map((name) =>
+      name === 'rowsRead' ? expect.toBeOneOf([counts[name], counts[name] + 10]) : counts[name],
+    );
+    expect(stated).toEqual(expected);
+  },
+);
 
 it('a change of a license or token is one write of KV and at most 12 written rows', async () => {
   const { id } = await create.license({ productId: product.id });

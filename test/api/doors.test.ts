@@ -186,7 +186,7 @@ beforeEach(async () => {
   ({ id: productId } = await create.product());
 });
 
-it('each route that needs no token and changes something is behind one of the doors', () => {
+it('each route that needs no token and changes something is behind one of the doors [1.7.15]', () => {
   const VALIDATIONS = ['POST /api/v1/validate', 'POST /api/v2/validate'];
   const guarded = routes.filter(({ handler }) => declaredIntents(handler)).map(nameOf);
   const open = routes
@@ -212,7 +212,7 @@ describe.each(Object.entries(DOORS))('%s', (_, door) => {
     return isolate.call(method, to, { body, token: null, headers: sent });
   };
 
-  it('the size comes before the secret, and the secret before the rest', async () => {
+  it('the size comes before the secret, and the secret before the rest [9.2.2]', async () => {
     const { right, wrong, oversized, unreadable } = door;
     const statuses = {
       right: (await send('192.0.2.1', await right())).status,
@@ -223,7 +223,7 @@ describe.each(Object.entries(DOORS))('%s', (_, door) => {
     expect(statuses).toEqual(door.statuses);
   });
 
-  it('nothing is read of a client over the limit, and others pass', async () => {
+  it('nothing is read of a client over the limit, and others pass [1.7.15, 9.2.2]', async () => {
     const { right, wrong, oversized, unreadable } = door;
     const client = '2001:db8:0:1::1';
     for (const sent of [wrong, await oversized(), unreadable]) {

@@ -35,7 +35,7 @@ const addCustomers = () =>
     .bind(NAME)
     .run();
 
-it('a complete list that fails in the middle breaks off and is logged once, so that no client takes it for complete', async () => {
+it('a complete list that fails in the middle breaks off and is logged once, so that no client takes it for complete [3.1.9, 3.25]', async () => {
   await addCustomers();
   let reads = 0;
   const DB = withFaults(env.DB, () => (++reads === 2 ? 'fails' : null));
@@ -62,7 +62,7 @@ it('a complete list that fails in the middle breaks off and is logged once, so t
   expectBareLines('A list broke off');
 });
 
-it('the scheduled handler without the database throws nothing, tries all its tasks and logs no more than that', async () => {
+it('the scheduled handler without the database throws nothing, tries all its tasks and logs no more than that [3.1.9]', async () => {
   const controller = createScheduledController({ scheduledTime: Date.UTC(2030, 0, 1) });
   const bindings = { ...env, DB: unreachable(env.DB) };
   await worker.scheduled(controller, bindings, createExecutionContext());
@@ -78,14 +78,14 @@ it('the scheduled handler without the database throws nothing, tries all its tas
     'Old deliveries were not removed',
     'Markets were not looked after',
     'Links, sessions and interactions of customers were not looked after',
-    'Events about licenses were not made',
+    'Events about expiries were not made',
     'Events were not delivered',
   );
 });
 
 // The history of a customer is erased in several transactions, and a request that failed can be repeated.
 it.each(Object.keys(WRITES).filter((route) => route !== 'DELETE /api/v2/customers/:id'))(
-  '%s reports the write that was made, although the database fails right after it',
+  '%s reports the write that was made, although the database fails right after it [3.23]',
   async (route) => {
     const { path, body } = (await WRITES[route]?.()) ?? expect.fail();
     let isWritten = false;
@@ -118,7 +118,7 @@ it.each([
   { resource: customers, body: { firstName: UNIQUE } },
   { resource: licenses, body: { notes: FOREIGN_KEY } },
   { resource: products, body: { description: UNIQUE } },
-])('$resource.name: a PUT of $body without the database returns 500', async (of) => {
+])('$resource.name: a PUT of $body without the database returns 500 [3.1.3]', async (of) => {
   const path = `${of.resource.path}/${(await of.resource.create()).id}`;
   const DB = withFaults(env.DB, (sql) => (/^update /m.test(sql) ? 'fails' : null));
   const response = await newIsolate({ DB }).call('PUT', path, { body: of.body });

@@ -18,7 +18,7 @@ import {
   write,
 } from '../support/history.ts';
 import { importOne } from '../support/import.ts';
-import { type Deliver, newConsumer } from '../support/queue.ts';
+import { newWriter, type Writer } from '../support/writer.ts';
 
 /** The filters of the history find every record, whenever and however it was written (1.6). */
 
@@ -122,7 +122,7 @@ const matches = (record: WireRecord, wanted: Filter): boolean =>
   (wanted.from === undefined || Date.parse(record.requestDate) >= Date.parse(wanted.from)) &&
   (wanted.to === undefined || Date.parse(record.requestDate) <= Date.parse(wanted.to));
 
-it('filters find every record that matches once, newest first, page by page', async () => {
+it('filters find every record that matches once, newest first, page by page [1.6.22, 3.16, 3.29]', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(installation, { minLength: 1, maxLength: 3 }),
@@ -130,7 +130,7 @@ it('filters find every record that matches once, newest first, page by page', as
       fc.integer({ min: 1, max: 6 }),
       async (installations, steps, limit) => {
         await emptyHistory();
-        const isolates: Deliver[] = [newConsumer(), newConsumer()];
+        const isolates: Writer[] = [newWriter(), newWriter()];
         let message: HistoryRecord[] = [];
         const all: WireRecord[] = [];
         let now = NOW;
@@ -142,7 +142,7 @@ it('filters find every record that matches once, newest first, page by page', as
           } else {
             setNow(now);
             if ('asked' in doing) message = newMessage(installations, doing.asked, now, all);
-            expect(await isolates[doing.isolate]?.([message])).toEqual([]);
+            await isolates[doing.isolate]?.(...message);
           }
 
           const dateAt = (place: number) => all[place % all.length]?.requestDate ?? '2026-06-02';
@@ -235,7 +235,7 @@ async function newInstallation() {
 
 it('records of an isolate whose clock is two days slow are found and counted', async () => {
   const { recordedAt, expectFound } = await newInstallation();
-  const isolate = newConsumer();
+  const isolate = newWriter();
   const fast = NOW + 2 * DAY_MS;
   setNow(NOW);
   await write(recordedAt(NOW));
@@ -244,7 +244,7 @@ it('records of an isolate whose clock is two days slow are found and counted', a
   for (const minutes of [1, 2]) {
     const requestedAt = NOW + minutes * MINUTE_MS;
     setNow(requestedAt);
-    expect(await isolate([[recordedAt(requestedAt)]])).toEqual([]);
+    await isolate(recordedAt(requestedAt));
   }
   await expectFound(NOW + 2 * MINUTE_MS, NOW + MINUTE_MS, NOW);
   setNow(fast);

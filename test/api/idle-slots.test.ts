@@ -56,7 +56,7 @@ async function remarkOf(
 const OLD = '203.0.113.9';
 const NEW = '203.0.113.10';
 
-it('a new value takes the slot of the value that is idle the longest, after more than the days of the product', async () => {
+it('a new value takes the slot of the value that is idle the longest, after more than the days of the product [7.2.2, 7.2.12]', async () => {
   const license = await newLicense({ maxIPs: 2, ips: [OLD, '203.0.113.8'] });
   await write(recordOf(license, 1, { ip: '203.0.113.8' }));
   setNow(at(7));
@@ -147,25 +147,28 @@ it.each<{ used: string; use: (license: License) => Promise<unknown> }>([
       await env.DB.prepare('update bindings set used_at = null').run();
     },
   },
-])('a value stays bound that was used within the days: by $used', async ({ use }) => {
-  const license = await newLicense({ maxIPs: 1, ips: [OLD], ownerChatId: crypto.randomUUID() });
-  await use(license);
-  setNow(at(8));
-  expect(await ask(license, { ip: NEW })).toBe('Max IPs reached');
-  expect((await get.license(license.id)).ips).toEqual([OLD]);
-  await env.DB.prepare('delete from installations where license_id = ?').bind(license.id).run();
-  setNow(at(30));
-  expect(await ask(license, { ip: NEW })).toBe('License is valid');
-});
+])(
+  'a value stays bound that was used within the days: by $used [7.2.3, 7.2.4, 7.2.5, 7.2.6]',
+  async ({ use }) => {
+    const license = await newLicense({ maxIPs: 1, ips: [OLD], ownerChatId: crypto.randomUUID() });
+    await use(license);
+    setNow(at(8));
+    expect(await ask(license, { ip: NEW })).toBe('Max IPs reached');
+    expect((await get.license(license.id)).ips).toEqual([OLD]);
+    await env.DB.prepare('delete from installations where license_id = ?').bind(license.id).run();
+    setNow(at(30));
+    expect(await ask(license, { ip: NEW })).toBe('License is valid');
+  },
+);
 
-it('a request of another license is no use', async () => {
+it('a request of another license is no use [7.2.3]', async () => {
   const license = await newLicense({ maxIPs: 1, ips: [OLD] });
   await write(recordOf(await newLicense({}), 7, { ip: OLD }));
   setNow(at(8));
   expect(await ask(license, { ip: NEW })).toBe('License is valid');
 });
 
-it('each product has its own days, and each type', async () => {
+it('each product has its own days, and each type [7.2.1]', async () => {
   const fields = { maxIPs: 1, maxHWIDs: 1, ips: [OLD], hwids: ['HW-1'] };
   const short = await newLicense(fields, { ipIdleDays: 1 });
   const long = await newLicense(fields, { ipIdleDays: 9, hwidIdleDays: 1 });
@@ -179,7 +182,7 @@ it('each product has its own days, and each type', async () => {
   expect(await ask(never, { ip: NEW })).toBe('Max IPs reached');
 });
 
-it('address and hardware ID take slots over together or not at all, and the refusal names the one without', async () => {
+it('address and hardware ID take slots over together or not at all, and the refusal names the one without [7.2.8, 7.2.13]', async () => {
   const fields = { maxIPs: 1, maxHWIDs: 1, ips: [OLD], hwids: ['HW-1'] };
   const license = await newLicense(fields, { ipIdleDays: 1, hwidIdleDays: 5 });
   const isolate = newIsolate();
@@ -197,14 +200,14 @@ it('address and hardware ID take slots over together or not at all, and the refu
   );
 });
 
-it('a value that is bound with one that takes a slot over is bound too', async () => {
+it('a value that is bound with one that takes a slot over is bound too [7.2.8, 7.2.13]', async () => {
   const license = await newLicense({ maxIPs: 1, maxHWIDs: 1, ips: [OLD] });
   setNow(at(8));
   expect(await ask(license, { ip: NEW, hwid: 'HW-1' })).toBe('License is valid');
   expect(await get.license(license.id)).toMatchObject({ ips: [NEW], hwids: ['HW-1'] });
 });
 
-it('beyond a lowered limit a value gives way only if fewer than the limit are in use', async () => {
+it('beyond a lowered limit a value gives way only if fewer than the limit are in use [7.2.9]', async () => {
   const ips = [OLD, '203.0.113.7', '203.0.113.8'];
   const license = await newLicense({ maxIPs: 3, ips });
   await updateLicense(license.id, { maxIPs: 2 });
@@ -221,7 +224,7 @@ it('beyond a lowered limit a value gives way only if fewer than the limit are in
   expect(await ask(license, { ip: OLD })).toBe('Max IPs reached');
 });
 
-it('a refusal from memory has the remark of the refusal by D1', async () => {
+it('a refusal from memory has the remark of the refusal by D1 [7.2.13]', async () => {
   const license = await newLicense({ maxIPs: 1, ips: [OLD] });
   const { spy, roundTrips } = spyOnDatabase(env.DB);
   const isolate = newIsolate({ DB: spy });
@@ -233,7 +236,7 @@ it('a refusal from memory has the remark of the refusal by D1', async () => {
   expect(binding).toHaveLength(1);
 });
 
-it('a value on the blacklist stays refused when it returns', async () => {
+it('a value on the blacklist stays refused when it returns [7.2.10]', async () => {
   const license = await newLicense({ maxIPs: 1, ips: [OLD] });
   await create.blacklist({ data: OLD, isForAllProducts: false, productId: license.productId });
   setNow(at(8));
@@ -258,7 +261,7 @@ describe('publishing', () => {
     return { written: written.reduce((sum, one) => sum + one, 0), results };
   }
 
-  it('a first binding is no change in the outbox, and a take-over is: two rows more', async () => {
+  it('a first binding is no change in the outbox, and a take-over is: two rows more [7.2.11]', async () => {
     const first = await bindingOf(await newLicense({ maxIPs: 1 }));
     expect(first).toEqual({ written: 2, results: [] });
     const license = await newLicense({ maxIPs: 1, ips: [OLD] });
@@ -270,7 +273,7 @@ describe('publishing', () => {
 });
 
 it.each([1, 3])(
-  '50 newcomers at once take over the %i idle slots of 5, and no other',
+  '50 newcomers at once take over the %i idle slots of 5, and no other [7.2.7]',
   async (idle) => {
     const ips = Array.from({ length: 5 }, (_, n) => `11.60.0.${n}`);
     const license = await newLicense({ maxIPs: 5, ips });
@@ -299,7 +302,7 @@ const step = fc.oneof(
 );
 const addressOf = (number: number): string => `11.62.0.${number}`;
 
-it('the limit is strict and no value that was used within the days is taken over, whatever runs at once', async () => {
+it('the limit is strict and no value that was used within the days is taken over, whatever runs at once [7.2.7]', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 14 }), async (steps) => {
       await emptyHistory();
@@ -346,7 +349,7 @@ it('the limit is strict and no value that was used within the days is taken over
   );
 }, 60_000);
 
-it('forgetting a person erases the remarks with their values', async () => {
+it('forgetting a person erases the remarks with their values [7.2.18]', async () => {
   const fields = { maxIPs: 1, ips: [OLD], ownerChatId: 'forgotten' };
   const license = await newLicense(fields);
   setNow(at(8));
@@ -361,7 +364,7 @@ it('forgetting a person erases the remarks with their values', async () => {
 
 const stamp = (time: number): string => new Date(time).toISOString().replace('Z', '+00:00');
 
-it('the slots of a license are listed in the order bound, with their exact last use and when they are idle', async () => {
+it('the slots of a license are listed in the order bound, with their exact last use and when they are idle [7.2.14, 7.2.15]', async () => {
   const fields = { maxIPs: -1, ips: [OLD], hwids: ['HW-1'] };
   const license = await newLicense(fields);
   await write(recordOf(license, 1, { ip: OLD }));
@@ -386,13 +389,13 @@ it('the slots of a license are listed in the order bound, with their exact last 
   ]);
 });
 
-it('a license without bound values has no slots, and one that is not there returns 404', async () => {
+it('a license without bound values has no slots, and one that is not there returns 404 [7.2.14, 7.2.15]', async () => {
   const { id } = await newLicense({});
   expect((await call('GET', `/api/v2/licenses/${id}/slots`)).json).toEqual([]);
   expect((await call('GET', '/api/v2/licenses/999999999/slots')).status).toBe(404);
 });
 
-it('idleSlots leaves the licenses with an idle slot, or those without', async () => {
+it('idleSlots leaves the licenses with an idle slot, or those without [7.2.16]', async () => {
   const { id: productId } = await create.product({ ipIdleDays: 7 });
   const each = { productId, maxIPs: 2, maxHWIDs: -1 };
   const idle = await create.license({ ...each, ips: [OLD, NEW] });

@@ -3,11 +3,11 @@ import { FIELDS } from '@licet/cli/import/fields';
 import { entryFields } from '@licet/contract/blacklists';
 import { customerFields } from '@licet/contract/customers';
 import type { ImportKind } from '@licet/contract/enums';
+import { customerItem, entryItem, licenseItem, productItem } from '@licet/contract/import';
 import { licenseFields } from '@licet/contract/licenses';
 import { productFields } from '@licet/contract/products';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { blacklistItem, customerItem, licenseItem, productItem } from '../../src/import/items.ts';
 import { newIsolate, settled } from '../support/app.ts';
 import {
   call,
@@ -205,7 +205,7 @@ async function fillShop(): Promise<void> {
   await historyOf({ licenseKey: lowered.licenseKey }, 1);
 }
 
-it('an import of all that GET shows into an empty service makes GET show the same, and again changes nothing', async () => {
+it('an import of all that GET shows into an empty service makes GET show the same, and again changes nothing [7.3.11]', async () => {
   await fillShop();
   const shop = await everything();
   expect(shop.licenses).toHaveLength(5);
@@ -214,11 +214,10 @@ it('an import of all that GET shows into an empty service makes GET show the sam
   expect(await everything()).toStrictEqual(shop);
 
   for (const kind of KINDS) {
-    const { results, ignoredFields } = await importItems(kind, shop[kind]);
+    const { results } = await importItems(kind, shop[kind]);
     expect(results.map(({ outcome, id }) => [outcome, id])).toEqual(
       shop[kind].map(({ id }) => ['unchanged', id]),
     );
-    expect(ignoredFields).toEqual([]);
   }
   expect(await everything()).toStrictEqual(shop);
 });
@@ -245,7 +244,10 @@ it('an item that is there is not changed by an import, and the response names wh
     ],
     [
       'licenses',
-      { ...license, licenseType: 'PERMANENT', licenseStatus: 'DEACTIVATED', ownerChatId: '9' },
+      {
+        ...{ ...license, licenseType: 'PERMANENT', expiryDate: null },
+        ...{ licenseStatus: 'DEACTIVATED', ownerChatId: '9' },
+      },
       ['licenseType', 'expiryDate', 'ownerChatId', 'licenseStatus'],
     ],
     [
@@ -255,12 +257,12 @@ it('an item that is there is not changed by an import, and the response names wh
     ],
     [
       'licenses',
-      { ...license, totalRequests: 1, maxIPs: null, createdDate: '', customer: null },
+      { ...license, totalRequests: 1, maxIPs: null, createdDate: null, customer: null },
       [],
     ],
     ['licenses', { ...license, id: 9, ips: ['::ffff:192.0.2.10', '2001:DB8::7'] }, []],
     ['blacklists', { ...entry, reason: 'Another', updatedAt: CREATED }, ['reason', 'updatedAt']],
-    ['blacklists', { licenseDataType: 'IP', data: '192.0.2.77/24', productId: 602, id: 1 }, []],
+    ['blacklists', { ...entry, data: '192.0.2.77/24', id: 1 }, []],
   ];
   await importAll(ALL);
   const before = await everything();
@@ -283,14 +285,24 @@ const CASES: Record<ImportKind, [Fields, string][]> = {
     ],
     [{ name: 'Another', createdDate: null }, 'id 602 belongs to another product, "Chunk Guard"'],
     [{ id: 604, productType: 'PLUGIN' }, 'productType "PLUGIN" must be one of GAME_JAVA_PLUGIN,'],
-    [{ id: 604, createdDate: 'yesterday' }, 'createdDate "yesterday" must be like 2030-12-31,'],
+    [
+      { id: 604, createdDate: 'yesterday' },
+      'createdDate "yesterday" must be an ISO 8601 timestamp',
+    ],
+    [{ id: 604, colour: 3, Shape: '' }, 'colour is not a known field; Shape is not a known field'],
   ],
   customers: [
     [{ id: 2 ** 53 - 1 }, TOO_LARGE],
     [{ email: 'nowhere' }, 'email "nowhere" must be an e-mail address'],
   ],
   licenses: [
-    [{ licenseKey: 'new', id: `${2 ** 53}` }, TOO_LARGE],
+    [{ licenseKey: 'new', id: 2 ** 48 + 1 }, TOO_LARGE],
+    [{ licenseKey: 'new', id: '7' }, 'id "7" must be an integer'],
+    [{ licenseKey: 'new', ips: ['Unknown'] }, 'ips[0] "Unknown" must be an IP address'],
+    [{ licenseKey: 'new', maxIPs: 1_001 }, 'maxIPs 1001 must be 0 to 1000; use -1 for unlimited'],
+    [{ licenseKey: 'new', licenseType: 'PERMANENT' }, 'expiryDate needs licenseType TEMPORARY'],
+    [{ licenseKey: 'new', licensePlatform: '' }, 'licensePlatform "" must be one of'],
+    [{ licenseKey: 'new', customer: { coins: 5 } }, 'coins is not a known field'],
     [{ licenseKey: ' ' }, 'licenseKey must not be empty'],
     [{ licenseKey: 'a\0b' }, 'licenseKey must not contain NUL'],
     [{ licenseKey: 'new', productId: 999 }, 'productId 999 does not exist'],
@@ -302,12 +314,11 @@ const CASES: Record<ImportKind, [Fields, string][]> = {
       { licenseKey: 'new', licenseStatus: 'EXPIRED' },
       'licenseStatus EXPIRED needs an expiryDate in the past, not 2099-',
     ],
-    [{ licenseKey: 'new', expiryDate: '12/31/2030' }, 'expiryDate "12/31/2030" must be like 2030'],
-    [{ licenseKey: 'new', expiryDate: '01/02/2030' }, 'expiryDate "01/02/2030" must be like 2030'],
-    [{ licenseKey: 'new', expiryDate: '12.31.2030' }, 'expiryDate "12.31.2030" must be like'],
-    [{ licenseKey: 'new', expiryDate: '31.2.30' }, '31.12.2030, or in seconds since 1970'],
-    [{ licenseKey: 'new', expiryDate: '32.12.2030' }, 'expiryDate "32.12.2030" must be like'],
-    [{ licenseKey: 'new', expiryDate: 47848 }, 'expiryDate 47848 must be like'],
+    [
+      { licenseKey: 'new', expiryDate: '31.12.2030' },
+      'expiryDate "31.12.2030" must be an ISO 8601',
+    ],
+    [{ licenseKey: 'new', expiryDate: 1924991999 }, 'expiryDate 1924991999 must be an ISO 8601'],
     [
       { licenseKey: 'new', licenseType: `FOREVER${'!'.repeat(9_000)}` },
       `licenseType "FOREVER${'!'.repeat(33)}…" must be one of TEMPORARY, PERMANENT`,
@@ -328,7 +339,7 @@ const CASES: Record<ImportKind, [Fields, string][]> = {
     [{ data: '192.0.2.0/40' }, 'data "192.0.2.0/40" must be an IP address or a CIDR range'],
     [{ data: '198.51.100.1', productId: 999 }, 'productId 999 does not exist'],
     [{ data: '198.51.100.1', productId: null }, 'productId is required when isForAllProducts is'],
-    [{ isForAllProducts: 'perhaps' }, 'isForAllProducts "perhaps" must be true or false'],
+    [{ isForAllProducts: 'TRUE' }, 'isForAllProducts "TRUE" must be true or false'],
   ],
 };
 const GOOD: Record<ImportKind, Fields> = {
@@ -520,35 +531,10 @@ describe('a license', () => {
     expect(await get.license(id)).toMatchObject({ totalRequests: 131, hwids: ['HW 1'] });
   });
 
-  it('an import names ten values that it leaves out, and counts the rest', async () => {
-    const ips = Array.from({ length: 900 }, (_, index) => `Unknown ${index}${'!'.repeat(900)}`);
-    const { differences, reason } = await importOne('licenses', { ...license, ips });
-    expect(differences).toEqual(['ips']);
-    expect(reason).toMatch(/^ips\[0\] "Unknown 0!.*; ips\[9\] "Unknown 9!.*; and 890 more$/);
-    expect(reason?.length).toBeLessThan(1_000);
-  });
-
-  it.each([
-    ['2030-12-31 23:59:59', '2030-12-31T23:59:59.000+00:00'],
-    ['2030-12-31 23:59', '2030-12-31T23:59:00.000+00:00'],
-    [' 2030-12-31  23:59:59.5+02 ', '2030-12-31T21:59:59.500+00:00'],
-    ['31.12.2030', '2030-12-31T00:00:00.000+00:00'],
-    ['1.2.2030 23:59', '2030-02-01T23:59:00.000+00:00'],
-    ['31.12.2030 23:59:59', '2030-12-31T23:59:59.000+00:00'],
-    ['1924991999', '2030-12-31T23:59:59.000+00:00'],
-    [1924991999, '2030-12-31T23:59:59.000+00:00'],
-    ['1924991999123', '2030-12-31T23:59:59.123+00:00'],
-  ])('an import takes the date %s, and no other request does', async (expiryDate, stored) => {
-    expect(await store({ expiryDate })).toMatchObject({ expiryDate: stored });
-    const body = { expiryDate };
-    const response = await call('PUT', '/api/v2/licenses/7341', { body });
-    expect(response.status).toBe(400);
-  });
-
   it('an imported license takes its product’s limits, and the defaults of the other missing fields', async () => {
     const { id } = await importOne('licenses', {
       licenseKey: 'bare',
-      productId: '602',
+      productId: 602,
       licenseType: 'PERMANENT',
     });
     expect(await get.license(id ?? 0)).toMatchObject({
@@ -561,46 +547,6 @@ describe('a license', () => {
       customer: null,
       createdDate: expect.stringMatching(/^20/),
     });
-  });
-
-  it('an imported license is read as other services and tables write it', async () => {
-    const { id } = await importOne('licenses', {
-      ...{ id: '12', licenseKey: 'text', productId: '602.0', licenseType: 'TEMPORARY' },
-      ...{ maxIPs: '3', maxHWIDs: '-1', totalRequests: '17', licensePlatform: '', notes: null },
-      ...{ expiryDate: '2031-05-06', createdDate: '2019-05-06T09:08:09+02:00', updatedDate: null },
-      ...{ ownerChatId: 77, ownerPlatformId: null, ips: null, hwids: '', customer: null },
-    });
-    expect(id).toBe(12);
-    expect(await get.license(12)).toMatchObject({
-      maxIPs: 3,
-      maxHWIDs: -1,
-      totalRequests: 17,
-      licensePlatform: null,
-      expiryDate: '2031-05-06T00:00:00.000+00:00',
-      createdDate: '2019-05-06T07:08:09.000+00:00',
-      updatedDate: '2019-05-06T07:08:09.000+00:00',
-      ownerChatId: '77',
-      customer: { chatId: '77' },
-    });
-  });
-
-  it.each([
-    ['TRUE', true],
-    [' false', false],
-  ])('an import takes %j, as spreadsheets write it, for %j', async (isForAllProducts, stored) => {
-    const productId = stored ? '' : '602';
-    await importOne('blacklists', { ...entry, isForAllProducts, productId });
-    expect(await listOf('blacklists')).toMatchObject([{ isForAllProducts: stored }]);
-  });
-
-  it('an import names the ignored fields that hold something, each once', async () => {
-    const item = {
-      ...{ ...license, productIdString: '602', internalId: 1, empty: null },
-      customer: { ...ada, passwordHash: 'secret', chatAccessToken: null, coins: 5 },
-    };
-    const { results, ignoredFields } = await importItems('licenses', [item, item]);
-    expect(results.map(({ outcome }) => outcome)).toEqual(['created', 'unchanged']);
-    expect(ignoredFields).toEqual(['internalId', 'customer.passwordHash', 'customer.coins']);
   });
 
   it('an import counts each customer that is created as an owner once, also in a dry run', async () => {
@@ -748,78 +694,6 @@ it('a dry run takes products that are to be imported before as existing; a real 
   }
 });
 
-it.each<
-  [
-    what: string,
-    ImportKind,
-    fields: Fields,
-    differences: string[],
-    reasons: string[],
-    shown: Fields,
-  ]
->([
-  [
-    'addresses are canonical, and what no validation can send is left out',
-    'licenses',
-    {
-      ips: ['::ffff:192.0.2.1', 'Unknown', '192.0.2.1', '2001:DB8:0::1', 'localhost'],
-      hwids: [' a ', '', 'x'.repeat(513), 'a'],
-    },
-    ['ips', 'hwids'],
-    [
-      'ips[1] "Unknown" must be an IP address',
-      'ips[4] "localhost" must be an IP address',
-      'hwids[1] "" must not be empty',
-      `hwids[2] "${'x'.repeat(40)}…" must be at most 512 characters`,
-      `hwids[2] "${'x'.repeat(40)}…" must be at most 512 bytes`,
-    ],
-    { ips: ['192.0.2.1', '2001:db8::1'], hwids: ['a'] },
-  ],
-  [
-    'limits above 1,000 are unlimited',
-    'licenses',
-    { maxIPs: 999_999, maxHWIDs: '1001' },
-    ['maxIPs', 'maxHWIDs'],
-    [
-      'maxIPs 999999 is above 1000, and becomes -1',
-      'maxHWIDs "1001" is above 1000, and becomes -1',
-    ],
-    { maxIPs: -1, maxHWIDs: -1 },
-  ],
-  [
-    'defaults above 1,000 are unlimited',
-    'products',
-    { id: 77, defaultMaxIPs: 1e6 },
-    ['defaultMaxIPs'],
-    ['defaultMaxIPs 1000000 is above 1000, and becomes -1'],
-    { defaultMaxIPs: -1 },
-  ],
-  [
-    'a PERMANENT license has no expiryDate',
-    'licenses',
-    { licenseType: 'PERMANENT' },
-    ['expiryDate'],
-    ['expiryDate "2099-12-31T23:59:59.000+00:00" does not apply to a PERMANENT license'],
-    { expiryDate: null },
-  ],
-  [
-    'an entry for all products has no product',
-    'blacklists',
-    { isForAllProducts: true },
-    ['productId'],
-    ['productId 602 does not apply to an entry for all products'],
-    { isForAllProducts: true, productId: null },
-  ],
-])('an import changes what cannot be stored as it is, and names it: %s', async (...row) => {
-  const [, kind, fields, differences, reasons, shown] = row;
-  await importOne('products', product);
-  const item = { ...EXAMPLES[kind], ...fields };
-  const result = await importOne(kind, item);
-  expect(result).toMatchObject({ outcome: 'created', differences, reason: reasons.join('; ') });
-  expect((await listOf(kind)).find(({ id }) => id === result.id)).toMatchObject(shown);
-  expect(await importOne(kind, item)).toMatchObject({ outcome: 'unchanged' });
-});
-
 it('many simultaneous imports of the same store it once, and each item is created by one of them', async () => {
   await importOne('products', product);
   const items = Array.from({ length: 20 }, (_, n) => ({
@@ -931,9 +805,9 @@ it.each([
   ['products', productItem, productFields],
   ['customers', customerItem, customerFields],
   ['licenses', licenseItem, licenseFields],
-  ['blacklists', blacklistItem, entryFields],
+  ['blacklists', entryItem, entryFields],
 ] as const)(
-  'an import takes each field of %s that GET shows, and suggests its name',
+  'an import takes each field of %s that GET shows, and suggests its name [3.72]',
   (kind, item, fields) => {
     const taken = Object.keys(item.shape);
     const shown = Object.entries(fields).flatMap(([name, field]) => ('wire' in field ? name : []));

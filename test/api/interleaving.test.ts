@@ -95,25 +95,31 @@ it.each<[string, (license: License) => Promise<unknown>]>([
     async ({ id }) => updateLicense(id, { productId: (await create.product()).id }),
   ],
   ['goes with its product', removeWithProduct],
-])('a first validation is rejected and stores nothing when the license %s', async (_, change) => {
-  const license = await newLicense();
-  const raced = await raceValidation(license, () => change(license));
-  expect(raced.response.status).toBe(400);
-  expect(raced.response.json).toEqual({ valid: false, message: 'License not found or invalid' });
-  expectNothingStored(raced);
-});
+])(
+  'a first validation is rejected and stores nothing when the license %s [1.4.7]',
+  async (_, change) => {
+    const license = await newLicense();
+    const raced = await raceValidation(license, () => change(license));
+    expect(raced.response.status).toBe(400);
+    expect(raced.response.json).toEqual({ valid: false, message: 'License not found or invalid' });
+    expectNothingStored(raced);
+  },
+);
 
 it.each([
   ['maxIPs', { maxIPs: -1 }, { ips: [], hwids: ['HW-1'] }],
   ['maxHWIDs', { maxHWIDs: -1 }, { ips: ['11.70.0.1'], hwids: [] }],
   ['each limit', { maxIPs: -1, maxHWIDs: -1 }, { ips: [], hwids: [] }],
-])('a first validation binds nothing where %s becomes unlimited', async (_, limits, bound) => {
-  const license = await newLicense();
-  const { response } = await raceValidation(license, () => updateLicense(license.id, limits));
-  expect(response.status).toBe(200);
-  expect(response.json).toMatchObject(limits);
-  expect(await get.license(license.id)).toMatchObject({ ...limits, ...bound });
-});
+])(
+  'a first validation binds nothing where %s becomes unlimited [1.4.8]',
+  async (_, limits, bound) => {
+    const license = await newLicense();
+    const { response } = await raceValidation(license, () => updateLicense(license.id, limits));
+    expect(response.status).toBe(200);
+    expect(response.json).toMatchObject(limits);
+    expect(await get.license(license.id)).toMatchObject({ ...limits, ...bound });
+  },
+);
 
 /** Another value for all of a license that is written to other tables. */
 const OURS = { notes: 'ours', ips: ['11.71.0.9'], hwids: ['HW-9'] };
@@ -160,7 +166,7 @@ it.each<[string, (license: License) => Promise<unknown>]>([
     'a license moves into it',
     async ({ productId }) => updateLicense((await newLicense()).id, { productId }),
   ],
-])('DELETE of a product gets 409 and deletes nothing when %s', async (_, change) => {
+])('DELETE of a product gets 409 and deletes nothing when %s [3.21]', async (_, change) => {
   const license = await newLicense({ ips: ['11.73.0.1'], hwids: ['HW-1'] });
   const { productId } = license;
   await remove(licensePath(license));
@@ -180,7 +186,7 @@ describe.each(UPDATABLE)('while a $name is put', (resource) => {
     return { path, ours: fields.at(0) ?? {}, theirs: fields.at(-1) ?? {} };
   }
 
-  it('a PUT with If-Match gets 412 and changes nothing when another PUT comes', async () => {
+  it('a PUT with If-Match gets 412 and changes nothing when another PUT comes [3.11]', async () => {
     const { path, ours, theirs } = await setUp();
     const headers = { 'If-Match': await etagOf(path) };
     const raced = await race(() => put(path, theirs), 'PUT', path, { body: ours, headers });
@@ -188,7 +194,7 @@ describe.each(UPDATABLE)('while a $name is put', (resource) => {
     expectNothingStored(raced);
   });
 
-  it('two PUTs at once without If-Match are both kept', async () => {
+  it('two PUTs at once without If-Match are both kept [3.6]', async () => {
     const { path, ours, theirs } = await setUp();
     const tags = new Set<string>();
     const change = async () => {
@@ -212,7 +218,7 @@ describe.each(CREATABLE)('while a $name is deleted', (resource) => {
     return { path, theirs: { [name]: value } };
   }
 
-  it('a DELETE with If-Match gets 412 and changes nothing when a PUT comes', async () => {
+  it('a DELETE with If-Match gets 412 and changes nothing when a PUT comes [3.11]', async () => {
     const { path, theirs } = await setUp();
     const headers = { 'If-Match': await etagOf(path) };
     const raced = await race(() => put(path, theirs), 'DELETE', path, { headers });

@@ -42,7 +42,7 @@ const isListRead = (statements: readonly { sql: string }[]): boolean =>
 const list = (DB: D1Database) =>
   app.fetch(requestTo('GET', LISTS), { ...env, DB }, createExecutionContext());
 
-it('timers of other requests run between two chunks of a list that is read at full speed', async () => {
+it('timers of other requests run between two chunks of a list that is read at full speed [3.26]', async () => {
   let ticks = 0;
   const ticking = setInterval(() => ticks++, 0);
   const ticksAtReads: number[] = [];
@@ -57,7 +57,7 @@ it('timers of other requests run between two chunks of a list that is read at fu
   expect(ticksAtReads).toEqual([...new Set(ticksAtReads)]);
 });
 
-it('on one machine a list is read in chunks of 250 rows, and of 256 KB of long values', async () => {
+it('on one machine a list is read in chunks of 250 rows, and of 256 KB of long values [3.25]', async () => {
   const sizes: number[] = [];
   const DB = interceptDatabase(env.DB, async (statements, send) => {
     const result = await send();
@@ -72,7 +72,7 @@ it('on one machine a list is read in chunks of 250 rows, and of 256 KB of long v
   expect(sizes).toHaveLength(7);
 });
 
-it('three lists at once read one chunk at a time, and each is complete', async () => {
+it('three lists at once read one chunk at a time, and each is complete [3.26]', async () => {
   let reading = 0;
   const atOnce: number[] = [];
   const DB = interceptDatabase(env.DB, async (statements, send) => {
@@ -89,7 +89,7 @@ it('three lists at once read one chunk at a time, and each is complete', async (
   expect(Math.max(...atOnce)).toBe(1);
 });
 
-it('a list that is cancelled while a chunk is read reads no further, and the next list is complete', async () => {
+it('a list that is cancelled while a chunk is read reads no further, and the next list is complete [3.26]', async () => {
   const cancelling = Promise.withResolvers<void>();
   let reads = 0;
   const DB = interceptDatabase(env.DB, async (statements, send) => {
@@ -108,7 +108,7 @@ it('a list that is cancelled while a chunk is read reads no further, and the nex
 });
 
 it.each(['', '&limit=1000'])(
-  'no read of licenses with 500 KB each returns more than 2 MB: ?productId=…%s',
+  'no read of licenses with 500 KB each returns more than 2 MB: ?productId=…%s [3.25]',
   async (more) => {
     let longest = 0;
     const DB = interceptDatabase(env.DB, async (_, send) => {

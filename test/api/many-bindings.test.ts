@@ -8,7 +8,7 @@ const MAX_VALUES = 1_000;
 const valuesOf = (count: number) =>
   Array.from({ length: count }, (_, index) => `${'é'.repeat(253)}-${index}`);
 
-it('a license with 1,000 of the longest hardware IDs is listed, read, validated, freed and deleted', async () => {
+it('a license with 1,000 of the longest hardware IDs is listed, read, validated, freed and deleted [1.4.4]', async () => {
   const { id: productId } = await create.product();
   const hwids = valuesOf(MAX_VALUES);
   const body = { productId, licenseType: 'PERMANENT', maxIPs: -1, maxHWIDs: MAX_VALUES };

@@ -111,7 +111,7 @@ it('the event of a request names the route by its pattern, and never a key', asy
   expect(JSON.stringify(events)).not.toContain(license.licenseKey);
 });
 
-it('only the first limited request of an address and minute is logged', async () => {
+it('only the first limited request of an address and minute is logged [1.7.23]', async () => {
   vi.useFakeTimers({ toFake: ['Date'] });
   try {
     const isolate = newIsolate({ REFUSED_LIMITER: 1, FAILED_TOKEN_LIMITER: 1 });
@@ -132,7 +132,7 @@ it('only the first limited request of an address and minute is logged', async ()
   }
 });
 
-it('of rejections without a live token, the first of a client, status and minute is logged', async () => {
+it('of rejections without a live token, the first of a client, status and minute is logged [1.7.23]', async () => {
   vi.useFakeTimers({ toFake: ['Date'] });
   try {
     const isolate = newIsolate({ FAILED_TOKEN_LIMITER: 1_000 });
@@ -161,7 +161,7 @@ it('of rejections without a live token, the first of a client, status and minute
   }
 });
 
-it('failures of the service are logged once a minute, with their number', async () => {
+it('failures of the service are logged once a minute, with their number [1.7.24]', async () => {
   vi.useFakeTimers({ toFake: ['Date'] });
   try {
     const isolate = newIsolate({ DB: unreachable(env.DB) });

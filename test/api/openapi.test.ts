@@ -26,7 +26,7 @@ it('the OpenAPI document is committed as it is made', () => {
   expect(committed === made, 'Run npm run openapi').toBe(true);
 });
 
-it('the codes of errors are those of the decisions', () => {
+it('the codes of errors are those of the decisions [3.1.5]', () => {
   const listed = [...decisions.matchAll(/^\| `([A-Z_]+)` \| [45]\d\d \|/gm)].map(
     ([, code]) => code,
   );
@@ -59,7 +59,7 @@ it('operations need the token wherever they have intents, and nowhere else', () 
   }
 });
 
-it('every body in the OpenAPI document has an example that fits', () => {
+it('every body in the OpenAPI document has an example that fits [interface 1]', () => {
   let examples = 0;
   for (const { endpoint, operation } of operations) {
     const { requestBody, responses } = operation;
@@ -72,7 +72,7 @@ it('every body in the OpenAPI document has an example that fits', () => {
   expect(examples).toBeGreaterThan(200);
 });
 
-it('each POST of management takes an Idempotency-Key, or says that it has no effect', () => {
+it('each POST of management takes an Idempotency-Key, or says that it has no effect [3.67]', () => {
   const posts = operations.filter(
     ({ endpoint, operation }) => endpoint.startsWith('POST ') && operation.security.length > 0,
   );
@@ -93,7 +93,7 @@ const exampleOf = (id: string, status: number) => {
   return response && resolved(response)?.content?.['application/json']?.example;
 };
 
-it('an operation begins with the intents that open it, and its errors name no others', () => {
+it('an operation begins with the intents that open it, and its errors name no others [3.1.5]', () => {
   let errors = 0;
   for (const { endpoint, operation } of operations) {
     const { 'x-intents': intents, description, responses } = operation;
@@ -112,7 +112,7 @@ it('an operation begins with the intents that open it, and its errors name no ot
   expect(errors).toBeGreaterThan(200);
 });
 
-it('the example of a 404 is the response to an id that nothing has', async () => {
+it('the example of a 404 is the response to an id that nothing has [3.1.5]', async () => {
   const gets = operations.filter(
     ({ endpoint, operation }) => endpoint.endsWith('/{id}') && '404' in operation.responses,
   );
@@ -124,7 +124,7 @@ it('the example of a 404 is the response to an id that nothing has', async () =>
   }
 });
 
-it('the example of a 400 is the response to an empty body, or to a limit of 0', async () => {
+it('the example of a 400 is the response to an empty body, or to a limit of 0 [3.1.5]', async () => {
   const lists = operations.filter(({ operation: { parameters } }) =>
     parameters.some((parameter) => 'name' in parameter && parameter.name === 'limit'),
   );
@@ -147,7 +147,7 @@ it('the example of a 400 is the response to an empty body, or to a limit of 0', 
   }
 });
 
-it('the example of a 409 is the response to a conflict', async () => {
+it('the example of a 409 is the response to a conflict [3.1.5]', async () => {
   const { productId } = await create.license();
   const entry = await blacklists.fullBody();
   const { id: entryId } = await blacklists.create();
@@ -176,7 +176,7 @@ function fieldsOf(schema: Schema['items']): string[] {
   return fieldsOf(document.components.schemas[$ref.split('/').at(-1) ?? '']);
 }
 
-it('PUT knows each field of the objects that GET and the lists return', () => {
+it('PUT knows each field of the objects that GET and the lists return [3.9]', () => {
   const puts = Object.entries(document.paths).filter(([, item]) => 'put' in item);
   expect(puts.length).toBeGreaterThan(8);
   for (const [path, { put }] of puts) {

@@ -147,7 +147,9 @@ const CASES: Case[] = [
     prepare: async () =>
       importOf(
         'blacklists',
-        Array.from({ length: 20 }, () => ({ licenseDataType: 'IP', data: nextAddress() })),
+        Array.from({ length: 20 }, () => ({
+          ...{ licenseDataType: 'IP', data: nextAddress(), isForAllProducts: true },
+        })),
       ),
   },
   {
@@ -161,7 +163,7 @@ it('every route of management that writes is in the table of the outbox', () => 
 });
 
 it.each(CASES)(
-  '$method of $what puts exactly the snapshots that it changes into the outbox',
+  '$method of $what puts exactly the snapshots that it changes into the outbox [1.5.9, 1.5.10, 6.16, 7.3.3]',
   async (one) => {
     const { path, body } = await one.prepare();
     const seq = await newestSeq();
@@ -194,7 +196,7 @@ const CREATES = Object.entries(WRITES).filter(([route]) =>
 );
 
 it.each(CREATES)(
-  '%s puts the same snapshots into the outbox with an Idempotency-Key, and nothing with a repetition',
+  '%s puts the same snapshots into the outbox with an Idempotency-Key, and nothing with a repetition [3.63]',
   async (route, prepare) => {
     const { path, body } = await prepare();
     const status = isNewKey(route) ? 200 : 201;
@@ -216,7 +218,7 @@ it.each(CREATES)(
   },
 );
 
-it('a first binding moves the revision of its license, and puts nothing into the outbox', async () => {
+it('a first binding moves the revision of its license, and puts nothing into the outbox [1.5.10]', async () => {
   const license = await create.license({ maxIPs: 1, maxHWIDs: -1 });
   const { licenseKey, productId } = license;
   const seq = await newestSeq();

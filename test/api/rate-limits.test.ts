@@ -71,7 +71,7 @@ async function askUntilLimited<Subject>(
   }
 }
 
-it('validations of one key from one address are limited to 120 a minute', async () => {
+it('validations of one key from one address are limited to 120 a minute [1.1.4, 1.3, 1.7.4, 1.7.7, interface 8]', async () => {
   const { allowed, limited } = await askUntilLimited(
     async () => ({ ...(await newLicense()), connectingAddress: nextAddress() }),
     ({ asked, connectingAddress }) => validate(asked, { connectingAddress }),
@@ -85,7 +85,7 @@ it.each<[string, (attempt: number, license: License) => object]>([
   ['a wrong product', (_, { productId }) => ({ productId: productId + 100_000 })],
   ['a deleted license', (_, deleted) => ({ licenseKey: deleted.licenseKey })],
 ])(
-  'validations of %s are rejected 100 times a minute to one address, then limited as spam, while a known key stays valid',
+  'validations of %s are rejected 100 times a minute to one address, then limited as spam, while a known key stays valid [1.1.4, 1.6.18, 1.7.10]',
   async (_, change) => {
     const { asked } = await newLicense();
     const deleted = await create.license({ productId: asked.productId });
@@ -107,7 +107,7 @@ it.each<[string, (attempt: number, license: License) => object]>([
   },
 );
 
-it('failed tokens are limited to 60 a minute for one address, and one that was used before is not', async () => {
+it('failed tokens are limited to 60 a minute for one address, and one that was used before is not [1.1.4, 1.7.14, 1.7.19]', async () => {
   const { token } = await create.token(['LICENSE_VALIDATE']);
   expect((await call('GET', '/api/v2/ping', { token })).status).toBe(200);
   const { subject, allowed, limited } = await askUntilLimited(
@@ -121,7 +121,7 @@ it('failed tokens are limited to 60 a minute for one address, and one that was u
   expect((await call('GET', '/api/v2/ping', { token, headers: subject })).status).toBe(200);
 });
 
-it('forty servers behind one address that restart together with forty keys all get through', async () => {
+it('forty servers behind one address that restart together with forty keys all get through [1.7.21]', async () => {
   const { id: productId } = await create.product();
   const licenses = await Promise.all(
     Array.from({ length: 40 }, () => create.license({ productId, maxIPs: -1, maxHWIDs: -1 })),
@@ -167,7 +167,7 @@ const newStrictIsolate = () => {
   return { isolate: newIsolate({ VALIDATION_LIMITER: limiter }), keys };
 };
 
-it('one key has one limit however it is spelled, under v1 and v2, which both respond in two fields', async () => {
+it('one key has one limit however it is spelled, under v1 and v2, which both respond in two fields [1.7.7]', async () => {
   const { asked } = await newLicense();
   const { isolate } = newStrictIsolate();
   const headers = { 'CF-Connecting-IP': '198.51.100.1' };
@@ -184,7 +184,7 @@ it('one key has one limit however it is spelled, under v1 and v2, which both res
   }
 });
 
-it('validations of one license are counted together, and made-up keys are not', async () => {
+it('validations of one license are counted together, and made-up keys are not [1.7.8, 1.7.9]', async () => {
   const { id, asked } = await newLicense();
   const { isolate, keys } = newStrictIsolate();
   const headers = { 'CF-Connecting-IP': '198.51.100.1' };
@@ -197,7 +197,7 @@ it('validations of one license are counted together, and made-up keys are not', 
   expect(new Set(keys)).toEqual(new Set([`198.51.100.1 ${id}`]));
 });
 
-it('validations are counted by the connecting address, of IPv6 its /64, whatever address the body has', async () => {
+it('validations are counted by the connecting address, of IPv6 its /64, whatever address the body has [1.7.2, 1.7.7]', async () => {
   const { asked } = await newLicense();
   const { isolate } = newStrictIsolate();
   const ask = (connectingAddress: string) => {
@@ -269,7 +269,7 @@ async function askAll(isolate: Isolate): Promise<number[]> {
 }
 const ALL_VALID = Array(40).fill(200);
 
-it('a flood of unreadable requests leaves eleven short records', async () => {
+it('a flood of unreadable requests leaves eleven short records [1.7.25]', async () => {
   const { isolate, flood } = newFloodedIsolate();
   expect(await askAll(isolate)).toEqual(ALL_VALID);
   const long = 'x'.repeat(2_000);
@@ -285,7 +285,7 @@ it('a flood of unreadable requests leaves eleven short records', async () => {
   expect(JSON.stringify(json).length).toBeLessThan(11 * 1_000);
 });
 
-it('a flood of unknown keys leaves ten long records, and then short ones', async () => {
+it('a flood of unknown keys leaves ten long records, and then short ones [1.7.26]', async () => {
   const { flood } = newFloodedIsolate();
   const hwid = 'x'.repeat(500);
   const licenseKey = `unknown-${crypto.randomUUID()}`;
@@ -298,7 +298,7 @@ it('a flood of unknown keys leaves ten long records, and then short ones', async
   expect(new Set(history.map(({ ip }) => ip))).toEqual(new Set([flooder['CF-Connecting-IP']]));
 });
 
-it('a known key is valid 120 times a minute for a client over the limit of refused validations', async () => {
+it('a known key is valid 120 times a minute for a client over the limit of refused validations [1.7.13]', async () => {
   const { isolate, flood } = newFloodedIsolate();
   expect(await askAll(isolate)).toEqual(ALL_VALID);
   await flood(101, {});
@@ -307,7 +307,7 @@ it('a known key is valid 120 times a minute for a client over the limit of refus
   expect(await flood(150, askFor(license))).toEqual({ 200: 119, 429: 31 });
 });
 
-it('licenses in memory stay valid on one machine, whenever they were loaded, while their client is over the limit', async () => {
+it('licenses in memory stay valid on one machine, whenever they were loaded, while their client is over the limit [1.7.13]', async () => {
   const { isolate, statementsWith, flood } = newFloodedIsolate({ SNAPSHOTS: undefined });
   expect(await askAll(isolate)).toEqual(ALL_VALID);
   // The next minute of the limits, in which all snapshots are older than 30 seconds.
@@ -318,7 +318,7 @@ it('licenses in memory stay valid on one machine, whenever they were loaded, whi
   expect(statementsWith('"license_key_normalized" in')).toBe(before);
 });
 
-it('a flood of unknown keys asks D1 for no more of them than the limit', async () => {
+it('a flood of unknown keys asks D1 for no more of them than the limit [1.7.3, 1.7.11, 1.7.12]', async () => {
   const { isolate, statementsWith, flood } = newFloodedIsolate();
   expect(await askAll(isolate)).toEqual(ALL_VALID);
   const before = statementsWith('"license_key_normalized" in');
@@ -328,7 +328,7 @@ it('a flood of unknown keys asks D1 for no more of them than the limit', async (
   expect(await askAll(isolate)).toEqual(ALL_VALID);
 });
 
-it('validations that fail without the database all return 503, and leave 300 records and a line in the log', async () => {
+it('validations that fail without the database all return 503, and leave 300 records and a line in the log [1.7.27]', async () => {
   let isDown = true;
   const DB = withFaults(env.DB, (sql) =>
     isDown && !sql.includes('insert into "requests"') ? 'fails' : null,
@@ -353,7 +353,7 @@ it('validations that fail without the database all return 503, and leave 300 rec
   expect(others[0]).toMatchObject({ responseType: 'ERROR', successful: false });
 });
 
-it('a flood of made-up addresses asks a full license for a slot once a second', async () => {
+it('a flood of made-up addresses asks a full license for a slot once a second [1.7.29]', async () => {
   const { isolate, statementsWith, flood } = newFloodedIsolate();
   const full = await create.license({ productId, maxIPs: 1, ips: ['192.0.2.1'] });
   expect(await askAll(isolate)).toEqual(ALL_VALID);
@@ -364,7 +364,7 @@ it('a flood of made-up addresses asks a full license for a slot once a second', 
   expect(await askAll(isolate)).toEqual(ALL_VALID);
 });
 
-it('a flood of unknown tokens asks D1 for no more of them than the limit, under v2 validate as well', async () => {
+it('a flood of unknown tokens asks D1 for no more of them than the limit, under v2 validate as well [1.1.4, 1.7.14, 1.7.19]', async () => {
   const { statementsWith, flood, ping } = newFloodedIsolate();
   const { token } = await create.token(['ALL_READ']);
   expect((await ping(token)).status).toBe(200);
@@ -376,7 +376,7 @@ it('a flood of unknown tokens asks D1 for no more of them than the limit, under 
   expect((await ping(token)).status).toBe(200);
 });
 
-it('a flood of unknown tokens with made-up keys looks up no more licenses than the limit', async () => {
+it('a flood of unknown tokens with made-up keys looks up no more licenses than the limit [1.7.20]', async () => {
   const { spy: SNAPSHOTS, operations } = spyOnKv(env.SNAPSHOTS);
   const { flood } = newFloodedIsolate({ SNAPSHOTS });
   const madeUp = (attempt: number) => ({ licenseKey: `guess-${attempt}`, productId });
@@ -399,7 +399,7 @@ it('a flood of a revoked token asks D1 for it no more often than of unknown ones
   expect(statementsWith('from "tokens"') - before).toBeLessThanOrEqual(61);
 });
 
-it('a flood of failed tokens leaves a live token valid that only KV has', async () => {
+it('a flood of failed tokens leaves a live token valid that only KV has [1.7.19]', async () => {
   const { flood, ping } = newFloodedIsolate();
   const { asked } = await newLicense();
   const { token } = await create.token(['LICENSE_VALIDATE']);
@@ -408,7 +408,7 @@ it('a flood of failed tokens leaves a live token valid that only KV has', async 
   expect(await flood(1, asked, () => token)).toEqual({ 200: 1 });
 });
 
-it('a rate limit goes before the blacklist', async () => {
+it('a rate limit goes before the blacklist [1.3, 1.7.3]', async () => {
   const { asked } = await newLicense();
   const ip = '198.51.100.66';
   await create.blacklist({ data: ip });
@@ -420,7 +420,7 @@ it('a rate limit goes before the blacklist', async () => {
   expect(json).toStrictEqual(TOO_MANY);
 });
 
-it('a flood is recorded once a minute, and again in the next', async () => {
+it('a flood is recorded once a minute, and again in the next [1.6.18, 1.6.20, 1.7.5, 1.7.22]', async () => {
   const clock = takeClock();
   clock.elapse(WINDOW_MS - (Date.now() % WINDOW_MS));
   const { id, asked } = await newLicense();
@@ -444,7 +444,7 @@ it('a flood is recorded once a minute, and again in the next', async () => {
 
 const headers = { 'CF-Connecting-IP': '198.51.100.99' };
 
-it('every request goes through while the limiter fails', async () => {
+it('every request goes through while the limiter fails [1.7.6]', async () => {
   const { asked } = await newLicense();
   const broken = { limit: () => Promise.reject(new Error('The limiter is down')) };
   const isolate = newIsolate({
@@ -472,7 +472,7 @@ const filled = (count: number, status: number, rest: number) => [
   ...Array(rest).fill(429),
 ];
 
-it('one isolate counts the same limits by itself where no limiter is bound', async () => {
+it('one isolate counts the same limits by itself where no limiter is bound [1.7.1]', async () => {
   vi.useFakeTimers({ toFake: ['Date'] });
   const { asked } = await newLicense();
   const bindings = newBindings();

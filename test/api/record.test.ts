@@ -1,8 +1,9 @@
+import { createExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { statistics } from '@licet/contract/statistics';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { firstIdAt } from '../../src/lib/time-id.ts';
-import type { Bindings } from '../../src/services.ts';
+import { servicesOf } from '../../src/services.ts';
 import { newIsolate, settled } from '../support/app.ts';
 import { call, get, type HistoryRecord, type License, validate } from '../support/client.ts';
 import { type TestClock, takeClock } from '../support/clock.ts';
@@ -16,10 +17,10 @@ import {
   recordAt,
   runToTheEnd,
   setNow,
+  write,
 } from '../support/history.ts';
 import { importOne } from '../support/import.ts';
 import { spyOnKv } from '../support/kv-spy.ts';
-import { deliver, queueTo } from '../support/queue.ts';
 import { ROOT_TOKEN } from '../support/root-token.ts';
 import { askFor, openShop } from '../support/shop.ts';
 
@@ -93,112 +94,104 @@ function expectNothingSecretLogged(...secrets: string[]): void {
   }
 }
 
-/** How records get into D1: with the queue all is the same. */
-const WAYS: { way: string; through: (DB?: D1Database) => Partial<Bindings> }[] = [
-  { way: 'without a queue', through: (DB = env.DB) => ({ DB }) },
-  { way: 'through the queue', through: (DB = env.DB) => ({ RECORDS: queueTo({ DB }) }) },
-];
-
-describe.each(WAYS)('$way', ({ through }) => {
-  it('a record that D1 rejects is given up alone, logged once, and shown in the statistics', async () => {
-    const license = await shop.newLicense();
-    await env.DB.prepare(
-      `create trigger bad before insert on installations when new.hwid = 'BAD'
-       begin select raise(abort, 'CHECK constraint failed'); end`,
-    ).run();
-    try {
-      const { DB, held, release } = heldDatabase();
-      const isolate = newIsolate(through(DB));
-      const first = await isolate.validate(askFor(license));
-      await held;
-      // These arrive during its flush, and make one batch.
-      const hwids = ['BAD', ...Array.from({ length: 30 }, (_, index) => `HW-${index}`)];
-      const others = await Promise.all(
-        hwids.map((hwid) => isolate.validate(askFor(license, { hwid }))),
-      );
-      release();
-      await Promise.all([first, ...others].map(({ recorded }) => recorded));
-      const history = await expectRecorded(license, 31);
-      expect(new Set(history.map(({ hwid }) => hwid))).toEqual(new Set([null, ...hwids.slice(1)]));
-    } finally {
-      await env.DB.prepare('drop trigger bad').run();
-    }
-    expect(consoleLines).toEqual([expect.stringContaining('Requests were given up: 1')]);
-    expectNothingSecretLogged(license.licenseKey, 'BAD');
-    const { gaps } = statistics.parse((await call('GET', '/api/v2/statistics')).json);
-    const hour = new Date(Math.floor(Date.now() / HOUR_MS) * HOUR_MS).toISOString();
-    expect(gaps).toEqual([{ time: hour.replace('Z', '+00:00'), requests: 1 }]);
-  });
-
-  it('records in two batches at once are stored again after their installations were removed', async () => {
-    const [first, second] = [await shop.newLicense(), await shop.newLicense()];
-    let isHeld = false;
-    let waiting = 0;
-    const both = Promise.withResolvers<void>();
-    const DB = withFaults(env.DB, async (sql) => {
-      if (!isHeld || !isRecordWrite(sql)) return null;
-      if (++waiting === 2) both.resolve();
-      await both.promise;
-      return null;
-    });
-    const isolate = newIsolate(through(DB));
-    for (const license of [first, second]) await (await isolate.validate(askFor(license))).recorded;
-    await env.DB.batch(
-      ['requests', 'installations'].map((table) => env.DB.prepare(`delete from ${table}`)),
+it('a record that D1 rejects is given up alone, logged once, and shown in the statistics [1.6.9, 1.6.10, 1.6.11]', async () => {
+  const license = await shop.newLicense();
+  await env.DB.prepare(
+    `create trigger bad before insert on installations when new.hwid = 'BAD'
+     begin select raise(abort, 'CHECK constraint failed'); end`,
+  ).run();
+  try {
+    const { DB, held, release } = heldDatabase();
+    const isolate = newIsolate({ DB });
+    const first = await isolate.validate(askFor(license));
+    await held;
+    // These arrive during its flush, and make one batch.
+    const hwids = ['BAD', ...Array.from({ length: 30 }, (_, index) => `HW-${index}`)];
+    const others = await Promise.all(
+      hwids.map((hwid) => isolate.validate(askFor(license, { hwid }))),
     );
-    isHeld = true;
-    const one = await isolate.validate(askFor(first));
-    await vi.waitFor(() => expect(waiting).toBe(1));
-    const other = await isolate.validate(askFor(second));
-    await Promise.all([one.recorded, other.recorded]);
-    for (const license of [first, second]) await expectRecorded(license, 1);
-    expect(consoleLines).toEqual([]);
-  });
-
-  it.each([
-    {
-      state: 'before its installation was known',
-      tables: ['requests', 'buckets', 'installations'],
-    },
-    { state: 'of the hour before', tables: ['requests', 'buckets'] },
-  ])('a record is found after the database was set back to a state $state', async ({ tables }) => {
-    const license = await shop.newLicense();
-    const unknown = { licenseKey: crypto.randomUUID(), productId: shop.productId };
-    const isolate = newIsolate(through());
-    const record = async (body: object) => (await isolate.validate(body)).recorded;
-    for (const body of [unknown, askFor(license)]) await record(body);
-    for (const body of [unknown, askFor(license)]) {
-      await env.DB.batch(tables.map((table) => env.DB.prepare(`delete from ${table}`)));
-      await record(body);
-      expect(await readPages({ licenseKey: body.licenseKey }, 10)).toHaveLength(1);
-    }
-    expect((await get.license(license.id)).totalRequests).toBe(1);
-  });
-
-  it('a failure of the service leaves one record, under the license', async () => {
-    const license = await shop.newLicense();
-    const { spy: SNAPSHOTS } = spyOnKv(env.SNAPSHOTS, () => true);
-    const bindings = { ...through(), DB: faultsAt(isLookUp, ['fails', 'fails']), SNAPSHOTS };
-    const { status, json, recorded } = await newIsolate(bindings).validate(askFor(license));
-    await recorded;
-    expect(status).toBe(503);
-    expect(json).toStrictEqual(DOWN);
-    expect(await expectRecorded(license, 1)).toMatchObject([
-      {
-        responseType: 'ERROR',
-        valid: false,
-        successful: false,
-        blocked: false,
-        rateLimited: false,
-        licenseId: license.id,
-        licenseKey: license.licenseKey,
-      },
-    ]);
-    expectNothingSecretLogged(license.licenseKey);
-  });
+    release();
+    await Promise.all([first, ...others].map(({ recorded }) => recorded));
+    const history = await expectRecorded(license, 31);
+    expect(new Set(history.map(({ hwid }) => hwid))).toEqual(new Set([null, ...hwids.slice(1)]));
+  } finally {
+    await env.DB.prepare('drop trigger bad').run();
+  }
+  expect(consoleLines).toEqual([expect.stringContaining('Requests were given up: 1')]);
+  expectNothingSecretLogged(license.licenseKey, 'BAD');
+  const { gaps } = statistics.parse((await call('GET', '/api/v2/statistics')).json);
+  const hour = new Date(Math.floor(Date.now() / HOUR_MS) * HOUR_MS).toISOString();
+  expect(gaps).toEqual([{ time: hour.replace('Z', '+00:00'), requests: 1 }]);
 });
 
-it('a record whose request ends in an outage is written by the scheduled handler after it', async () => {
+it('records in two batches at once are stored again after their installations were removed', async () => {
+  const [first, second] = [await shop.newLicense(), await shop.newLicense()];
+  let isHeld = false;
+  let waiting = 0;
+  const both = Promise.withResolvers<void>();
+  const DB = withFaults(env.DB, async (sql) => {
+    if (!isHeld || !isRecordWrite(sql)) return null;
+    if (++waiting === 2) both.resolve();
+    await both.promise;
+    return null;
+  });
+  const isolate = newIsolate({ DB });
+  for (const license of [first, second]) await (await isolate.validate(askFor(license))).recorded;
+  await env.DB.batch(
+    ['requests', 'installations'].map((table) => env.DB.prepare(`delete from ${table}`)),
+  );
+  isHeld = true;
+  const one = await isolate.validate(askFor(first));
+  await vi.waitFor(() => expect(waiting).toBe(1));
+  const other = await isolate.validate(askFor(second));
+  await Promise.all([one.recorded, other.recorded]);
+  for (const license of [first, second]) await expectRecorded(license, 1);
+  expect(consoleLines).toEqual([]);
+});
+
+it.each([
+  {
+    state: 'before its installation was known',
+    tables: ['requests', 'buckets', 'installations'],
+  },
+  { state: 'of the hour before', tables: ['requests', 'buckets'] },
+])('a record is found after the database was set back to a state $state', async ({ tables }) => {
+  const license = await shop.newLicense();
+  const unknown = { licenseKey: crypto.randomUUID(), productId: shop.productId };
+  const isolate = newIsolate();
+  const record = async (body: object) => (await isolate.validate(body)).recorded;
+  for (const body of [unknown, askFor(license)]) await record(body);
+  for (const body of [unknown, askFor(license)]) {
+    await env.DB.batch(tables.map((table) => env.DB.prepare(`delete from ${table}`)));
+    await record(body);
+    expect(await readPages({ licenseKey: body.licenseKey }, 10)).toHaveLength(1);
+  }
+  expect((await get.license(license.id)).totalRequests).toBe(1);
+});
+
+it('a failure of the service leaves one record, under the license [1.6.16, 1.6.17]', async () => {
+  const license = await shop.newLicense();
+  const { spy: SNAPSHOTS } = spyOnKv(env.SNAPSHOTS, () => true);
+  const bindings = { DB: faultsAt(isLookUp, ['fails', 'fails']), SNAPSHOTS };
+  const { status, json, recorded } = await newIsolate(bindings).validate(askFor(license));
+  await recorded;
+  expect(status).toBe(503);
+  expect(json).toStrictEqual(DOWN);
+  expect(await expectRecorded(license, 1)).toMatchObject([
+    {
+      responseType: 'ERROR',
+      valid: false,
+      successful: false,
+      blocked: false,
+      rateLimited: false,
+      licenseId: license.id,
+      licenseKey: license.licenseKey,
+    },
+  ]);
+  expectNothingSecretLogged(license.licenseKey);
+});
+
+it('a record whose request ends in an outage is written by the scheduled handler after it [1.6.1, interface 8]', async () => {
   const license = await shop.newLicense();
   let isDown = true;
   const DB = withFaults(env.DB, (sql) => (isDown && isRecordWrite(sql) ? 'fails' : null));
@@ -220,25 +213,31 @@ it.each<{ faults: Fault[] }>([
   { faults: [] },
   { faults: ['response is lost'] },
   { faults: ['response is lost', 'response is lost'] },
-])('two records with one id are both kept and counted, with faults $faults', async ({ faults }) => {
-  const licenses = [await shop.newLicense(), await shop.newLicense()];
-  const now = Date.now();
-  // Two installations that drew the same number, with two records each.
-  const records = [...licenses, ...licenses].map((license, index) => ({
-    ...recordAt(now, { ...askFor(license), licenseId: license.id }),
-    id: firstIdAt(now),
-    nonce: Math.floor(index / 2),
-  }));
-  for (const record of records) {
-    const send = queueTo({ DB: faultsAt(isRecordWrite, faults) });
-    await send.send([record], { contentType: 'json' });
-  }
-  for (const license of licenses) {
-    const history = await expectRecorded(license, 2);
-    expect(history.map(({ id }) => id)).toEqual([firstIdAt(now), firstIdAt(now)]);
-  }
-  expect(consoleLines.join()).not.toContain('lost');
-});
+])(
+  'two records with one id are both kept and counted, with faults $faults [1.6.1]',
+  async ({ faults }) => {
+    const licenses = [await shop.newLicense(), await shop.newLicense()];
+    const now = Date.now();
+    // Two installations that drew the same number, with two records each.
+    const records = [...licenses, ...licenses].map((license, index) => ({
+      ...recordAt(now, { ...askFor(license), licenseId: license.id }),
+      id: firstIdAt(now),
+      nonce: Math.floor(index / 2),
+    }));
+    for (const record of records) {
+      const context = createExecutionContext();
+      const waitUntil = (work: Promise<unknown>) => context.waitUntil(work);
+      const { recorder } = servicesOf({ ...env, DB: faultsAt(isRecordWrite, faults) });
+      recorder.record({ record, used: [], usedAt: 0 }, waitUntil);
+      await recorder.settle(waitUntil);
+    }
+    for (const license of licenses) {
+      const history = await expectRecorded(license, 2);
+      expect(history.map(({ id }) => id)).toEqual([firstIdAt(now), firstIdAt(now)]);
+    }
+    expect(consoleLines.join()).not.toContain('lost');
+  },
+);
 
 it('the longest records are written, in parts that D1 takes', async () => {
   const license = await shop.newLicense();
@@ -260,7 +259,7 @@ it('the longest records are written, in parts that D1 takes', async () => {
       details: { remarks: long },
     });
   const records = Array.from({ length: 1_000 }, (_, index) => newRecord(index, index % 2 === 0));
-  expect(await deliver([records])).toEqual([]);
+  await write(...records);
   await expectRecorded(license, 500);
   expect(await readPages({ licenseKey: long }, 1_000)).toHaveLength(500);
   expect(consoleLines).toEqual([]);
@@ -280,10 +279,10 @@ const requestsOf = ({ id, licenseKey }: License, count: number, time: number, pr
 const namedOf = (records: readonly HistoryRecord[]) =>
   records.filter(({ hwid }) => hwid !== null).length;
 
-it('beyond 1,000 new installations of a license and day, requests are recorded without what was sent', async () => {
+it('beyond 1,000 new installations of a license and day, requests are recorded without what was sent [1.7.28]', async () => {
   const [license, other] = [await shop.newLicense(), await shop.newLicense()];
   const records = requestsOf(license, 1_100, NOW);
-  expect(await deliver([records.slice(0, 550), records.slice(550)])).toEqual([]);
+  await write(...records);
   const history = await expectRecorded(license, 1_100);
   expect(namedOf(history)).toBe(1_000);
   const unnamed = history.find(({ hwid }) => hwid === null);
@@ -295,33 +294,33 @@ it('beyond 1,000 new installations of a license and day, requests are recorded w
     remarks: 'Fields not stored: more than 1,000 new installations of this license on this day',
   });
   // Another license, and the next day, have their own thousand.
-  expect(await deliver([requestsOf(other, 10, NOW)])).toEqual([]);
+  await write(...requestsOf(other, 10, NOW));
   expect(namedOf(await expectRecorded(other, 10))).toBe(10);
-  expect(await deliver([requestsOf(license, 10, NOW + DAY_MS, 'LATER')])).toEqual([]);
+  await write(...requestsOf(license, 10, NOW + DAY_MS, 'LATER'));
   expect(namedOf(await expectRecorded(license, 1_110))).toBe(1_010);
 });
 
-it('requests of installations beyond 1,000 a day count once when they are written again', async () => {
+it('requests of installations beyond 1,000 a day count once when they are written again [1.7.28]', async () => {
   const license = await shop.newLicense();
   const records = requestsOf(license, 1_010, NOW);
   const nextDay = requestsOf(license, 1_010, NOW + DAY_MS);
   const beyond = records.slice(1_000);
-  expect(await deliver([records])).toEqual([]);
-  expect(await deliver([beyond])).toEqual([]);
+  await write(...records);
+  await write(...beyond);
   // On the next day these installations get their own rows.
-  expect(await deliver([nextDay])).toEqual([]);
-  expect(await deliver([beyond, nextDay.slice(1_000)])).toEqual([]);
+  await write(...nextDay);
+  await write(...beyond, ...nextDay.slice(1_000));
   expect(namedOf(await expectRecorded(license, 2_020))).toBe(2_010);
   await runToTheEnd(NOW + 3 * DAY_MS);
   // Late now.
-  expect(await deliver([beyond])).toEqual([]);
+  await write(...beyond);
   await runToTheEnd(NOW + 3 * DAY_MS);
   await expectRecorded(license, 2_020);
 });
 
 it('installations beyond 1,000 a day get rows of their own on the next day', async () => {
   const license = await shop.newLicense();
-  expect(await deliver([requestsOf(license, 1_000, Date.now())])).toEqual([]);
+  await write(...requestsOf(license, 1_000, Date.now()));
   const isolate = newIsolate();
   const ask = async (hwid: string, productId = shop.productId) =>
     (await isolate.validate({ ...askFor(license), productId, hwid })).recorded;
@@ -345,7 +344,7 @@ it('keys that are longer when they are normalized count and find their records',
 });
 
 it.each<Fault>(['fails', 'response is lost'])(
-  'a binding that %s is repeated, and takes one slot',
+  'a binding that %s is repeated, and takes one slot [7.2.17]',
   async (fault) => {
     const license = await shop.newLicense({ maxIPs: 1, maxHWIDs: -1 });
     const body = askFor(license, { ip: '11.60.0.1' });

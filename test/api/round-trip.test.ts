@@ -105,7 +105,7 @@ const license = fc.record({
   key: text(40),
 });
 
-it('PUT of what GET returned changes nothing of licenses in every state, of every owner, with what is bound to them, and an import under any key shows the same', async () => {
+it('PUT of what GET returned changes nothing of licenses in every state, of every owner, with what is bound to them, and an import under any key shows the same [1.2.9]', async () => {
   const { id: productId } = await create.product();
   const seen = new Set<string>();
   let serial = 0;

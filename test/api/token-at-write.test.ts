@@ -130,7 +130,7 @@ const beforeWrites = (happen: () => Promise<unknown>): D1Database =>
   });
 
 it.each(RACES)(
-  '$route writes nothing when its token $change just before the write',
+  '$route writes nothing when its token $change just before the write [1.5.11, 3.2.4, 5.1, 6.16]',
   async ({ route, prepare, apply, status, message }) => {
     const { path, body } = await prepare();
     const token = await create.token(['ALL_READ_WRITE']);
@@ -154,7 +154,7 @@ it.each(RACES)(
 );
 
 it.each(ALL.filter(({ route }) => route.includes('/:id')))(
-  '$route writes nothing when another request has changed the object just before the write, and then all of it',
+  '$route writes nothing when another request has changed the object just before the write, and then all of it [5.1]',
   async ({ route, prepare }) => {
     const { path, body } = await prepare();
     const [, table, id] = /(\w+)\/(\d+)(?:\/[\w-]+)?$/.exec(path) ?? [];
@@ -200,7 +200,7 @@ describe.each(
     return { before, responses, sending, release };
   }
 
-  it('a write gets 408 when its body does not arrive within 10 seconds, and changes nothing', async () => {
+  it('a write gets 408 when its body does not arrive within 10 seconds, and changes nothing [3.2.2]', async () => {
     const { before, responses } = await sendLate(10_000);
     await vi.waitFor(() => expect(responses).toHaveLength(1));
     for (const response of responses) {
@@ -209,7 +209,7 @@ describe.each(
     await expectUnchanged(before);
   });
 
-  it('a write is carried out when its body arrives after 9.9 seconds', async () => {
+  it('a write is carried out when its body arrives after 9.9 seconds [3.2.2]', async () => {
     const { responses, sending, release } = await sendLate(9_900);
     expect(responses).toEqual([]);
     release();

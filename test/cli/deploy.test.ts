@@ -23,7 +23,7 @@ import { listen, ownFolder } from '../node/own.ts';
 import { deployVariables, linkProject, TLS } from './deploy-folder.ts';
 import { FakeWrangler } from './fake-wrangler.ts';
 
-/** `npm run deploy` with a fake wrangler. test/node/move.test.ts deploys with the real one at a fake Cloudflare. */
+/** `npm run deploy` with a fake wrangler. test/node/move.long.test.ts deploys with the real one at a fake Cloudflare. */
 
 const root = ownFolder();
 
@@ -104,7 +104,7 @@ it('a deployment creates what is missing, applies the migrations, then uploads t
   });
 });
 
-it('a deployment shows the PUBLIC_URL of wrangler.toml first, and examines it, too', async () => {
+it('a deployment shows the PUBLIC_URL of wrangler.toml first, and examines it, too [3.3.5]', async () => {
   const withUrl = (url: string): string => TOML.replace('PUBLIC_URL = ""', `PUBLIC_URL = "${url}"`);
   configure(withUrl('https://license.example.com'));
   const addresses = ['https://license.example.com', 'https://licet.shop.workers.dev'];
@@ -126,7 +126,7 @@ it('a deployment writes the root token only into a file for its owner, and into 
   expect(JSON.stringify([lines, account.argv, account.worker?.settings])).not.toContain(token);
 });
 
-it('a deployment makes a signing key of each kind once, only in a file for its owner and in secrets', async () => {
+it('a deployment makes a signing key of each kind once, only in a file for its owner and in secrets [1.8.25]', async () => {
   await run({ hasKeys: false });
   const keys = readSigningKeys(keysFile());
   const kinds = Object.values(keys).map((key) => JSON.parse(key));
@@ -211,23 +211,17 @@ it('a deployment uses a root token that a person wrote into the file, if it is l
 });
 
 describe('a deployment of which a step fails', () => {
-  const QUEUE = '\n[[queues.producers]]\nbinding = "RECORDS"\nqueue = "licet-records"\n';
-  const steps = [
-    ...FIRST_TIME.slice(0, -2),
-    'queues info licet-records',
-    'queues create licet-records',
-    ...FIRST_TIME.slice(-2),
-  ];
+  const steps = FIRST_TIME;
   const isChange = (command: string): boolean => /create|apply|deploy/.test(command);
   const cases = steps.flatMap((command) =>
     (isChange(command) ? [false, true] : [false]).map((isLate) => ({ command, isLate })),
   );
-  const state = ({ databases, namespaces, queues, migrations, worker }: FakeWrangler) => {
-    return { databases, namespaces, queues, migrations, settings: worker?.settings };
+  const state = ({ databases, namespaces, migrations, worker }: FakeWrangler) => {
+    return { databases, namespaces, migrations, settings: worker?.settings };
   };
   let undisturbed: ReturnType<typeof state>;
   beforeEach(async () => {
-    configure(TOML + QUEUE);
+    configure(TOML);
     await run();
     expect(account.calls).toEqual(steps);
     undisturbed = state(account);
@@ -328,10 +322,6 @@ describe('wrangler.toml of a deployment', () => {
           [[kv_namespaces]]
           binding = "MY_OWN"
           id = "0123456789abcdef"
-
-          [[queues.consumers]]
-          queue = "shop-records"
-          dead_letter_queue = "shop-dead"
         `),
     );
     await run();
@@ -344,7 +334,6 @@ describe('wrangler.toml of a deployment', () => {
     });
     expect(account.worker?.settings.vars).toMatchObject({ REQUIRE_HWID: 'true' });
     expect(account.namespaces).toEqual(['shop-snapshots']);
-    expect(account.queues).toEqual(['shop-records', 'shop-dead']);
     expect(readRootToken(join(folder, '.root-token.shop'))).toHaveLength(64);
   });
 
@@ -514,16 +503,35 @@ it('a dry run prints the steps of a deployment and changes nothing', async () =>
 
 it('a dry run without a login prints all steps of a deployment', async () => {
   account.isLoggedIn = false;
-  configure(`${TOML}
-    [[queues.producers]]
-    binding = "RECORDS"
-    queue = "licet-records"`);
   expect(await run({ isDryRun: true })).toBeUndefined();
   expect(account.calls).toEqual(['whoami']);
   expect(lines.join('\n')).toMatch(
-    /npx wrangler login[\s\S]*Database licet would be created, unless it exists[\s\S]*KV namespace licet-snapshots would[\s\S]*Queue licet-records would[\s\S]*migrations[\s\S]*\.root-token\.licet[\s\S]*Worker licet would be deployed/,
+    /npx wrangler login[\s\S]*Database licet would be created, unless it exists[\s\S]*KV namespace licet-snapshots would[\s\S]*migrations[\s\S]*\.root-token\.licet[\s\S]*Worker licet would be deployed/,
   );
   expect(readdirSync(folder).toSorted()).toEqual(['drizzle', 'wrangler.toml']);
+});
+
+it('a deployment with the queue of an earlier version uses none, and prints how to remove it', async () => {
+  configure(`${TOML}
+    [[queues.producers]]
+    binding = "RECORDS"
+    queue = "licet-records"
+
+    [[queues.consumers]]
+    queue = "licet-records"
+    dead_letter_queue = "licet-records-dead"`);
+  const remedy = [
+    'The queue licet-records is no longer used. Remove the [[queues]] sections from wrangler.toml.',
+    'npx wrangler queues consumer worker remove licet-records licet\n',
+    'npx wrangler queues delete licet-records',
+  ];
+  for (const isDryRun of [true, false]) {
+    lines.length = 0;
+    await run({ isDryRun });
+    for (const text of remedy) expect(lines.join('\n').split(text)).toHaveLength(2);
+  }
+  expect(account.calls.filter((call) => call.includes('queue'))).toEqual([]);
+  expect(account.worker?.settings).not.toHaveProperty('queues');
 });
 
 it('the addresses of a deployment are found among the targets of its Worker', async () => {
@@ -590,10 +598,7 @@ describe('npm run deploy', () => {
   beforeEach(() => {
     isWell = true;
     reportDeployment();
-    configure(`routes = [{ pattern = "${host}/*", zone_id = "zone" }]\n${TOML}
-      [[queues.producers]]
-      binding = "RECORDS"
-      queue = "licet-records"`);
+    configure(`routes = [{ pattern = "${host}/*", zone_id = "zone" }]\n${TOML}`);
     linkProject(folder);
   });
 

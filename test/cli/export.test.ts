@@ -20,7 +20,7 @@ import { sharedService } from '../node/shared-service.ts';
 import { type Fields, licenseOf, lines, numbers } from './items.ts';
 import { endingOf, runHere, startCommand } from './run-command.ts';
 
-/** npm run export. test/cli/import.test.ts exports a whole shop, test/node/move.test.ts compares each field. */
+/** npm run export. test/cli/import.test.ts exports a whole shop, test/node/move.long.test.ts compares each field. */
 
 const folder = ownFolder();
 const at = (name: string): string => join(folder, name);

@@ -14,7 +14,6 @@ export interface FakeCloudflare {
   changes: string[];
   databases: Map<string, { id: string; sqlite: DatabaseSync }>;
   namespaces: Map<string, string>;
-  queues: Set<string>;
   /** The bindings of the latest upload; undefined before the first one. */
   worker: { bindings: Binding[] } | undefined;
 }
@@ -25,7 +24,6 @@ export interface Binding {
   text?: string;
   id?: string;
   namespace_id?: string;
-  queue_name?: string;
 }
 
 export const ACCOUNT = { id: 'a'.repeat(32), name: 'Shop' };
@@ -53,7 +51,6 @@ export async function startFakeCloudflare(): Promise<FakeCloudflare> {
     changes: [],
     databases: new Map(),
     namespaces: new Map(),
-    queues: new Set(),
     worker: undefined,
   };
 
@@ -141,17 +138,6 @@ export async function startFakeCloudflare(): Promise<FakeCloudflare> {
       fake.namespaces.set(title, id);
       return { title, id };
     }
-    if (route === 'GET /queues') {
-      const names = address.searchParams.getAll('name');
-      return [...fake.queues]
-        .filter((name) => names.length === 0 || names.includes(name))
-        .map((name) => ({ queue_name: name, queue_id: name, consumers: [], producers: [] }));
-    }
-    if (route === 'POST /queues') {
-      fake.queues.add(json().queue_name ?? '');
-      return { queue_name: json().queue_name };
-    }
-    if (path.startsWith('/queues/')) return {};
     if (route === 'GET /workers/subdomain') return { subdomain: 'shop' };
     if (kind === 'scripts' && action === 'assets-upload-session')
       return { jwt: 'jwt', buckets: [] };

@@ -24,7 +24,6 @@ export class FakeWrangler {
   accounts = [{ id: 'a1', name: 'Shop' }];
   databases: string[] = [];
   namespaces: string[] = [];
-  queues: string[] = [];
   /** By database. */
   migrations: Record<string, string[]> = {};
   worker: { secrets: Record<string, string>; settings: Unstable_RawConfig } | undefined;
@@ -128,13 +127,6 @@ export class FakeWrangler {
         if (this.databases.includes(last)) throw new Error('This name already exists');
         this.databases.push(last);
         return `✅ Created\n[[d1_databases]]\nbinding = "DB"\ndatabase_id = "id-of-${last}"\n`;
-      // triggers/queue-consumers.ts: getQueue
-      case 'queues info':
-        if (!this.queues.includes(last)) throw new Error(`Queue "${last}" does not exist.`);
-        return `Queue Name: ${last}`;
-      case 'queues create':
-        this.queues.push(last);
-        return `✅ Created queue '${last}'`;
     }
     if (words[0] !== 'deploy') throw new Error(`The fake does not know ${words.join(' ')}`);
     if (this.isDeclined) {

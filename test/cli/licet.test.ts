@@ -91,7 +91,7 @@ describe('licet products', () => {
 });
 
 describe('licet keys', () => {
-  it('licet keys lists the keys that npm start made, with the installations of each', async () => {
+  it('licet keys lists the keys that npm start made, with the installations of each [1.8.25]', async () => {
     const keys = await objects('keys', 'list');
     const shown = await run('keys', 'list');
     expect(shown.stderr).toContain('LAST ASKED is brought up to date once a day.');
@@ -296,7 +296,7 @@ describe('licet licenses', () => {
     ]);
   });
 
-  it('licet licenses shows the label of a platform, and takes it for --platform, for its name', async () => {
+  it('licet licenses shows the label of a platform, and takes it for --platform, for its name [3.60]', async () => {
     const create = ['licenses', 'create', '--product', String(productId), '--platform-id', '77001'];
     const { stdout: key } = await run(...create, '--platform', 'spigotmc');
     const { licensePlatform, customer } = await licet.licenses.findByKey(key.trim());
@@ -421,7 +421,7 @@ describe('licet licenses', () => {
     expect(await licet.licenses.get(id)).toMatchObject({ ips: [], hwids: [] });
   });
 
-  it('licet licenses rotate gives a new key, once it is confirmed, and find alone leads from the old one to it', async () => {
+  it('licet licenses rotate gives a new key, once it is confirmed, and find alone leads from the old one to it [7.3.4]', async () => {
     const { licenseKey, id } = await createLicense();
     const { code, stderr } = await runWith({}, 'licenses', 'rotate', licenseKey);
     expect(code).toBe(2);
@@ -443,7 +443,7 @@ describe('licet licenses', () => {
     expect((await licet.licenses.get(id)).licenseKey).toBe(newKey);
   });
 
-  it('licet licenses transfer gives a license another owner and a new key, once it is confirmed', async () => {
+  it('licet licenses transfer gives a license another owner and a new key, once it is confirmed [7.4.1]', async () => {
     const { licenseKey, id } = await createLicense();
     await validate(licenseKey, '192.0.2.1');
     const to = ['--email', 'heir@shop.example'];
@@ -461,7 +461,7 @@ describe('licet licenses', () => {
     }
   });
 
-  it('licet licenses deactivate, activate and extend change a license', async () => {
+  it('licet licenses deactivate, activate and extend change a license [2.3]', async () => {
     const { licenseKey, id } = await createLicense();
     expect(await objects('licenses', 'deactivate', licenseKey)).toMatchObject([
       { licenseStatus: 'DEACTIVATED' },
@@ -531,7 +531,7 @@ it.each([
   ['2020-01-31T10:00:00+02:00', 'Give a time in the future: an earlier one is expired at once.'],
   ['2099-02-31', 'Give a date such as'],
   ['2099-01-31 10:00', 'Give a date such as'],
-])('--expires %s of licet is a usage error', async (date, next) => {
+])('--expires %s of licet is a usage error [2.3]', async (date, next) => {
   for (const create of ['tokens create Late ALL_READ', `licenses create --product ${productId}`]) {
     const { code, stderr } = await runWith({}, ...create.split(' '), '--expires', date);
     expect(stderr).toContain(next);
@@ -1166,7 +1166,7 @@ describe('licet stats', () => {
     expect(statistics?.series).toHaveLength(24);
   });
 
-  it('licet stats names requests that are missing in the history', async () => {
+  it('licet stats names requests that are missing in the history [1.6.9, 1.6.10]', async () => {
     const [statistics] = await objects('stats');
     const gaps = [{ time: '2026-11-20T12:00:00.000+00:00', requests: 250 }];
     const LICET_URL = await listenWith(JSON.stringify({ ...statistics, gaps }));
@@ -1272,7 +1272,7 @@ describe('a table of licet', () => {
 describe('console', () => {
   const logIn = async (link: string) => (await logInAt(new URL(link))).statusCode;
 
-  it('licet console prints a link that logs in once, without the root token', async () => {
+  it('licet console prints a link that logs in once, without the root token [4.9]', async () => {
     const { stdout, stderr } = await run('console');
     const { port } = service;
     const host = `licet-${port}-[0-9a-f]{12}\\.localhost:${port}`;

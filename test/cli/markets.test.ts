@@ -35,7 +35,7 @@ async function download(address: string, fields: Record<string, string>) {
   return { status: response.status, text: await response.text() };
 }
 
-it('a market is created, mapped and tried, and its purchases are seen and granted, on the command line', async () => {
+it('a market is created, mapped and tried, and its purchases are seen and granted, on the command line [9.3.14]', async () => {
   const secrets = join(folder, 'secret.txt');
   writeFileSync(secrets, `${SECRET}\n`);
   const created = await run('markets', 'create', 'builtbybit', 'Bits', '--secrets', secrets);
@@ -54,8 +54,8 @@ it('a market is created, mapped and tried, and its purchases are seen and grante
     new RegExp(`${id} +builtbybit +Bits +on +1 `),
   );
   const arrived = await run('markets', 'deliveries', id);
-  expect(arrived.stdout).toMatch(/placeholder +404 +No product is chosen for 62494/);
-  expect(arrived.stdout).toMatch(/placeholder +200 +Granted a license/);
+  expect(arrived.stdout).toMatch(/placeholder +404 +needs you +No product is chosen for 62494/);
+  expect(arrived.stdout).toMatch(/placeholder +200 +changed +Granted a license/);
   expect(arrived.stdout).not.toContain(SECRET);
 
   await download(address, { user_id: '7', resource_id: '99' });
@@ -141,6 +141,20 @@ it('the doctor sends samples of each market, which change nothing, and names wha
     const wrong = await runHere('doctor', ['--market', kind, address.slice(0, -4)]);
     expect(wrong).toMatchObject({ code: 1 });
     expect(wrong.stdout).toContain('came    404');
+  }
+  const settings = join(folder, 'doctor.json');
+  const other = { signature: { kind: 'hmac', header: 'X-Other' }, item: 'item', line: 'line' };
+  writeFileSync(settings, JSON.stringify(other));
+  for (const [given, shown] of [
+    [['--preset', 'sellapp'], '✓ A request of the market, with the secret'],
+    [['--preset', 'shoppex'], '✓ A request of the market, with the secret'],
+    [['--settings', settings], 'the secret cannot be checked from here'],
+  ] as const) {
+    const create = ['markets', 'create', 'dynamic', 'Shop', '--secrets', secrets, ...given];
+    const address = (await run(...create)).stdout.trim();
+    const ending = await runHere('doctor', ['--market', 'dynamic', address, '--secret', secrets]);
+    expect(ending.stdout).toContain(shown);
+    expect(ending).toMatchObject({ code: 0 });
   }
   expect((await run('purchases', 'list', '--json')).stdout).not.toContain('doctor');
   const challenge = await listen((_, response) =>

@@ -78,7 +78,7 @@ it.each<[command: LocalCommand, args: string[], message: string]>([
   ['npm start', ['--var', 'SIGNING_KEY_1:abc'], 'SIGNING_KEY_1 must be a private JWK with a kid'],
   ['npm run dev', ['--foo=1'], '--foo is no option of npm run dev. Add --help to see what it'],
   ['npm run dev', ['--inspector-port', 'x'], 'must be a number from 1 to 65535, not "x".'],
-])('%s rejects the options %j', (command, args, message) => {
+])('%s rejects the options %j [3.3.5]', (command, args, message) => {
   process.argv = ['node', 'script', ...args];
   const usageError = expect.objectContaining({
     message: expect.stringContaining(message),

@@ -103,7 +103,7 @@ const subjectOf = async (licenseKey: string): Promise<string> =>
     omitPadding: true,
   });
 
-it('a response without a nonce has the same bytes as that of a service without signing keys', async () => {
+it('a response without a nonce has the same bytes as that of a service without signing keys [1.8.4]', async () => {
   const license = await newLicense();
   const fields = { hwid: 'HW-1', kid: 'unheard-of', lease: true };
   const body = { licenseKey: license.licenseKey, productId: product.id, ...fields };
@@ -121,7 +121,7 @@ it('a response without a nonce has the same bytes as that of a service without s
   }
 });
 
-it('a service without signing keys ignores nonce, kid and lease of any form', async () => {
+it('a service without signing keys ignores nonce, kid and lease of any form [1.8.3, 1.8.4]', async () => {
   const { licenseKey, productId } = await newLicense();
   const response = await validate({
     licenseKey,
@@ -135,7 +135,7 @@ it('a service without signing keys ignores nonce, kid and lease of any form', as
   expect(Object.keys(responded.parse(response.json))).toHaveLength(8);
 });
 
-it('the key set of a service without signing keys is empty', async () => {
+it('the key set of a service without signing keys is empty [1.8.26]', async () => {
   const response = await call('GET', '/.well-known/jwks.json', { token: null });
   expect(response.json).toEqual({ keys: [] });
 });
@@ -149,7 +149,7 @@ it.each([
   true,
   { a: 1 },
   ['a'.repeat(22)],
-])('a nonce of another form, such as %j, returns 400 and is named', async (nonce) => {
+])('a nonce of another form, such as %j, returns 400 and is named [1.8.1]', async (nonce) => {
   const license = await newLicense();
   const { status, json } = await ask(signedBody(license, { nonce }));
   expect(status).toBe(400);
@@ -162,14 +162,14 @@ it.each([
 });
 
 it.each(['a'.repeat(16), `${'Az09-_'.repeat(21)}aa`])(
-  'a nonce of %j is accepted',
+  'a nonce of %j is accepted [1.8.1]',
   async (nonce) => {
     const { json } = await ask(signedBody(await newLicense(), { nonce }));
     expect((await claimsOf(json.signed, es)).claims.nonce).toBe(nonce);
   },
 );
 
-it('an unknown kid returns 400 without a signature and binds nothing', async () => {
+it('an unknown kid returns 400 without a signature and binds nothing [1.8.2]', async () => {
   const license = await newLicense();
   for (const kid of ['es-2', {}, true]) {
     const { status, json } = await ask(signedBody(license, { kid }));
@@ -183,26 +183,26 @@ it.each([
   ['the first key without a kid', null, 'es-1', 'ES256'],
   ['the key of the kid', 'es-1', 'es-1', 'ES256'],
   ['another key of another algorithm', 'rs-1', 'rs-1', 'RS256'],
-])('a response is signed with %s', async (_, kid, used, alg) => {
+])('a response is signed with %s [1.8.2, 1.8.6]', async (_, kid, used, alg) => {
   const { json } = await ask(signedBody(await newLicense(), { kid }));
   const { header } = await claimsOf(json.signed, used === 'es-1' ? es : rs);
   expect(header).toEqual({ alg, kid: used, typ: 'licet-validation+jwt' });
 });
 
-it('a response is signed with the key of the lowest number without SIGNING_DEFAULT_KID', async () => {
+it('a response is signed with the key of the lowest number without SIGNING_DEFAULT_KID [1.8.24, 1.8.28]', async () => {
   const keys = { SIGNING_KEY_10: rs.secret, SIGNING_KEY_9: es.secret };
   const { json } = await ask(signedBody(await newLicense()), newIsolate(keys));
   expect((await claimsOf(json.signed, es)).header.kid).toBe('es-1');
 });
 
-it('a response is signed with the key of SIGNING_DEFAULT_KID, and names SIGNING_ISSUER', async () => {
+it('a response is signed with the key of SIGNING_DEFAULT_KID, and names SIGNING_ISSUER [1.8.6, 1.8.7, 1.8.8, 1.8.28]', async () => {
   const keys = { SIGNING_KEY_1: es.secret, SIGNING_KEY_2: rs.secret };
   const others = { SIGNING_DEFAULT_KID: 'rs-1', SIGNING_ISSUER: 'Shop' };
   const { json } = await ask(signedBody(await newLicense()), newIsolate({ ...keys, ...others }));
   expect((await claimsOf(json.signed, rs)).claims.iss).toBe('Shop');
 });
 
-it('the claims cover the request, its time and the whole response', async () => {
+it('the claims cover the request, its time and the whole response [1.8.6, 1.8.7, 1.8.8, 1.8.9, 1.8.10, 1.8.11, 1.8.12, 1.8.13]', async () => {
   const expiryDate = '2099-12-31T23:59:59.700+00:00';
   const license = await newLicense({ licenseType: 'TEMPORARY', expiryDate });
   const body = signedBody(license, {
@@ -231,13 +231,13 @@ it('the claims cover the request, its time and the whole response', async () => 
   });
 });
 
-it('claims are null for fields that were not sent, and for a license without an expiry', async () => {
+it('claims are null for fields that were not sent, and for a license without an expiry [1.8.6, 1.8.7, 1.8.13]', async () => {
   const { json } = await ask(signedBody(await newLicense()));
   const { claims } = await claimsOf(json.signed, es);
   expect(claims).toMatchObject({ hwid: null, ip: CONNECTING, licenseExpires: null });
 });
 
-it('responses of v2 are signed too', async () => {
+it('responses of v2 are signed too [1.8.1]', async () => {
   const license = await newLicense();
   const { token } = await create.token(['LICENSE_VALIDATE']);
   const options = { token, body: signedBody(license) };
@@ -248,7 +248,7 @@ it('responses of v2 are signed too', async () => {
 const SIGNED_ROWS = OUTCOME_ROWS.filter(({ responseType }) => responseType !== 'INVALID_REQUEST');
 
 it.each(SIGNED_ROWS)(
-  '$responseType: the claims equal the unsigned body and the record',
+  '$responseType: the claims equal the unsigned body and the record [1.8.5, 1.8.14]',
   async (row) => {
     const arranged = await arrange(row, product, await create.product());
     const body = { ...arranged.body, nonce: newNonce(), lease: true };
@@ -279,7 +279,7 @@ it.each(SIGNED_ROWS)(
   },
 );
 
-it('a response to an invalid, limited, too large or failed request is not signed', async () => {
+it('a response to an invalid, limited, too large or failed request is not signed [1.8.5]', async () => {
   const license = await newLicense();
   const body = signedBody(license);
   const wrong = await ask({ ...body, productId: 'x' });
@@ -295,7 +295,7 @@ it('a response to an invalid, limited, too large or failed request is not signed
 
 const lease = { hwid: 'HW-1', lease: true };
 
-it('a lease lasts the offline days of the product', async () => {
+it('a lease lasts the offline days of the product [1.8.15, 1.8.16]', async () => {
   const license = await newLicense();
   const { json } = await ask(signedBody(license, lease));
   const { claims, header } = await claimsOf(json.lease, es, 'licet-lease+jwt');
@@ -315,7 +315,7 @@ it('a lease lasts the offline days of the product', async () => {
   });
 });
 
-it('the response and the lease of a first use carry the expiry that it starts', async () => {
+it('the response and the lease of a first use carry the expiry that it starts [7.1.2]', async () => {
   const license = await newLicense({ licenseType: 'TEMPORARY', expiresAfterDays: 2 });
   const { json } = await ask(signedBody(license, lease));
   const { expiryDate } = await get.license(license.id);
@@ -326,7 +326,7 @@ it('the response and the lease of a first use carry the expiry that it starts', 
   expect(claims).toMatchObject({ exp: licenseExpires, licenseExpires });
 });
 
-it('a lease ends with the license', async () => {
+it('a lease ends with the license [1.8.16]', async () => {
   const expiresAt = Math.floor(Date.now() / 1000) + 2 * DAY_SECONDS;
   const expiryDate = new Date(expiresAt * 1000).toISOString();
   const license = await newLicense({ licenseType: 'TEMPORARY', expiryDate });
@@ -340,14 +340,14 @@ it.each([
   ['without lease', { hwid: 'HW-1' }],
   ['with lease false', { hwid: 'HW-1', lease: false }],
   ['with lease as text', { hwid: 'HW-1', lease: 'true' }],
-])('no lease is made %s', async (_, fields) => {
+])('no lease is made %s [1.8.16]', async (_, fields) => {
   const { status, json } = await ask(signedBody(await newLicense(), fields));
   expect(status).toBe(200);
   expect(json.signed).toBeDefined();
   expect(json).not.toHaveProperty('lease');
 });
 
-it('a lease follows a change of the product, also by an import, in the next validation', async () => {
+it('a lease follows a change of the product, also by an import, in the next validation [1.8.17, 1.8.18]', async () => {
   const other = await create.product();
   const license = await create.license({ productId: other.id });
   const hasLease = async () => (await ask(signedBody(license, lease))).json.lease !== undefined;
@@ -372,7 +372,7 @@ it.each([
   ['has no kid', (key: TestKey) => ({ ...key.jwk, kid: undefined })],
   ['has a point that is not on the curve', (key: TestKey) => ({ ...key.jwk, x: key.jwk.y })],
 ])(
-  'a signing key that %s is logged without its value; only a nonce gets 503',
+  'a signing key that %s is logged without its value; only a nonce gets 503 [1.8.29, 1.8.30]',
   async (_, broken) => {
     const log = vi.spyOn(console, 'error').mockImplementation(() => undefined);
     onTestFinished(() => log.mockRestore());
@@ -397,7 +397,7 @@ it.each([
   },
 );
 
-it('an unknown kid returns 503 while it may belong to an unreadable key', async () => {
+it('an unknown kid returns 503 while it may belong to an unreadable key [1.8.29]', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => undefined);
   onTestFinished(() => log.mockRestore());
   const faulty = newIsolate({ SIGNING_KEY_1: '{}', SIGNING_KEY_2: rs.secret });
@@ -405,7 +405,7 @@ it('an unknown kid returns 503 while it may belong to an unreadable key', async 
   expect((await ask(signedBody(license, { kid: 'es-1' }), faulty)).status).toBe(503);
 });
 
-it('the key set has only the public halves, the default first, for tools on any page', async () => {
+it('the key set has only the public halves, the default first, for tools on any page [1.8.26]', async () => {
   const response = await isolate.call('GET', '/.well-known/jwks.json', { token: null });
   expect(response.status).toBe(200);
   expect(response.headers.get('Cache-Control')).toBe('public, max-age=300');
@@ -427,7 +427,7 @@ const uses = z.array(z.object({ kid: z.string(), callers: z.int(), lastSeen: z.s
 const usesOf = async (kid: string) =>
   uses.parse((await call('GET', '/api/v2/signing-keys')).json).find((use) => use.kid === kid);
 
-it('the service lists the keys that installations still ask for, with the time', async () => {
+it('the service lists the keys that installations still ask for, with the time [1.8.31, 1.8.32]', async () => {
   const key = await newSigningKey('ES256', 'es-installations');
   const own = newIsolate({ SIGNING_KEY_1: key.secret });
   const license = await newLicense();

@@ -62,7 +62,7 @@ beforeEach(async () => {
 const redeem = (key = license.licenseKey, user = ADA) =>
   discord.send({ name: 'redeem', options: { key }, member: { user } });
 
-it('the vector of the documents is verified', async () => {
+it('the vector of the documents is verified [10.3.1]', async () => {
   const body = '{"type":1,"id":"1","application_id":"2","token":"t","version":1}';
   const key = '8a88e3dd7409f195fd52db2d3cba5d72ca6709bf1d94121bf3748801b40f6f5c';
   const signature =
@@ -72,7 +72,7 @@ it('the vector of the documents is verified', async () => {
   expect(await isSignedBy(key, signature, '1790000001', bytes)).toBe(false);
 });
 
-it('a ping is answered', async () => {
+it('a ping is answered [10.3.1]', async () => {
   const { status, json, headers } = await discord.post(discord.body({ type: 1 }));
   expect([status, json]).toEqual([200, { type: 1 }]);
   expect(headers.get('Content-Type')).toMatch(/^application\/json/);
@@ -85,11 +85,11 @@ it.each([
   ['no timestamp', { 'X-Signature-Timestamp': '' }],
   ['an old timestamp', { 'X-Signature-Timestamp': String(Math.floor(Date.now() / 1000) - 400) }],
   ['a timestamp that is text', { 'X-Signature-Timestamp': 'now' }],
-])('a request with %s is 401', async (_, headers) => {
+])('a request with %s is 401 [10.3.1]', async (_, headers) => {
   expect((await discord.post(discord.body({ type: 1 }), headers)).status).toBe(401);
 });
 
-it('a request without settings, or signed by another application, is 401', async () => {
+it('a request without settings, or signed by another application, is 401 [10.3.1]', async () => {
   const other = new FakeDiscord();
   expect((await other.post(other.body({ type: 1 }))).status).toBe(401);
   await env.DB.prepare('delete from settings').run();
@@ -97,7 +97,12 @@ it('a request without settings, or signed by another application, is 401', async
   expect((await unknown.post(unknown.body({ type: 1 }))).status).toBe(401);
 });
 
-it('1,000 made-up interactions cost no statement, and a real one still passes', async () => {
+it('without an application, which switches Discord off, a signed request is 401 [10.3.1]', async () => {
+  await discord.setUp({ applicationId: null });
+  expect((await discord.post(discord.body({ type: 1 }))).status).toBe(401);
+});
+
+it('1,000 made-up interactions cost no statement, and a real one still passes [10.3.1]', async () => {
   const { spy: DB, roundTrips } = spyOnDatabase(env.DB);
   const watched = new FakeDiscord({ DB });
   await watched.setUp();
@@ -117,7 +122,7 @@ it.each([
   ['another server', { guild: '9900000000000000001' }],
   ['a direct message', { guild: null }],
   ['another application', { application: '9900000000000000002' }],
-])('a command of %s gives nothing away', async (_, where) => {
+])('a command of %s gives nothing away [10.3.2]', async (_, where) => {
   await redeem();
   const { content } = await discord.send({ name: 'licenses', ...where });
   expect(content).toBe('This command works in the server of the shop only.');
@@ -131,12 +136,12 @@ it.each([
   expect(suggested.json.data?.choices).toEqual([]);
 });
 
-it('all messages are for their reader alone, and mention nobody', async () => {
+it('all messages are for their reader alone, and mention nobody [10.3.2]', async () => {
   const { json } = await redeem('@everyone');
   expect(json).toMatchObject({ type: 4, data: { flags: 64, allowed_mentions: { parse: [] } } });
 });
 
-it('a key links its license alone, and leaves the event license.redeemed of the service', async () => {
+it('a key links its license alone, and leaves the event license.redeemed of the service [8.5.3, 10.3.5]', async () => {
   const { content } = await redeem(` ${license.licenseKey.toLowerCase()} `);
   expect(content).toContain(`**${productName}** is linked to your account`);
   expect(await get.license(license.id)).toMatchObject({
@@ -158,7 +163,7 @@ it('a key links its license alone, and leaves the event license.redeemed of the 
   ]);
 });
 
-it('a webhook can ask for license.redeemed', async () => {
+it('a webhook can ask for license.redeemed [8.1.2]', async () => {
   const body = { url: 'https://hooks.shop.example/', types: ['license.redeemed'] };
   const { json } = await call('POST', '/api/v2/webhooks', { body });
   expect(json).toMatchObject({ types: ['license.redeemed'] });
@@ -169,7 +174,7 @@ it('a webhook can ask for license.redeemed', async () => {
   expect(deliveries.json).toMatchObject([{ type: 'license.redeemed' }]);
 });
 
-it('a license of a customer keeps its customer when its key is redeemed, and the customer gets no account', async () => {
+it('a license of a customer keeps its customer when its key is redeemed, and the customer gets no account [10.3.5]', async () => {
   const { email, license: bought } = await buy();
   await redeem(bought.licenseKey);
   expect(await get.license(bought.id)).toMatchObject({
@@ -178,7 +183,7 @@ it('a license of a customer keeps its customer when its key is redeemed, and the
   });
 });
 
-it('a license without a customer belongs to the customer who has the account that redeems it', async () => {
+it('a license without a customer belongs to the customer who has the account that redeems it [10.3.5]', async () => {
   const own = await create.license({ productId, ownerChatId: ADA.id });
   await redeem();
   expect((await get.license(license.id)).customer).toEqual(own.customer);
@@ -214,7 +219,7 @@ async function buy(email = `${crypto.randomUUID()}@shop.example`) {
   return { email, license: bought, customerId: bought.customer?.id ?? 0 };
 }
 
-it('one leaked key shows a stranger neither the other licenses of its owner nor later ones', async () => {
+it('one leaked key shows a stranger neither the other licenses of its owner nor later ones [10.3.5, 10.3.8]', async () => {
   const { email, license: leaked } = await buy();
   await redeem(leaked.licenseKey, EVE);
   const { license: dear, customerId } = await buy(email);
@@ -233,7 +238,7 @@ it('one leaked key shows a stranger neither the other licenses of its owner nor 
   expect(await seenBy(EVE)).toEqual([leaked.licenseKey]);
 });
 
-it('a stranger who buys with the e-mail of somebody else, before or after them, sees no license of theirs', async () => {
+it('a stranger who buys with the e-mail of somebody else, before or after them, sees no license of theirs [10.3.5]', async () => {
   const { email, license: cheap } = await buy();
   await redeem(cheap.licenseKey, EVE);
   const { license: own } = await buy(email);
@@ -253,7 +258,7 @@ const linkCode = async (cookie: string): Promise<string> => {
 const link = (code: string, user = ADA, isolate = discord.isolate) =>
   discord.send({ name: 'link', options: { code }, member: { user } }, isolate);
 
-it('a code of the own page makes the account that of the customer, with later licenses, once', async () => {
+it('a code of the own page makes the account that of the customer, with later licenses, once [10.3.6]', async () => {
   const { email, customerId, license: first } = await buy();
   const cookie = await sessionOf(customerId);
   expect((await licensesOf(cookie)).canLinkDiscord).toBe(true);
@@ -278,7 +283,7 @@ it('a code of the own page makes the account that of the customer, with later li
   expect((await link(code, EVE)).content).toContain('This code is wrong, used, or older than');
 });
 
-it('of two accounts that use one code at the same time, one is linked', async () => {
+it('of two accounts that use one code at the same time, one is linked [10.3.6]', async () => {
   const { customerId } = await buy();
   const code = await linkCode(await sessionOf(customerId));
   const answers = await Promise.all([link(code), link(code, EVE, discord.newIsolate())]);
@@ -288,7 +293,7 @@ it('of two accounts that use one code at the same time, one is linked', async ()
   expect(chatId).toBe(linked[0] === answers[0] ? ADA.id : EVE.id);
 });
 
-it('a code works for 15 minutes and until the next one, and its hash alone is stored', async () => {
+it('a code works for 15 minutes and until the next one, and its hash alone is stored [10.2.6, 10.3.6]', async () => {
   const { customerId } = await buy();
   const cookie = await sessionOf(customerId);
   const [replaced, code] = [await linkCode(cookie), await linkCode(cookie)];
@@ -303,7 +308,7 @@ it('a code works for 15 minutes and until the next one, and its hash alone is st
   expect((await env.DB.prepare('select * from discord_link_codes').all()).results).toEqual([]);
 });
 
-it('an account tries at most ten codes a minute', async () => {
+it('an account tries at most ten codes a minute [10.3.6, 10.3.7]', async () => {
   const code = await linkCode(await sessionOf((await buy()).customerId));
   for (let times = 0; times < 10; times++) await link('AAAA-AAAA-AAAA');
   expect((await link(code)).content).toContain('Too many attempts');
@@ -311,7 +316,7 @@ it('an account tries at most ten codes a minute', async () => {
   expect((await link(code)).content).toContain('is linked to your account');
 });
 
-it('the account of another customer is refused with the next step, and both customers stay as they are', async () => {
+it('the account of another customer is refused with the next step, and both customers stay as they are [10.3.6]', async () => {
   await create.license({ productId, ownerChatId: ADA.id });
   const { customerId } = await buy();
   const { content } = await link(await linkCode(await sessionOf(customerId)));
@@ -319,7 +324,7 @@ it('the account of another customer is refused with the next step, and both cust
   expect((await get.customer(customerId)).chatId).toBeNull();
 });
 
-it('a customer whose account the seller has set meanwhile keeps it', async () => {
+it('a customer whose account the seller has set meanwhile keeps it [10.3.6]', async () => {
   const { customerId } = await buy();
   const code = await linkCode(await sessionOf(customerId));
   await call('PUT', `/api/v2/customers/${customerId}`, { body: { chatId: EVE.id } });
@@ -327,7 +332,7 @@ it('a customer whose account the seller has set meanwhile keeps it', async () =>
   expect((await get.customer(customerId)).chatId).toBe(EVE.id);
 });
 
-it('a page that an account has opened gives no code, and no page does so without Discord', async () => {
+it('a page that an account has opened gives no code, and no page does so without Discord [10.2.6, 10.3.6]', async () => {
   await redeem();
   const ofAccount = (await pageOf(ADA)) ?? '';
   expect((await licensesOf(ofAccount)).canLinkDiscord).toBe(false);
@@ -338,7 +343,7 @@ it('a page that an account has opened gives no code, and no page does so without
   expect((await ask('POST', '/discord-code', { cookie: ofCustomer, body: {} })).status).toBe(409);
 });
 
-it('an account sees on its page what /licenses shows it, whatever customers its licenses belong to', async () => {
+it('an account sees on its page what /licenses shows it, whatever customers its licenses belong to [10.2.4, 10.2.5, 10.3.6]', async () => {
   const email = `${crypto.randomUUID()}@shop.example`;
   const own = await create.license({ productId, ownerChatId: ADA.id });
   await call('PUT', `/api/v2/customers/${own.customer?.id}`, { body: { email } });
@@ -359,7 +364,7 @@ it.each([
   ['without a customer', () => license],
   ['of a customer', async () => (await buy()).license],
 ])(
-  'an account frees slots of a license %s, on its page and at Discord, within one budget',
+  'an account frees slots of a license %s, on its page and at Discord, within one budget [10.3.6]',
   async (_, sold) => {
     const { id, licenseKey, customer } = await sold();
     await redeem(licenseKey);
@@ -384,7 +389,7 @@ it.each([
   ['the account of the license', () => updateLicense(license.id, { ownerChatId: '' })],
   ['the license', () => call('DELETE', `/api/v2/licenses/${license.id}`)],
 ])(
-  'a session of an account shows a license no more as soon as the seller removes %s',
+  'a session of an account shows a license no more as soon as the seller removes %s [10.2.4, 10.3.6]',
   async (_, remove) => {
     await redeem();
     const cookie = (await pageOf(ADA)) ?? '';
@@ -397,7 +402,7 @@ it.each([
   },
 );
 
-it('a seller who takes the account from a customer ends what its session shows, and the license keeps its customer', async () => {
+it('a seller who takes the account from a customer ends what its session shows, and the license keeps its customer [10.3.5]', async () => {
   const { customerId, license: bought } = await buy();
   await link(await linkCode(await sessionOf(customerId)));
   const cookie = (await pageOf(ADA)) ?? '';
@@ -408,7 +413,7 @@ it('a seller who takes the account from a customer ends what its session shows, 
   expect((await get.license(bought.id)).customer?.id).toBe(customerId);
 });
 
-it('the licenses of an account are found without reading those of others', async () => {
+it('the licenses of an account are found without reading those of others [10.2.5, 10.3.6]', async () => {
   await redeem();
   const keys = JSON.stringify(Array.from({ length: 2_000 }, () => crypto.randomUUID()));
   await env.DB.prepare(
@@ -434,7 +439,7 @@ it('an id of a role that leads elsewhere is not sent', async () => {
   expect(discord.requests).toEqual([]);
 });
 
-it('a number is the id of a license with # alone, because a key can be a number', async () => {
+it('a number is the id of a license with # alone, because a key can be a number [10.3.10]', async () => {
   const { content } = await discord.send({
     name: 'license',
     subcommand: 'deactivate',
@@ -459,7 +464,7 @@ it('a flood while the database fails asks it once a second', async () => {
   expect(reads).toBeLessThan(5);
 });
 
-it('a license of another account is refused without a name, and an unknown, replaced or deleted key in the same words', async () => {
+it('a license of another account is refused without a name, and an unknown, replaced or deleted key in the same words [10.3.5]', async () => {
   await redeem();
   const { content } = await redeem(license.licenseKey, EVE);
   expect(content).toContain('linked to another Discord account');
@@ -472,14 +477,14 @@ it('a license of another account is refused without a name, and an unknown, repl
   expect((await redeem(deleted.licenseKey, EVE)).content).toBe(unknown.content);
 });
 
-it('an account tries at most ten keys a minute', async () => {
+it('an account tries at most ten keys a minute [10.3.5, 10.3.7]', async () => {
   for (let times = 0; times < 10; times++) await redeem('nothing', EVE);
   expect((await redeem(license.licenseKey, EVE)).content).toContain('Too many attempts');
   setNow(Date.now() + MINUTE_MS);
   expect((await redeem(license.licenseKey, EVE)).content).toContain('is linked');
 });
 
-it('licenses are shown with masked keys, and whole ones behind a button, to their owner alone', async () => {
+it('licenses are shown with masked keys, and whole ones behind a button, to their owner alone [10.3.4]', async () => {
   await redeem();
   const shown = await discord.send({ name: 'licenses' });
   expect(shown.content).toContain(
@@ -503,7 +508,7 @@ const reset = (fields: object = {}, user = ADA, isolate = discord.isolate) =>
     isolate,
   );
 
-it('a reset frees the slots within the budget, and an empty one is free', async () => {
+it('a reset frees the slots within the budget, and an empty one is free [10.3.4]', async () => {
   await redeem();
   expect((await reset()).content).toContain('did not count as a reset');
   const bind = (values: object) => call('PUT', `/api/v2/licenses/${license.id}`, { body: values });
@@ -520,7 +525,7 @@ it('a reset frees the slots within the budget, and an empty one is free', async 
   expect((await get.license(license.id)).hwids).toEqual(['h']);
 });
 
-it('of 50 resets at once, exactly so many count as the product allows', async () => {
+it('of 50 resets at once, exactly so many count as the product allows [10.1.2]', async () => {
   await redeem();
   const ips = ['192.0.2.1', '192.0.2.2'];
   const isolates = [discord.isolate, discord.newIsolate(), discord.newIsolate()];
@@ -539,7 +544,7 @@ it('of 50 resets at once, exactly so many count as the product allows', async ()
   expect(results).toHaveLength(3);
 });
 
-it('the license of another account is neither suggested nor reset', async () => {
+it('the license of another account is neither suggested nor reset [10.3.4]', async () => {
   await redeem();
   await call('PUT', `/api/v2/licenses/${license.id}`, { body: { ips: ['192.0.2.1'] } });
   expect((await reset({}, EVE)).content).toContain('That is not one of your licenses');
@@ -563,7 +568,7 @@ it('the license of another account is neither suggested nor reset', async () => 
   ]);
 });
 
-it('an interaction that comes twice runs once', async () => {
+it('an interaction that comes twice runs once [10.3.3]', async () => {
   await redeem();
   await call('PUT', `/api/v2/licenses/${license.id}`, { body: { ips: ['192.0.2.1'] } });
   const sent = { name: 'reset', options: { license: String(license.id) }, id: 'same' };
@@ -574,7 +579,7 @@ it('an interaction that comes twice runs once', async () => {
   ]);
 });
 
-it('a link opens the own page, for 15 minutes', async () => {
+it('a link opens the own page, for 15 minutes [10.2.1, 10.2.2, 10.3.4]', async () => {
   expect((await discord.send({ name: 'portal' })).content).toContain('No license is linked');
   await redeem();
   const { json } = await discord.send({ name: 'portal' });
@@ -588,7 +593,7 @@ it('a link opens the own page, for 15 minutes', async () => {
   expect((await openPage(codeIn(lateUrl))).json).toEqual({ fault: 'expired' });
 });
 
-it('a buyer gets one license by the role of the shop, also of 20 commands at once', async () => {
+it('a buyer gets one license by the role of the shop, also of 20 commands at once [10.3.9]', async () => {
   const ask = (roles: string[], isolate = discord.isolate) =>
     discord.send(
       { name: 'get-license', options: { product: String(productId) }, member: { roles } },
@@ -628,14 +633,14 @@ it.each([
   [{ name: 'license', subcommand: 'extend', options: { license: '1', days: 1 } }],
   [{ name: 'license', subcommand: 'deactivate', options: { license: '1' } }],
   [{ name: 'blacklist', subcommand: 'add', options: { type: 'IP', value: '192.0.2.1' } }],
-])('%j of a member without rights is refused', async (sent) => {
+])('%j of a member without rights is refused [10.3.10]', async (sent) => {
   expect((await discord.send(sent)).content).toContain('Only administrators may use this command');
   const focused = Object.keys(sent.options)[0] ?? '';
   const suggested = await discord.send({ ...sent, type: 4, focused });
   expect(suggested.json.data?.choices).toEqual([]);
 });
 
-it('administrators create, find, extend and deactivate licenses, each as an event with their account', async () => {
+it('administrators create, find, extend and deactivate licenses, each as an event with their account [10.3.10]', async () => {
   const admin = (subcommand: string, options: Record<string, string | number>) =>
     discord.send({ name: 'license', subcommand, options, member: ADMIN });
   const made = await admin('create', { product: String(productId), user: EVE.id, days: 30 });
@@ -676,7 +681,7 @@ it('administrators create, find, extend and deactivate licenses, each as an even
   expect(suggested.json.data?.choices).toMatchObject([{ value: `#${id}` }]);
 });
 
-it('administrators find a license by a replaced key, and change none by it', async () => {
+it('administrators find a license by a replaced key, and change none by it [7.3.4]', async () => {
   const admin = (subcommand: string, options: Record<string, string | number>) =>
     discord.send({ name: 'license', subcommand, options, member: ADMIN });
   const { licenseKey } = license;
@@ -690,7 +695,7 @@ it('administrators find a license by a replaced key, and change none by it', asy
   expect((await get.license(license.id)).licenseStatus).toBe('ACTIVE');
 });
 
-it('administrators block an address or a hardware ID, and a fault is named', async () => {
+it('administrators block an address or a hardware ID, and a fault is named [10.3.10]', async () => {
   const block = (options: Record<string, string>) =>
     discord.send({ name: 'blacklist', subcommand: 'add', options, member: ADMIN });
   expect(
@@ -704,14 +709,14 @@ it('administrators block an address or a hardware ID, and a fault is named', asy
   );
 });
 
-it('a command that was removed says what to run', async () => {
+it('a command that was removed says what to run [10.3.2]', async () => {
   expect((await discord.send({ name: 'old' })).content).toContain('npm run licet -- discord setup');
   expect((await discord.send({ name: 'constructor' })).content).toContain(
     'npm run licet -- discord setup',
   );
 });
 
-it('a role is given with a license, and taken when the last one that gives it ends', async () => {
+it('a role is given with a license, and taken when the last one that gives it ends [10.3.11]', async () => {
   await discord.setUp({ botToken: TOKEN });
   await redeem();
   expect(discord.roles.get(ADA.id)).toEqual(new Set([CUSTOMER_ROLE]));
@@ -736,7 +741,7 @@ it('a role is given with a license, and taken when the last one that gives it en
   expect(discord.requests).toHaveLength(before);
 });
 
-it('forgetting a customer ends the sessions, links and codes of the account, takes its role, and forgets it', async () => {
+it('forgetting a customer ends the sessions, links and codes of the account, takes its role, and forgets it [10.3.11, 10.3.12]', async () => {
   await discord.setUp({ botToken: TOKEN });
   const { license: bought, customerId } = await buy();
   await linkCode(await sessionOf(customerId));
@@ -756,7 +761,7 @@ it('forgetting a customer ends the sessions, links and codes of the account, tak
   }
 });
 
-it('an account that has only redeemed a key is forgotten with a customer that is created for it', async () => {
+it('an account that has only redeemed a key is forgotten with a customer that is created for it [10.3.11, 10.3.12]', async () => {
   await redeem();
   const made = await call('POST', '/api/v2/customers', { body: { chatId: ADA.id } });
   const { id }: { id: number } = Object(made.json);
@@ -775,7 +780,7 @@ it('an account with seven roles gets all of them by two commands', async () => {
   expect(discord.roles.get(ADA.id)?.size).toBe(7);
 });
 
-it('a role that Discord refuses has its remedy in the settings, and is not tried again at once', async () => {
+it('a role that Discord refuses has its remedy in the settings, and is not tried again at once [10.3.11]', async () => {
   await discord.setUp({ botToken: TOKEN });
   discord.fault = () => Response.json({ code: 50013 }, { status: 403 });
   expect((await redeem()).content).toContain(
@@ -802,7 +807,7 @@ it('a role that Discord refuses has its remedy in the settings, and is not tried
   expect(discord.roles.get(ADA.id)).toEqual(new Set([CUSTOMER_ROLE]));
 });
 
-it('a PUT that changes no setting leaves the fault of roles, and one that changes a setting or sends the token clears it', async () => {
+it('a PUT that changes no setting leaves the fault of roles, and one that changes a setting or sends the token clears it [10.3.11]', async () => {
   await discord.setUp({ botToken: TOKEN });
   discord.fault = () => Response.json({ code: 50013 }, { status: 403 });
   const path = '/api/v2/settings/discord';
@@ -846,7 +851,7 @@ it('a role that was deleted at Discord is named, and keeps no other role from be
 it.each([
   ['429', () => Response.json({ retry_after: 0.5 }, { status: 429 })],
   ['500', () => new Response('', { status: 500 })],
-])('a role that meets %s is tried again later', async (_, fault) => {
+])('a role that meets %s is tried again later [10.3.11]', async (_, fault) => {
   await discord.setUp({ botToken: TOKEN });
   discord.fault = fault;
   expect((await redeem()).content).toContain('Your role follows');
@@ -855,7 +860,7 @@ it.each([
   expect(discord.roles.get(ADA.id)).toEqual(new Set([CUSTOMER_ROLE]));
 });
 
-it('a slow command is deferred, and its message is edited later', async () => {
+it('a slow command is deferred, and its message is edited later [10.3.2]', async () => {
   await discord.setUp({ botToken: TOKEN });
   const slow = Promise.withResolvers<Response>();
   discord.fault = () =>
@@ -874,7 +879,7 @@ it('a slow command is deferred, and its message is edited later', async () => {
 /** The response, and the end of all that follows it. */
 const redeemLate = () => redeem();
 
-it('settings with a wrong field are rejected, and no response or event shows the token of the bot', async () => {
+it('settings with a wrong field are rejected, and no response or event shows the token of the bot [10.3.13]', async () => {
   const put = (body: object) => call('PUT', '/api/v2/settings/discord', { body });
   expect((await put({ publicKey: 'abc' })).json).toMatchObject({
     message: expect.stringContaining('publicKey must be the public key'),

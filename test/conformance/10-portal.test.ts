@@ -63,7 +63,7 @@ beforeEach(async () => {
   bought = await buy();
 });
 
-it('a link opens the page once, by a POST of the page: a GET of it redeems nothing', async () => {
+it('a link opens the page once, by a POST of the page: a GET of it redeems nothing [10.2.1, 10.2.2]', async () => {
   const code = await codeFor({ licenseId: bought.license.id });
   for (const path of [`/my?code=${code}`, `/my/session?code=${code}`]) {
     await call('GET', path, { token: null });
@@ -84,27 +84,30 @@ it.each([
   [{}, 24 * 60],
   [{ validMinutes: 1 }, 1],
   [{ validMinutes: 10_080 }, 10_080],
-])('a link with %j works for %i minutes, and not longer', async (fields, minutes) => {
-  const body = { customerId: bought.customerId, ...fields };
-  const begin = Date.now();
-  setNow(begin);
-  const codes = [await codeFor(body), await codeFor(body)];
-  const { json } = await call('POST', LINKS, { body });
-  expect(json).toMatchObject({ customerId: bought.customerId });
-  const { expiresAt }: { expiresAt: string } = Object(json);
-  expect(Date.parse(expiresAt) - Date.now()).toBe(minutes * MINUTE_MS);
-  setNow(begin + minutes * MINUTE_MS - 1);
-  expect((await redeem(codes[0] ?? '')).status).toBe(204);
-  setNow(begin + minutes * MINUTE_MS);
-  expect((await redeem(codes[1] ?? '')).json).toEqual({ fault: 'expired' });
-});
+])(
+  'a link with %j works for %i minutes, and not longer [10.2.1, 10.2.2]',
+  async (fields, minutes) => {
+    const body = { customerId: bought.customerId, ...fields };
+    const begin = Date.now();
+    setNow(begin);
+    const codes = [await codeFor(body), await codeFor(body)];
+    const { json } = await call('POST', LINKS, { body });
+    expect(json).toMatchObject({ customerId: bought.customerId });
+    const { expiresAt }: { expiresAt: string } = Object(json);
+    expect(Date.parse(expiresAt) - Date.now()).toBe(minutes * MINUTE_MS);
+    setNow(begin + minutes * MINUTE_MS - 1);
+    expect((await redeem(codes[0] ?? '')).status).toBe(204);
+    setNow(begin + minutes * MINUTE_MS);
+    expect((await redeem(codes[1] ?? '')).json).toEqual({ fault: 'expired' });
+  },
+);
 
-it('an unknown link is named', async () => {
+it('an unknown link is named [10.2.1, 10.2.2, 10.2.7]', async () => {
   expect((await redeem('x'.repeat(43))).json).toEqual({ fault: 'unknown' });
   expect((await redeem('x'.repeat(2_000))).status).toBe(413);
 });
 
-it('only hashes of links and sessions are stored', async () => {
+it('only hashes of links and sessions are stored [10.2.2, 10.2.3]', async () => {
   const code = await codeFor({ customerId: bought.customerId });
   const tables = ['page_links', 'page_sessions', 'events'];
   const rows = await env.DB.batch(tables.map((name) => env.DB.prepare(`select * from ${name}`)));
@@ -114,7 +117,7 @@ it('only hashes of links and sessions are stored', async () => {
   expect(stored).not.toContain(bought.cookie.split('=')[1]);
 });
 
-it('a session lasts a day, ends by hand, and ends when its customer is forgotten', async () => {
+it('a session lasts a day, ends by hand, and ends when its customer is forgotten [10.2.3]', async () => {
   const { customerId, cookie } = bought;
   setNow(Date.now() + DAY_MS - MINUTE_MS);
   expect((await ask('GET', '/licenses', { cookie })).status).toBe(200);
@@ -128,7 +131,7 @@ it('a session lasts a day, ends by hand, and ends when its customer is forgotten
   expect((await ask('GET', '/licenses', { cookie: forgotten })).status).toBe(401);
 });
 
-it('the scheduled handler removes old links and sessions, also those of the version before', async () => {
+it('the scheduled handler removes old links and sessions, also those of the version before [10.2.3]', async () => {
   await env.DB.batch(
     ['portal_codes (code_hash', 'portal_sessions (session_hash'].map((columns) =>
       env.DB.prepare(`insert into ${columns}, customer_id, created_at) values ('hash', 1, ?)`).bind(
@@ -146,7 +149,7 @@ it('the scheduled handler removes old links and sessions, also those of the vers
 it.each([
   ['a page of another site', { 'Sec-Fetch-Site': 'cross-site' }],
   ['a form', { 'Content-Type': 'text/plain' }],
-])('a request of %s is rejected', async (_, headers) => {
+])('a request of %s is rejected [10.2.3]', async (_, headers) => {
   const code = await codeFor({ customerId: bought.customerId });
   expect((await redeem(code, headers)).status).toBe(403);
   const { cookie, license } = bought;
@@ -156,7 +159,7 @@ it.each([
   expect((await get.license(license.id)).ips).toHaveLength(2);
 });
 
-it('sessions of the page and of the console do not open each other', async () => {
+it('sessions of the page and of the console do not open each other [10.2.3]', async () => {
   const { cookie } = bought;
   const secret = cookie.split('=')[1];
   const asConsole = { ...OWN_PAGE, Cookie: `__Host-licet=${secret}` };
@@ -179,7 +182,7 @@ it('sessions of the page and of the console do not open each other', async () =>
   expect((await call('GET', '/my/licenses', { headers: OWN_PAGE })).status).toBe(401);
 });
 
-it('shows the own licenses with masked keys and shortened values, and never the notes of the seller', async () => {
+it('shows the own licenses with masked keys and shortened values, and never the notes of the seller [10.2.8]', async () => {
   const { license, cookie } = bought;
   await call('PUT', `/api/v2/licenses/${license.id}`, { body: { notes: 'difficult' } });
   const sent = await ask('GET', '/licenses', { cookie });
@@ -199,19 +202,39 @@ it('shows the own licenses with masked keys and shortened values, and never the 
     ],
   });
   expect((await slotsIn(bought)).map(({ shown }) => shown)).toEqual([
-    '192.0.…',
-    '2001:db8:…',
-    'hardwa…',
+    '192.0.…1',
+    '2001:db8:…1',
+    'hardwa…1',
   ]);
   const key = await ask('POST', `/licenses/${license.id}/key`, { cookie, body: {} });
   expect(key.json).toEqual({ licenseKey: license.licenseKey });
+});
+
+it('shows values of one beginning apart, and no more of them than that takes', async () => {
+  const { license } = bought;
+  const body = {
+    ips: ['203.0.113.21', '203.0.113.22', '203.0.115.22', '2001:db8:1::1', '2001:db8:2::1'],
+    hwids: ['HWID-71AAAA-1111', 'HWID-71AAAA-1121', 'A', 'B'],
+  };
+  await call('PUT', `/api/v2/licenses/${license.id}`, { body });
+  const slots = await slotsIn(bought);
+  const shownOf = (wanted: string) =>
+    slots.flatMap(({ type, shown }) => (type === wanted ? shown : []));
+  expect(shownOf('IP')).toEqual([
+    '203.0.…21',
+    '203.0.113.22',
+    '203.0.115.22',
+    '2001:db8:1::1',
+    '2001:db8:2::1',
+  ]);
+  expect(shownOf('HWID')).toEqual(['HWID-7…11', 'HWID-7…21', 'A', 'B']);
 });
 
 it.each([
   ['GET', '/slots'],
   ['POST', '/key'],
   ['POST', '/resets'],
-])('%s %s of a license of another customer, or of none, is 404', async (method, path) => {
+])('%s %s of a license of another customer, or of none, is 404 [10.2.8]', async (method, path) => {
   const { cookie } = bought;
   const other = await buy();
   await call('DELETE', `/api/v2/licenses/${bought.license.id}`);
@@ -224,7 +247,7 @@ it.each([
   expect((await get.license(other.license.id)).ips).toHaveLength(2);
 });
 
-it('frees one slot, or all, with the customer as the sender of the event', async () => {
+it('frees one slot, or all, with the customer as the sender of the event [10.1.4]', async () => {
   const { license, customerId, cookie } = bought;
   const [first] = await slotsIn(bought);
   const one = await reset(bought, first?.id);
@@ -244,7 +267,7 @@ it('frees one slot, or all, with the customer as the sender of the event', async
   expect((await licensesOf(cookie)).licenses[0]?.resets.left).toBe(1);
 });
 
-it('a freed slot takes another address at once', async () => {
+it('a freed slot takes another address at once [10.2.8]', async () => {
   const full = await buy({ selfResets: 1 }, { maxIPs: 2 });
   const { productId, licenseKey } = full.license;
   const ask = () => newIsolate().validate({ licenseKey, productId, ip: '203.0.113.9' });
@@ -253,13 +276,13 @@ it('a freed slot takes another address at once', async () => {
   expect((await ask()).json).toMatchObject({ valid: true });
 });
 
-it('a license with nothing bound is freed without using up a reset', async () => {
+it('a license with nothing bound is freed without using up a reset [10.1.2]', async () => {
   const empty = await buy({ selfResets: 1 }, { ips: [], hwids: [] });
   for (let times = 0; times < 3; times++) expect((await reset(empty)).outcome).toBe('empty');
   expect((await licensesOf(empty.cookie)).licenses[0]?.resets.left).toBe(1);
 });
 
-it('a reset returns 30 days after it was used', async () => {
+it('a reset returns 30 days after it was used [10.1.2]', async () => {
   const one = await buy({ selfResets: 1 });
   const [slot, other] = await slotsIn(one);
   await reset(one, slot?.id);
@@ -275,20 +298,20 @@ it('a reset returns 30 days after it was used', async () => {
 it.each([
   ['not allowed', { selfResets: 0 }, {}],
   ['deactivated', {}, { licenseStatus: 'DEACTIVATED' }],
-])('a reset that is %s frees nothing', async (outcome, fields, values) => {
+])('a reset that is %s frees nothing [10.1.3]', async (outcome, fields, values) => {
   const one = await buy(fields, values);
   expect((await reset(one)).outcome).toBe(outcome);
   expect((await get.license(one.license.id)).ips).toHaveLength(2);
 });
 
-it('a value on the blacklist is never freed, also by its range', async () => {
+it('a value on the blacklist is never freed, also by its range [10.1.3]', async () => {
   const one = await buy({}, { ips: ['192.0.2.1', '198.51.100.7', '203.0.113.1'] });
   const { productId } = one.license;
   const entry = { isForAllProducts: false, productId, reason: '' };
   await create.blacklist({ ...entry, licenseDataType: 'IP', data: '198.51.100.0/24' });
   await create.blacklist({ ...entry, licenseDataType: 'IP', data: '203.0.113.1' });
   await create.blacklist({ ...entry, licenseDataType: 'HWID', data: 'hardware-id-1' });
-  const blocked = (await slotsIn(one)).find(({ shown }) => shown === '198.51.…');
+  const blocked = (await slotsIn(one)).find(({ shown }) => shown.startsWith('198.51.'));
   expect((await reset(one, blocked?.id)).outcome).toBe('blocked');
   expect(await reset(one)).toMatchObject({ outcome: 'freed', freed: 1, kept: 3 });
   expect(await get.license(one.license.id)).toMatchObject({
@@ -297,7 +320,7 @@ it('a value on the blacklist is never freed, also by its range', async () => {
   });
 });
 
-it('of 50 resets at once in four isolates, exactly so many free a slot as the product allows', async () => {
+it('of 50 resets at once in four isolates, exactly so many free a slot as the product allows [10.1.2]', async () => {
   const ips = Array.from({ length: 50 }, (_, index) => `192.0.2.${index + 1}`);
   const full = await buy({ selfResets: 20 }, { ips, hwids: [] });
   const slots = await slotsIn(full);
@@ -310,7 +333,7 @@ it('of 50 resets at once in four isolates, exactly so many free a slot as the pr
   expect((await get.license(full.license.id)).ips).toHaveLength(30);
 });
 
-it('a flood of wrong sessions costs no query beyond the limit of failed tokens', async () => {
+it('a flood of wrong sessions costs no query beyond the limit of failed tokens [10.2.7]', async () => {
   const { spy: DB, roundTrips } = spyOnDatabase(env.DB);
   const isolate = newIsolate({ DB, FAILED_TOKEN_LIMITER: 60 });
   const headers = { 'CF-Connecting-IP': '192.0.2.200' };
@@ -325,7 +348,7 @@ it('a flood of wrong sessions costs no query beyond the limit of failed tokens',
 
 const TOO_LARGE = `data:image/png;base64,${'x'.repeat(50_000)}`;
 
-it('the settings of the page are shown to everybody who opens it', async () => {
+it('the settings of the page are shown to everybody who opens it [10.2.10]', async () => {
   const logo = `data:image/png;base64,${btoa('not really a picture')}`;
   const body = { name: 'Ada Games', colour: '#AA3300', contact: 'mailto:help@shop.example', logo };
   expect((await call('PUT', '/api/v2/settings/portal', { body })).status).toBe(200);
@@ -336,7 +359,7 @@ it('the settings of the page are shown to everybody who opens it', async () => {
   expect(json).toEqual({ ...body, contact: null });
 });
 
-it('the settings of the page are held by a browser for half a minute, and not sent again unchanged', async () => {
+it('the settings of the page are held by a browser for half a minute, and not sent again unchanged [10.2.10]', async () => {
   const isolate = newIsolate();
   const first = await ask('GET', '/seller', {}, isolate);
   const tag = first.headers.get('ETag') ?? expect.fail('There is no ETag');
@@ -358,7 +381,7 @@ it.each([
   [{ logo: 'https://shop.example/logo.png' }, 'logo must be a PNG, JPEG or WebP as a data: URL'],
   [{ logo: TOO_LARGE }, 'logo must be a picture of at most 32 KB'],
   [{ title: 'x' }, /title/],
-])('settings with a wrong field are rejected: %#', async (body, message) => {
+])('settings with a wrong field are rejected: %# [10.2.10]', async (body, message) => {
   const { status, json } = await call('PUT', '/api/v2/settings/portal', { body });
   expect(status).toBe(400);
   expect(json).toMatchObject({ message: expect.stringMatching(message) });
@@ -372,13 +395,13 @@ it.each([
   [{ customerId: 1, validMinutes: 1.5 }, /^validMinutes must be an integer/],
   [{ customerId: 999_999 }, /customerId 999999 does not exist/],
   [{ licenseId: 999_999 }, /licenseId 999999 does not exist/],
-])('a link for %j is rejected', async (body, message) => {
+])('a link for %j is rejected [10.2.1]', async (body, message) => {
   const { status, json } = await call('POST', LINKS, { body });
   expect(status).toBe(400);
   expect(json).toMatchObject({ message: expect.stringMatching(message) });
 });
 
-it('a link for a license without a customer says what to do', async () => {
+it('a link for a license without a customer says what to do [10.2.1]', async () => {
   const { id } = await create.license({ productId: bought.license.productId });
   const { status, json } = await call('POST', LINKS, { body: { licenseId: id } });
   expect(status).toBe(400);

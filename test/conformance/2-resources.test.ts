@@ -43,7 +43,7 @@ const LICENSE_DATA_TYPES = ['IP', 'HWID'];
 const post = (path: string, body: unknown) => call('POST', path, { body });
 const put = (path: string, body: unknown) => call('PUT', path, { body });
 
-it('a product has the fields of 2.1 and no other', async () => {
+it('a product has the fields of 2.1 and no other [interface 2.1, interface 2.7, interface 4.2]', async () => {
   const sent = await products.fullBody();
   expect((await post(products.path, sent)).json).toEqual({
     ...sent,
@@ -53,7 +53,7 @@ it('a product has the fields of 2.1 and no other', async () => {
   });
 });
 
-it('a product without optional fields reads empty, null or 5 in their place', async () => {
+it('a product without optional fields reads empty, null or 5 in their place [1.4.5, interface 2.1]', async () => {
   const response = await post(products.path, { name: 'Least', productType: 'OTHER' });
   expect(response.json).toEqual({
     ...products.cleared,
@@ -72,7 +72,7 @@ it('a product without optional fields reads empty, null or 5 in their place', as
   });
 });
 
-it('a license has the fields of 2.2 and no other', async () => {
+it('a license has the fields of 2.2 and no other [interface 2.2, interface 2.7, interface 4.3]', async () => {
   const sent = await licenses.fullBody();
   expect((await post(licenses.path, sent)).json).toEqual({
     ...sent,
@@ -89,7 +89,7 @@ it('a license has the fields of 2.2 and no other', async () => {
   });
 });
 
-it('a license without optional fields reads empty, null or as its product has it', async () => {
+it('a license without optional fields reads empty, null or as its product has it [interface 2.2]', async () => {
   const { id: productId } = await create.product({ defaultMaxIPs: 7, defaultMaxHWIDs: -1 });
   const response = await post(licenses.path, { productId, licenseType: 'PERMANENT' });
   expect(response.json).toEqual({
@@ -118,7 +118,7 @@ it('a license without optional fields reads empty, null or as its product has it
   });
 });
 
-it('a blacklist entry has the fields of 2.3 and no other', async () => {
+it('a blacklist entry has the fields of 2.3 and no other [interface 2.3]', async () => {
   const sent = await blacklists.fullBody();
   expect((await post(blacklists.path, sent)).json).toEqual({
     ...sent,
@@ -128,7 +128,7 @@ it('a blacklist entry has the fields of 2.3 and no other', async () => {
   });
 });
 
-it('a license request has the fields of 2.4 and no other', async () => {
+it('a license request has the fields of 2.4 and no other [3.15, interface 2.4, interface 2.7, interface 8]', async () => {
   const { id: licenseId, licenseKey, productId } = await create.license();
   await validate({
     licenseKey,
@@ -171,7 +171,7 @@ it('a license request has the fields of 2.4 and no other', async () => {
   ]);
 });
 
-it('a customer has the fields of 2.5 and no other', async () => {
+it('a customer has the fields of 2.5 and no other [3.51, 3.54, interface 2.5, interface 2.7]', async () => {
   const { id } = await customers.create();
   const sent = customers.changes();
   const response = await put(`${customers.path}/${id}`, sent);
@@ -187,7 +187,7 @@ it('a customer has the fields of 2.5 and no other', async () => {
   });
 });
 
-it('all of a customer but the id and the time of creation may be null', async () => {
+it('all of a customer but the id and the time of creation may be null [interface 2.5]', async () => {
   const { customer } = await create.license({ ownerChatId: '5' });
   const { id, createdAt, chatId, ...others } = customer ?? {};
   expect({ id, createdAt, chatId }).toEqual({ id: INTEGER, createdAt: TIMESTAMP, chatId: '5' });
@@ -202,15 +202,18 @@ it.each<[CreatableResource, string, readonly string[], object]>([
   [licenses, 'licensePlatform', LICENSE_PLATFORMS, {}],
   [blacklists, 'licenseDataType', LICENSE_DATA_TYPES, { data: '198.51.100.9' }],
   [tokens, 'intents', API_INTENTS, {}],
-])('$name takes every value of $1', async (resource, field, values, rest) => {
-  for (const value of values) {
-    const sent = resource === tokens ? [value] : value;
-    const body = { ...(await resource.fullBody()), ...rest, [field]: sent };
-    const response = await post(resource.path, body);
-    expect(response.status, response.text).toBe(201);
-    expect(response.json).toMatchObject({ [field]: sent });
-  }
-});
+])(
+  '$name takes every value of $1 [interface 1, interface 2.6]',
+  async (resource, field, values, rest) => {
+    for (const value of values) {
+      const sent = resource === tokens ? [value] : value;
+      const body = { ...(await resource.fullBody()), ...rest, [field]: sent };
+      const response = await post(resource.path, body);
+      expect(response.status, response.text).toBe(201);
+      expect(response.json).toMatchObject({ [field]: sent });
+    }
+  },
+);
 
 it.each<[CreatableResource, string, string[]]>([
   [products, 'productType', PRODUCT_TYPES],
@@ -218,19 +221,22 @@ it.each<[CreatableResource, string, string[]]>([
   [licenses, 'licensePlatform', LICENSE_PLATFORMS],
   [licenses, 'licenseStatus', LICENSE_STATUSES],
   [blacklists, 'licenseDataType', LICENSE_DATA_TYPES],
-])('$name with another $1 returns 400 listing the values', async (resource, field, values) => {
-  const message = `${field} must be one of ${values.join(', ')}`;
-  const one = `${resource.path}/${(await resource.create()).id}`;
-  for (const wrong of ['NONE', values[0]?.toLowerCase(), '', 0]) {
-    const body = { ...(await resource.fullBody()), [field]: wrong };
-    const created = await withoutChange(resource.path, () => post(resource.path, body));
-    expectError(created, 400, message);
-    const updated = await withoutChange(one, () => put(one, { [field]: wrong }));
-    expectError(updated, 400, message);
-  }
-});
+])(
+  '$name with another $1 returns 400 listing the values [3.17, interface 2.6]',
+  async (resource, field, values) => {
+    const message = `${field} must be one of ${values.join(', ')}`;
+    const one = `${resource.path}/${(await resource.create()).id}`;
+    for (const wrong of ['NONE', values[0]?.toLowerCase(), '', 0]) {
+      const body = { ...(await resource.fullBody()), [field]: wrong };
+      const created = await withoutChange(resource.path, () => post(resource.path, body));
+      expectError(created, 400, message);
+      const updated = await withoutChange(one, () => put(one, { [field]: wrong }));
+      expectError(updated, 400, message);
+    }
+  },
+);
 
-it('a token with another intent returns 400 listing the values', async () => {
+it('a token with another intent returns 400 listing the values [3.17]', async () => {
   const body = { ...(await tokens.fullBody()), intents: ['ALL_READ', 'ALL_WRITE'] };
   const response = await withoutChange(tokens.path, () => post(tokens.path, body));
   expectError(response, 400, `intents[1] must be one of ${API_INTENTS.join(', ')}`);
@@ -242,7 +248,7 @@ it.each([
   ['products?productType=GAME', 'productType', PRODUCT_TYPES],
   ['blacklists?licenseDataType=MAC', 'licenseDataType', LICENSE_DATA_TYPES],
   ['licenses/by-platform/PLATFORM_D/5', 'platform', LICENSE_PLATFORMS],
-])('GET %s returns 400 listing the values', async (path, name, values) => {
+])('GET %s returns 400 listing the values [3.17, 3.44]', async (path, name, values) => {
   const response = await call('GET', `/api/v2/${path}`);
   expectError(response, 400, `${name} must be one of ${values.join(', ')}`);
 });
@@ -261,11 +267,14 @@ it.each([
   ['finer than milliseconds', '2030-01-27T19:01:25.710999Z', '2030-01-27T19:01:25.710+00:00'],
   ['that is a date alone', '2030-01-27', '2030-01-27T00:00:00.000+00:00'],
   ['on a leap day', '2028-02-29', '2028-02-29T00:00:00.000+00:00'],
-])('one %s is taken and written as the interface does', async (_, sent, shown) => {
-  const response = await withExpiry(sent);
-  expect(response.status, response.text).toBe(201);
-  expect(response.json).toMatchObject({ expiryDate: shown });
-});
+])(
+  'one %s is taken and written as the interface does [3.15, 3.16, interface 1, interface 2]',
+  async (_, sent, shown) => {
+    const response = await withExpiry(sent);
+    expect(response.status, response.text).toBe(201);
+    expect(response.json).toMatchObject({ expiryDate: shown });
+  },
+);
 
 it.each([
   'tomorrow',
@@ -273,7 +282,7 @@ it.each([
   '2030-01-27T19:01:25+25:00',
   'Sun, 27 Jan 2030 19:01:25 GMT',
   1_895_684_485_710,
-])('%j is no timestamp and returns 400', async (sent) => {
+])('%j is no timestamp and returns 400 [3.16]', async (sent) => {
   const response = await withoutChange(licenses.path, () => withExpiry(sent));
   expectError(response, 400, /^expiryDate must be an ISO 8601 timestamp/);
   const one = `${licenses.path}/${(await licenses.create()).id}`;
@@ -282,7 +291,7 @@ it.each([
 });
 
 it.each(['2030-02-30T00:00:00Z', '2029-02-29'])(
-  '%s returns 400, because the day does not exist',
+  '%s returns 400, because the day does not exist [3.16]',
   async (sent) => {
     const response = await withoutChange(licenses.path, () => withExpiry(sent));
     expectError(response, 400, 'expiryDate must be a day that exists, for example 2035-12-31');
@@ -310,15 +319,18 @@ const CASES = FIELDS.map(([resource, field], index) => ({
 const createPath = async ({ path, create }: (typeof CASES)[number]) =>
   `${path}/${(await create()).id}`;
 
-it.each(CASES)('$field of a $name is text, and takes a safe integer as its text', async (one) => {
-  const path = await createPath(one);
-  for (const value of [one.long, one.safe]) {
-    const response = await put(path, { [one.field]: value });
-    expect(response.json).toMatchObject({ [one.field]: String(value) });
-    expect(await read(path)).toMatchObject({ [one.field]: String(value) });
-  }
-  for (const number of ['9007199254740993', '1.5', 'true']) {
-    const response = await withoutChange(path, () => put(path, `{"${one.field}":${number}}`));
-    expectError(response, 400, new RegExp(`^${one.field} must be`));
-  }
-});
+it.each(CASES)(
+  '$field of a $name is text, and takes a safe integer as its text [3.19]',
+  async (one) => {
+    const path = await createPath(one);
+    for (const value of [one.long, one.safe]) {
+      const response = await put(path, { [one.field]: value });
+      expect(response.json).toMatchObject({ [one.field]: String(value) });
+      expect(await read(path)).toMatchObject({ [one.field]: String(value) });
+    }
+    for (const number of ['9007199254740993', '1.5', 'true']) {
+      const response = await withoutChange(path, () => put(path, `{"${one.field}":${number}}`));
+      expectError(response, 400, new RegExp(`^${one.field} must be`));
+    }
+  },
+);

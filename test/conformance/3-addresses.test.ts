@@ -35,7 +35,7 @@ describe.each([
   ...addressesOf(productFields).map((field) => [products, 'products', field] as const),
   ...addressesOf(customerFields).map((field) => [customers, 'customers', field] as const),
 ])('of a $name', (resource, kind, field) => {
-  it(`POST, PUT and import refuse a ${field} that is neither http nor https`, async () => {
+  it(`POST, PUT and import refuse a ${field} that is neither http nor https [3.13]`, async () => {
     const { id } = await resource.create();
     const path = `${resource.path}/${id}`;
     const body = await bodyOf(resource);
@@ -55,7 +55,7 @@ describe.each([
     }
   });
 
-  it(`PUT takes a stored ${field} of an earlier version unchanged, and another one in its place`, async () => {
+  it(`PUT takes a stored ${field} of an earlier version unchanged, and another one in its place [3.14]`, async () => {
     const { id } = await resource.create();
     const path = `${resource.path}/${id}`;
     const column = field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

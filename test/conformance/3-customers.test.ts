@@ -17,7 +17,7 @@ async function createCustomer(fields: object): Promise<number> {
   return Number(response.headers.get('Location')?.split('/').at(-1));
 }
 
-it('POST of a customer with an e-mail that another one has, in any case, returns 409 and creates nothing', async () => {
+it('POST of a customer with an e-mail that another one has, in any case, returns 409 and creates nothing [3.53]', async () => {
   const email = nextEmail();
   await createCustomer({ email });
   for (const again of [email, email.toLowerCase(), ` ${email.toUpperCase()} `]) {
@@ -32,7 +32,7 @@ it('POST of a customer with an account that another one has returns 409 and crea
   expectError(response, 409, DUPLICATE);
 });
 
-it('a list of customers has the number of their licenses that are not DELETED if asked for, and only then', async () => {
+it('a list of customers has the number of their licenses that are not DELETED if asked for, and only then [3.54]', async () => {
   const lastName = 'With a count';
   const [two, none] = [await createCustomer({ lastName }), await createCustomer({ lastName })];
   const [deleted] = await Promise.all([1, 2, 3].map(() => create.license({ customerId: two })));
@@ -80,7 +80,7 @@ describe.each(['POST', 'PUT'])('%s of a license', (method) => {
     return (await get.license(id)).customer;
   };
 
-  it('a license that is sent with the e-mail of a customer belongs to that customer, without regard to case', async () => {
+  it('a license that is sent with the e-mail of a customer belongs to that customer, without regard to case [3.55]', async () => {
     const email = nextEmail();
     const id = await createCustomer({ email });
     const customer = await customerOf({ customerEmail: email.toUpperCase() });
@@ -88,7 +88,7 @@ describe.each(['POST', 'PUT'])('%s of a license', (method) => {
     expect(customer).toMatchObject({ email });
   });
 
-  it('a license that is sent with a new e-mail creates the customer with it', async () => {
+  it('a license that is sent with a new e-mail creates the customer with it [3.55]', async () => {
     const email = nextEmail();
     const before = await idsOf(customers.path);
     const customer = await customerOf({ customerEmail: ` ${email} ` });
@@ -96,7 +96,7 @@ describe.each(['POST', 'PUT'])('%s of a license', (method) => {
     expect(before).not.toContain(customer?.id);
   });
 
-  it('a license that is sent with the id of a customer belongs to that customer', async () => {
+  it('a license that is sent with the id of a customer belongs to that customer [3.55]', async () => {
     const id = await createCustomer({ firstName: 'Ada' });
     expect(await customerOf({ customerId: id })).toMatchObject({ id, firstName: 'Ada' });
   });
@@ -112,15 +112,18 @@ describe.each(['POST', 'PUT'])('%s of a license', (method) => {
     ['customerId', 999_999, 'customerId 999999 does not exist'],
     ['customerId', '1', 'customerId must be an integer'],
     ['customerEmail', 'nobody', 'customerEmail must be an e-mail address'],
-  ])('a license with a %s of %j returns 400 and changes nothing', async (field, value, message) => {
-    const before = await idsOf(customers.path);
-    expectError(await send({ [field]: value }), 400, message);
-    const added = (await idsOf(customers.path)).filter((id) => !before.includes(id));
-    // The owner of the license to change.
-    expect(added.length).toBeLessThanOrEqual(method === 'PUT' ? 1 : 0);
-  });
+  ])(
+    'a license with a %s of %j returns 400 and changes nothing [3.56]',
+    async (field, value, message) => {
+      const before = await idsOf(customers.path);
+      expectError(await send({ [field]: value }), 400, message);
+      const added = (await idsOf(customers.path)).filter((id) => !before.includes(id));
+      // The owner of the license to change.
+      expect(added.length).toBeLessThanOrEqual(method === 'PUT' ? 1 : 0);
+    },
+  );
 
-  it('a license that is sent with an id and the e-mail of another customer returns 400 and changes nothing', async () => {
+  it('a license that is sent with an id and the e-mail of another customer returns 400 and changes nothing [3.56]', async () => {
     const id = await createCustomer({ email: nextEmail() });
     const email = nextEmail();
     const response = await send({ customerId: id, customerEmail: email });
@@ -137,7 +140,7 @@ const NOT_SHOWN = /^customerId must be a customer with a license, unless the tok
 const secretOf = async (intents: Parameters<typeof create.token>[0]) =>
   (await create.token(intents)).token;
 
-it('a token that may not read customers cannot name a customer without a license by the id', async () => {
+it('a token that may not read customers cannot name a customer without a license by the id [3.58]', async () => {
   const token = await secretOf(['LICENSES_READ_WRITE']);
   const id = await createCustomer({ email: nextEmail(), phoneNumber: '+44 20 7946 0000' });
   const license = await create.license({ ownerChatId: 'its owner' });
@@ -160,7 +163,7 @@ it('a token that may not read customers cannot name a customer without a license
   expect(await idsOf(`${licenses.path}/by-customer-id/${id}`)).toEqual([]);
 });
 
-it('a token that may not read customers names those with a license by the id, and all by the e-mail', async () => {
+it('a token that may not read customers names those with a license by the id, and all by the e-mail [3.57, 3.58, 3.59]', async () => {
   const token = await secretOf(['LICENSES_READ_WRITE']);
   const customerEmail = nextEmail();
   const customerId = await createCustomer({ email: customerEmail });
@@ -174,7 +177,7 @@ it('a token that may not read customers names those with a license by the id, an
 });
 
 it.each(['CUSTOMERS_READ', 'ALL_READ'] as const)(
-  'a token that also has %s names any customer of a license by the id',
+  'a token that also has %s names any customer of a license by the id [3.58]',
   async (intent) => {
     const token = await secretOf(['LICENSES_READ_WRITE', intent]);
     const customerId = await createCustomer({ email: nextEmail() });
@@ -192,7 +195,7 @@ it('the customer of a license is the owner that its fields name where customerId
   expect(customer).toMatchObject({ chatId: 'named' });
 });
 
-it('a license has no customer after a PUT with customerId null', async () => {
+it('a license has no customer after a PUT with customerId null [3.55]', async () => {
   const { id } = await create.license({ customerEmail: nextEmail() });
   expect((await updateLicense(id, { customerId: null })).customer).toBeNull();
 });
@@ -204,7 +207,7 @@ it('the customer of a license stays when other fields change, and when what GET 
   expect((await updateLicense(id, await get.license(id))).customer).toEqual(customer);
 });
 
-it('ten parallel licenses with one new e-mail have one customer', async () => {
+it('ten parallel licenses with one new e-mail have one customer [3.55]', async () => {
   const { id: productId } = await create.product();
   const customerEmail = nextEmail();
   const created = await Promise.all(
@@ -223,7 +226,7 @@ it('all licenses of a batch have one customer', async () => {
 });
 
 it.each(['half.an', 'AN-EMAIL@', 'lovel', 'augusta lovelace', 'ada-on-chat'])(
-  'q=%s finds a customer, and the licenses of the customer',
+  'q=%s finds a customer, and the licenses of the customer [3.62]',
   async (q) => {
     const { id: productId } = await create.product();
     const customerId = await createCustomer({

@@ -38,7 +38,7 @@ async function createListed() {
   return { license, lists };
 }
 
-it('a TEMPORARY license is EXPIRED from the very millisecond of its expiry, in every response', async () => {
+it('a TEMPORARY license is EXPIRED from the very millisecond of its expiry, in every response [1.3, 2.1, interface 2.6]', async () => {
   const { license, lists } = await createListed();
   const { id, licenseKey } = license;
   const shown = async () => {
@@ -65,7 +65,7 @@ it('a TEMPORARY license is EXPIRED from the very millisecond of its expiry, in e
   expect((await updateLicense(id, { notes: 'late' })).licenseStatus).toBe('EXPIRED');
 });
 
-it('an EXPIRED license is ACTIVE again with a later expiryDate', async () => {
+it('an EXPIRED license is ACTIVE again with a later expiryDate [2.1, 2.4, interface 3]', async () => {
   const license = await createTemporary();
   vi.setSystemTime(EXPIRY_MS + 1_000);
   const revived = await updateLicense(license.id, { expiryDate: '2026-07-01' });
@@ -73,31 +73,39 @@ it('an EXPIRED license is ACTIVE again with a later expiryDate', async () => {
   expect(await messageFor(license)).toEqual(VALID);
 });
 
-it.each(['ACTIVE', 'EXPIRED'])('%s on write decides nothing about the expiry', async (status) => {
-  const license = await createTemporary({ licenseStatus: status });
-  expect(license.licenseStatus).toBe('ACTIVE');
-  expect((await updateLicense(license.id, { licenseStatus: status })).licenseStatus).toBe('ACTIVE');
-  vi.setSystemTime(EXPIRY_MS);
-  expect((await updateLicense(license.id, { licenseStatus: status })).licenseStatus).toBe(
-    'EXPIRED',
-  );
-});
+it.each(['ACTIVE', 'EXPIRED'])(
+  '%s on write decides nothing about the expiry [2.4]',
+  async (status) => {
+    const license = await createTemporary({ licenseStatus: status });
+    expect(license.licenseStatus).toBe('ACTIVE');
+    expect((await updateLicense(license.id, { licenseStatus: status })).licenseStatus).toBe(
+      'ACTIVE',
+    );
+    vi.setSystemTime(EXPIRY_MS);
+    expect((await updateLicense(license.id, { licenseStatus: status })).licenseStatus).toBe(
+      'EXPIRED',
+    );
+  },
+);
 
-it.each(['ACTIVE', 'EXPIRED'])('%s on write means not deactivated, not deleted', async (status) => {
-  const license = await createTemporary();
-  for (const before of ['DEACTIVATED', 'DELETED']) {
-    await updateLicense(license.id, { licenseStatus: before });
-    const after = await updateLicense(license.id, { licenseStatus: status });
-    expect(after.licenseStatus).toBe('ACTIVE');
-    expect(await messageFor(license)).toEqual(VALID);
-  }
-});
+it.each(['ACTIVE', 'EXPIRED'])(
+  '%s on write means not deactivated, not deleted [2.4, interface 3]',
+  async (status) => {
+    const license = await createTemporary();
+    for (const before of ['DEACTIVATED', 'DELETED']) {
+      await updateLicense(license.id, { licenseStatus: before });
+      const after = await updateLicense(license.id, { licenseStatus: status });
+      expect(after.licenseStatus).toBe('ACTIVE');
+      expect(await messageFor(license)).toEqual(VALID);
+    }
+  },
+);
 
 it.each([
   ['DEACTIVATED', 'License is deactivated'],
   ['DELETED', 'License not found or invalid'],
 ])(
-  '%s stays until people change it, whatever the clock and expiryDate say',
+  '%s stays until people change it, whatever the clock and expiryDate say [2.2, interface 2.6, interface 3]',
   async (status, message) => {
     const license = await createTemporary({ licenseStatus: status });
     const expectStatus = async () => {
@@ -115,7 +123,7 @@ it.each([
   },
 );
 
-it('TEMPORARY needs an expiryDate', async () => {
+it('TEMPORARY needs an expiryDate [2.5]', async () => {
   const { id: productId } = await create.product();
   for (const expiryDate of [undefined, null]) {
     const body = { productId, licenseType: 'TEMPORARY', expiryDate };
@@ -130,7 +138,7 @@ it('TEMPORARY needs an expiryDate', async () => {
   }
 });
 
-it('PERMANENT cannot become TEMPORARY without an expiryDate', async () => {
+it('PERMANENT cannot become TEMPORARY without an expiryDate [2.5]', async () => {
   const license = await createTemporary({ licenseType: 'PERMANENT', expiryDate: null });
   const response = await withoutChange(pathOf(license), () =>
     put(license, { licenseType: 'TEMPORARY' }),
@@ -140,7 +148,7 @@ it('PERMANENT cannot become TEMPORARY without an expiryDate', async () => {
   expect(dated.expiryDate).toBe(EXPIRY);
 });
 
-it('PERMANENT takes no expiryDate on create and on update', async () => {
+it('PERMANENT takes no expiryDate on create and on update [2.6, 2.7, interface 2.6]', async () => {
   const message = 'expiryDate needs licenseType TEMPORARY';
   const license = await createTemporary({ licenseType: 'PERMANENT', expiryDate: null });
   const { productId } = license;
@@ -154,7 +162,7 @@ it('PERMANENT takes no expiryDate on create and on update', async () => {
   expect(await messageFor(license)).toMatchObject({ valid: true, expiryDate: null });
 });
 
-it('TEMPORARY becomes PERMANENT with its old expiryDate, and not with another', async () => {
+it('TEMPORARY becomes PERMANENT with its old expiryDate, and not with another [2.8]', async () => {
   const license = await createTemporary();
   const response = await put(license, { licenseType: 'PERMANENT', expiryDate: '2001-01-01' });
   expectError(response, 400, 'expiryDate needs licenseType TEMPORARY');
@@ -163,7 +171,7 @@ it('TEMPORARY becomes PERMANENT with its old expiryDate, and not with another', 
   expect(updated).toMatchObject({ licenseStatus: 'ACTIVE', expiryDate: null });
 });
 
-it('DELETE marks the license DELETED, and again returns 204 again', async () => {
+it('DELETE marks the license DELETED, and again returns 204 again [2.9, 2.10, 3.3, interface 1, interface 4.3, interface 4.9]', async () => {
   const license = await createTemporary();
   for (let time = 0; time < 2; time++) {
     const response = await call('DELETE', pathOf(license));
@@ -172,7 +180,7 @@ it('DELETE marks the license DELETED, and again returns 204 again', async () => 
   }
 });
 
-it('a DELETED license is in no list unless asked for by licenseStatus=DELETED', async () => {
+it('a DELETED license is in no list unless asked for by licenseStatus=DELETED [2.10]', async () => {
   const { license, lists } = await createListed();
   await call('DELETE', pathOf(license));
   for (const path of lists) {
@@ -184,7 +192,7 @@ it('a DELETED license is in no list unless asked for by licenseStatus=DELETED', 
   expect(page.headers.get('X-Total-Count')).toBe('0');
 });
 
-it('a PUT with another status restores a DELETED license, with all that it had', async () => {
+it('a PUT with another status restores a DELETED license, with all that it had [2.10, interface 3]', async () => {
   const license = await createTemporary({ ips: ['203.0.113.1'], hwids: ['HW-1'] });
   await call('DELETE', pathOf(license));
   for (const licenseStatus of ['ACTIVE', 'DEACTIVATED']) {

@@ -10,7 +10,7 @@ import { MINUTE_MS, setNow } from '../support/history.ts';
 import { Sender } from '../support/receiver.ts';
 import { ROOT_TOKEN } from '../support/root-token.ts';
 
-/** The service's own address, in each place that shows it (3.3). test/docs/own-address.test.ts asks real proxies. */
+/** The service's own address, in each place that shows it (3.3). test/docs/own-address.long.test.ts asks real proxies. */
 
 const PUBLIC = { origin: 'https://license.example.com', isPublic: true };
 const LOCAL = { origin: 'http://localhost:8787', isPublic: false };
@@ -161,7 +161,7 @@ describe.each(SETTINGS)('with %s', (name, bindings) => {
   const isNamed = name !== 'no setting';
 
   it.each(PROXIES)(
-    'a script behind %s gets the public address everywhere, or the mark that it is none',
+    'a script behind %s gets the public address everywhere, or the mark that it is none [3.3.2, 3.3.6, 3.3.7]',
     async (_, host, isHostPassedOn) => {
       const expected = isNamed || isHostPassedOn ? PUBLIC : LOCAL;
       const ask = script(newIsolate(bindings), host);
@@ -172,13 +172,13 @@ describe.each(SETTINGS)('with %s', (name, bindings) => {
     },
   );
 
-  it('the console on this machine gets the public address everywhere, or the mark that it is none', async () => {
+  it('the console on this machine gets the public address everywhere, or the mark that it is none [3.3.2]', async () => {
     const host = `${await localConsoleName(ROOT_TOKEN, new URL(LOCAL.origin))}:8787`;
     const ask = await page(newIsolate(bindings), host);
     expect(await addressesFor(ask)).toEqual(everywhere(isNamed ? PUBLIC : LOCAL));
   });
 
-  it('the console behind Caddy or nginx gets the public address everywhere, once a setting names it', async () => {
+  it('the console behind Caddy or nginx gets the public address everywhere, once a setting names it [4.12]', async () => {
     const isolate = newIsolate(bindings);
     const host = 'license.example.com';
     if (isNamed) {
@@ -190,7 +190,7 @@ describe.each(SETTINGS)('with %s', (name, bindings) => {
   });
 });
 
-it('at Cloudflare the console gets the public address under each host', async () => {
+it('at Cloudflare the console gets the public address under each host [3.3.2]', async () => {
   const bindings = { PUBLIC_URL: PUBLIC.origin };
   const host = 'licet.shop.workers.dev';
   const named = await page(newIsolate(bindings), host);
@@ -201,7 +201,7 @@ it('at Cloudflare the console gets the public address under each host', async ()
   );
 });
 
-it('headers that any client can send do not change the address', async () => {
+it('headers that any client can send do not change the address [3.3.2]', async () => {
   const headers = {
     'X-Forwarded-Host': 'evil.example',
     'X-Forwarded-Proto': 'http',
@@ -213,7 +213,7 @@ it('headers that any client can send do not change the address', async () => {
   expect(json).toEqual({ url: PUBLIC.origin, isPublic: true });
 });
 
-it('a wrong PUBLIC_URL is logged once and ignored', async () => {
+it('a wrong PUBLIC_URL is logged once and ignored [3.3.5]', async () => {
   const lines = captureConsole();
   const isolate = newIsolate({ PUBLIC_URL: 'http://license.example.com' });
   for (const host of ['license.example.com', 'license.example.com', 'localhost:8787']) {
@@ -226,7 +226,7 @@ it('a wrong PUBLIC_URL is logged once and ignored', async () => {
   ]);
 });
 
-it('a message links to the address of its time of sending, whatever was stored with the webhook', async () => {
+it('a message links to the address of its time of sending, whatever was stored with the webhook [3.3.1]', async () => {
   const sender = new Sender({ PUBLIC_URL: PUBLIC.origin });
   await sender.create({ url: DISCORD, types: ['product.*'] });
   await env.DB.prepare("update webhooks set console_origin = 'http://old.example'").run();
@@ -245,7 +245,7 @@ it('a message links to the address of its time of sending, whatever was stored w
   ]);
 });
 
-it('a webhook cannot send to the public address of the service, also if it is made on the machine', async () => {
+it('a webhook cannot send to the public address of the service, also if it is made on the machine [8.4.1]', async () => {
   const isolate = newIsolate({ PUBLIC_URL: PUBLIC.origin });
   const options = { host: 'localhost:8787', body: { url: `${PUBLIC.origin}/hook` } };
   const response = await isolate.call('POST', '/api/v2/webhooks', options);

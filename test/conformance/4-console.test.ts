@@ -68,7 +68,7 @@ const sessionRow = async (cookie: string) =>
     .bind(await sha256Hex(secretIn(cookie)))
     .first();
 
-it('a log-in with a live token returns 204 with the cookie', async () => {
+it('a log-in with a live token returns 204 with the cookie [4.2]', async () => {
   const { token } = await create.token(['PRODUCTS_READ']);
   const { status, text, headers } = await logIn({ token });
   expect([status, text]).toEqual([204, '']);
@@ -79,7 +79,7 @@ it('a log-in with a live token returns 204 with the cookie', async () => {
   expect(headers.get('Cache-Control')).toBe('no-store');
 });
 
-it('a log-in stores only the hash of the session, with the hash of its token', async () => {
+it('a log-in stores only the hash of the session, with the hash of its token [4.3]', async () => {
   const { token } = await create.token(['PRODUCTS_READ']);
   const cookie = await sessionOf(token);
   const row = await sessionRow(cookie);
@@ -87,7 +87,7 @@ it('a log-in stores only the hash of the session, with the hash of its token', a
   expect(JSON.stringify(row)).not.toContain(secretIn(cookie));
 });
 
-it("a log-in takes the session from the platform's secure random source", async () => {
+it("a log-in takes the session from the platform's secure random source [4.2]", async () => {
   const secureSource = vi.spyOn(crypto, 'getRandomValues').mockImplementation((array) => array);
   const cookie = await sessionOf();
   secureSource.mockRestore();
@@ -111,7 +111,7 @@ it('a log-in with an expired or revoked token returns 401', async () => {
   expectError(await logIn({ token: revoked.token }), 401, NOT_LIVE);
 });
 
-it('a log-in counts towards the limit of failed tokens, even with a live token', async () => {
+it('a log-in counts towards the limit of failed tokens, even with a live token [4.22]', async () => {
   setNow(START);
   const isolate = newIsolate({ FAILED_TOKEN_LIMITER: 3 });
   const headers = { 'CF-Connecting-IP': '203.0.113.40' };
@@ -125,7 +125,7 @@ it('a log-in counts towards the limit of failed tokens, even with a live token',
   expect(limited.headers.get('Retry-After')).toBe('60');
 });
 
-it('log-ins and log-outs share a limit', async () => {
+it('log-ins and log-outs share a limit [4.22]', async () => {
   setNow(START);
   const isolate = newIsolate({ FAILED_TOKEN_LIMITER: 2 });
   const address = { 'CF-Connecting-IP': '203.0.113.42' };
@@ -144,7 +144,7 @@ it.each([
   [{ 'Sec-Fetch-Site': 'same-site', Origin: 'http://licet.test' }],
   [{ Origin: 'https://evil.example' }],
   [{ Origin: 'null' }],
-])('a log-in sent by another page, %j, returns 403', async (headers) => {
+])('a log-in sent by another page, %j, returns 403 [4.23]', async (headers) => {
   const response = await logIn({ headers });
   expectError(response, 403, 'Only the page of the console can log in and out');
   expect(response.headers.get('Set-Cookie')).toBeNull();
@@ -155,7 +155,7 @@ const BAD_CODE =
 const logInWith = (code: unknown, headers = {}) =>
   logIn({ token: null, body: { code }, headers: { ...OWN_PAGE, ...headers } });
 
-it('a log-in code works once, as ROOT_TOKEN, and stays used after its session has ended', async () => {
+it('a log-in code works once, as ROOT_TOKEN, and stays used after its session has ended [4.8, 4.10]', async () => {
   const code = await newLoginCode(ROOT_TOKEN, Date.now());
   const response = await logInWith(code);
   expect(response.status, response.text).toBe(204);
@@ -169,13 +169,13 @@ it('a log-in code works once, as ROOT_TOKEN, and stays used after its session ha
   }
 });
 
-it('a log-in code works once, even with several log-ins at the same time', async () => {
+it('a log-in code works once, even with several log-ins at the same time [4.10]', async () => {
   const code = await newLoginCode(ROOT_TOKEN, Date.now());
   const responses = await Promise.all(Array.from({ length: 5 }, () => logInWith(code)));
   expect(responses.map(({ status }) => status).toSorted()).toEqual([204, 401, 401, 401, 401]);
 });
 
-it('a log-in code works for five minutes', async () => {
+it('a log-in code works for five minutes [4.10]', async () => {
   const [early, late] = [
     await newLoginCode(ROOT_TOKEN, START),
     await newLoginCode(ROOT_TOKEN, START),
@@ -186,7 +186,7 @@ it('a log-in code works for five minutes', async () => {
   expectError(await logInWith(late), 401, BAD_CODE);
 });
 
-it('a log-in code is refused with another secret, with a changed expiry, and as a cookie', async () => {
+it('a log-in code is refused with another secret, with a changed expiry, and as a cookie [4.10]', async () => {
   const code = await newLoginCode(ROOT_TOKEN, Date.now());
   const [expiry = '', random, signature = ''] = code.split('.');
   const later = [Number(expiry) + 1, random, signature].join('.');
@@ -210,7 +210,7 @@ it('a log-in code is refused without a root token of 32 characters', async () =>
   expectError(response, 401, BAD_CODE);
 });
 
-it('a log-in code sent by another page returns 403, so that nobody is logged in as somebody else', async () => {
+it('a log-in code sent by another page returns 403, so that nobody is logged in as somebody else [4.23]', async () => {
   const code = await newLoginCode(ROOT_TOKEN, Date.now());
   const response = await logInWith(code, { 'Sec-Fetch-Site': 'cross-site' });
   expectError(response, 403, 'Only the page of the console can log in and out');
@@ -221,7 +221,7 @@ it('a log-in body of more than 1,024 bytes returns 413', async () => {
   expect((await logInWith('x'.repeat(2_000))).status).toBe(413);
 });
 
-it('a session has the intents of its token, also when they change', async () => {
+it('a session has the intents of its token, also when they change [4.6]', async () => {
   const { id, name, token } = await create.token(['PRODUCTS_READ'], { expiresAt: '2035-01-01' });
   const cookie = await sessionOf(token);
   expect((await callAs(cookie, 'GET', '/api/v2/products')).status).toBe(200);
@@ -239,7 +239,7 @@ it('a session has the intents of its token, also when they change', async () => 
   expect((await callAs(cookie, 'GET', '/api/v2/licenses')).status).toBe(200);
 });
 
-it('a session of ROOT_TOKEN has ALL_READ_WRITE, and can make changes', async () => {
+it('a session of ROOT_TOKEN has ALL_READ_WRITE, and can make changes [4.6]', async () => {
   const cookie = await sessionOf();
   const body = { name: 'By console', productType: 'OTHER' };
   expect((await callAs(cookie, 'POST', '/api/v2/products', { body })).status).toBe(201);
@@ -252,7 +252,7 @@ it('a session of ROOT_TOKEN has ALL_READ_WRITE, and can make changes', async () 
   });
 });
 
-it('a session ends with its token at the next request, also for a stolen cookie', async () => {
+it('a session ends with its token at the next request, also for a stolen cookie [4.6]', async () => {
   const { id, token } = await create.token(['ALL_READ_WRITE']);
   const cookie = await sessionOf(token);
   expect((await ping(cookie)).status).toBe(200);
@@ -262,7 +262,7 @@ it('a session ends with its token at the next request, also for a stolen cookie'
   expectError(await callAs(cookie, 'DELETE', `/api/v2/products/${productId}`), 401, NOT_LIVE);
 });
 
-it('a session ends when its token expires', async () => {
+it('a session ends when its token expires [4.6]', async () => {
   setNow(START);
   const { token } = await create.token(['ALL_READ'], { expiresAt: '2026-03-01T00:00:10Z' });
   const cookie = await sessionOf(token);
@@ -272,7 +272,7 @@ it('a session ends when its token expires', async () => {
   expectError(await ping(cookie), 401, NOT_LIVE);
 });
 
-it('a session of ROOT_TOKEN ends when the secret is changed or removed', async () => {
+it('a session of ROOT_TOKEN ends when the secret is changed or removed [4.6]', async () => {
   const headers = { ...OWN_PAGE, Cookie: await sessionOf() };
   const pingWith = async (secret: string) =>
     (await newIsolate({ ROOT_TOKEN: secret }).call('GET', '/api/v2/ping', { token: null, headers }))
@@ -282,7 +282,7 @@ it('a session of ROOT_TOKEN ends when the secret is changed or removed', async (
   expect(await pingWith('')).toBe(401);
 });
 
-it('DELETE ends a session and removes the cookie', async () => {
+it('DELETE ends a session and removes the cookie [4.5]', async () => {
   const cookie = await sessionOf();
   const response = await callAs(cookie, 'DELETE', LOGIN);
   expect([response.status, response.text]).toEqual([204, '']);
@@ -293,7 +293,7 @@ it('DELETE ends a session and removes the cookie', async () => {
   expect((await callAs(cookie, 'DELETE', LOGIN)).status).toBe(204);
 });
 
-it('a session lasts 12 hours, even if it is used', async () => {
+it('a session lasts 12 hours, even if it is used [4.4]', async () => {
   setNow(START);
   const cookie = await sessionOf();
   for (let minutes = 50; minutes < 12 * 60; minutes += 50) {
@@ -305,7 +305,7 @@ it('a session lasts 12 hours, even if it is used', async () => {
   expectError(await ping(cookie), 401, NOT_LIVE);
 });
 
-it('a session lasts an hour without use', async () => {
+it('a session lasts an hour without use [4.4]', async () => {
   setNow(START);
   const [used, unused] = [await sessionOf(), await sessionOf()];
   setNow(START + HOUR_MS - 1);
@@ -316,7 +316,7 @@ it('a session lasts an hour without use', async () => {
   expect((await ping(used)).status).toBe(200);
 });
 
-it('the last use of a session is stored at most every 5 minutes', async () => {
+it('the last use of a session is stored at most every 5 minutes [4.4]', async () => {
   setNow(START);
   const cookie = await sessionOf();
   const uses: unknown[] = [];
@@ -330,7 +330,7 @@ it('the last use of a session is stored at most every 5 minutes', async () => {
   expect(uses).toEqual([at(0), at(0), at(300), at(300), at(300), at(600)]);
 });
 
-it('an expired session is removed by the scheduled handler', async () => {
+it('an expired session is removed by the scheduled handler [4.4]', async () => {
   setNow(START);
   const [old, recent] = [await sessionOf(), await sessionOf()];
   const code = await newLoginCode(ROOT_TOKEN, Date.now());
@@ -375,7 +375,7 @@ it.each([
   ['another port in a browser without Sec-Fetch-Site', { Origin: 'http://licet.test:8080' }],
   ['a hidden origin in a browser without Sec-Fetch-Site', { Origin: 'null' }],
   ['neither Sec-Fetch-Site nor Origin', {}],
-])('the cookie is not accepted from %s', async (_, headers) => {
+])('the cookie is not accepted from %s [4.17, 4.19]', async (_, headers) => {
   expectError(
     await change({ ...JSON_TYPE, ...headers }),
     401,
@@ -397,14 +397,14 @@ it.each([
   'text/plain; application/json',
   'application/jsonp',
   '',
-])('a request with the cookie and the content type %j changes nothing', async (type) => {
+])('a request with the cookie and the content type %j changes nothing [4.20]', async (type) => {
   const response = await change({ ...OWN_PAGE, 'Content-Type': type });
   const message = 'A change with a session needs the header Content-Type: application/json';
   expectError(response, 403, message, ENDPOINTS['PUT /api/v2/products/:id']);
   await expectUnchanged();
 });
 
-it('DELETE with the cookie needs a JSON content type', async () => {
+it('DELETE with the cookie needs a JSON content type [4.20]', async () => {
   const { id } = await create.product();
   const remove = (headers: Record<string, string>) =>
     call('DELETE', `/api/v2/products/${id}`, {
@@ -417,7 +417,7 @@ it('DELETE with the cookie needs a JSON content type', async () => {
 });
 
 it.each(['http://licet.test', 'https://licet.test'])(
-  'the cookie is accepted from the origin %s in a browser without Sec-Fetch-Site, also behind a proxy with TLS',
+  'the cookie is accepted from the origin %s in a browser without Sec-Fetch-Site, also behind a proxy with TLS [4.17, 4.18]',
   async (origin) => {
     const headers = { Cookie: cookie, Origin: origin };
     const response = await call('GET', '/api/v2/ping', { token: null, headers });
@@ -425,7 +425,7 @@ it.each(['http://licet.test', 'https://licet.test'])(
   },
 );
 
-it('the cookie is ignored beside a TOKEN header of any value', async () => {
+it('the cookie is ignored beside a TOKEN header of any value [4.17]', async () => {
   for (const token of ['', 'licet_nobody']) {
     expectError(await callAs(cookie, 'GET', '/api/v2/ping', { token }), 401, NOT_LIVE);
   }
@@ -434,7 +434,7 @@ it('the cookie is ignored beside a TOKEN header of any value', async () => {
   expect(response.json).toMatchObject({ intents: ['PRODUCTS_READ'] });
 });
 
-it('the cookie is ignored by v1 and v2 validate', async () => {
+it('the cookie is ignored by v1 and v2 validate [4.21]', async () => {
   const body = { licenseKey: 'NO-SUCH-KEY', productId };
   const v2 = await callAs(cookie, 'POST', '/api/v2/validate', { body });
   expectError(v2, 401, NOT_LIVE, ENDPOINTS['POST /api/v2/validate']);
@@ -444,7 +444,7 @@ it('the cookie is ignored by v1 and v2 validate', async () => {
   expect(withCookie.headers.get('Access-Control-Allow-Credentials')).toBeNull();
 });
 
-it('GET with the cookie changes nothing, on any path of v2', async () => {
+it('GET with the cookie changes nothing, on any path of v2 [4.20]', async () => {
   const state = async () =>
     JSON.stringify([
       (await env.DB.prepare('select count(*), max(id) from events').raw())[0],
@@ -469,7 +469,7 @@ it.each([
   expectError(await ping(made), 401, NOT_LIVE);
 });
 
-it('a log-out from another page ends no session', async () => {
+it('a log-out from another page ends no session [4.23]', async () => {
   const headers = { Cookie: cookie, 'Sec-Fetch-Site': 'same-site' };
   expect((await call('DELETE', LOGIN, { token: null, headers })).status).toBe(403);
   expect((await ping(cookie)).status).toBe(200);
@@ -491,7 +491,7 @@ const WRONG_HOSTS = [
 ];
 const isOwn = { 'Sec-Fetch-Site': 'same-origin' };
 
-it('on one machine, sessions work under the name for the port of the browser, and under those of CONSOLE_HOSTS', async () => {
+it('on one machine, sessions work under the name for the port of the browser, and under those of CONSOLE_HOSTS [4.11]', async () => {
   const isolate = machine();
   const hosts = ['console.example', 'console.example:8443'];
   for (const port of ['8787', '9999']) hosts.push(`${await nameAt(port)}:${port}`);
@@ -508,7 +508,7 @@ it('on one machine, sessions work under the name for the port of the browser, an
   }
 });
 
-it('on one machine, codes, tokens and cookies are refused under any other name, and the code stays unused', async () => {
+it('on one machine, codes, tokens and cookies are refused under any other name, and the code stays unused [4.11, 4.15]', async () => {
   const isolate = machine();
   const cookie = await sessionOf();
   const code = await newLoginCode(ROOT_TOKEN, Date.now());
@@ -539,7 +539,7 @@ it('on one machine, codes, tokens and cookies are refused under any other name, 
   expect(response.status).toBe(204);
 });
 
-it('a session under a wrong name counts towards the limit of failed tokens', async () => {
+it('a session under a wrong name counts towards the limit of failed tokens [4.13]', async () => {
   setNow(START);
   const isolate = newIsolate({ CONSOLE_HOSTS: '', FAILED_TOKEN_LIMITER: 1 });
   const headers = { 'CF-Connecting-IP': '203.0.113.43' };

@@ -3,14 +3,14 @@ import { newIsolate } from '../support/app.ts';
 import { call, create } from '../support/client.ts';
 
 it.each([null, 'no-such-token'])(
-  'GET healthy returns 200 and the string healthy with the token %s',
+  'GET healthy returns 200 and the string healthy with the token %s [interface 4.1]',
   async (token) => {
     const response = await call('GET', '/api/v2/healthy', { token });
     expect([response.status, response.text]).toEqual([200, 'healthy']);
   },
 );
 
-it('GET ping returns 200 and the string pong with a token of any intent', async () => {
+it('GET ping returns 200 and the string pong with a token of any intent [interface 4.1]', async () => {
   const { token } = await create.token(['LICENSE_VALIDATE']);
   const response = await call('GET', '/api/v2/ping', { token });
   expect([response.status, response.text]).toEqual([200, 'pong']);
@@ -24,7 +24,7 @@ it.each<string[]>([
   ['PLATFORM_A=market_a, CHAT=Discord, MARKET_Z=X, =, MARKET_B'],
   [''],
 ])(
-  'GET platforms lists the labels of %j for people, and the names without one',
+  'GET platforms lists the labels of %j for people, and the names without one [3.60]',
   async (text = '', ...changed) => {
     const { token } = await create.token(['LICENSE_VALIDATE']);
     const bindings = { PLATFORM_LABELS: text };

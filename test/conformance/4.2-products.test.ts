@@ -13,7 +13,7 @@ import { idsOf, products, read, withoutChange } from '../support/resources.ts';
 const post = (body: object) => call('POST', products.path, { body });
 const pathOf = (id: number) => `${products.path}/${id}`;
 
-it('an error names every field that is wrong', async () => {
+it('an error names every field that is wrong [3.1.3]', async () => {
   const response = await post({ name: '', productType: 'OTHER', defaultMaxIPs: -2 });
   expectError(
     response,
@@ -22,13 +22,13 @@ it('an error names every field that is wrong', async () => {
   );
 });
 
-it('product names need not be unique', async () => {
+it('product names need not be unique [3.18]', async () => {
   const one = await create.product({ name: 'Same' });
   const other = await create.product({ name: 'Same' });
   expect(other.id).not.toBe(one.id);
 });
 
-it('products are filtered by productType', async () => {
+it('products are filtered by productType [3.30]', async () => {
   const mod = await create.product({ productType: 'GAME_JAVA_MOD' });
   const plugin = await create.product({ productType: 'GAME_BEDROCK_MOD' });
   const ids = await idsOf(`${products.path}?productType=GAME_JAVA_MOD`);
@@ -36,7 +36,7 @@ it('products are filtered by productType', async () => {
   expect(ids).not.toContain(plugin.id);
 });
 
-it('products are searched by text in name and description, without case, letter for letter', async () => {
+it('products are searched by text in name and description, without case, letter for letter [3.30]', async () => {
   const byName = await create.product({ name: 'Region 100%_GUARD' });
   const byDescription = await create.product({ description: 'like Region 100%_Guard' });
   await create.product({ name: 'Region 100 safe guard' });
@@ -47,7 +47,7 @@ it('products are searched by text in name and description, without case, letter 
 });
 
 it.each(['ACTIVE', 'EXPIRED', 'DEACTIVATED'])(
-  'DELETE of a product with a license that is %s returns 409 and changes nothing',
+  'DELETE of a product with a license that is %s returns 409 and changes nothing [3.1.3, 3.21]',
   async (status) => {
     const { id: productId } = await create.product();
     const deleted = await create.license({ productId, licenseStatus: 'DELETED' });
@@ -71,7 +71,7 @@ it.each(['ACTIVE', 'EXPIRED', 'DEACTIVATED'])(
   },
 );
 
-it('DELETE of a product deletes its DELETED licenses and blacklist entries with it; history stays', async () => {
+it('DELETE of a product deletes its DELETED licenses and blacklist entries with it; history stays [3.22]', async () => {
   const { id: productId } = await create.product();
   const license = await create.license({ productId });
   const { licenseKey } = license;

@@ -21,13 +21,16 @@ const setEmail = async ({ customer }: License, email: string) => {
 it.each([
   ['absent', {}],
   ['null', { maxIPs: null, maxHWIDs: null }],
-])("a new license with limits that are %s takes its product's", async (_, limits) => {
-  const { id: productId } = await create.product({ defaultMaxIPs: 0, defaultMaxHWIDs: -1 });
-  expect(await create.license({ productId, ...limits })).toMatchObject({
-    maxIPs: 0,
-    maxHWIDs: -1,
-  });
-});
+])(
+  "a new license with limits that are %s takes its product's [1.4.5, interface 2.1]",
+  async (_, limits) => {
+    const { id: productId } = await create.product({ defaultMaxIPs: 0, defaultMaxHWIDs: -1 });
+    expect(await create.license({ productId, ...limits })).toMatchObject({
+      maxIPs: 0,
+      maxHWIDs: -1,
+    });
+  },
+);
 
 it('a license with its own limits keeps them whatever its product says', async () => {
   const { id: productId } = await create.product({ defaultMaxIPs: 3, defaultMaxHWIDs: 3 });
@@ -38,7 +41,7 @@ it('a license with its own limits keeps them whatever its product says', async (
 });
 
 it.each(['maxIPs', 'maxHWIDs', 'licenseType', 'licenseStatus', 'productId'])(
-  '%s cannot be cleared',
+  '%s cannot be cleared [3.6]',
   async (field) => {
     const { id } = await create.license();
     const update = () => put(id, { notes: 'new', [field]: null });
@@ -47,7 +50,7 @@ it.each(['maxIPs', 'maxHWIDs', 'licenseType', 'licenseStatus', 'productId'])(
   },
 );
 
-it('PUT moves a license to another product', async () => {
+it('PUT moves a license to another product [interface 2.2]', async () => {
   const license = await create.license();
   const { id: productId } = await create.product();
   const moved = await updateLicense(license.id, { productId });
@@ -66,7 +69,7 @@ it('PUT takes the addresses in canonical form, each once, in the order in which 
   expect((await get.license(id)).ips).toEqual(['10.0.0.1', '203.0.113.1']);
 });
 
-it('PUT of a license takes its own licenseKey, compared as a validation compares', async () => {
+it('PUT of a license takes its own licenseKey, compared as a validation compares [3.8]', async () => {
   const { id, licenseKey } = await create.license();
   expect((await put(id, { licenseKey: ` ${licenseKey.toLowerCase()} ` })).status).toBe(200);
   expect((await get.license(id)).licenseKey).toBe(licenseKey);
@@ -75,7 +78,7 @@ it('PUT of a license takes its own licenseKey, compared as a validation compares
 const byKey = (key: string) =>
   call('GET', `${licenses.path}/by-license-key/${encodeURIComponent(key)}`);
 
-it('by-license-key returns the license, its key compared as a validation compares', async () => {
+it('by-license-key returns the license, its key compared as a validation compares [1.2.9, 3.40, interface 4.3]', async () => {
   const license = await create.license();
   const { licenseKey, productId } = license;
   const forms = [licenseKey, licenseKey.toLowerCase(), ` ${licenseKey}\r\n`, `\uFEFF${licenseKey}`];
@@ -86,13 +89,13 @@ it('by-license-key returns the license, its key compared as a validation compare
 });
 
 it.each(['0000-0000-0000-0000-0000', '%', 'a/b', '\0', "' or 1=1 --"])(
-  'by-license-key of no license, %j, returns 404',
+  'by-license-key of no license, %j, returns 404 [interface 4.3, interface 7]',
   async (key) => {
     expectError(await byKey(key), 404, 'License not found');
   },
 );
 
-it('by-customer-email gives the licenses of that customer, without regard to case', async () => {
+it('by-customer-email gives the licenses of that customer, without regard to case [3.41, interface 4.3]', async () => {
   const first = await create.license({ ownerChatId: 'mail-1' });
   const second = await create.license({ ownerChatId: 'mail-1' });
   await create.license({ ownerChatId: 'mail-2' });
@@ -102,7 +105,7 @@ it('by-customer-email gives the licenses of that customer, without regard to cas
   }
 });
 
-it('by-platform gives the licenses of that account, on that platform alone', async () => {
+it('by-platform gives the licenses of that account, on that platform alone [interface 4.3]', async () => {
   const owner = { licensePlatform: 'PLATFORM_B', ownerPlatformId: 'id/with %' };
   const first = await create.license(owner);
   const second = await create.license(owner);
@@ -114,21 +117,21 @@ it('by-platform gives the licenses of that account, on that platform alone', asy
   expect(await listed(`${path}?productId=999999`)).toEqual([]);
 });
 
-it('by-customer-id gives the licenses of that customer', async () => {
+it('by-customer-id gives the licenses of that customer [interface 4.3]', async () => {
   const first = await create.license({ ownerChatId: 'customer-1' });
   const second = await create.license({ ownerChatId: 'customer-1' });
   await create.license({ ownerChatId: 'customer-2' });
   expect(await listed(`by-customer-id/${first.customer?.id}`)).toEqual([first.id, second.id]);
 });
 
-it('by-product-id gives the licenses of that product', async () => {
+it('by-product-id gives the licenses of that product [interface 4.3]', async () => {
   const { id, productId } = await create.license();
   await create.license();
   const { id: second } = await create.license({ productId });
   expect(await listed(`by-product-id/${productId}`)).toEqual([id, second]);
 });
 
-it('by-chat-id gives the licenses of that CHAT user, whichever field names them', async () => {
+it('by-chat-id gives the licenses of that CHAT user, whichever field names them [interface 4.3]', async () => {
   const chatId = '123456789012345678';
   const onChat = { licensePlatform: 'CHAT', ownerPlatformId: chatId };
   const owned = [
@@ -143,7 +146,7 @@ it('by-chat-id gives the licenses of that CHAT user, whichever field names them'
   expect(await listed(`by-chat-id/${chatId}`)).toEqual(owned.map(({ id }) => id));
 });
 
-it('by-discord-id is by-chat-id under the name that older clients use', async () => {
+it('by-discord-id is by-chat-id under the name that older clients use [3.42]', async () => {
   const ownerChatId = '223456789012345678';
   const { productId } = await create.license({ ownerChatId });
   await create.license({ ownerChatId });
@@ -171,7 +174,7 @@ it.each([
   'by-chat-id/nobody',
   'by-discord-id/nobody',
   'by-chat-id/%E0%A4%A',
-])('%s returns [] when nothing matches', async (path) => {
+])('%s returns [] when nothing matches [3.43]', async (path) => {
   const response = await call('GET', `${licenses.path}/${path}`);
   expect([response.status, response.json]).toEqual([200, []]);
 });
@@ -180,11 +183,11 @@ it.each([
   ['by-customer-id/abc', 'customerId must be a positive integer'],
   ['by-product-id/9007199254740993', 'productId must be a positive integer'],
   ['by-platform/PLATFORM_A/5?productId=x', 'productId must be a positive integer'],
-])('%s returns 400', async (path, message) => {
+])('%s returns 400 [3.44]', async (path, message) => {
   expectError(await call('GET', `${licenses.path}/${path}`), 400, message);
 });
 
-it('licenseStatus, licenseType and productId leave the licenses that fit all of them', async () => {
+it('licenseStatus, licenseType and productId leave the licenses that fit all of them [3.30, interface 4.9]', async () => {
   const { id: productId } = await create.product();
   const expiring = (expiryDate: string) => ({ productId, licenseType: 'TEMPORARY', expiryDate });
   const permanent = await create.license({ productId });
@@ -209,7 +212,7 @@ it.each([
   ['ownerChatUsername', { ownerChatUsername: 'xNeedle-1x' }],
   ['ownerChatId', { ownerChatId: 'needle-1' }],
   ['ownerPlatformId', { licensePlatform: 'MARKET_A', ownerPlatformId: 'needle-1' }],
-])('q finds a text in %s, without case', async (_, fields) => {
+])('q finds a text in %s, without case [3.30]', async (_, fields) => {
   const { id, productId } = await create.license(fields);
   await create.license({ productId });
   expect(await idsOf(`${licenses.path}?productId=${productId}&q=needle-1`)).toEqual([id]);

@@ -7,7 +7,7 @@ const post = (body: object) => call('POST', blacklists.path, { body });
 const pathOf = ({ id }: { id: number }) => `${blacklists.path}/${id}`;
 const put = (entry: { id: number }, body: object) => call('PUT', pathOf(entry), { body });
 
-it('POST creates a blacklist entry for all products, whose productId is null', async () => {
+it('POST creates a blacklist entry for all products, whose productId is null [interface 2.3, interface 4.4]', async () => {
   const body = {
     licenseDataType: 'HWID',
     data: 'HW-1',
@@ -20,7 +20,7 @@ it('POST creates a blacklist entry for all products, whose productId is null', a
 });
 
 it.each([{}, { productId: null }])(
-  'a blacklist entry needs a productId when isForAllProducts is false: %j',
+  'a blacklist entry needs a productId when isForAllProducts is false: %j [3.45]',
   async (fields) => {
     const body = { ...(await blacklists.fullBody()), productId: undefined, ...fields };
     const response = await withoutChange(blacklists.path, () => post(body));
@@ -34,20 +34,23 @@ it.each([
   ['::ffff:0:0/96', 8],
   ['::/0', 19],
   ['2001::/18', 19],
-])('%s is wider than /%i and returns 400 on create and on update', async (data, minPrefixBits) => {
-  const entry = await create.blacklist({ data: `203.0.113.${minPrefixBits}` });
-  const message = `data must be a range of /${minPrefixBits} or narrower: a wider one would block nearly everybody`;
-  const body = { licenseDataType: 'IP', data, isForAllProducts: true, reason: '' };
-  expectError(await withoutChange(blacklists.path, () => post(body)), 400, message);
-  expectError(await withoutChange(pathOf(entry), () => put(entry, { data })), 400, message);
-  await call('DELETE', pathOf(entry));
-});
+])(
+  '%s is wider than /%i and returns 400 on create and on update [3.47]',
+  async (data, minPrefixBits) => {
+    const entry = await create.blacklist({ data: `203.0.113.${minPrefixBits}` });
+    const message = `data must be a range of /${minPrefixBits} or narrower: a wider one would block nearly everybody`;
+    const body = { licenseDataType: 'IP', data, isForAllProducts: true, reason: '' };
+    expectError(await withoutChange(blacklists.path, () => post(body)), 400, message);
+    expectError(await withoutChange(pathOf(entry), () => put(entry, { data })), 400, message);
+    await call('DELETE', pathOf(entry));
+  },
+);
 
 it.each([
   ['0.0.0.0/0', '128.0.0.0/1'],
   ['::/0', '8000::/1'],
 ])(
-  'PUT takes the stored range %s of an earlier version unchanged, and no other one as wide',
+  'PUT takes the stored range %s of an earlier version unchanged, and no other one as wide [3.48]',
   async (data, other) => {
     const productId = (await create.product()).id;
     const entry = await create.blacklist({
@@ -76,7 +79,7 @@ it.each([
   },
 );
 
-it.each(['12.0.0.0/8', '2a00::/19'])('%s is narrow enough to be blocked', async (data) => {
+it.each(['12.0.0.0/8', '2a00::/19'])('%s is narrow enough to be blocked [3.47]', async (data) => {
   await call('DELETE', pathOf(await create.blacklist({ data })));
 });
 
@@ -87,7 +90,7 @@ it.each([
   ['2001:DB8:0:0:0:0:0:1', '2001:db8::1'],
   ['2001:db8:1::ffff/48', '2001:db8:1::/48'],
   ['::ffff:192.0.2.9', '192.0.2.9'],
-])('%s is stored in canonical form, %s', async (data, canonical) => {
+])('%s is stored in canonical form, %s [3.46]', async (data, canonical) => {
   const entry = await create.blacklist({ data });
   expect(entry.data).toBe(canonical);
   expect((await get.blacklist(entry.id)).data).toBe(canonical);
@@ -99,7 +102,7 @@ it.each([
 });
 
 it.each(['localhost', '192.0.2', '192.0.2.0/33', '2001:db8::/129'])(
-  '%s is neither an address nor a range and returns 400',
+  '%s is neither an address nor a range and returns 400 [3.46]',
   async (data) => {
     const body = { licenseDataType: 'IP', data, isForAllProducts: true };
     const message = 'data must be an IP address or a CIDR range';
@@ -110,7 +113,7 @@ it.each(['localhost', '192.0.2', '192.0.2.0/33', '2001:db8::/129'])(
   },
 );
 
-it('an entry of hardware-ID data cannot become one of IP data', async () => {
+it('an entry of hardware-ID data cannot become one of IP data [3.46]', async () => {
   const entry = await create.blacklist({ licenseDataType: 'HWID', data: 'HW-of-a-server' });
   const response = await withoutChange(pathOf(entry), () => put(entry, { licenseDataType: 'IP' }));
   expectError(response, 400, 'data must be an IP address or a CIDR range');
@@ -126,7 +129,7 @@ it.each([
     { licenseDataType: 'HWID', data: 'HW-twice' },
     { licenseDataType: 'HWID', data: ' HW-twice ' },
   ],
-])('the same blacklist entry twice returns 409: %s', async (_, first, again) => {
+])('the same blacklist entry twice returns 409: %s [3.1.3, 3.49]', async (_, first, again) => {
   const entry = await create.blacklist(first);
   const body = { licenseDataType: 'IP', isForAllProducts: true, ...again };
   const response = await withoutChange(blacklists.path, () => post({ ...body, reason: 'again' }));
@@ -134,7 +137,7 @@ it.each([
   expect((await put(entry, again)).status).toBe(200);
 });
 
-it('the same blacklist entry returns 409 for the same product, and is another entry for another', async () => {
+it('the same blacklist entry returns 409 for the same product, and is another entry for another [3.49]', async () => {
   const data = '203.0.113.2';
   const one = await create.product();
   const two = await create.product();
@@ -156,7 +159,7 @@ it('hardware IDs on the blacklist differ by case, and an address may be one', as
   await create.blacklist({ licenseDataType: 'HWID', data: '203.0.113.4' });
 });
 
-it('PUT makes a blacklist entry for one product one for all, and back', async () => {
+it('PUT makes a blacklist entry for one product one for all, and back [interface 4.4]', async () => {
   const { id: productId } = await create.product();
   const data = '203.0.113.5';
   const entry = await create.blacklist({ data, isForAllProducts: false, productId });
@@ -182,7 +185,7 @@ it('PUT cannot clear the productId of a blacklist entry that is for one product'
   expectError(response, 400, 'productId is required when isForAllProducts is false');
 });
 
-it('a blacklist entry that is created, changed or deleted counts at the very next validation', async () => {
+it('a blacklist entry that is created, changed or deleted counts at the very next validation [1.5.1, interface 4.4]', async () => {
   const { licenseKey, productId } = await create.license({ maxIPs: -1 });
   const statuses = async () => {
     const responses = ['203.0.113.200', '203.0.113.9'].map((ip) =>
@@ -207,7 +210,7 @@ it('a blacklist entry that is created, changed or deleted counts at the very nex
   expect(await statuses()).toEqual([200, 200]);
 });
 
-it('blacklist entries are filtered by licenseDataType and productId, and searched by q', async () => {
+it('blacklist entries are filtered by licenseDataType and productId, and searched by q [3.30]', async () => {
   const { id: productId } = await create.product();
   const own = { isForAllProducts: false, productId };
   const address = await create.blacklist({ ...own, data: '233.252.0.1', reason: 'Leaked it' });

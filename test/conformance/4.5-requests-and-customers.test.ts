@@ -39,7 +39,7 @@ async function recordFour() {
   return { productId, licenseKey, unknownKey, records: newestFirst.toReversed() };
 }
 
-it('GET requests lists requests newest first, and GET of one shows it', async () => {
+it('GET requests lists requests newest first, and GET of one shows it [3.29, interface 1, interface 4.5]', async () => {
   const { productId, records } = await recordFour();
   const list = await readList(`${REQUESTS}?productId=${productId}`);
   expect(list).toEqual(records.toReversed());
@@ -52,14 +52,14 @@ it('GET requests lists requests newest first, and GET of one shows it', async ()
   for (const record of records) expect(await read(`${REQUESTS}/${record.id}`)).toEqual(record);
 });
 
-it('GET of one record sends an ETag, which stays: a record never changes', async () => {
+it('GET of one record sends an ETag, which stays: a record never changes [3.10]', async () => {
   const { records } = await recordFour();
   const etag = async () => (await call('GET', `${REQUESTS}/${records[0]?.id}`)).headers.get('ETag');
   expect(await etag()).toMatch(/^"[^"]+"$/);
   expect(await etag()).toBe(await etag());
 });
 
-it('requests come in pages, each linked to the next, without X-Total-Count', async () => {
+it('requests come in pages, each linked to the next, without X-Total-Count [1.6.22, 3.29]', async () => {
   const { productId, records } = await recordFour();
   const start = `${REQUESTS}?productId=${productId}&valid=true&limit=2`;
   const first = await call('GET', start);
@@ -84,11 +84,11 @@ it.each([
   ['from=yesterday', /^from must be an ISO 8601 timestamp/],
   ['limit=1001', 'limit must be an integer from 1 to 1000'],
   ['key=1', 'key is not a known query parameter (did you mean licenseKey?)'],
-])('GET requests?%s returns 400', async (search, message) => {
+])('GET requests?%s returns 400 [3.29]', async (search, message) => {
   expectError(await call('GET', `${REQUESTS}?${search}`), 400, message);
 });
 
-it('GET requests without a limit returns the newest 1000 of them, and a link to the next ones', async () => {
+it('GET requests without a limit returns the newest 1000 of them, and a link to the next ones [3.29]', async () => {
   const firstId = 900_000_000_000_000;
   const bucket = bucketOf(firstId);
   await env.DB.batch([
@@ -111,7 +111,7 @@ it('GET requests without a limit returns the newest 1000 of them, and a link to 
 const ownerOf = async (fields: object): Promise<Customer | null> =>
   (await create.license({ ...fields })).customer;
 
-it('customers are searched by q in names, e-mail and accounts, without case', async () => {
+it('customers are searched by q in names, e-mail and accounts, without case [3.30]', async () => {
   const one = await customers.create();
   for (const [field, value] of [
     ['firstName', 'Xaver-1'],
@@ -126,7 +126,7 @@ it('customers are searched by q in names, e-mail and accounts, without case', as
   }
 });
 
-it('a license that names no owner has customer null', async () => {
+it('a license that names no owner has customer null [3.50]', async () => {
   const count = async () => (await idsOf(customers.path)).length;
   const before = await count();
   expect(await ownerOf({})).toBeNull();
@@ -137,7 +137,7 @@ it('a license that names no owner has customer null', async () => {
   expect(await count()).toBe(before);
 });
 
-it('a license with an ownerChatId creates the customer with it, once', async () => {
+it('a license with an ownerChatId creates the customer with it, once [3.50, interface 2.2]', async () => {
   const first = await ownerOf({ ownerChatId: 'chat-1', ownerChatUsername: 'steve' });
   const again = await ownerOf({ ownerChatId: 'chat-1', ownerChatUsername: 'steve' });
   const other = await ownerOf({ ownerChatId: 'chat-2' });
@@ -155,7 +155,7 @@ it.each([
   ['MARKET_B', 'marketBId'],
   ['CHAT', 'chatId'],
 ])(
-  'a license with an account on %s alone creates the customer with it, once',
+  'a license with an account on %s alone creates the customer with it, once [3.50]',
   async (platform, field) => {
     const owner = { licensePlatform: platform, ownerPlatformId: 'account-1' };
     const first = await ownerOf(owner);
@@ -177,7 +177,7 @@ it('an account on a platform OTHER belongs to that platform by its name', async 
 });
 
 it.each(['PLATFORM_A', 'CHAT'])(
-  'the ownerChatId goes before the platform: %s',
+  'the ownerChatId goes before the platform: %s [3.50]',
   async (licensePlatform) => {
     const ownerChatId = `first-1-${licensePlatform}`;
     const account = { licensePlatform, ownerPlatformId: `first-a-${licensePlatform}` };
@@ -193,7 +193,7 @@ it.each([
   ['account', 'both', 'chat'],
   ['both', 'chat', 'account'],
   ['both', 'account', 'chat'],
-] as const)('purchases by %s, %s and %s have one customer', async (...order) => {
+] as const)('purchases by %s, %s and %s have one customer [3.50]', async (...order) => {
   const name = order.join('-');
   const account = { licensePlatform: 'MARKET_A', ownerPlatformId: name };
   const chat = { ownerChatId: name };
@@ -243,7 +243,7 @@ it.each([
   ['licensePlatform', 'MARKET_B'],
   ['licensePlatformOther', 'Shop'],
   ['ownerPlatformId', 'renewed-b'],
-])('a license is linked again by another %s', async (field, value) => {
+])('a license is linked again by another %s [3.50]', async (field, value) => {
   const license = await create.license({
     licensePlatform: 'OTHER',
     licensePlatformOther: 'Forum',
@@ -257,7 +257,7 @@ it.each([
 it.each([
   ['chat id first', ['chat', 'account']],
   ['account first', ['account', 'chat']],
-] as const)('two customers do not become one, %s', async (name, order) => {
+] as const)('two customers do not become one, %s [3.50]', async (name, order) => {
   const account = { licensePlatform: 'MARKET_A', ownerPlatformId: `two-${name}` };
   const chat = { ownerChatId: `two-${name}` };
   const known = new Map<string, Customer | null>();
@@ -277,7 +277,7 @@ it('an account of a customer with another chat id is not taken from them', async
   expect(await ownerOf(account)).toEqual(owner);
 });
 
-it('a license stays with its customer when their account changes, until its owner does', async () => {
+it('a license stays with its customer when their account changes, until its owner does [3.50]', async () => {
   const { id, customer } = await create.license({ ownerChatId: 'cleared-1' });
   await put(customer?.id ?? 0, { chatId: null });
   const read = await get.license(id);
@@ -285,7 +285,7 @@ it('a license stays with its customer when their account changes, until its owne
   expect(await updateLicense(id, read)).toMatchObject({ customer: read.customer });
 });
 
-it('a license is linked again when its owner changes, and to no customer when it names none', async () => {
+it('a license is linked again when its owner changes, and to no customer when it names none [3.50]', async () => {
   const license = await create.license({ ownerChatId: 'moved-1' });
   const moved = await updateLicense(license.id, { ownerChatId: 'moved-2' });
   expect(moved.customer).toMatchObject({ chatId: 'moved-2' });
@@ -303,21 +303,24 @@ it.each([
     'both',
     { ownerChatId: 'parallel-3', licensePlatform: 'MARKET_A', ownerPlatformId: 'parallel-4' },
   ],
-])('ten parallel licenses of one new owner with %s share one customer', async (_, fields) => {
-  const { id: productId } = await create.product();
-  const before = await idsOf(customers.path);
-  const created = await Promise.all(
-    Array.from({ length: 10 }, () => create.license({ productId, ...fields })),
-  );
-  const owners = new Set(created.map(({ customer }) => customer?.id));
-  expect(await idsOf(customers.path)).toEqual([...before, ...owners]);
-  expect(owners.size).toBe(1);
-});
+])(
+  'ten parallel licenses of one new owner with %s share one customer [3.50]',
+  async (_, fields) => {
+    const { id: productId } = await create.product();
+    const before = await idsOf(customers.path);
+    const created = await Promise.all(
+      Array.from({ length: 10 }, () => create.license({ productId, ...fields })),
+    );
+    const owners = new Set(created.map(({ customer }) => customer?.id));
+    expect(await idsOf(customers.path)).toEqual([...before, ...owners]);
+    expect(owners.size).toBe(1);
+  },
+);
 
 const SECRETS = ['passwordHash', 'chatAccessToken', 'chatRefreshToken'];
 const noSecrets = Object.fromEntries(SECRETS.map((name) => [name, null]));
 
-it.each(SECRETS)('%s of a customer is taken as null only', async (field) => {
+it.each(SECRETS)('%s of a customer is taken as null only [3.51]', async (field) => {
   const { id } = await customers.create();
   const response = await withoutChange(`${customers.path}/${id}`, () =>
     put(id, { firstName: 'Eve', [field]: 'secret' }),
@@ -326,14 +329,14 @@ it.each(SECRETS)('%s of a customer is taken as null only', async (field) => {
   expect((await put(id, { [field]: null })).json).toMatchObject(noSecrets);
 });
 
-it('secrets of a customer are not even stored', async () => {
+it('secrets of a customer are not even stored [3.51]', async () => {
   const columns = await env.DB.prepare(`select name from pragma_table_info('customers')`).all();
   const names = columns.results.map(({ name }) => String(name));
   expect(names).toContain('chat_username');
   expect(names.filter((name) => /password|token|secret/i.test(name))).toEqual([]);
 });
 
-it('PUT of an e-mail that another customer has, in any case, returns 409 and changes nothing', async () => {
+it('PUT of an e-mail that another customer has, in any case, returns 409 and changes nothing [3.52]', async () => {
   const { id: other } = await customers.create();
   const { id } = await customers.create();
   expect((await put(other, { email: 'Grace@Example.com' })).status).toBe(200);
@@ -351,7 +354,7 @@ it('PUT of an e-mail that another customer has, in any case, returns 409 and cha
 });
 
 it.each(['chatId', 'platformAId', 'platformBId', 'platformCId', 'marketAId', 'marketBId'])(
-  'PUT of a %s that another customer has returns 409 and changes nothing',
+  'PUT of a %s that another customer has returns 409 and changes nothing [3.1.3]',
   async (field) => {
     const other = await customers.create();
     const { id } = await customers.create();

@@ -48,7 +48,7 @@ const OPTIONAL = [
 
 const refusal = (message: string) => ({ valid: false, message });
 
-it('the response to a valid request has exactly the eight fields', async () => {
+it('the response to a valid request has exactly the eight fields [1.1.11, 1.1.15, interface 4.7]', async () => {
   const license = await create.license({
     productId: product.id,
     licenseType: 'TEMPORARY',
@@ -75,15 +75,18 @@ it.each([
   { maxIPs: -1, maxHWIDs: 0, iPLocked: false, hardwareLocked: true },
   { maxIPs: 0, maxHWIDs: -1, iPLocked: true, hardwareLocked: false },
   { maxIPs: 1, maxHWIDs: 2, iPLocked: true, hardwareLocked: true },
-])('the response for limits $maxIPs and $maxHWIDs says what is locked', async (limits) => {
-  const { maxIPs, maxHWIDs } = limits;
-  const { licenseKey } = await create.license({ productId: product.id, maxIPs, maxHWIDs });
-  // Without an address and a hardware ID no limit is in the way.
-  const response = await validate({ licenseKey, productId: product.id });
-  expect(response.json).toMatchObject(limits);
-});
+])(
+  'the response for limits $maxIPs and $maxHWIDs says what is locked [1.1.13, 1.1.14, interface 4.7]',
+  async (limits) => {
+    const { maxIPs, maxHWIDs } = limits;
+    const { licenseKey } = await create.license({ productId: product.id, maxIPs, maxHWIDs });
+    // Without an address and a hardware ID no limit is in the way.
+    const response = await validate({ licenseKey, productId: product.id });
+    expect(response.json).toMatchObject(limits);
+  },
+);
 
-it('the response has the expiry in UTC, and null for a license that never expires', async () => {
+it('the response has the expiry in UTC, and null for a license that never expires [1.1.12, interface 4.7]', async () => {
   const temporary = await create.license({
     productId: product.id,
     licenseType: 'TEMPORARY',
@@ -106,7 +109,7 @@ it.each([
   [{ productId: 602.5 }, 'productId must be an integer'],
   [{ productId: 2 ** 53 }, 'productId must be an integer'],
   [{ productId: true }, 'productId must be an integer'],
-])('a body with %j is rejected: %s', async (fields, message) => {
+])('a body with %j is rejected: %s [1.3, interface 4.7]', async (fields, message) => {
   const { response } = await ask(fields);
   expect(response.status).toBe(400);
   expect(response.json).toStrictEqual(refusal(message));
@@ -120,7 +123,7 @@ it.each([
   '{"licenseKey":"KEY",}',
   'licenseKey=KEY&productId=602',
   '[{"licenseKey":"KEY","productId":602}]',
-])('a body that is no object is rejected: %j', async (body) => {
+])('a body that is no object is rejected: %j [1.3]', async (body) => {
   const response = await validate(body);
   expect(response.status).toBe(400);
   expect(response.json).toStrictEqual(refusal('Body must be a JSON object'));
@@ -131,7 +134,7 @@ it.each([
   ['a number with a fraction of nothing', (id: number) => `${id}.0`],
   ['text', (id: number) => `"${id}"`],
   ['text with a fraction of nothing', (id: number) => `"${id}.0"`],
-])('productId may be %s', async (_form, write) => {
+])('productId may be %s [1.2.8]', async (_form, write) => {
   const response = await askWith(
     (licenseKey) => `{"licenseKey":"${licenseKey}","productId":${write(product.id)}}`,
   );
@@ -139,7 +142,7 @@ it.each([
 });
 
 it.each(['7', 'plain', 'a key with blanks', 'ключ', '🔑', "'; --", 'x'.repeat(300), 12_345])(
-  'no format of a license key is checked: %j is merely unknown',
+  'no format of a license key is checked: %j is merely unknown [1.2.9]',
   async (licenseKey) => {
     const response = await validate({ licenseKey, productId: product.id });
     expect(response.json).toStrictEqual(refusal('License not found or invalid'));
@@ -154,12 +157,12 @@ it.each([
   'multipart/form-data; boundary=x',
   'nonsense',
   '',
-])('the body is JSON with Content-Type "%s"', async (contentType) => {
+])('the body is JSON with Content-Type "%s" [1.1.9]', async (contentType) => {
   const { response } = await ask({}, { headers: { 'Content-Type': contentType } });
   expect(response.status).toBe(200);
 });
 
-it('the body may begin with a byte-order mark and have blanks around', async () => {
+it('the body may begin with a byte-order mark and have blanks around [1.1.10]', async () => {
   const response = await askWith(
     (licenseKey) => `\uFEFF \n${JSON.stringify({ licenseKey, productId: product.id })}\r\n`,
   );
@@ -169,7 +172,7 @@ it('the body may begin with a byte-order mark and have blanks around', async () 
 it.each([
   ['[', ']'],
   ['{"a":[', ']}'],
-])('a body with more than 1,000 brackets is rejected: %s', async (open, close) => {
+])('a body with more than 1,000 brackets is rejected: %s [1.2.6]', async (open, close) => {
   const askWithNested = (depth: number) =>
     askWith(
       (licenseKey) =>
@@ -189,7 +192,7 @@ it('a text field may have a number in a body with thousands of other numbers', a
   expect((await get.license(id)).hwids).toEqual(['4711']);
 });
 
-it('the body may have fields that we do not know', async () => {
+it('the body may have fields that we do not know [1.2.4]', async () => {
   const { response } = await ask({
     pluginName: 'x',
     nested: { licenseKey: [1] },
@@ -198,7 +201,7 @@ it('the body may have fields that we do not know', async () => {
   expect(response.status).toBe(200);
 });
 
-it('the body may have every optional field as null', async () => {
+it('the body may have every optional field as null [1.2.2]', async () => {
   const { response } = await ask(Object.fromEntries(OPTIONAL.map((field) => [field, null])));
   expect(response.status).toBe(200);
 });
@@ -207,7 +210,7 @@ it.each([
   ['12345678901234567891', 'longer than a number can be exact'],
   ['1.10', 'with a last zero'],
   ['-0', 'a zero below zero'],
-])('a number in a text field is the text that was written: %s, %s', async (written) => {
+])('a number in a text field is the text that was written: %s, %s [1.2.3]', async (written) => {
   const { id, licenseKey } = await create.license({ productId: product.id });
   const response = await validate(
     `{"licenseKey":"${licenseKey}","productId":${product.id},
@@ -219,7 +222,7 @@ it.each([
   expect(record).toMatchObject({ hwid: written, productVersion: written });
 });
 
-it('a license key is logged in 255 characters, and without half of a pair', async () => {
+it('a license key is logged in 255 characters, and without half of a pair [1.2.5]', async () => {
   const licenseKey = `${'x'.repeat(254)}😀`;
   await validate({ licenseKey, productId: product.id }, { connectingAddress: '192.0.2.11' });
   const [record] = await historyOf({ ip: '192.0.2.11' }, 1);
@@ -238,11 +241,14 @@ const LOGGED = [
   { field: 'macAddress', column: 'macAddress' },
 ] as const;
 
-it.each(LOGGED)('$field is logged as $column, cut at 64 characters', async ({ field, column }) => {
-  const { response, record } = await ask({ [field]: `${'x'.repeat(63)}yz` });
-  expect(response.status).toBe(200);
-  expect(await record()).toMatchObject({ [column]: `${'x'.repeat(63)}y` });
-});
+it.each(LOGGED)(
+  '$field is logged as $column, cut at 64 characters [1.2.1, 1.2.5, interface 4.7]',
+  async ({ field, column }) => {
+    const { response, record } = await ask({ [field]: `${'x'.repeat(63)}yz` });
+    expect(response.status).toBe(200);
+    expect(await record()).toMatchObject({ [column]: `${'x'.repeat(63)}y` });
+  },
+);
 
 it.each([
   ['null', null],
@@ -255,7 +261,7 @@ it.each([
   [true, null],
   [['a'], null],
   [{}, null],
-])('the value %j is logged as %j', async (value, logged) => {
+])('the value %j is logged as %j [1.2.2, 1.2.3]', async (value, logged) => {
   const { response, record } = await ask({ javaVersion: value });
   expect(response.status).toBe(200);
   expect((await record())?.javaVersion).toBe(logged);
@@ -264,7 +270,7 @@ it.each([
 it.each([
   { long: 'operatingSystemVersion', short: 'osVersion' },
   { long: 'operatingSystemArchitecture', short: 'osArchitecture' },
-] as const)('$long wins over $short, unless it is absent', async ({ long, short }) => {
+] as const)('$long wins over $short, unless it is absent [1.2.1]', async ({ long, short }) => {
   const both = await ask({ [short]: 'short', [long]: 'long' });
   expect((await both.record())?.[long]).toBe('long');
   for (const absent of [null, '', 'null']) {
@@ -281,7 +287,7 @@ it.each([
   [' some-id ', 'some-id'],
   [4711, '4711'],
   [0, '0'],
-])('hwid %j is read as %j', async (hwid, read) => {
+])('hwid %j is read as %j [interface 4.7]', async (hwid, read) => {
   const { response, license, record } = await ask({ hwid });
   expect(response.status).toBe(200);
   expect((await license()).hwids).toEqual(read === null ? [] : [read]);
@@ -315,14 +321,14 @@ it.each([
   ['198.51.100.7:25565', CONNECTING],
   ['198.51.100.0/24', CONNECTING],
   [3_325_256_711, CONNECTING],
-])('ip %j is read as %s', async (ip, read) => {
+])('ip %j is read as %s [1.2.10, 1.2.11, 1.2.12, 1.2.13, interface 4.7]', async (ip, read) => {
   const { response, license, record } = await ask({ ip });
   expect(response.status).toBe(200);
   expect((await license()).ips).toEqual([read]);
   expect((await record())?.ip).toBe(read);
 });
 
-it('ip is ignored with TRUST_BODY_IP=false', async () => {
+it('ip is ignored with TRUST_BODY_IP=false [1.2.12, 1.2.13]', async () => {
   const { licenseKey, productId, id } = await create.license({ productId: product.id });
   const body = { licenseKey, productId, ip: '198.51.100.7' };
   const headers = { 'CF-Connecting-IP': CONNECTING };
@@ -332,7 +338,7 @@ it('ip is ignored with TRUST_BODY_IP=false', async () => {
 });
 
 it.each(['X-Forwarded-For', 'X-Real-IP', 'True-Client-IP', 'Forwarded', 'CF-Connecting-IPv6'])(
-  'ip is never taken from %s',
+  'ip is never taken from %s [1.2.10]',
   async (header) => {
     const { license } = await ask({}, { headers: { [header]: '198.51.100.7' } });
     expect((await license()).ips).toEqual([CONNECTING]);

@@ -44,7 +44,7 @@ describe.each(CHANGEABLE)('%s', (template) => {
     expect(await readObject(path)).toEqual(expected);
   }
 
-  it('PUT of what GET gave returns 200 and changes nothing but the update time', async () => {
+  it('PUT of what GET gave returns 200 and changes nothing but the update time [3.9, 3.12, 10.3.13, interface 4.3, interface 4.4, interface 4.8]', async () => {
     const { path, body } = await newWrite();
     await expectRoundTrip(path);
     const changed = await put(path, body);
@@ -52,13 +52,13 @@ describe.each(CHANGEABLE)('%s', (template) => {
     await expectRoundTrip(path);
   });
 
-  it('PUT with a field that the resource does not have returns 400 naming it', async () => {
+  it('PUT with a field that the resource does not have returns 400 naming it [3.5]', async () => {
     const { path, body } = await newWrite();
     const response = await withoutChange(path, () => put(path, { ...body, Hue: 1, Shape: '' }));
     expectError(response, 400, 'Hue is not a known field; Shape is not a known field');
   });
 
-  it('GET sends an ETag that changes with the object and fits If-Match until then', async () => {
+  it('GET sends an ETag that changes with the object and fits If-Match until then [3.10]', async () => {
     const { path, body } = await newWrite();
     const first = await etagOf(path);
     expect(first).toMatch(/^"[^"]+"$/);
@@ -71,7 +71,7 @@ describe.each(CHANGEABLE)('%s', (template) => {
     expect(response.headers.get('ETag')).toBe(await etagOf(path));
   });
 
-  it('PUT with an If-Match that no longer fits returns 412 and changes nothing', async () => {
+  it('PUT with an If-Match that no longer fits returns 412 and changes nothing [3.1.3, 3.11, 3.12, 10.3.13]', async () => {
     const { path, body } = await newWrite();
     const stale = await etagOf(path);
     await put(path, {});
@@ -83,13 +83,13 @@ describe.each(CHANGEABLE)('%s', (template) => {
 describe.each(UPDATABLE)('$name', (resource) => {
   const pathOf = (object: AnyObject) => `${resource.path}/${object.id}`;
 
-  it('PUT without a body returns 400 and changes nothing', async () => {
+  it('PUT without a body returns 400 and changes nothing [3.1.4]', async () => {
     const path = pathOf(await resource.create());
     const response = await withoutChange(path, () => call('PUT', path));
     expectError(response, 400, 'Body is empty, JSON is required');
   });
 
-  it('PUT changes the field that it names and keeps those that it leaves out', async () => {
+  it('PUT changes the field that it names and keeps those that it leaves out [3.2, 3.2.8, 3.6, interface 1, interface 4.2, interface 4.3, interface 4.8, interface 4.9]', async () => {
     let current = await resource.create();
     const changes = Object.entries(resource.changes());
     const settable = (object: object) =>
@@ -105,7 +105,7 @@ describe.each(UPDATABLE)('$name', (resource) => {
     }
   });
 
-  it('null clears each field that may be null', async () => {
+  it('null clears each field that may be null [3.6]', async () => {
     const object = await resource.create();
     for (const [field, cleared] of Object.entries(resource.cleared)) {
       expect(object[field]).not.toEqual(cleared);
@@ -115,14 +115,14 @@ describe.each(UPDATABLE)('$name', (resource) => {
     }
   });
 
-  it('PUT accepts the system fields and does not change them', async () => {
+  it('PUT accepts the system fields and does not change them [3.7]', async () => {
     const before = await resource.create();
     const response = await put(pathOf(before), resource.systemFields);
     expect(response.status, response.text).toBe(200);
     expect(await read(pathOf(before))).toEqual(before);
   });
 
-  it('PUT with an id unlike that of the path returns 400 and changes nothing', async () => {
+  it('PUT with an id unlike that of the path returns 400 and changes nothing [3.8]', async () => {
     const object = await resource.create();
     const response = await withoutChange(pathOf(object), () =>
       put(pathOf(object), { ...resource.changes(), id: object.id + 1 }),
@@ -130,7 +130,7 @@ describe.each(UPDATABLE)('$name', (resource) => {
     expectError(response, 400, `id must be ${object.id} as in the path`);
   });
 
-  it('DELETE with an If-Match that no longer fits returns 412 and changes nothing', async () => {
+  it('DELETE with an If-Match that no longer fits returns 412 and changes nothing [3.1.3, 3.11]', async () => {
     const path = pathOf(await resource.create());
     const stale = await etagOf(path);
     await put(path, {});
@@ -141,7 +141,7 @@ describe.each(UPDATABLE)('$name', (resource) => {
   });
 });
 
-it('PUT with another licenseKey returns 400 and changes nothing', async () => {
+it('PUT with another licenseKey returns 400 and changes nothing [3.8]', async () => {
   const { id: productId } = await create.product();
   const path = `/api/v2/licenses/${(await create.license({ productId })).id}`;
   const response = await withoutChange(path, () =>
@@ -150,7 +150,7 @@ it('PUT with another licenseKey returns 400 and changes nothing', async () => {
   expectError(response, 400, 'licenseKey cannot be changed');
 });
 
-it('a binding changes the ETag, so that a PUT cannot undo it unseen', async () => {
+it('a binding changes the ETag, so that a PUT cannot undo it unseen [3.11]', async () => {
   const { id, licenseKey, productId } = await create.license();
   const path = `/api/v2/licenses/${id}`;
   const etag = (await call('GET', path)).headers.get('ETag') ?? '';
@@ -169,7 +169,7 @@ it('If-Match takes a list of tags, a weak tag and *', async () => {
   expect((await put(path, {}, { 'If-Match': '*' })).status).toBe(200);
 });
 
-it('DELETE with an If-Match that fits deletes', async () => {
+it('DELETE with an If-Match that fits deletes [3.11]', async () => {
   const { id } = await create.product();
   const path = `/api/v2/products/${id}`;
   const etag = (await call('GET', path)).headers.get('ETag') ?? '';

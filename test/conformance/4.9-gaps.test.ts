@@ -17,7 +17,7 @@ import {
 describe.each(UPDATABLE)('$name', (resource) => {
   const post = (body: unknown) => call('POST', resource.path, { body });
 
-  it('create returns 201, the object, its Location and its ETag', async () => {
+  it('create returns 201, the object, its Location and its ETag [3.1, 3.2.8, 3.53, interface 1, interface 4.9, interface 5]', async () => {
     const body = await resource.fullBody();
     const response = await post(body);
     expect(response.status, response.text).toBe(201);
@@ -30,7 +30,7 @@ describe.each(UPDATABLE)('$name', (resource) => {
     expect(stored.headers.get('ETag')).toBe(response.headers.get('ETag'));
   });
 
-  it('create with a field that must not be sent returns 400 naming it and creates nothing', async () => {
+  it('create with a field that must not be sent returns 400 naming it and creates nothing [3.4, interface 2.1, interface 2.2, interface 4.2, interface 4.3, interface 4.4]', async () => {
     const good = await resource.fullBody();
     for (const [field, value] of Object.entries(resource.forbidden)) {
       const body = { ...good, [field]: value };
@@ -39,7 +39,7 @@ describe.each(UPDATABLE)('$name', (resource) => {
     }
   });
 
-  it('a field that must not be sent counts as absent when it is null', async () => {
+  it('a field that must not be sent counts as absent when it is null [3.4]', async () => {
     const nulls = Object.fromEntries(Object.keys(resource.forbidden).map((name) => [name, null]));
     const body = await resource.fullBody();
     const response = await post({ ...body, ...nulls });
@@ -48,7 +48,7 @@ describe.each(UPDATABLE)('$name', (resource) => {
     expect(response.json).not.toMatchObject({ id: null });
   });
 
-  it('create with a field that the resource does not have returns 400 naming it', async () => {
+  it('create with a field that the resource does not have returns 400 naming it [3.5]', async () => {
     const body = { ...(await resource.fullBody()), colour: 3, Shape: '' };
     const response = await withoutChange(resource.path, () => post(body));
     expectError(response, 400, 'colour is not a known field; Shape is not a known field');
@@ -57,7 +57,7 @@ describe.each(UPDATABLE)('$name', (resource) => {
 
 // A license's DELETE only marks it [3]; how its id stays used is shown in 4.3.
 describe.each(CREATABLE.filter((resource) => resource !== licenses))('Deleted: $name', (one) => {
-  it('a deleted object is found no more, and deleted again returns 404', async () => {
+  it('a deleted object is found no more, and deleted again returns 404 [3.2.8, 3.3, interface 1, interface 4.2, interface 4.4, interface 4.9]', async () => {
     const path = `${one.path}/${(await one.create()).id}`;
     const { status, text } = await call('DELETE', path);
     expect([status, text]).toEqual([204, '']);
@@ -67,7 +67,7 @@ describe.each(CREATABLE.filter((resource) => resource !== licenses))('Deleted: $
     expect(await idsOf(one.path)).not.toContain(Number(path.split('/').at(-1)));
   });
 
-  it('the id of a deleted object is never used again', async () => {
+  it('the id of a deleted object is never used again [3.20]', async () => {
     const { id: first } = await one.create();
     const { id: last } = await one.create();
     expect((await call('DELETE', `${one.path}/${last}`)).status).toBe(204);
@@ -79,14 +79,14 @@ describe.each(CREATABLE.filter((resource) => resource !== licenses))('Deleted: $
 describe.each([...UPDATABLE, { name: 'License request', path: '/api/v2/requests' }])(
   'Paths of: $name',
   ({ name, path }) => {
-    it('GET, PUT and DELETE of what does not exist return 404', async () => {
+    it('GET, PUT and DELETE of what does not exist return 404 [3.1.3]', async () => {
       for (const method of name === 'License request' ? ['GET'] : ['GET', 'PUT', 'DELETE']) {
         const body = method === 'PUT' ? {} : undefined;
         expectError(await call(method, `${path}/999999`, { body }), 404, `${name} not found`);
       }
     });
 
-    it('an id that is no positive integer returns 400', async () => {
+    it('an id that is no positive integer returns 400 [3.44]', async () => {
       for (const id of ['0', '-1', '1.5', '1e3', 'abc', '9007199254740993', '%00']) {
         expectError(await call('GET', `${path}/${id}`), 400, 'id must be a positive integer');
       }
@@ -99,7 +99,7 @@ describe.each(UPDATABLE)('List of: $name', (resource) => {
     for (let i = 0; i < count; i++) await resource.create();
   };
 
-  it('a list is a bare array, complete and sorted by id', async () => {
+  it('a list is a bare array, complete and sorted by id [3.2.8, 3.25, interface 1, interface 4.2, interface 4.3, interface 4.4, interface 4.5, interface 4.9]', async () => {
     const { id } = await resource.create();
     await createSome(2);
     const list = await readList(resource.path);
@@ -109,7 +109,7 @@ describe.each(UPDATABLE)('List of: $name', (resource) => {
     for (const object of list) expect(object).toEqual(await read(`${resource.path}/${object.id}`));
   });
 
-  it('a list comes in pages by limit, each linked to the next, with X-Total-Count', async () => {
+  it('a list comes in pages by limit, each linked to the next, with X-Total-Count [3.27, interface 4.9]', async () => {
     await createSome(3);
     const all = await readList(resource.path);
     const pages = await readPagesFrom(`${resource.path}?limit=2`);
@@ -119,7 +119,7 @@ describe.each(UPDATABLE)('List of: $name', (resource) => {
     for (const { headers } of pages) expect(headers.get('X-Total-Count')).toBe(String(all.length));
   });
 
-  it('a list begins behind the id in after, with a limit and without', async () => {
+  it('a list begins behind the id in after, with a limit and without [3.27]', async () => {
     await createSome(3);
     const ids = await idsOf(resource.path);
     const after = ids[1];
@@ -129,7 +129,7 @@ describe.each(UPDATABLE)('List of: $name', (resource) => {
     expect(await idsOf(`${resource.path}?after=${ids.at(-1)}`)).toEqual([]);
   });
 
-  it('a bad limit or after returns 400 naming the parameter', async () => {
+  it('a bad limit or after returns 400 naming the parameter [3.27]', async () => {
     for (const limit of ['0', '1001', '2.5', '']) {
       const response = await call('GET', `${resource.path}?limit=${limit}`);
       expectError(response, 400, 'limit must be an integer from 1 to 1000');
@@ -146,7 +146,7 @@ describe.each(UPDATABLE)('List of: $name', (resource) => {
   });
 });
 
-it('a page links to the next with its filters, and X-Total-Count counts what they leave', async () => {
+it('a page links to the next with its filters, and X-Total-Count counts what they leave [3.27]', async () => {
   const name = crypto.randomUUID();
   for (let i = 0; i < 3; i++)
     await create.product({ name: `${name} & more`, productType: 'OTHER' });

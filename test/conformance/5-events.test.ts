@@ -85,45 +85,50 @@ const TYPES: Readonly<Record<string, string>> = {
   'POST /api/v2/import': 'product.created',
 };
 
-it('every route of management that writes is in the table of events', () => {
+it('every route of management that writes is in the table of events [5.1, 5.4, 5.9]', () => {
   expectEveryWritingRoute(Object.keys(TYPES));
 });
 
 const ROUTES = Object.entries(WRITES).map(([route, prepare]) => ({ route, prepare }));
 
-it.each(ROUTES)('$route leaves one event of two written rows', async ({ route, prepare }) => {
-  const { path, body } = await prepare();
-  const method = route.split(' ', 1).join();
-  const { id: tokenId, name, token } = await create.token(['ALL_READ_WRITE']);
-  const { spy: DB, roundTrips } = spyOnDatabase(env.DB);
-  const isolate = newIsolate({ DB });
-  const startedAt = Date.now();
-  const headers = { 'CF-Connecting-IP': '203.0.113.44' };
-  const events = await left(async () => {
-    const response = await isolate.call(method, path, { body, token, headers });
-    expect(response.status, response.text).toBeLessThan(300);
-  });
+it.each(ROUTES)(
+  '$route leaves one event of two written rows [5.1, 5.3, 5.5, 5.6, 5.7, 5.9, 5.15]',
+  async ({ route, prepare }) => {
+    const { path, body } = await prepare();
+    const method = route.split(' ', 1).join();
+    const { id: tokenId, name, token } = await create.token(['ALL_READ_WRITE']);
+    const { spy: DB, roundTrips } = spyOnDatabase(env.DB);
+    const isolate = newIsolate({ DB });
+    const startedAt = Date.now();
+    const headers = { 'CF-Connecting-IP': '203.0.113.44' };
+    const events = await left(async () => {
+      const response = await isolate.call(method, path, { body, token, headers });
+      expect(response.status, response.text).toBeLessThan(300);
+    });
 
-  const [, pathId] = /\/(\d+)(?:\/[\w-]+)?$/.exec(path) ?? [];
-  const created = onlyOne(events);
-  expect(created).toMatchObject({
-    type: TYPES[route],
-    resourceType: TYPES[route]?.split('.')[0],
-    actor: { tokenId, tokenName: name, isConsole: false },
-    ip: '203.0.113.44',
-  });
-  if (pathId !== undefined) expect(created.resourceId).toBe(Number(pathId));
-  expect(Date.parse(created.time)).toBeGreaterThanOrEqual(startedAt);
-  expect(Date.parse(created.time)).toBeLessThanOrEqual(Date.now());
+    const [, pathId] = /\/(\d+)(?:\/[\w-]+)?$/.exec(path) ?? [];
+    const created = onlyOne(events);
+    expect(created).toMatchObject({
+      type: TYPES[route],
+      resourceType: TYPES[route]?.split('.')[0],
+      actor: { tokenId, tokenName: name, isConsole: false },
+      ip: '203.0.113.44',
+    });
+    if (pathId !== undefined) expect(created.resourceId).toBe(Number(pathId));
+    expect(Date.parse(created.time)).toBeGreaterThanOrEqual(startedAt);
+    expect(Date.parse(created.time)).toBeLessThanOrEqual(Date.now());
 
-  const inserts = roundTrips.flat().filter(({ sql }) => sql.startsWith('insert into "events"'));
-  expect(inserts.map(({ meta }) => meta?.rows_written)).toEqual([2]);
-  // The conditions of the change write nothing.
-  const checks = roundTrips.flat().filter(({ sql }) => sql.startsWith('insert into "violations"'));
-  expect(checks.map(({ meta }) => meta?.rows_written)).toEqual([0]);
-});
+    const inserts = roundTrips.flat().filter(({ sql }) => sql.startsWith('insert into "events"'));
+    expect(inserts.map(({ meta }) => meta?.rows_written)).toEqual([2]);
+    // The conditions of the change write nothing.
+    const checks = roundTrips
+      .flat()
+      .filter(({ sql }) => sql.startsWith('insert into "violations"'));
+    expect(checks.map(({ meta }) => meta?.rows_written)).toEqual([0]);
+  },
+);
 
-it('an event has the value before and after of each changed field, and no other', async () => {
+it('an event has the value before and after of each changed field, and no other [5.2, 5.8, 5.10]', async () => {
   const { id, productId } = await create.license({ notes: 'Old', maxIPs: 2 });
   const created = onlyOne(await eventsOf({ resourceType: 'license', resourceId: id }));
   expect(created).toMatchObject({
@@ -156,7 +161,7 @@ it('an event has the value before and after of each changed field, and no other'
   expect(deleted.changes).toEqual({ licenseStatus: { before: 'ACTIVE', after: 'DELETED' } });
 });
 
-it('an event has the customer of a license, also one that the license creates', async () => {
+it('an event has the customer of a license, also one that the license creates [5.8, 5.14]', async () => {
   const { id } = await create.license();
   const given = onlyOne(
     await left(() => updateLicense(id, { customerEmail: 'owner-of-events@example.com' })),
@@ -167,7 +172,7 @@ it('an event has the customer of a license, also one that the license creates', 
   expect(taken.changes).toEqual({ customerId: { before: customerId, after: null } });
 });
 
-it('a PUT that leaves fewer addresses or hardware IDs is the event license.slots_freed', async () => {
+it('a PUT that leaves fewer addresses or hardware IDs is the event license.slots_freed [5.12]', async () => {
   const { id: productId } = await create.product();
   const bound = { ips: ['192.0.2.1', '192.0.2.2'], hwids: ['HW-1'] };
   const { id } = await create.license({ productId, ...bound });
@@ -188,7 +193,7 @@ it('a PUT that leaves fewer addresses or hardware IDs is the event license.slots
   });
 });
 
-it('a batch is one event with the number of licenses, and nothing of a person', async () => {
+it('a batch is one event with the number of licenses, and nothing of a person [5.13]', async () => {
   const body = { ...(await licenses.fullBody()), ips: [], hwids: [], count: 3 };
   const events = await left(() => call('POST', `${licenses.path}/batch`, { body }));
   expect(onlyOne(events)).toMatchObject({
@@ -204,7 +209,7 @@ it('a batch is one event with the number of licenses, and nothing of a person', 
   expect(JSON.stringify(events)).not.toContain('Bought in the sale');
 });
 
-it('a request of an import is one event with the number of new objects', async () => {
+it('a request of an import is one event with the number of new objects [5.13]', async () => {
   const { id, createdDate, ...product } = await products.create();
   const items = [1, 2].map((step) => ({ ...product, id: id + 500_000 + step }));
   const body = { kind: 'products', items: [...items, { id, createdDate, ...product }] };
@@ -219,7 +224,7 @@ it('a request of an import is one event with the number of new objects', async (
   expect(await left(() => send())).toEqual([]);
 });
 
-it('no event has a secret or a whole license key', async () => {
+it('no event has a secret or a whole license key [5.8]', async () => {
   const { token } = await create.token(['ALL_READ']);
   const { licenseKey } = await create.license();
   const stored = JSON.stringify((await env.DB.prepare('select * from events').all()).results);
@@ -228,7 +233,7 @@ it('no event has a secret or a whole license key', async () => {
   expect(stored).toContain(licenseKey.slice(-4));
 });
 
-it('an event shortens long values, and shows the one slot of a thousand that was freed', async () => {
+it('an event shortens long values, and shows the one slot of a thousand that was freed [5.11]', async () => {
   const { id: productId } = await create.product();
   const hwids = Array.from({ length: 1_000 }, (_, index) => `${index} ${'"'.repeat(240)}`);
   const { id } = await create.license({
@@ -244,7 +249,7 @@ it('an event shortens long values, and shows the one slot of a thousand that was
   expect(freed.changes?.hwids).toEqual({ before: hwids.slice(-1), after: [] });
 });
 
-it('a log-in to the console and a change there leave events that say so', async () => {
+it('a log-in to the console and a change there leave events that say so [5.5]', async () => {
   const { id: tokenId, name, token } = await create.token(['ALL_READ_WRITE']);
   const { id } = await create.product();
   const logIn = (options: CallOptions) => call('POST', '/console/session', options);
@@ -275,7 +280,7 @@ it('a log-in to the console and a change there leave events that say so', async 
   ]);
 });
 
-it('a PUT that changes no field leaves no event', async () => {
+it('a PUT that changes no field leaves no event [5.16, 5.17]', async () => {
   for (const { path, create } of [products, licenses, customers, tokens]) {
     const { id } = await create();
     const body = await read(`${path}/${id}`);
@@ -284,7 +289,7 @@ it('a PUT that changes no field leaves no event', async () => {
   }
 });
 
-it('a repetition with the same Idempotency-Key leaves no event', async () => {
+it('a repetition with the same Idempotency-Key leaves no event [5.17]', async () => {
   const body = await licenses.fullBody();
   const send = () =>
     call('POST', licenses.path, { body, headers: { 'Idempotency-Key': crypto.randomUUID() } });
@@ -297,7 +302,7 @@ it('a repetition with the same Idempotency-Key leaves no event', async () => {
 });
 
 it.each([licenses, customers])(
-  'another DELETE of the same $name leaves no event',
+  'another DELETE of the same $name leaves no event [5.17]',
   async ({ path, create }) => {
     const { id } = await create();
     onlyOne(await left(() => call('DELETE', `${path}/${id}`)));
@@ -305,7 +310,7 @@ it.each([licenses, customers])(
   },
 );
 
-it('an update that another one overtakes leaves one event', async () => {
+it('an update that another one overtakes leaves one event [5.17]', async () => {
   const { id } = await create.license({ notes: 'first' });
   const path = `${licenses.path}/${id}`;
   let attempts = 0;
@@ -326,7 +331,7 @@ it('an update that another one overtakes leaves one event', async () => {
   ]);
 });
 
-it('a validation leaves no event', async () => {
+it('a validation leaves no event [5.17, 8.5.1]', async () => {
   const { licenseKey, productId } = await create.license();
   const events = await left(async () => {
     expect((await validate({ licenseKey, productId, ip: '192.0.2.9' })).status).toBe(200);
@@ -335,7 +340,7 @@ it('a validation leaves no event', async () => {
   expect(events).toEqual([]);
 });
 
-it('a change that a constraint refuses leaves no event', async () => {
+it('a change that a constraint refuses leaves no event [5.1]', async () => {
   const [one, other] = [await customers.create(), await customers.create()];
   await call('PUT', `${customers.path}/${one.id}`, { body: { email: 'taken@example.com' } });
   await create.blacklist({ data: '198.51.100.77' });
@@ -349,7 +354,7 @@ it('a change that a constraint refuses leaves no event', async () => {
   expect(events).toEqual([]);
 });
 
-it('DELETE of a product with licenses leaves no event', async () => {
+it('DELETE of a product with licenses leaves no event [5.1]', async () => {
   const { id } = await create.product();
   await create.license({ productId: id });
   const events = await left(async () => {
@@ -358,7 +363,7 @@ it('DELETE of a product with licenses leaves no event', async () => {
   expect(events).toEqual([]);
 });
 
-it('a change whose event cannot be stored is not made', async () => {
+it('a change whose event cannot be stored is not made [5.1]', async () => {
   const { id, name } = await create.product();
   await withoutTable('events', async () => {
     const response = await call('PUT', `${products.path}/${id}`, { body: { name: 'Renamed' } });
@@ -367,7 +372,7 @@ it('a change whose event cannot be stored is not made', async () => {
   expect(await read(`${products.path}/${id}`)).toMatchObject({ name });
 });
 
-it('GET events shows the newest first, and pages have each event once', async () => {
+it('GET events shows the newest first, and pages have each event once [5.20]', async () => {
   const { id } = await create.product();
   const filter = { resourceType: 'product', resourceId: id };
   for (const name of ['A', 'B', 'C', 'D']) {
@@ -381,7 +386,7 @@ it('GET events shows the newest first, and pages have each event once', async ()
   expect(pages.flatMap(({ json }) => event.array().parse(json))).toEqual(all);
 });
 
-it('GET events filters by type, resource, token and time', async () => {
+it('GET events filters by type, resource, token and time [5.20]', async () => {
   const { id: tokenId, token } = await create.token(['ALL_READ_WRITE']);
   const start = Date.now() + DAY_MS;
   setNow(start);
@@ -408,7 +413,7 @@ it('GET events filters by type, resource, token and time', async () => {
   expect(await namesOf({ from: second, to: second, tokenId })).toEqual(['One']);
 });
 
-it('a token without an intent for events reads its own of the last 24 hours, and no others', async () => {
+it('a token without an intent for events reads its own of the last 24 hours, and no others [5.22]', async () => {
   const { id, token } = await create.token(['PRODUCTS_READ_WRITE']);
   const product = await create.product();
   const rename = (name: string, sender = token) =>
@@ -453,11 +458,11 @@ it.each([
   ['from', 'yesterday', /^from must be an ISO 8601 timestamp/],
   ['actor', 'root', 'actor must be one of service, customer'],
   ['sender', '1', 'sender is not a known query parameter'],
-])('GET events with a %s of %s returns 400', async (name, value, message) => {
+])('GET events with a %s of %s returns 400 [5.20]', async (name, value, message) => {
   expectError(await call('GET', pathOf({ [name]: value })), 400, message);
 });
 
-it('a page of a filter without an index has all events that match, however many do not', async () => {
+it('a page of a filter without an index has all events that match, however many do not [5.20]', async () => {
   await env.DB.prepare(
     `with recursive n(i) as (select 1 union all select i + 1 from n where i < 5000)
      insert into events select i, 'token.updated', null, 0, null, 'token', i, '{}', null, null from n`,
@@ -474,7 +479,7 @@ it('a page of a filter without an index has all events that match, however many 
   expect(ids).toEqual([[4000, 2], [1]]);
 });
 
-it('the retention removes events that are older than its days, a thousand at a time', async () => {
+it('the retention removes events that are older than its days, a thousand at a time [5.24]', async () => {
   const now = Date.now();
   await env.DB.prepare('delete from events').run();
   const { id } = await create.product();
@@ -497,7 +502,7 @@ it('the retention removes events that are older than its days, a thousand at a t
   expect(await typesAt(366, '365')).toEqual(['product.updated']);
 });
 
-it.each(['', 'often', '-1'])('a retention of %j days removes no event', async (days) => {
+it.each(['', 'often', '-1'])('a retention of %j days removes no event [5.24]', async (days) => {
   await create.product();
   const before = await eventsOf();
   const logged = vi.spyOn(console, 'error').mockImplementation(() => undefined);

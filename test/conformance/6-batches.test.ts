@@ -4,7 +4,7 @@ import { idsOf, licenses, readList, withoutChange } from '../support/resources.t
 
 const batch = (body: object) => call('POST', `${licenses.path}/batch`, { body });
 
-it('a batch creates licenses that differ in their ids and keys alone, sorted by id', async () => {
+it('a batch creates licenses that differ in their ids and keys alone, sorted by id [6.16]', async () => {
   const full = await licenses.fullBody();
   const body: typeof full = { ...full, ips: [], hwids: [] };
   const response = await batch({ ...body, count: 3 });
@@ -17,7 +17,7 @@ it('a batch creates licenses that differ in their ids and keys alone, sorted by 
   expect(new Set(created.map(({ licenseKey }) => licenseKey)).size).toBe(3);
 });
 
-it('every license of a batch is valid at once', async () => {
+it('every license of a batch is valid at once [6.16]', async () => {
   const { id: productId } = await create.product();
   const response = await batch({ productId, licenseType: 'PERMANENT', count: 2 });
   const created = await readList(`${licenses.path}/by-product-id/${productId}`);
@@ -27,7 +27,7 @@ it('every license of a batch is valid at once', async () => {
   }
 });
 
-it('a batch with a bad value returns 400 and creates nothing', async () => {
+it('a batch with a bad value returns 400 and creates nothing [6.16, 6.17]', async () => {
   const full = { ...(await licenses.fullBody()), ips: [], hwids: [], count: 2 };
   const bad: [field: string, value: unknown, message: string | RegExp][] = [
     ['count', undefined, 'count is required'],
@@ -46,7 +46,7 @@ it('a batch with a bad value returns 400 and creates nothing', async () => {
   });
 });
 
-it('a batch of 500 licenses is created within 2 seconds', async () => {
+it('a batch of 500 licenses is created within 2 seconds [6.16]', async () => {
   const { id: productId } = await create.product();
   const startedAt = performance.now();
   const response = await batch({ productId, licenseType: 'PERMANENT', count: 500 });

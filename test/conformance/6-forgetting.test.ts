@@ -109,7 +109,7 @@ beforeAll(async () => {
     .run();
 });
 
-it('a forgotten customer is erased everywhere, while licenses, states, bindings and counts stay', async () => {
+it('a forgotten customer is erased everywhere, while licenses, states, bindings and counts stay [5.18, 6.18, 6.19]', async () => {
   const id = license.customer?.id;
   const before = await get.license(license.id);
   expect(before.totalRequests).toBe(2);
@@ -159,14 +159,14 @@ it('a forgotten customer is erased everywhere, while licenses, states, bindings 
   expect(stored).toContain('HW-OF-EVE');
 });
 
-it('a customer is forgotten again with 204, which changes no count', async () => {
+it('a customer is forgotten again with 204, which changes no count [6.20]', async () => {
   const before = await get.license(license.id);
   await forget(license.customer?.id);
   await forget(license.customer?.id);
   expect(await get.license(license.id)).toEqual(before);
 });
 
-it('licenses of a forgotten customer stay valid where they were bound, and are recorded again', async () => {
+it('licenses of a forgotten customer stay valid where they were bound, and are recorded again [6.18, 6.19]', async () => {
   const before = await get.license(license.id);
   const isolate = newIsolate();
   for (let requests = 1; requests <= 2; requests++) {
@@ -185,7 +185,7 @@ it('licenses of a forgotten customer stay valid where they were bound, and are r
   expect((await get.license(license.id)).totalRequests).toBe(before.totalRequests + 3);
 });
 
-it('a forgotten customer does not come back with a PUT that read the license before', async () => {
+it('a forgotten customer does not come back with a PUT that read the license before [6.18]', async () => {
   const one = await create.license({ ownerChatId: 'chat-of-grace' });
   const path = `/api/v2/licenses/${one.id}`;
   const etag = (await call('GET', path)).headers.get('ETag') ?? '';
@@ -194,7 +194,7 @@ it('a forgotten customer does not come back with a PUT that read the license bef
   expect(response.status).toBe(412);
 });
 
-it('a forgotten customer is also erased from a license of another customer that names the account', async () => {
+it('a forgotten customer is also erased from a license of another customer that names the account [6.18]', async () => {
   const { id: productId } = await create.product();
   const one = await create.license({ productId, ownerChatId: 'chat-of-ida' });
   const given = await create.license({
@@ -209,7 +209,7 @@ it('a forgotten customer is also erased from a license of another customer that 
   });
 });
 
-it("events of a forgotten customer's licenses stay, without the values of the person", async () => {
+it("events of a forgotten customer's licenses stay, without the values of the person [5.18, 5.19]", async () => {
   const one = await create.license({
     ownerChatId: 'chat-of-joan',
     ips: ['203.0.113.91'],
@@ -287,7 +287,7 @@ const erasuresOf = async (id: number | undefined): Promise<number> => {
   return types.filter((type) => type === 'customer.deleted').length;
 };
 
-it('a customer who came back and was emptied is forgotten again, with an event', async () => {
+it('a customer who came back and was emptied is forgotten again, with an event [6.20]', async () => {
   const { customer } = await create.license({ ownerChatId: 'emptied' });
   const id = customer?.id;
   await forget(id);
@@ -299,7 +299,7 @@ it('a customer who came back and was emptied is forgotten again, with an event',
   expect(await erasuresOf(id)).toBe(2);
 });
 
-it('a customer who came back by an isolate with a slow clock is forgotten again, with an event', async () => {
+it('a customer who came back by an isolate with a slow clock is forgotten again, with an event [6.20]', async () => {
   const { customer } = await create.license({ ownerChatId: 'twice' });
   const id = customer?.id;
   await forget(id);
@@ -316,7 +316,7 @@ it('a customer who came back by an isolate with a slow clock is forgotten again,
   expect(await erasuresOf(id)).toBe(2);
 });
 
-it('forgetting returns 503 after five seconds without the database for records, and 204 once it is back', async () => {
+it('forgetting returns 503 after five seconds without the database for records, and 204 once it is back [6.22]', async () => {
   const { customer, licenseKey, productId } = await create.license({ ownerChatId: 'outage' });
   let isDown = true;
   const DB = withFaults(env.DB, (sql) =>
@@ -356,7 +356,7 @@ it('forgetting returns 503 after five seconds without the database for records, 
   expect(await readDatabase()).not.toContain('HW-OF-OUTAGE');
 });
 
-it('a history of 5,000 installations is erased by two requests, and its count stays', async () => {
+it('a history of 5,000 installations is erased by two requests, and its count stays [6.21]', async () => {
   const { id, licenseKey, customer, productId } = await create.license({ ownerChatId: 'many' });
   await env.DB.prepare(
     `with recursive n(i) as (select 1 union all select i + 1 from n where i < 5000)

@@ -110,18 +110,21 @@ it.each([
   { query: 'ip=2001:db8:0:7::/64', notes: ['later'] },
   { query: 'ip=2001:db8:0:8::/62', notes: [] },
   { query: 'ip=0.0.0.0/0&full=false', notes: ['plain', 'soon'] },
-])('licenses of $query are $notes', async ({ query, notes }) => {
-  const ofShop = `productId=${shop.productId}&${query.replaceAll('+', '%2B')}`;
-  expect(await notesOf(ofShop)).toEqual(notes);
-});
+])(
+  'licenses of $query are $notes [3.31, 3.32, 3.33, 3.34, 3.35, 3.37, 3.38]',
+  async ({ query, notes }) => {
+    const ofShop = `productId=${shop.productId}&${query.replaceAll('+', '%2B')}`;
+    expect(await notesOf(ofShop)).toEqual(notes);
+  },
+);
 
-it('a page with total=false has no X-Total-Count, and others count all that match', async () => {
+it('a page with total=false has no X-Total-Count, and others count all that match [3.36]', async () => {
   const path = `/api/v2/licenses?productId=${shop.productId}&full=true&limit=1`;
   expect((await call('GET', path)).headers.get('X-Total-Count')).toBe('2');
   expect((await call('GET', `${path}&total=false`)).headers.has('X-Total-Count')).toBe(false);
 });
 
-it('licenses by a range return 400 where more than 10,000 installations have such addresses', async () => {
+it('licenses by a range return 400 where more than 10,000 installations have such addresses [3.35]', async () => {
   const insert = (first: number, count: number) =>
     env.DB.prepare(
       `with recursive n(i) as (select ${first} union all select i + 1 from n limit ${count})
@@ -151,17 +154,20 @@ it.each([
   'sort=notes',
   'total=no',
   'ip=203.0.113',
-])('%s returns 400 and names the parameter', async (query) => {
-  const [name = ''] = query.split('=');
-  expectError(await call('GET', `/api/v2/licenses?${query}`), 400, new RegExp(`^${name} must`));
-});
+])(
+  '%s returns 400 and names the parameter [3.31, 3.32, 3.33, 3.34, 3.35, 3.37, 3.38]',
+  async (query) => {
+    const [name = ''] = query.split('=');
+    expectError(await call('GET', `/api/v2/licenses?${query}`), 400, new RegExp(`^${name} must`));
+  },
+);
 
 it.each([
   { change: 'was extended beyond', sort: 'expiryDate', body: { expiryDate: inDays(400) } },
   { change: 'no longer expires in', sort: 'expiryDate', body: { licenseType: 'PERMANENT' } },
   { change: 'no longer expires in', sort: '-expiryDate', body: { licenseType: 'PERMANENT' } },
 ])(
-  'the page after a license that $change a list by $sort returns 400 and names after',
+  'the page after a license that $change a list by $sort returns 400 and names after [3.39]',
   async ({ body, sort }) => {
     setNow(NOW);
     const { id: productId } = await create.product();
@@ -181,7 +187,7 @@ it.each([
   },
 );
 
-it('a page is full while more licenses follow, however many between them do not match', async () => {
+it('a page is full while more licenses follow, however many between them do not match [3.28]', async () => {
   const { id: productId } = await create.product();
   const body = { productId, licenseType: 'PERMANENT', count: 500 };
   for (const notes of ['first', 'second', 'third']) {

@@ -70,7 +70,7 @@ async function installationsOf(license: License, query = '') {
   return z.array(installation).parse(response.json);
 }
 
-it('installations have all that a program sent, when it was seen, and how often', async () => {
+it('installations have all that a program sent, when it was seen, and how often [6.12]', async () => {
   const license = await shop.newLicense();
   const sent = {
     ip: '192.0.2.10',
@@ -96,7 +96,7 @@ it('installations have all that a program sent, when it was seen, and how often'
   ]);
 });
 
-it('installations are exact before and after the aggregation, and the last seen comes first', async () => {
+it('installations are exact before and after the aggregation, and the last seen comes first [6.12]', async () => {
   const license = await shop.newLicense();
   const other = await shop.newLicense();
   const first = NOW - 3 * DAY_MS;
@@ -131,7 +131,7 @@ it('installations are exact before and after the aggregation, and the last seen 
   expect((await get.license(license.id)).totalRequests).toBe(4);
 });
 
-it('installations come in pages, each linked to the next', async () => {
+it('installations come in pages, each linked to the next [6.13]', async () => {
   const license = await shop.newLicense();
   const names = Array.from({ length: 5 }, (_, index) => `HW-${index}`);
   await write(...names.map((hwid, index) => recordOf(license, NOW - index * HOUR_MS, { hwid })));
@@ -145,7 +145,7 @@ it('installations come in pages, each linked to the next', async () => {
   expect(seen).toEqual([names.slice(0, 2), names.slice(2, 4), names.slice(4)]);
 });
 
-it('installations beyond 1,000 a day are in neither the list nor the statistics, before and after the aggregation', async () => {
+it('installations beyond 1,000 a day are in neither the list nor the statistics, before and after the aggregation [6.15]', async () => {
   const license = await shop.newLicense({ productId: (await create.product()).id });
   const records = Array.from({ length: 1_010 }, (_, index) =>
     recordOf(license, NOW, { hwid: `HW-${index}`, productVersion: '1.0' }),
@@ -166,7 +166,7 @@ it('installations beyond 1,000 a day are in neither the list nor the statistics,
   await expectNamed();
 });
 
-it('a license without a validation has no installation, and an unknown one returns 404', async () => {
+it('a license without a validation has no installation, and an unknown one returns 404 [6.12, 6.14]', async () => {
   expect(await installationsOf(await shop.newLicense())).toEqual([]);
   expectError(await ask({ id: 999_999_999 }), 404, 'License not found');
 });
@@ -183,7 +183,7 @@ const countsOf = (series: Series) =>
 
 const HOUR = Date.UTC(2026, 5, 2, 12);
 
-it('the last 24 hours are the default, by hour and by outcome', async () => {
+it('the last 24 hours are the default, by hour and by outcome [6.1, 6.4]', async () => {
   const license = await shop.newLicense();
   await write(
     recordOf(license, NOW),
@@ -213,7 +213,7 @@ it('the last 24 hours are the default, by hour and by outcome', async () => {
   expect(after.products).toEqual(products);
 });
 
-it('statistics of a product have its validations only', async () => {
+it('statistics of a product have its validations only [6.1]', async () => {
   const license = await shop.newLicense();
   const other = await create.product();
   await write(
@@ -242,7 +242,7 @@ const asked = fc.record({
   isKnown: fc.boolean(),
 });
 
-it('sums equal the records of the history, before and after roll-ups and late records', async () => {
+it('sums equal the records of the history, before and after roll-ups and late records [6.1, 6.2]', async () => {
   const license = await shop.newLicense();
   await fc.assert(
     fc.asyncProperty(
@@ -290,7 +290,7 @@ it('sums equal the records of the history, before and after roll-ups and late re
   );
 }, 40_000);
 
-it('licenses, versions and expiries are counted with the request', async () => {
+it('licenses, versions and expiries are counted with the request [6.5, 6.6, 6.7]', async () => {
   const { id: productId } = await create.product({ name: 'Counted' });
   const temporary = (days: number) => ({
     licenseType: 'TEMPORARY',
@@ -332,7 +332,7 @@ it('licenses, versions and expiries are counted with the request', async () => {
   expect(all.products).toContainEqual(products[0]);
 });
 
-it('counts of licenses are held for 60 seconds', async () => {
+it('counts of licenses are held for 60 seconds [6.5, 6.8]', async () => {
   const { licenses } = await statisticsOf();
   await shop.newLicense();
   setNow(NOW + MINUTE_MS - 1);
@@ -345,7 +345,7 @@ it('counts of licenses are held for 60 seconds', async () => {
   });
 });
 
-it('two concurrent requests for statistics share one count', async () => {
+it('two concurrent requests for statistics share one count [6.5]', async () => {
   const { spy, roundTrips } = spyOnDatabase(env.DB);
   const isolate = newIsolate({ DB: spy });
   const ask = () => isolate.call('GET', '/api/v2/statistics');
@@ -355,7 +355,7 @@ it('two concurrent requests for statistics share one count', async () => {
   expect(counts).toHaveLength(1);
 });
 
-it('the counts of versions of 2,000 installations are held for two minutes', async () => {
+it('the counts of versions of 2,000 installations are held for two minutes [6.5, 6.9]', async () => {
   const license = await shop.newLicense();
   await env.DB.prepare(
     `with recursive n(i) as (select 1 union all select i + 1 from n where i < 2000)
@@ -377,7 +377,7 @@ it('the counts of versions of 2,000 installations are held for two minutes', asy
   expect(await versionsAt(NOW + 180_000)).toContainEqual(['2.0', 1]);
 });
 
-it('licenses are counted once a day, and compared with those of the first day of the period', async () => {
+it('licenses are counted once a day, and compared with those of the first day of the period [6.5, 6.10, 6.11]', async () => {
   const before = (await statisticsOf()).licenses;
   const { id: productId } = await create.product();
   for (const days of [1, 2, 400]) {
@@ -430,6 +430,6 @@ it.each([
   { query: '?step=week', message: /^step must be one of hour, day/ },
   { query: '?to=yesterday', message: /^to must be an ISO 8601 timestamp/ },
   { query: '?product=1', message: /^product is not a known query parameter/ },
-])('statistics of $query return 400 and name the field', async ({ query, message }) => {
+])('statistics of $query return 400 and name the field [6.3]', async ({ query, message }) => {
   expectError(await askStatistics(query), 400, message);
 });

@@ -5,7 +5,7 @@ import { readSet, writeSet } from '../support/endpoints.ts';
 import { withoutTable } from '../support/faults.ts';
 import { licenses, markets, products, withoutChange } from '../support/resources.ts';
 
-it('accepted_intents are those of the endpoint whatever the error', async () => {
+it('accepted_intents are those of the endpoint whatever the error [3.1.2, interface 7]', async () => {
   const { id } = await create.product();
   const body = '{';
   const errors: [status: number, method: string, path: string, body?: string][] = [
@@ -26,9 +26,12 @@ it.each([
   ['that is a form', 'name=N&productType=OTHER', 'Body is a form: send JSON'],
   ['of parts', '--abc\r\nContent-Disposition: form-data', 'Body is a form: send JSON'],
   ['that is empty', ' \r\n', 'Body is empty, JSON is required'],
-])('a body %s returns 400 with a message about the body', async (_, body, message) => {
-  expectError(await call('POST', products.path, { body }), 400, message);
-});
+])(
+  'a body %s returns 400 with a message about the body [3.1.3, 3.1.4]',
+  async (_, body, message) => {
+    expectError(await call('POST', products.path, { body }), 400, message);
+  },
+);
 
 it.each([
   ['POST', licenses.path, { email: 'ada@shop.example' }, 'email', 'customerEmail'],
@@ -40,7 +43,7 @@ it.each([
   ['POST', licenses.path, { colour: 'red' }, 'colour', undefined],
   ['POST', licenses.path, { ['maxIPs'.padEnd(41, '_')]: 1 }, 'maxIPs___', undefined],
 ] as const)(
-  '%s %s with %j names the field that is meant',
+  '%s %s with %j names the field that is meant [3.5]',
   async (...[method, path, body, sent, meant]) => {
     const message = new RegExp(
       `(^|; )${sent}_* is not a known field${meant === undefined ? '(;|$)' : ` \\(did you mean ${meant}\\?\\)`}`,
@@ -49,7 +52,7 @@ it.each([
   },
 );
 
-it('an unknown parameter names the one that is meant', async () => {
+it('an unknown parameter names the one that is meant [3.5]', async () => {
   for (const [path, sent, meant] of [
     [products.path, 'limits', 'limit'],
     [licenses.path, 'email', 'q'],
@@ -62,13 +65,16 @@ it('an unknown parameter names the one that is meant', async () => {
 it.each([
   ['licenseKey', 'A-1', ': the service makes it. Keys of your own come by the import'],
   ['customer', { email: 'ada@shop.example' }, ': name the owner by customerEmail or customerId'],
-])('%s must not be sent, and the message says how to set it', async (field, value, instead) => {
-  const body = { ...(await licenses.fullBody()), [field]: value };
-  const response = await call('POST', licenses.path, { body });
-  expectError(response, 400, `${field} must not be sent${instead}`);
-});
+])(
+  '%s must not be sent, and the message says how to set it [3.5]',
+  async (field, value, instead) => {
+    const body = { ...(await licenses.fullBody()), [field]: value };
+    const response = await call('POST', licenses.path, { body });
+    expectError(response, 400, `${field} must not be sent${instead}`);
+  },
+);
 
-it('of thousands of unknown fields the first 50 are named', async () => {
+it('of thousands of unknown fields the first 50 are named [3.5]', async () => {
   const fields = Array.from({ length: 60_000 }, (_, index) => [`maxIPs${index}`, 1]);
   const { text } = await call('POST', products.path, { body: Object.fromEntries(fields) });
   expect(text.match(/is not a known field/g)).toHaveLength(50);
@@ -105,14 +111,17 @@ it.each<[status: number, code: string, field: string | null, Parameters<typeof c
   [404, 'NOT_FOUND', null, ['GET', '/api/v2/nothing']],
   [405, 'METHOD_NOT_ALLOWED', null, ['PATCH', products.path]],
   [413, 'BODY_TOO_LARGE', null, [...POST, { body: ' '.repeat(1_048_577) }]],
-])('%i %s says the same as the message, with the field %s', async (status, code, field, sent) => {
-  const response = await withoutChange(products.path, () => call(...sent));
-  expectError(response, status, /./);
-  expect(response.headers.get('Error-Code')).toBe(code);
-  expect(response.headers.get('Error-Field')).toBe(field);
-});
+])(
+  '%i %s says the same as the message, with the field %s [3.1.7]',
+  async (status, code, field, sent) => {
+    const response = await withoutChange(products.path, () => call(...sent));
+    expectError(response, status, /./);
+    expect(response.headers.get('Error-Code')).toBe(code);
+    expect(response.headers.get('Error-Field')).toBe(field);
+  },
+);
 
-it('an error of the rules for several fields has the field of its message', async () => {
+it('an error of the rules for several fields has the field of its message [3.1.7]', async () => {
   const { id: productId } = await create.product();
   for (const [fields, code, field] of [
     [{ licenseType: 'TEMPORARY' }, 'MISSING_FIELD', 'expiryDate'],
@@ -126,7 +135,7 @@ it('an error of the rules for several fields has the field of its message', asyn
   }
 });
 
-it('a token without the intent, a conflict and an old If-Match have their codes', async () => {
+it('a token without the intent, a conflict and an old If-Match have their codes [3.1.7]', async () => {
   const { token } = await create.token(['PRODUCTS_READ']);
   const { id, productId } = await create.license();
   const path = `${licenses.path}/${id}`;
@@ -138,7 +147,7 @@ it('a token without the intent, a conflict and an old If-Match have their codes'
   expect(codes).toEqual(['FORBIDDEN', 'CONFLICT', 'PRECONDITION_FAILED']);
 });
 
-it('a validation that decides nothing has a code, and a refusal has none', async () => {
+it('a validation that decides nothing has a code, and a refusal has none [3.1.7, 3.1.8]', async () => {
   for (const path of ['/api/v1/validate', '/api/v2/validate']) {
     for (const [code, body] of [
       ['INVALID_REQUEST', { productId: 1 }],
@@ -154,7 +163,7 @@ it('a validation that decides nothing has a code, and a refusal has none', async
   }
 });
 
-it('JSON of v2 ends with a line feed, and that of a validation does not', async () => {
+it('JSON of v2 ends with a line feed, and that of a validation does not [3.24]', async () => {
   const { id, licenseKey, productId } = await create.license();
   const path = `${licenses.path}/${id}`;
   for (const response of [
@@ -184,7 +193,7 @@ it('a body is JSON whatever its content type says', async () => {
   }
 });
 
-it('our own failure returns 500 with a message that says nothing of our insides', async () => {
+it('our own failure returns 500 with a message that says nothing of our insides [3.1.1, 3.1.3]', async () => {
   captureConsole();
   await withoutTable('products', async () => {
     const list = await call('GET', products.path);
@@ -195,7 +204,7 @@ it('our own failure returns 500 with a message that says nothing of our insides'
   });
 });
 
-it('our own failure is logged without keys, tokens and SQL', async () => {
+it('our own failure is logged without keys, tokens and SQL [3.1.9]', async () => {
   const { licenseKey, productId } = await create.license();
   const { token } = await create.token(['ALL_READ_WRITE']);
   restart();
@@ -220,7 +229,7 @@ it('our own failure is logged without keys, tokens and SQL', async () => {
   expect(consoleLines.join()).toContain('Requests failed: 1');
 });
 
-it('no error message repeats a license key or a token', async () => {
+it('no error message repeats a license key or a token [3.1.9]', async () => {
   const { id, licenseKey, productId } = await create.license();
   const path = `${licenses.path}/${id}`;
   const otherKey = 'AAAA-AAAA-AAAA-AAAA-AAAA';

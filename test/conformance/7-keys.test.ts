@@ -59,7 +59,7 @@ const formerKeysOf = (id: number) =>
   env.DB.prepare('select count(*) n from replaced_keys where license_id = ?').bind(id).first('n');
 
 describe('a new key', () => {
-  it('a rotation returns the license with a new key, and leaves everything else as it was', async () => {
+  it('a rotation returns the license with a new key, and leaves everything else as it was [7.3.1]', async () => {
     const before = await create.license({
       ips: ['203.0.113.1'],
       hwids: ['HW 1'],
@@ -83,7 +83,7 @@ describe('a new key', () => {
     expect(response.headers.get('ETag')).toBe(stored.headers.get('ETag'));
   });
 
-  it('a rotation takes no body and {}, and no field', async () => {
+  it('a rotation takes no body and {}, and no field [7.3.1]', async () => {
     const one = await create.license();
     expect((await rotate(one.id, { body: {} })).status).toBe(200);
     expect((await rotate(one.id, { body: ' ' })).status).toBe(200);
@@ -91,7 +91,7 @@ describe('a new key', () => {
     expectError(response, 400, 'licenseKey is not a known field');
   });
 
-  it('the old key is unknown at once in the isolate that rotated, and the new one is valid', async () => {
+  it('the old key is unknown at once in the isolate that rotated, and the new one is valid [7.3.3]', async () => {
     const before = await create.license();
     expect((await validate(ask(before))).status).toBe(200);
     const after = await rotated(before);
@@ -103,7 +103,7 @@ describe('a new key', () => {
     expect((await validate(ask(after))).status).toBe(200);
   });
 
-  it('the old key leaves KV, and the new one is there', async () => {
+  it('the old key leaves KV, and the new one is there [7.3.3]', async () => {
     const before = await create.license();
     await isAllPublished();
     expect([...(await contentsOfKv()).keys()]).toContain(await kvKeyOf(before));
@@ -114,7 +114,7 @@ describe('a new key', () => {
     expect(keys).toContain(await kvKeyOf(after));
   });
 
-  it('an isolate that still has a snapshot under the old key binds nothing more with it', async () => {
+  it('an isolate that still has a snapshot under the old key binds nothing more with it [7.3.3]', async () => {
     const before = await create.license({ maxIPs: 3, maxHWIDs: -1 });
     const isolate = newIsolate();
     const first = await isolate.validate(ask(before, { ip: '203.0.113.1' }));
@@ -129,7 +129,7 @@ describe('a new key', () => {
     expect((await get.license(after.id)).ips).toEqual(['203.0.113.1']);
   });
 
-  it('a request with a replaced key is recorded as LICENSE_NOT_FOUND, with the day on which the key was replaced', async () => {
+  it('a request with a replaced key is recorded as LICENSE_NOT_FOUND, with the day on which the key was replaced [7.3.6]', async () => {
     const before = await create.license();
     await rotated(before);
     await validate(ask(before, { licenseKey: before.licenseKey.toLowerCase() }));
@@ -146,7 +146,7 @@ describe('a new key', () => {
     expect(unknown).toMatchObject({ responseType: 'LICENSE_NOT_FOUND', remarks: null });
   });
 
-  it('a request with a replaced key takes the round trips of one with an unknown key', async () => {
+  it('a request with a replaced key takes the round trips of one with an unknown key [7.3.6]', async () => {
     const before = await create.license();
     await rotated(before);
     await isAllPublished();
@@ -162,7 +162,7 @@ describe('a new key', () => {
     expect(trips).toEqual(other);
   });
 
-  it('the history of a license has its requests under former keys', async () => {
+  it('the history of a license has its requests under former keys [7.3.7, 7.3.8]', async () => {
     const first = await create.license();
     await validate(ask(first));
     await historyOf({ licenseKey: first.licenseKey }, 1);
@@ -182,7 +182,7 @@ describe('a new key', () => {
     expect(own[0]?.licenseKey).toBe(second.licenseKey);
   });
 
-  it('by-license-key returns 404 for a former key, because it is no proof of who owns the license', async () => {
+  it('by-license-key returns 404 for a former key, because it is no proof of who owns the license [7.3.4]', async () => {
     const first = await create.license();
     const second = await rotated(first);
     const third = licenseIn(await transfer(second.id, { customerEmail: 'heir@example.com' }));
@@ -194,7 +194,7 @@ describe('a new key', () => {
     expect(licenseIn(await call('GET', path))).toEqual(await get.license(first.id));
   });
 
-  it('a former key leads to its license in lists by q, in any case', async () => {
+  it('a former key leads to its license in lists by q, in any case [7.3.5]', async () => {
     const first = await create.license();
     const second = await rotated(first);
     const third = await rotated(second);
@@ -205,7 +205,7 @@ describe('a new key', () => {
     }
   });
 
-  it('the event of a rotation has the last groups of both keys, and no whole key', async () => {
+  it('the event of a rotation has the last groups of both keys, and no whole key [7.3.13]', async () => {
     const before = await create.license();
     const after = await rotated(before);
     const [newest] = await eventsOf(before.id);
@@ -218,7 +218,7 @@ describe('a new key', () => {
     expect(Object.keys(newest?.changes ?? {})).toEqual(['licenseKey']);
   });
 
-  it('a repetition with the same Idempotency-Key gets the same key, also by ten requests at once', async () => {
+  it('a repetition with the same Idempotency-Key gets the same key, also by ten requests at once [7.3.12]', async () => {
     const one = await create.license({ hwids: ['HW 1'] });
     const { id } = one;
     await validate(ask(one));
@@ -240,7 +240,7 @@ describe('a new key', () => {
     expect(again.headers.get('ETag')).toBe(responses[0]?.headers.get('ETag'));
   });
 
-  it('a repetition with an If-Match that matched the first time gets the first response', async () => {
+  it('a repetition with an If-Match that matched the first time gets the same key [7.3.12]', async () => {
     const { id } = await create.license();
     const etag = (await call('GET', `${licenses.path}/${id}`)).headers.get('ETag') ?? '';
     const headers = { 'Idempotency-Key': `matched rotation of ${id}`, 'If-Match': etag };
@@ -252,7 +252,7 @@ describe('a new key', () => {
     expect(await formerKeysOf(id)).toBe(1);
   });
 
-  it('a rotation of a DELETED license returns 409, and one of an unknown license 404', async () => {
+  it('a rotation of a DELETED license returns 409, and one of an unknown license 404 [7.3.2]', async () => {
     const { id, licenseKey } = await create.license({ licenseStatus: 'DELETED' });
     expectError(
       await rotate(id),
@@ -263,7 +263,7 @@ describe('a new key', () => {
     expectError(await rotate(999_999_999), 404, 'License not found');
   });
 
-  it('an import of a former key is refused and says whose it was', async () => {
+  it('an import of a former key is refused and says whose it was [7.3.9]', async () => {
     const before = await create.license();
     const after = await rotated(before);
     for (const item of [before, { ...ask(before), licenseType: 'PERMANENT' }]) {
@@ -275,7 +275,7 @@ describe('a new key', () => {
     expect(await importOne('licenses', after)).toMatchObject({ outcome: 'unchanged' });
   });
 
-  it('the former keys of a license go with its product', async () => {
+  it('the former keys of a license go with its product [7.3.10]', async () => {
     const before = await create.license();
     const after = await rotated(before);
     expect((await call('DELETE', `${licenses.path}/${after.id}`)).status).toBe(204);
@@ -286,7 +286,7 @@ describe('a new key', () => {
     expectError(await call('GET', path), 404, 'License not found');
   });
 
-  it('forgetting a customer erases the former keys of the licenses, and the records with them', async () => {
+  it('forgetting a customer erases the former keys of the licenses, and the records with them [7.3.10]', async () => {
     const before = await create.license({ customerEmail: 'rotated@example.com' });
     await validate(ask(before, { ip: '203.0.113.200', hwid: 'HW FORMER' }));
     await historyOf({ licenseKey: before.licenseKey }, 1);
@@ -306,7 +306,7 @@ describe('a new key', () => {
 });
 
 describe('a new owner', () => {
-  it('a transfer changes the owner, frees all slots and gives a new key, in one event', async () => {
+  it('a transfer changes the owner, frees all slots and gives a new key, in one event [7.4.1]', async () => {
     const before = await create.license({
       customerEmail: 'seller-of-license@example.com',
       ips: ['203.0.113.1'],
@@ -339,14 +339,35 @@ describe('a new owner', () => {
     expect(older.map(({ type }) => type)).toEqual(['license.created']);
   });
 
-  it('a transfer names an existing customer by the id', async () => {
+  it('a transfer names an existing customer by the id [7.4.1]', async () => {
     const buyer = await create.license({ customerEmail: 'known-buyer@example.com' });
     const { id } = await create.license();
     const after = licenseIn(await transfer(id, { customerId: buyer.customer?.id }));
     expect(after.customer).toEqual(buyer.customer);
   });
 
-  it('the accounts of the old owner lead no longer to a transferred license', async () => {
+  it('a transfer to the present owner is carried out like any other [7.4.4]', async () => {
+    const before = await create.license({
+      customerEmail: 'present-owner@example.com',
+      ips: ['203.0.113.1'],
+    });
+    const after = licenseIn(await transfer(before.id, { customerId: before.customer?.id }));
+    expect(after).toMatchObject({ customer: before.customer, ips: [] });
+    expect(after.licenseKey).not.toBe(before.licenseKey);
+  });
+
+  it('forgetting the former owner leaves the history of a transferred license [7.4.5]', async () => {
+    const before = await create.license({ customerEmail: 'former-owner@example.com' });
+    await validate(ask(before, { ip: '203.0.113.210' }));
+    await historyOf({ licenseKey: before.licenseKey }, 1);
+    await transfer(before.id, { customerEmail: 'next-owner@example.com' });
+    const { status } = await call('DELETE', `${customers.path}/${before.customer?.id}`);
+    expect(status).toBe(204);
+    const [record] = await historyOf({ licenseKey: before.licenseKey }, 1);
+    expect(record?.ip).toBe('203.0.113.210');
+  });
+
+  it('the accounts of the old owner lead no longer to a transferred license [7.4.3]', async () => {
     const before = await create.license({
       licensePlatform: 'MARKET_A',
       ownerPlatformId: 'account-before',
@@ -388,15 +409,18 @@ describe('a new owner', () => {
       /^notes is not a known/,
       'notes',
     ],
-  ])('a transfer with %s returns 400 and names the field', async (_, body, message, field) => {
-    const before = await create.license({ ips: ['203.0.113.1'] });
-    const response = await transfer(before.id, body);
-    expectError(response, 400, message);
-    expect(response.headers.get('Error-Field')).toBe(field);
-    expect(await get.license(before.id)).toEqual(before);
-  });
+  ])(
+    'a transfer with %s returns 400 and names the field [7.4.1]',
+    async (_, body, message, field) => {
+      const before = await create.license({ ips: ['203.0.113.1'] });
+      const response = await transfer(before.id, body);
+      expectError(response, 400, message);
+      expect(response.headers.get('Error-Field')).toBe(field);
+      expect(await get.license(before.id)).toEqual(before);
+    },
+  );
 
-  it('a token that may not read customers names by the id only a customer with a license', async () => {
+  it('a token that may not read customers names by the id only a customer with a license [7.4.2]', async () => {
     const { token } = await create.token(['LICENSES_READ_WRITE']);
     const { id } = await create.license();
     const hidden = await call('POST', customers.path, { body: { email: 'hidden@example.com' } });
@@ -409,7 +433,7 @@ describe('a new owner', () => {
     expect((await transfer((await create.license()).id, body, { token })).status).toBe(200);
   });
 
-  it('a transfer of a DELETED license returns 409 and creates no customer', async () => {
+  it('a transfer of a DELETED license returns 409 and creates no customer [7.4.1]', async () => {
     const { id } = await create.license({ licenseStatus: 'DELETED' });
     const before = await idsOf(customers.path);
     expectError(
@@ -420,16 +444,18 @@ describe('a new owner', () => {
     expect(await idsOf(customers.path)).toEqual(before);
   });
 
-  it('a repeated transfer with the same Idempotency-Key gets the first response', async () => {
+  it('a repeated transfer with the same Idempotency-Key gets the license as it is now [7.3.12]', async () => {
     const { id } = await create.license();
     const headers = { 'Idempotency-Key': `transfer of ${id}` };
     const body = { customerEmail: 'repeated@example.com' };
     const first = await transfer(id, body, { headers });
     expect(first.status).toBe(200);
     expect((await transfer(id, body, { headers })).text).toBe(first.text);
+    const later = await rotated(await get.license(id));
+    expect((await transfer(id, body, { headers })).json).toEqual(later);
     const other = await transfer(id, { customerEmail: 'other@example.com' }, { headers });
     expectError(other, 422, /^Idempotency-Key was sent with another request/);
-    expect(await formerKeysOf(id)).toBe(1);
+    expect(await formerKeysOf(id)).toBe(2);
   });
 });
 
@@ -449,19 +475,22 @@ describe('sentences in the place of a key', () => {
     ['%%LICENSE', null],
     ['%%%%', null],
     ['50%%', null],
-  ])('the key %j is an unknown key, with the remark %j', async (licenseKey, remarks) => {
-    const { id: productId } = await create.product();
-    const response = await validate({ licenseKey, productId });
-    expect([response.status, response.json]).toEqual([
-      400,
-      { valid: false, message: 'License not found or invalid' },
-    ]);
-    expect(await historyOf({ productId: String(productId) }, 1)).toMatchObject([
-      { responseType: 'LICENSE_NOT_FOUND', licenseKey: licenseKey.trim(), remarks },
-    ]);
-  });
+  ])(
+    'the key %j is an unknown key, with the remark %j [7.5.1, 7.5.2]',
+    async (licenseKey, remarks) => {
+      const { id: productId } = await create.product();
+      const response = await validate({ licenseKey, productId });
+      expect([response.status, response.json]).toEqual([
+        400,
+        { valid: false, message: 'License not found or invalid' },
+      ]);
+      expect(await historyOf({ productId: String(productId) }, 1)).toMatchObject([
+        { responseType: 'LICENSE_NOT_FOUND', licenseKey: licenseKey.trim(), remarks },
+      ]);
+    },
+  );
 
-  it('an import of a license with a placeholder as its key is refused', async () => {
+  it('an import of a license with a placeholder as its key is refused [7.5.3]', async () => {
     const { id: productId } = await create.product();
     const item = { licenseKey: '%%__License__%%', productId, licenseType: 'PERMANENT' };
     expect(await importOne('licenses', item)).toMatchObject({
@@ -472,7 +501,7 @@ describe('sentences in the place of a key', () => {
 });
 
 // Last, because it moves the counters of the history into the future.
-it('requests under former keys stay counted, also after the aggregation and the retention', async () => {
+it('requests under former keys stay counted, also after the aggregation and the retention [7.3.1]', async () => {
   const first = await create.license();
   await validate(ask(first, { productVersion: '1.0' }));
   await historyOf({ licenseKey: first.licenseKey }, 1);

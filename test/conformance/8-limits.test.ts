@@ -62,7 +62,7 @@ const KIB = 1024;
 const TOO_LARGE = { valid: false, message: 'Body must be at most 16384 bytes' };
 
 it.each(['v1', 'v2'])(
-  'the body of a %s validation may have 16 KiB, and with more returns 413 in two fields, also of unknown length',
+  'the body of a %s validation may have 16 KiB, and with more returns 413 in two fields, also of unknown length [1.1.4, interface 8]',
   async (version) => {
     const path = `/api/${version}/validate`;
     for (const post of [postAtOnce, postInChunks]) {
@@ -115,7 +115,7 @@ it('a client that breaks off gets 400 and is recorded as a body that cannot be r
   expect(record).toMatchObject({ responseType: 'INVALID_REQUEST', successful: true });
 });
 
-it('a validation that is too large is recorded with the connecting address, and binds and counts nothing', async () => {
+it('a validation that is too large is recorded with the connecting address, and binds and counts nothing [1.6.1]', async () => {
   const { totalRequests } = await get.license(license.id);
   const connectingAddress = '192.0.2.113';
   const response = await validate(bodyOf(17 * KIB, asked), { connectingAddress });
@@ -131,7 +131,7 @@ it('a validation that is too large is recorded with the connecting address, and 
   expect((await get.license(license.id)).totalRequests).toBe(totalRequests);
 });
 
-it('a body that is no validation may have 1 MiB, and with more gets 413 in the error structure, also of unknown length', async () => {
+it('a body that is no validation may have 1 MiB, and with more gets 413 in the error structure, also of unknown length [3.1.3, interface 7, interface 8]', async () => {
   const productBody = { name: 'Large', productType: 'OTHER' };
   const [fits, tooLarge] = [KIB * KIB, KIB * KIB + 1].map((bytes) => bodyOf(bytes, productBody));
   for (const post of [postAtOnce, postInChunks]) {
@@ -143,17 +143,20 @@ it('a body that is no validation may have 1 MiB, and with more gets 413 in the e
 const PATHS = ['/api/v2/products', '/api/v2/licenses', '/api/v2/validate'];
 const TOO_LARGE_FOR_ALL = 'x'.repeat(KIB * KIB + 1);
 
-it.each(PATHS)('a body of any size to %s gets 403 if the token may not send it', async (path) => {
-  const { token } = await create.token(['CUSTOMERS_READ']);
-  for (const body of ['{}', TOO_LARGE_FOR_ALL]) {
-    for (const response of [
-      await call('POST', path, { body, token }),
-      await postInChunks(path, body, token),
-    ]) {
-      expectError(response, 403, 'Token lacks a required intent');
+it.each(PATHS)(
+  'a body of any size to %s gets 403 if the token may not send it [3.1.6]',
+  async (path) => {
+    const { token } = await create.token(['CUSTOMERS_READ']);
+    for (const body of ['{}', TOO_LARGE_FOR_ALL]) {
+      for (const response of [
+        await call('POST', path, { body, token }),
+        await postInChunks(path, body, token),
+      ]) {
+        expectError(response, 403, 'Token lacks a required intent');
+      }
     }
-  }
-});
+  },
+);
 
 it.each([
   ['that is too large', '/api/v1/validate', ROOT_TOKEN],
@@ -161,13 +164,16 @@ it.each([
   ['that is too large', '/api/v2/products', ROOT_TOKEN],
   ['without a token', '/api/v2/products', null],
   ['for an unknown path', '/api/v2/nowhere', ROOT_TOKEN],
-])('a body %s to %s is read to its end, so that the response is seen', async (_, path, token) => {
-  const response = await postInChunks(path, TOO_LARGE_FOR_ALL, token);
-  expect([401, 404, 413]).toContain(response.status);
-  expect(response.bytesRead).toBe(TOO_LARGE_FOR_ALL.length);
-});
+])(
+  'a body %s to %s is read to its end, so that the response is seen [interface 8]',
+  async (_, path, token) => {
+    const response = await postInChunks(path, TOO_LARGE_FOR_ALL, token);
+    expect([401, 404, 413]).toContain(response.status);
+    expect(response.bytesRead).toBe(TOO_LARGE_FOR_ALL.length);
+  },
+);
 
-it('a hwid of more than 512 bytes is rejected', async () => {
+it('a hwid of more than 512 bytes is rejected [1.2.7, 1.4.4]', async () => {
   expect((await validate({ ...asked, hwid: 'h'.repeat(512) })).status).toBe(200);
   for (const hwid of ['h'.repeat(513), 'é'.repeat(257), '\u0001'.repeat(100)]) {
     const response = await validate({ ...asked, hwid });

@@ -50,7 +50,7 @@ async function serviceEvents() {
 }
 
 describe('the resource', () => {
-  it('a webhook has the fields of a standard one, and all events, unless they are set', async () => {
+  it('a webhook has the fields of a standard one, and all events, unless they are set [8.1.1]', async () => {
     const { secret, ...created } = await sender.create({ url: SHOP });
     expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
     expect(created).toEqual({
@@ -74,7 +74,7 @@ describe('the resource', () => {
     DISCORD.replace('discord.com', 'canary.discord.com'),
     DISCORD.replace('discord.com', 'discordapp.com'),
     DISCORD.replace('/api/', '/api/v10/'),
-  ])('%s is recognised, and its token is never shown', async (url) => {
+  ])('%s is recognised, and its token is never shown [8.1.3, 8.1.4]', async (url) => {
     const { id, secret, ...created } = await sender.create({ url, enabled: false });
     expect(created).toMatchObject({ format: 'discord', url: url.replace('aB-c_d9', '***') });
     await sender.update(id, { description: 'Alerts' });
@@ -90,7 +90,7 @@ describe('the resource', () => {
     }
   });
 
-  it('a PUT of what GET returned keeps the address of Discord, and a test still reaches it', async () => {
+  it('a PUT of what GET returned keeps the address of Discord, and a test still reaches it [8.1.4]', async () => {
     const { id } = await sender.create({ url: DISCORD, types: ['session.*'] });
     const updated = await sender.update(id, await sender.get(id));
     expect(updated.url).toBe(SHOWN_DISCORD);
@@ -98,7 +98,7 @@ describe('the resource', () => {
     expect(sender.receivers.received.map(({ url }) => url)).toEqual([`${DISCORD}?wait=true`]);
   });
 
-  it('a PUT of another address sets the format that belongs to it, unless it sends one', async () => {
+  it('a PUT of another address sets the format that belongs to it, unless it sends one [8.1.3, 8.1.4]', async () => {
     const { id } = await sender.create({ url: SHOP, enabled: false });
     expect(await sender.update(id, { url: DISCORD })).toMatchObject({
       format: 'discord',
@@ -119,7 +119,7 @@ describe('the resource', () => {
     ['https://router.local/', 'url must be a public name'],
     ['https://licet.test/api', 'url must not be this service itself'],
     ['https://LICET.test./api', 'url must not be this service itself'],
-  ])('%s is rejected on create and on update: %s', async (url, message) => {
+  ])('%s is rejected on create and on update: %s [8.4.1]', async (url, message) => {
     expectError(await call('POST', webhooks.path, { body: { url } }), 400, message);
     const { id } = await sender.create({ url: SHOP, enabled: false });
     expectError(await call('PUT', `${webhooks.path}/${id}`, { body: { url } }), 400, message);
@@ -132,7 +132,7 @@ describe('the resource', () => {
     'https://discord.com\\\\api\\\\webhooks\\1234567890\\aB-c_d9',
     'https://discord.com/api/web\thooks/1234567890/aB-c_d9',
     'HTTPS://DISCORD.COM/api/webhooks/1234567890/aB-c_d9',
-  ])('%s hides its token', async (url) => {
+  ])('%s hides its token [8.1.4]', async (url) => {
     const { id, secret, ...created } = await sender.create({ url, enabled: false });
     expect(created).toMatchObject({
       format: 'discord',
@@ -140,7 +140,7 @@ describe('the resource', () => {
     });
   });
 
-  it('an address of Discord without its token is rejected, and changes nothing', async () => {
+  it('an address of Discord without its token is rejected, and changes nothing [8.1.4]', async () => {
     const { id } = await sender.create({ url: DISCORD, enabled: false });
     const shown = `${SHOWN_DISCORD}?thread_id=5`;
     const message = 'url must have the token of the Discord webhook in the place of ***';
@@ -150,7 +150,7 @@ describe('the resource', () => {
     expect(await sender.get(id)).toMatchObject({ url: SHOWN_DISCORD, format: 'discord' });
   });
 
-  it('of 20 webhooks that are created at once, ten are stored', async () => {
+  it('of 20 webhooks that are created at once, ten are stored [8.1.5]', async () => {
     const responses = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
         sender.newIsolate().call('POST', webhooks.path, {
@@ -167,7 +167,7 @@ describe('the resource', () => {
     expect(left.json).toHaveLength(10);
   });
 
-  it('events about a webhook name it, and show no secret', async () => {
+  it('events about a webhook name it, and show no secret [8.1.6]', async () => {
     const { id, secret } = await sender.create({ url: SHOP, types: ['session.*'] });
     const rotated = await sender.isolate.call('POST', `${webhooks.path}/${id}/rotate-secret`);
     await sender.isolate.call('DELETE', `${webhooks.path}/${id}`);
@@ -187,7 +187,7 @@ describe('the resource', () => {
 });
 
 describe('messages', () => {
-  it('the signature is that of Standard Webhooks', async () => {
+  it('the signature is that of Standard Webhooks [8.2.1]', async () => {
     // The vectors of its specification.
     for (const [secret, id, seconds, body, signature] of [
       [
@@ -213,7 +213,7 @@ describe('messages', () => {
     }
   });
 
-  it('a change is sent to the webhooks that ask for its type, signed, as its event shows it', async () => {
+  it('a change is sent to the webhooks that ask for its type, signed, as its event shows it [8.1.2, 8.2.1]', async () => {
     const { secret } = await sender.create(ON_PRODUCTS);
     await sender.create({ url: PANEL, types: ['product.updated', 'license.*'] });
     await sender.create({ url: `${PANEL}/all` });
@@ -244,7 +244,7 @@ describe('messages', () => {
     ).toBe(0);
   });
 
-  it('after a rotation both secrets sign for 24 hours, and then the new one', async () => {
+  it('after a rotation both secrets sign for 24 hours, and then the new one [8.1.6]', async () => {
     const { id, secret } = await sender.create(ON_PRODUCTS);
     const response = await sender.isolate.call('POST', `${webhooks.path}/${id}/rotate-secret`);
     const { secret: fresh } = Object(response.json);
@@ -262,7 +262,7 @@ describe('messages', () => {
     expect(await count()).toEqual([1, 0]);
   });
 
-  it('two rotations within a day leave the first secret valid for a day after the last', async () => {
+  it('two rotations within a day leave the first secret valid for a day after the last [8.1.6]', async () => {
     const { id, secret } = await sender.create(ON_PRODUCTS);
     const path = `${webhooks.path}/${id}/rotate-secret`;
     for (let time = 0; time < 2; time++) {
@@ -278,7 +278,7 @@ describe('messages', () => {
     expect(valid).toEqual([1, 0]);
   });
 
-  it('a message for Discord is one embed, and takes no text for formatting, a link or a mention', async () => {
+  it('a message for Discord is one embed, and takes no text for formatting, a link or a mention [8.2.2]', async () => {
     await sender.create({ url: DISCORD, types: ['license.created'] });
     const product = await create.product({ name: '**Guard** [x](https://evil.example)' });
     const hostile = '@everyone <@123> `rm` https://evil.example';
@@ -335,7 +335,7 @@ describe('messages', () => {
   });
 
   it.each(['localhost:8787', 'licet-8787-0a1b2c.localhost:8787', '127.0.0.1:8787', '[::1]:8787'])(
-    'a message for Discord has no link to %s, which nobody else can open',
+    'a message for Discord has no link to %s, which nobody else can open [8.2.2]',
     async (host) => {
       const body = { url: DISCORD, types: ['product.*'] };
       const made = await sender.isolate.call('POST', webhooks.path, { body, host });
@@ -348,7 +348,7 @@ describe('messages', () => {
 });
 
 describe('test and resend', () => {
-  it('a test sends a ping once, also to a webhook that is off, and responds with its outcome', async () => {
+  it('a test sends a ping once, also to a webhook that is off, and responds with its outcome [8.1.8]', async () => {
     const { id, secret } = await sender.create({ url: SHOP, enabled: false });
     const good = await sender.isolate.call('POST', `${webhooks.path}/${id}/test`);
     const [sent = expect.fail()] = sender.receivers.received;
@@ -375,7 +375,7 @@ describe('test and resend', () => {
     expect(sender.receivers.received).toHaveLength(2);
   });
 
-  it('a test that is sent again has one attempt, too, also under a limit of Discord', async () => {
+  it('a test that is sent again has one attempt, too, also under a limit of Discord [8.1.8]', async () => {
     const { id } = await sender.create({ url: DISCORD, enabled: false });
     const path = `${webhooks.path}/${id}`;
     sender.receivers.at(DISCORD, status(429, { 'Retry-After': '2' }));
@@ -389,7 +389,7 @@ describe('test and resend', () => {
     expect(resent.json).toMatchObject({ state: 'FAILED', status: 500, nextAttemptAt: null });
   });
 
-  it('a delivery whose event is no longer kept is not sent again, and stays delivered', async () => {
+  it('a delivery whose event is no longer kept is not sent again, and stays delivered [8.1.8]', async () => {
     const { id } = await sender.create(ON_PRODUCTS);
     await sender.change();
     await env.DB.prepare('delete from events').run();
@@ -399,7 +399,7 @@ describe('test and resend', () => {
     expect(await sender.delivery(id)).toMatchObject({ state: 'DELIVERED', attempts: 1 });
   });
 
-  it('a delivery is sent again with the same id and body, and a new timestamp', async () => {
+  it('a delivery is sent again with the same id and body, and a new timestamp [8.1.8]', async () => {
     const { id } = await sender.create(ON_PRODUCTS);
     await sender.change();
     const { id: deliveryId } = await sender.delivery(id);
@@ -416,7 +416,7 @@ describe('test and resend', () => {
   });
 
   it.each(['the change', 'the scheduled handler'])(
-    'a delivery that %s attempts just now is not sent again',
+    'a delivery that %s attempts just now is not sent again [8.1.8]',
     async (sent) => {
       const { id } = await sender.create(ON_PRODUCTS);
       const isLater = sent === 'the scheduled handler';
@@ -461,7 +461,7 @@ describe('test and resend', () => {
 });
 
 describe('the list of deliveries', () => {
-  it('is newest first, in pages, and by state', async () => {
+  it('is newest first, in pages, and by state [8.1.9]', async () => {
     const { id } = await sender.create(ON_PRODUCTS);
     const names = ['A', 'B', 'C', 'D', 'E'];
     for (const name of names) {
@@ -497,16 +497,19 @@ describe('the list of deliveries', () => {
   it.each([
     [200, 256],
     [500, 1_000],
-  ])('of the response of a receiver with status %d, %d bytes are kept', async (code, bytes) => {
-    const { id } = await sender.create(ON_PRODUCTS);
-    sender.receivers.at(SHOP, status(code, {}, 'é'.repeat(500)));
-    await sender.change();
-    const { response } = await sender.delivery(id);
-    expect(new TextEncoder().encode(response ?? '')).toHaveLength(bytes);
-    expect(response).toMatch(/^é+$/);
-  });
+  ])(
+    'of the response of a receiver with status %d, %d bytes are kept [8.1.9]',
+    async (code, bytes) => {
+      const { id } = await sender.create(ON_PRODUCTS);
+      sender.receivers.at(SHOP, status(code, {}, 'é'.repeat(500)));
+      await sender.change();
+      const { response } = await sender.delivery(id);
+      expect(new TextEncoder().encode(response ?? '')).toHaveLength(bytes);
+      expect(response).toMatch(/^é+$/);
+    },
+  );
 
-  it('shows the response of the receiver to tokens with ALL_READ_WRITE alone', async () => {
+  it('shows the response of the receiver to tokens with ALL_READ_WRITE alone [8.1.9]', async () => {
     const { id } = await sender.create(ON_PRODUCTS);
     sender.receivers.at(SHOP, status(200, {}, 'internal host 10.0.0.7'));
     await sender.change();
@@ -535,7 +538,7 @@ describe('the list of deliveries', () => {
 const DELAYS = [1, 5, 30, 2 * 60, 6 * 60, 12 * 60, 24 * 60];
 
 describe('retries', () => {
-  it('a failed delivery is attempted again after 1, 5, 30 minutes, 2, 6, 12 and 24 hours, each a fifth more or less', async () => {
+  it('a failed delivery is attempted again after 1, 5, 30 minutes, 2, 6, 12 and 24 hours, each a fifth more or less [8.3.4]', async () => {
     const { id } = await sender.create(ON_PRODUCTS);
     sender.receivers.at(SHOP, status(500));
     await sender.change();
@@ -573,7 +576,7 @@ describe('retries', () => {
     [String(10 * 24 * 3600), DAY_MS],
     ['date', 2 * HOUR_MS],
   ])(
-    'Retry-After of %s is kept, for at most a day, and nothing else is sent until then',
+    'Retry-After of %s is kept, for at most a day, and nothing else is sent until then [8.3.5]',
     async (sent, pauseMs) => {
       const { id } = await sender.create(ON_PRODUCTS);
       const now = Math.floor(Date.now() / 1000) * 1000;
@@ -595,7 +598,7 @@ describe('retries', () => {
   );
 
   it.each([300, 301, 302, 304, 307, 400, 401, 404, 429, 500, 502, 504])(
-    'a status of %d is a failure, and attempted again',
+    'a status of %d is a failure, and attempted again [8.3.5]',
     async (code) => {
       const { id } = await sender.create(ON_PRODUCTS);
       sender.receivers.at(SHOP, status(code, code < 400 ? { Location: PANEL } : {}));
@@ -613,14 +616,14 @@ describe('retries', () => {
     },
   );
 
-  it.each([200, 201, 202, 204, 299])('a status of %d is a success', async (code) => {
+  it.each([200, 201, 202, 204, 299])('a status of %d is a success [8.3.5]', async (code) => {
     const { id } = await sender.create(ON_PRODUCTS);
     sender.receivers.at(SHOP, status(code));
     await sender.change();
     expect(await sender.delivery(id)).toMatchObject({ state: 'DELIVERED', status: code });
   });
 
-  it('a delivery that was cut off is repeated after a minute, with the same id', async () => {
+  it('a delivery that was cut off is repeated after a minute, with the same id [8.3.2]', async () => {
     const { id } = await sender.create(ON_PRODUCTS);
     const asked = Promise.withResolvers<Received>();
     const cut = Promise.withResolvers<Response>();
@@ -650,7 +653,7 @@ describe('retries', () => {
     expect(await sender.delivery(id)).toMatchObject(stored);
   });
 
-  it('eight scheduled runs at once deliver nothing twice', async () => {
+  it('eight scheduled runs at once deliver nothing twice [8.3.2]', async () => {
     const { id } = await sender.create(ON_PRODUCTS);
     sender.receivers.at(SHOP, status(500));
     for (const name of ['A', 'B', 'C', 'D', 'E']) await sender.change(name);
@@ -665,7 +668,7 @@ describe('retries', () => {
     expect((await sender.deliveries(id)).every(({ state }) => state === 'DELIVERED')).toBe(true);
   });
 
-  it('the events after a failure wait for the scheduled handler', async () => {
+  it('the events after a failure wait for the scheduled handler [8.3.4]', async () => {
     const { id } = await sender.create(ON_PRODUCTS);
     sender.receivers.at(SHOP, status(500));
     await sender.change('A');
@@ -696,7 +699,7 @@ describe('retries', () => {
     ]);
   };
 
-  it('the many deliveries of one webhook do not delay those of another', async () => {
+  it('the many deliveries of one webhook do not delay those of another [8.3.9]', async () => {
     const { id } = await sender.create(ON_PRODUCTS);
     sender.receivers.at(SHOP, status(500));
     for (const name of ['A', 'B', 'C']) await sender.change(name);
@@ -711,7 +714,7 @@ describe('retries', () => {
     expect(sender.receivers.of(PANEL)).toHaveLength(17);
   });
 
-  it('receivers that do not respond hold up no other: one run delivers 1,000 beside two of them', async () => {
+  it('receivers that do not respond hold up no other: one run delivers 1,000 beside two of them [8.3.9, 8.3.10]', async () => {
     sender = new Sender({ ONE_MACHINE: 'true' });
     const fast = await sender.create({ url: SHOP, types: ['session.*'] });
     const released = Promise.withResolvers<Response>();
@@ -736,7 +739,7 @@ describe('retries', () => {
     expect(await sender.deliveries(fast.id, '?state=PENDING')).toEqual([]);
   });
 
-  it('a failing webhook gets few attempts in a run, until it works', async () => {
+  it('a failing webhook gets few attempts in a run, until it works [8.3.9]', async () => {
     const { id } = await sender.create({ url: PANEL, types: ['product.*'] });
     sender.receivers.at(PANEL, status(500));
     await sender.change();
@@ -746,12 +749,12 @@ describe('retries', () => {
     expect(sender.receivers.received).toHaveLength(8);
     sender.receivers.at(PANEL, NO_CONTENT);
     await passTime(1);
-    expect(sender.receivers.received).toHaveLength(8 + 4 + 15);
+    expect(sender.receivers.received).toHaveLength(8 + 4 + 16);
   });
 });
 
 describe('a webhook that is switched off', () => {
-  it('410 switches a webhook off, which is an event for the others, and ends its deliveries', async () => {
+  it('410 switches a webhook off, which is an event for the others, and ends its deliveries [8.3.6]', async () => {
     const { id } = await sender.create(ON_PRODUCTS);
     const all = await sender.create({ url: PANEL, types: ['webhook.disabled'] });
     sender.receivers.at(SHOP, status(500));
@@ -779,7 +782,7 @@ describe('a webhook that is switched off', () => {
     expect(sender.receivers.of(SHOP)).toEqual([]);
   });
 
-  it('is switched off once, by whoever comes first', async () => {
+  it('is switched off once, by whoever comes first [8.3.7]', async () => {
     const { id } = await sender.create(ON_PRODUCTS);
     const arrived = Promise.withResolvers<void>();
     sender.receivers.at(SHOP, async () => {
@@ -795,7 +798,7 @@ describe('a webhook that is switched off', () => {
     expect(await serviceEvents()).toHaveLength(1);
   });
 
-  it('a webhook without a success for five days is switched off by the next failure', async () => {
+  it('a webhook without a success for five days is switched off by the next failure [8.3.7]', async () => {
     const { id } = await sender.create(ON_PRODUCTS);
     sender.receivers.at(SHOP, status(500));
     await sender.change('A');
@@ -818,7 +821,7 @@ describe('a webhook that is switched off', () => {
   });
 
   it.each([{ url: PANEL }, { enabled: false }])(
-    'an attempt at an address of before switches nothing off: %j',
+    'an attempt at an address of before switches nothing off: %j [8.3.7]',
     async (changes) => {
       const { id } = await sender.create(ON_PRODUCTS);
       const asked = Promise.withResolvers<void>();
@@ -838,7 +841,7 @@ describe('a webhook that is switched off', () => {
     },
   );
 
-  it('gets no events from while it was off, and those after it is on again', async () => {
+  it('gets no events from while it was off, and those after it is on again [8.3.8]', async () => {
     const { id } = await sender.create(ON_PRODUCTS);
     sender.receivers.at(SHOP, status(500));
     await sender.change('Before');
@@ -859,7 +862,7 @@ describe('a webhook that is switched off', () => {
     });
   });
 
-  it('is told from the isolate that still attempts: its outcome brings no retry', async () => {
+  it('is told from the isolate that still attempts: its outcome brings no retry [8.3.8]', async () => {
     const { id } = await sender.create(ON_PRODUCTS);
     const asked = Promise.withResolvers<void>();
     const released = Promise.withResolvers<void>();
@@ -879,7 +882,7 @@ describe('a webhook that is switched off', () => {
     expect(sender.receivers.received).toHaveLength(1);
   });
 
-  it('a deleted webhook gets nothing more, and its deliveries are removed', async () => {
+  it('a deleted webhook gets nothing more, and its deliveries are removed [8.3.8]', async () => {
     const { id } = await sender.create(ON_PRODUCTS);
     const other = await sender.create({ url: PANEL, types: ['product.*'] });
     sender.receivers.at(SHOP, status(500));
@@ -893,7 +896,7 @@ describe('a webhook that is switched off', () => {
   });
 });
 
-it('deliveries are kept for 30 days', async () => {
+it('deliveries are kept for 30 days [8.1.9]', async () => {
   const { id } = await sender.create(ON_PRODUCTS);
   await sender.change();
   await passTime(30 * DAY_MS - MINUTE_MS);
@@ -902,7 +905,7 @@ it('deliveries are kept for 30 days', async () => {
   expect(await sender.deliveries(id)).toEqual([]);
 });
 
-it('an event that is still to be delivered is kept beyond its retention', async () => {
+it('an event that is still to be delivered is kept beyond its retention [8.2.4]', async () => {
   const { id } = await sender.create(ON_PRODUCTS);
   sender = Object.assign(new Sender({ EVENT_RETENTION_DAYS: '1' }), {});
   sender.receivers.at(SHOP, status(500));
@@ -921,7 +924,7 @@ describe('Discord', () => {
   it.each([
     ['header', { 'Retry-After': '90' }, null],
     ['body', {}, '{"message":"You are being rate limited.","retry_after":90.5,"global":false}'],
-  ])('a limit in the %s is no failed attempt, and is kept', async (_, headers, body) => {
+  ])('a limit in the %s is no failed attempt, and is kept [8.3.6]', async (_, headers, body) => {
     const { id } = await sender.create(ON_DISCORD);
     sender.receivers.at(DISCORD, status(429, headers, body));
     await sender.change();
@@ -934,7 +937,7 @@ describe('Discord', () => {
     expect(await sender.delivery(id)).toMatchObject({ state: 'DELIVERED' });
   });
 
-  it('nothing is sent before the limit that Discord announces is over', async () => {
+  it('nothing is sent before the limit that Discord announces is over [8.3.6]', async () => {
     const { id } = await sender.create(ON_DISCORD);
     sender.receivers.at(
       DISCORD,
@@ -951,7 +954,7 @@ describe('Discord', () => {
   it.each([
     [404, {}],
     [429, { 'Retry-After': '3600' }],
-  ])('of many deliveries of a run, none is sent after a %d', async (code, headers) => {
+  ])('of many deliveries of a run, none is sent after a %d [8.3.6]', async (code, headers) => {
     const { id } = await sender.create({ url: DISCORD, types: ['product.*'], enabled: false });
     await sender.update(id, { enabled: true });
     sender.receivers.at(DISCORD, status(429, { 'Retry-After': '1' }));
@@ -964,7 +967,7 @@ describe('Discord', () => {
     expect(sender.receivers.received).toHaveLength(1);
   });
 
-  it('a failure without a wish does not end the pause for which another attempt was asked', async () => {
+  it('a failure without a wish does not end the pause for which another attempt was asked [8.3.6]', async () => {
     const { id } = await sender.create(ON_DISCORD);
     sender.receivers.at(DISCORD, (received) =>
       received.body.includes('Second')
@@ -990,7 +993,7 @@ describe('Discord', () => {
     ]);
   });
 
-  it('a customer with an e-mail alone is not named', async () => {
+  it('a customer with an e-mail alone is not named [8.2.2]', async () => {
     await sender.create({ url: DISCORD, types: ['customer.created'] });
     const body = { email: 'only.mail@shop.example' };
     await sender.isolate.call('POST', '/api/v2/customers', { body });
@@ -1002,7 +1005,7 @@ describe('Discord', () => {
     [404, 'The webhook was deleted at Discord: make a new one there'],
     [401, 'Discord denies access (401): make a new webhook there'],
     [403, 'Discord denies access (403): make a new webhook there'],
-  ])('%d switches the webhook off at once', async (code, reason) => {
+  ])('%d switches the webhook off at once [8.3.6]', async (code, reason) => {
     const { id } = await sender.create(ON_DISCORD);
     sender.receivers.at(DISCORD, status(code, {}, '{"code":10015}'));
     await sender.change();
@@ -1011,7 +1014,7 @@ describe('Discord', () => {
     expect(sender.receivers.received).toHaveLength(1);
   });
 
-  it('400 ends the delivery, because Discord would reject the message again', async () => {
+  it('400 ends the delivery, because Discord would reject the message again [8.3.6]', async () => {
     const { id } = await sender.create(ON_DISCORD);
     sender.receivers.at(DISCORD, status(400, {}, '{"embeds":["0"]}'));
     await sender.change();
@@ -1020,7 +1023,7 @@ describe('Discord', () => {
   });
 });
 
-it('a change with two webhooks writes four rows more, in the one round trip of the change', async () => {
+it('a change with two webhooks writes four rows more, in the one round trip of the change [8.3.1]', async () => {
   const measure = async () => {
     const { spy: DB, roundTrips } = spyOnDatabase(env.DB);
     const isolate = sender.newIsolate({ DB });
@@ -1042,7 +1045,7 @@ it('a change with two webhooks writes four rows more, in the one round trip of t
   expect(beside.read - without.read).toBeLessThan(20);
 });
 
-it('forgetting a person erases them from what is sent later', async () => {
+it('forgetting a person erases them from what is sent later [8.2.3]', async () => {
   const { id } = await sender.create({ url: SHOP, types: ['customer.created'] });
   sender.receivers.at(SHOP, status(500, {}, 'Welcome, Ada'));
   const { json } = await sender.isolate.call('POST', '/api/v2/customers', {
@@ -1058,7 +1061,7 @@ it('forgetting a person erases them from what is sent later', async () => {
   expect(sender.receivers.received[1]?.body).not.toMatch(/Ada|ada/);
 });
 
-it('a fault of the database after an attempt repeats the delivery, with the same id', async () => {
+it('a fault of the database after an attempt repeats the delivery, with the same id [8.3.2]', async () => {
   const { id } = await sender.create(ON_PRODUCTS);
   const logged = vi.spyOn(console, 'error').mockImplementation(() => undefined);
   const failing = new Proxy(env.DB, {

@@ -47,7 +47,7 @@ const asShoppex = (body: object) =>
     'X-Shoppex-Signature-V2': `v1,t=${T},h=${await hmac(`del_1.${T}.${text}`)}`,
   }));
 
-it('SellAuth asks once for each item, and gets its keys as lines', async () => {
+it('SellAuth asks once for each item, and gets its keys as lines [9.2.1]', async () => {
   const { notices, needsKey, respond } = accepted(await asSellAuth(sellauth));
   expect(notices).toEqual([
     {
@@ -58,8 +58,8 @@ it('SellAuth asks once for each item, and gets its keys as lines', async () => {
       buyer: { id: '501', name: null, email: 'a@b.c' },
       quantity: 2,
       isTest: false,
-      boughtAt: null,
-      paidUntil: null,
+      facts: {},
+      about: [],
     },
   ]);
   expect(needsKey).toBe(true);
@@ -74,7 +74,7 @@ it('SellAuth can write the product in another place', async () => {
   expect(accepted(await asSellAuth({ ...sellauth, item })).notices).toMatchObject([{ item: '5' }]);
 });
 
-it('another event of SellAuth is accepted, and gets no key', async () => {
+it('another event of SellAuth is accepted, and gets no key [9.2.8]', async () => {
   const body = { event: 'NOTIFICATION.SHOP_INVOICE_CREATED', data: { invoice_id: 1 } };
   expect(accepted(await asSellAuth(body))).toMatchObject({
     notices: [],
@@ -95,6 +95,30 @@ it('Shoppex gets its keys in JSON', async () => {
       count: 2,
     },
   });
+});
+
+it('Sell.app has the buyer, the order and the e-mail in its invoice', async () => {
+  const body = {
+    invoice: { id: 77, customer_information: { id: 501, email: 'a@b.c' } },
+    listing: { id: 5 },
+    variant: { id: 9 },
+    status: 'COMPLETED',
+  };
+  const sent = await read('sellapp', body, async (text) => ({ Signature: await hmac(text) }));
+  expect(accepted(sent).notices).toMatchObject([
+    {
+      item: '5',
+      reference: '["77","9"]',
+      order: '77',
+      buyer: { id: '501', email: 'a@b.c' },
+    },
+  ]);
+});
+
+it('a template of a response that is no JSON is rejected', () => {
+  const settings = (response: string) =>
+    dynamicSettings.safeParse({ ...DYNAMIC_PRESETS.sellauth.settings, response }).success;
+  expect([settings('not json {keys}'), settings('{"key":"{keys}"}')]).toEqual([false, true]);
 });
 
 it('the test button of Sell.app is not signed, and is rejected', async () => {

@@ -50,7 +50,7 @@ const guessed = async () => {
 };
 
 it.each(['the secret address', 'the old address of the product'])(
-  'after 60 wrong secrets in a minute, nothing of the client counts at %s, and all else passes',
+  'after 60 wrong secrets in a minute, nothing of the client counts at %s, and all else passes [1.7.17, 9.2.2, 9.2.5]',
   async (name) => {
     const to = name === 'the secret address' ? market : `${OLD_PATH}/${productId}`;
     const other = await service.create({ products: [{ item: '7', productId }] });
@@ -65,7 +65,7 @@ it.each(['the secret address', 'the old address of the product'])(
   },
 );
 
-it('made-up addresses are counted together, and the right one passes', async () => {
+it('made-up addresses are counted together, and the right one passes [1.7.18, 9.2.2]', async () => {
   const statuses: number[] = [];
   for (let count = 0; count < 62; count++) {
     const path = count % 2 === 0 ? `${OLD_PATH}/${900_000 + count}` : `/markets/${count}`;
@@ -75,7 +75,7 @@ it('made-up addresses are counted together, and the right one passes', async () 
   expect((await download(market, SECRET)).status).toBe(200);
 });
 
-it('requests that come from the market count for no limit, whatever becomes of them', async () => {
+it('requests that come from the market count for no limit, whatever becomes of them [1.7.16, 9.2.2, 9.2.4, 9.2.5]', async () => {
   for (let count = 0; count < 61; count++) {
     const headers = { 'Content-Type': FORM, 'CF-Connecting-IP': CLIENT };
     const { status } = await service.send(market, `secret=${SECRET}`, { headers });
@@ -84,7 +84,7 @@ it('requests that come from the market count for no limit, whatever becomes of t
   expect((await download(market, SECRET)).status).toBe(200);
 });
 
-it('requests of a market that is switched off count for no limit, and are no guesses', async () => {
+it('requests of a market that is switched off count for no limit, and are no guesses [9.2.4]', async () => {
   await service.update(market.id, { enabled: false });
   const statuses: number[] = [];
   for (let count = 0; count < 62; count++) statuses.push((await download(market, SECRET)).status);
@@ -93,7 +93,7 @@ it('requests of a market that is switched off count for no limit, and are no gue
   expect(await guess(market)).toEqual([...Array(60).fill(401), 429]);
 });
 
-it('a client over the limit is an event, once a day for each market, with its address', async () => {
+it('a client over the limit is an event, once a day for each market, with its address [9.4.4]', async () => {
   const path = `${OLD_PATH}/${productId}`;
   await guess(path, 60);
   expect(await guessed()).toEqual([]);
@@ -125,7 +125,7 @@ it('a client over the limit is an event, once a day for each market, with its ad
   expect(due.results).toEqual([{ type: 'market.guessed' }]);
 });
 
-it('a flood of guesses writes nothing but one event', async () => {
+it('a flood of guesses writes nothing but one event [9.4.4]', async () => {
   const path = `${OLD_PATH}/${productId}`;
   let writes = 0;
   const DB = withFaults(env.DB, (sql) => {
@@ -137,7 +137,7 @@ it('a flood of guesses writes nothing but one event', async () => {
   expect(writes).toBe(1);
 });
 
-it('of requests with a wrong secret, ten an hour are listed, and those of the market all', async () => {
+it('of requests with a wrong secret, ten an hour are listed, and those of the market all [9.2.9]', async () => {
   for (let minute = 0; minute < 30; minute++) {
     await guess(market, 2);
     setNow(Date.now() + MINUTE_MS);
@@ -147,7 +147,7 @@ it('of requests with a wrong secret, ten an hour are listed, and those of the ma
   expect(listed.map(({ status }) => status)).toEqual([200, ...Array(10).fill(401)]);
 });
 
-it('of 19 markets with one product the form is read once, and the secret of the last is enough', async () => {
+it('of 19 markets with one product the form is read once, and the secret of the last is enough [9.2.3]', async () => {
   const sold = { products: [{ item: '7', productId }] };
   for (let count = 0; count < 18; count++) {
     await service.create({ ...sold, secrets: [`the-secret-of-market-${count}`] });
@@ -169,7 +169,7 @@ it('of 19 markets with one product the form is read once, and the secret of the 
 it.each([
   ['a form', FORM, Array(65).fill('a=1').join('&')],
   ['a multipart form', 'multipart/form-data; boundary=b', `${'--b\r\n\r\n\r\n'.repeat(65)}--b--`],
-])('%s with more than 64 fields is not read', async (_, type, body) => {
+])('%s with more than 64 fields is not read [9.2.3]', async (_, type, body) => {
   const { status, text } = await service.send(market, body, { headers: { 'Content-Type': type } });
   expect([status, text]).toEqual([400, 'The body is neither a form nor JSON']);
 });
@@ -184,7 +184,7 @@ it('a multipart form with 64 fields is read', async () => {
   expect((await service.send(market, await sent.text(), { headers })).status).toBe(200);
 });
 
-it('while the database does not respond, markets get 503 with Retry-After, and the log one line of each kind', async () => {
+it('while the database does not respond, markets get 503 with Retry-After, and the log one line of each kind [9.2.6, 9.2.10]', async () => {
   const lines = captureConsole();
   let isDown = false;
   let asked = 0;
@@ -223,7 +223,7 @@ it.each([
   ['builtbybit', null],
   ['dynamic', { signature: { kind: 'secret', header: 'X-Key' }, item: 'product', line: 'id' }],
 ] as const)(
-  'a short secret that the seller chose for %s is rejected, unless it is stored already',
+  'a short secret that the seller chose for %s is rejected, unless it is stored already [9.1.4]',
   async (kind, settings) => {
     const body = { kind, name: 'Shop', settings, secrets: ['fifteen-letters'] };
     const rejected = await service.isolate.call('POST', '/api/v2/markets', { body });
@@ -240,7 +240,7 @@ it.each([
   },
 );
 
-it('a short secret of a market that makes its own is taken', async () => {
+it('a short secret of a market that makes its own is taken [9.1.4]', async () => {
   const hmac = { signature: { kind: 'hmac', header: 'X-S' }, item: 'a', line: 'b' } as const;
   for (const fields of [{ kind: 'voxel' }, { kind: 'dynamic', settings: hmac }] as const) {
     expect(await service.create({ ...fields, secrets: ['a1b2c3d4'] })).toMatchObject({
@@ -249,7 +249,7 @@ it('a short secret of a market that makes its own is taken', async () => {
   }
 });
 
-it('a stored short secret still gets its key', async () => {
+it('a stored short secret still gets its key [9.1.4]', async () => {
   await env.DB.prepare(`update markets set secrets = '["hunter2"]'`).run();
   expect((await download(market, 'hunter2')).status).toBe(200);
 });

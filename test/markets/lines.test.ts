@@ -41,7 +41,7 @@ async function keyOf(line: { order: string; variant?: string }): Promise<string>
   return text;
 }
 
-it('order lines are told apart, whatever characters a buyer writes into an id', async () => {
+it('order lines are told apart, whatever characters a buyer writes into an id [9.3.1]', async () => {
   const lines = [
     { order: 'A:1', variant: '2' },
     { order: 'A', variant: '1:2' },
@@ -57,7 +57,7 @@ it('order lines are told apart, whatever characters a buyer writes into an id', 
 });
 
 it.each(['A:1', 'A'])(
-  'a purchase that a former version has stored as %s keeps its license, and gets no second one',
+  'a purchase that a former version has stored as %s keeps its license, and gets no second one [9.3.1]',
   async (reference) => {
     const line = reference === 'A' ? { order: 'A' } : { order: 'A', variant: '1' };
     const key = await keyOf(line);
@@ -67,7 +67,7 @@ it.each(['A:1', 'A'])(
   },
 );
 
-it('a purchase that waited under a former reference is granted under it', async () => {
+it('a purchase that waited under a former reference is granted under it [9.3.1]', async () => {
   await service.update(market.id, { products: [] });
   const headers = { ...JSON_TYPE, 'X-Key': SECRET };
   const body = JSON.stringify({ product: 7, order: 'A', variant: '1' });
@@ -78,7 +78,7 @@ it('a purchase that waited under a former reference is granted under it', async 
   expect(await service.purchase()).toMatchObject({ reference: 'A:1', state: 'GRANTED' });
 });
 
-it('a secret in the type or the id of an event, or in the id of a product, is not shown', async () => {
+it('a secret in the type or the id of an event, or in the id of a product, is not shown [9.2.9]', async () => {
   const headers = { ...JSON_TYPE, 'X-Key': SECRET };
   const fields = { event: `e ${SECRET}`, product: SECRET, order: SECRET };
   await service.send(market, JSON.stringify(fields), { headers });

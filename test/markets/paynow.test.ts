@@ -22,24 +22,24 @@ const item = {
   added_at: ADDED,
   expires_at: null,
 };
-const target = { item: '3001', reference: '7001' };
-const order = { order: '9001' };
+const purchase = { item: '3001', reference: '7001', isLine: true, order: '9001' };
 
-it.each(['ADDED', 'ACTIVATED', 'USED'])('a delivery item that is %s is granted', async (state) => {
-  expect(await notices(`ON_DELIVERY_ITEM_${state}`, item)).toEqual([
-    {
-      do: 'grant',
-      item: '3001',
-      reference: '7001',
-      order: '9001',
-      buyer: { id: '5', name: 'Steve', email: null },
-      quantity: 1,
-      isTest: false,
-      boughtAt: Date.parse(ADDED),
-      paidUntil: null,
-    },
-  ]);
-});
+it.each(['ADDED', 'ACTIVATED', 'USED'])(
+  'a delivery item that is %s is granted [9.2.1]',
+  async (state) => {
+    expect(await notices(`ON_DELIVERY_ITEM_${state}`, item)).toEqual([
+      {
+        do: 'grant',
+        ...purchase,
+        buyer: { id: '5', name: 'Steve', email: null },
+        quantity: 1,
+        isTest: false,
+        facts: { boughtAt: Date.parse(ADDED) },
+        about: [],
+      },
+    ]);
+  },
+);
 
 it('the metadata of the product names it', async () => {
   const product = { ...item.product, metadata: { licet_product: 'guard' } };
@@ -49,40 +49,71 @@ it('the metadata of the product names it', async () => {
 });
 
 it('a renewal extends, an expiry ends, and a revocation removes', async () => {
-  const expiring = { ...item, expires_at: '2026-10-20T10:00:00Z' };
-  expect(await notices('ON_DELIVERY_ITEM_RENEWED', expiring)).toMatchObject([
-    { do: 'extend', target, until: Date.parse('2026-10-20T10:00:00Z') },
-  ]);
-  expect(await notices('ON_DELIVERY_ITEM_EXPIRED', expiring)).toMatchObject([
-    { do: 'revoke', target, reason: 'ended' },
-  ]);
-  expect(
-    await notices('ON_DELIVERY_ITEM_REVOKED', { ...item, revoked_at: '2026-09-21T00:00:00Z' }),
-  ).toEqual([{ do: 'revoke', target, reason: 'removed', at: Date.parse('2026-09-21T00:00:00Z') }]);
+  const [until, removed] = ['2026-10-20T10:00:00Z', '2026-09-21T00:00:00Z'];
+  const about = (facts: object) => [{ do: 'report', about: [], purchase: { ...purchase, facts } }];
+  const expiring = { ...item, expires_at: until };
+  const end = Date.parse(until);
+  expect(await notices('ON_DELIVERY_ITEM_RENEWED', expiring)).toEqual(
+    about({ continued: end, paidUntil: end }),
+  );
+  expect(await notices('ON_DELIVERY_ITEM_EXPIRED', expiring)).toEqual(about({ ended: end }));
+  expect(await notices('ON_DELIVERY_ITEM_REVOKED', { ...item, revoked_at: removed })).toEqual(
+    about({ removed: Date.parse(removed) }),
+  );
 });
 
-it('a refund changes nothing: the items that it revokes come on their own', async () => {
+it('the items of a subscription are one purchase, and their orders are its payments', async () => {
+  const sent = { ...item, subscription_id: '8001', expires_at: '2026-10-20T10:00:00Z' };
+  const until = Date.parse(sent.expires_at);
+  expect(await notices('ON_DELIVERY_ITEM_ADDED', sent)).toMatchObject([
+    {
+      reference: '8001:3001',
+      otherReferences: ['7001'],
+      order: '8001',
+      about: [{ id: '9001', parent: '8001', facts: { paid: { at: Date.parse(ADDED), until } } }],
+    },
+  ]);
+});
+
+it('an order has its amount, that of its lines, and the e-mail of the buyer', async () => {
+  const lines = [
+    { id: '1', total_amount: 5000 },
+    { id: '2', total_amount: 2500 },
+  ];
+  const order = { id: '9001', total_amount: 7500, billing_email: 'a@b.c', lines };
+  expect(await notices('ON_ORDER_COMPLETED', order)).toEqual([
+    {
+      do: 'report',
+      about: [
+        { id: '9001', facts: { total: 7500, email: 'a@b.c' } },
+        { id: '1', parent: '9001', facts: { line: '1', total: 5000 } },
+        { id: '2', parent: '9001', facts: { line: '2', total: 2500 } },
+      ],
+    },
+  ]);
+});
+
+it('a refund is of the order, with its amount, or of a line', async () => {
   const refund = { id: '1', order_id: '9001', amount: 7500, store_refund_amount: 7500 };
-  expect(await notices('ON_REFUND', refund)).toEqual([]);
+  expect(await notices('ON_REFUND', refund)).toEqual([
+    { do: 'report', about: [{ id: '9001', facts: { refunds: { 1: 7500 } } }] },
+  ]);
+  expect(await notices('ON_REFUND', { ...refund, order_line_id: '2' })).toMatchObject([
+    { about: [{ id: '2', parent: '9001', facts: { line: '2' } }] },
+  ]);
+  expect(await notices('ON_REFUND', { ...refund, status: 'failed' })).toEqual([]);
 });
 
 it.each([
-  ['ON_CHARGEBACK', 'open', [{ do: 'revoke', reason: 'disputed', target: order, id: '1' }]],
-  ['ON_CHARGEBACK_CLOSED', 'won', [{ do: 'restore', target: order, id: '1' }]],
-  [
-    'ON_CHARGEBACK_CLOSED',
-    'LOST',
-    [{ do: 'revoke', reason: 'dispute lost', target: order, id: '1' }],
-  ],
-  ['ON_CHARGEBACK_CLOSED', 'unknown', []],
-])('%s with the status %s', async (type, status, expected) => {
+  ['ON_CHARGEBACK', 'open', 'opened'],
+  ['ON_CHARGEBACK', 'pending', 'opened'],
+  ['ON_CHARGEBACK_CLOSED', 'won', 'won'],
+  ['ON_CHARGEBACK_CLOSED', 'none', 'won'],
+  ['ON_CHARGEBACK_CLOSED', 'unknown', 'won'],
+  ['ON_CHARGEBACK_CLOSED', 'LOST', 'lost'],
+  ['ON_CHARGEBACK_CLOSED', 'pending', null],
+])('%s with the status %s is %s', async (type, status, step) => {
   const body = { id: '1', order_id: '9001', chargeback_status: status };
-  expect(await notices(type, body)).toMatchObject(expected);
-});
-
-it('an order comes as delivery items', async () => {
-  expect(await read('ON_ORDER_COMPLETED', { id: '9001', lines: [{}, {}] })).toMatchObject({
-    notices: [],
-    ignored: 'Its 2 lines come as delivery items',
-  });
+  const about = [{ id: '9001', facts: { disputes: { 1: step } } }];
+  expect(await notices(type, body)).toEqual(step === null ? [] : [{ do: 'report', about }]);
 });

@@ -101,7 +101,8 @@ beforeEach(async () => {
       env.DB.prepare(`delete from ${table}`),
     ),
   );
-  service = new MarketService();
+  // The interface of Stripe, for the lines of a session.
+  service = new MarketService({ OUTBOUND: { fetch: async () => Response.json({ data: [] }) } });
   ({ id: productId } = await create.product({}));
 });
 

@@ -5,6 +5,9 @@ import type {
   MarketSettings,
   Rejection,
 } from '../../src/channels/markets/notice.ts';
+import { sha256Hex } from '../../src/lib/sha256.ts';
+
+import { SECRET as SERVICE_SECRET } from '../support/shop-market.ts';
 
 /** The requests of markets, for the tests of the adapters. */
 
@@ -55,4 +58,33 @@ export async function hmac(
 export function accepted(read: Accepted | Rejection): Accepted {
   if ('why' in read) throw new Error(read.why);
   return read;
+}
+
+/** A request, as a market sends it. */
+interface SignedRequest {
+  body: string;
+  headers: Record<string, string>;
+}
+
+/** An event of Stripe. */
+export async function asStripe(type: string, object: object): Promise<SignedRequest> {
+  const created = Math.floor(Date.now() / 1000);
+  const event = { id: `evt_${crypto.randomUUID()}`, type, created, livemode: true };
+  const body = JSON.stringify({ ...event, data: { object } });
+  const signature = await hmac(`${created}.${body}`, SERVICE_SECRET);
+  return { body, headers: { 'Stripe-Signature': `t=${created},v1=${signature}` } };
+}
+
+export async function asPaynow(event_type: string, sent: object): Promise<SignedRequest> {
+  const body = JSON.stringify({ event_type, event_id: crypto.randomUUID(), body: sent });
+  const time = String(Date.now());
+  const signature = await hmac(`${time}.${body}`, SERVICE_SECRET, 'base64');
+  return { body, headers: { 'PayNow-Timestamp': time, 'PayNow-Signature': signature } };
+}
+
+export async function asTebex(type: string, subject: object): Promise<SignedRequest> {
+  const date = new Date().toISOString();
+  const body = JSON.stringify({ id: crypto.randomUUID(), type, date, subject });
+  const signature = await hmac(await sha256Hex(body), SERVICE_SECRET);
+  return { body, headers: { 'X-Signature': signature } };
 }

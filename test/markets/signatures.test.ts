@@ -114,13 +114,13 @@ describe.each(SIGNED)('$name', (one) => {
     expect(await one.sign(VECTOR, SECRET, T)).toBe(one.expected);
   });
 
-  it('a right signature is taken, also by the second secret, and of several', async () => {
+  it('a right signature is taken, also by the second secret, and of several [9.2.7]', async () => {
     const headers = one.headers(await one.sign(body, SECRET, T), T);
     expect(await isKnown(one, body, headers)).toBe(true);
     expect(await isKnown(one, body, headers, [OTHER_SECRET, SECRET])).toBe(true);
   });
 
-  it('a wrong one is rejected, whatever is wrong', async () => {
+  it('a wrong one is rejected, whatever is wrong [9.2.2, 9.2.7]', async () => {
     const right = await one.sign(body, SECRET, T);
     const wrong: Record<string, [string, Record<string, string>]> = {
       missing: [body, {}],

@@ -47,8 +47,8 @@ const grant = {
   buyer: { id: '2535', name: 'Steve', email: 'a@b.c' },
   quantity: 1,
   isTest: false,
-  boughtAt: AT,
-  paidUntil: null,
+  facts: { boughtAt: AT },
+  about: [],
 };
 
 it('the address is confirmed with the same id', async () => {
@@ -66,7 +66,7 @@ it('two lines of one package are two purchases', async () => {
   ]);
 });
 
-it('a payment grants each of its lines', async () => {
+it('a payment grants each of its lines [9.2.1]', async () => {
   expect(await notices('payment.completed', payment)).toEqual([grant]);
   const [product] = payment.products;
   const products = [product, { ...product, id: 5, quantity: 3 }];
@@ -100,35 +100,49 @@ it('a test payment is a test', async () => {
 });
 
 it.each([
-  ['payment.refunded', { do: 'revoke', reason: 'refunded' }],
-  ['payment.dispute.opened', { do: 'revoke', reason: 'disputed', id: TRANSACTION }],
-  ['payment.dispute.lost', { do: 'revoke', reason: 'dispute lost', id: TRANSACTION }],
-  ['payment.dispute.won', { do: 'restore', id: TRANSACTION }],
-])('%s is about the whole payment', async (type, fact) => {
+  ['payment.refunded', { refunded: AT }],
+  ['payment.dispute.opened', { disputes: { [TRANSACTION]: 'opened' } }],
+  ['payment.dispute.lost', { disputes: { [TRANSACTION]: 'lost' } }],
+  ['payment.dispute.won', { disputes: { [TRANSACTION]: 'won' } }],
+  // It says of no loss.
+  ['payment.dispute.closed', { disputes: { [TRANSACTION]: 'won' } }],
+])('%s is about the whole payment', async (type, facts) => {
   expect(await notices(type, payment)).toEqual([
-    { ...fact, target: { order: TRANSACTION }, at: AT },
+    { do: 'report', about: [{ id: TRANSACTION, facts }] },
   ]);
 });
 
-it('a subscription is one order for all its payments', async () => {
+it('the payments of a subscription belong to it', async () => {
   const reference = 'tbx-r-1';
-  const sent = { ...payment, recurring_payment_reference: reference };
+  const sent = { ...payment, recurring_payment_reference: reference, price: { amount: 5 } };
+  const paid = { at: AT, until: null, amount: 5 };
+  const about = [{ id: TRANSACTION, parent: reference, facts: { paid } }];
   expect(await notices('payment.completed', sent)).toMatchObject([
-    { order: reference, reference: `${reference}:127` },
+    { order: reference, reference: `${reference}:127`, about },
   ]);
+  const until = Date.parse('2026-09-04T07:23:03Z');
   const subject = { reference, next_payment_at: '2026-09-04T07:23:03+00:00' };
-  const target = { order: reference };
   expect(await notices('recurring-payment.renewed', subject)).toEqual([
-    { do: 'extend', target, at: AT, until: Date.parse('2026-09-04T07:23:03Z') },
+    { do: 'report', about: [{ id: reference, facts: { continued: AT, paidUntil: until } }] },
+  ]);
+  const named = { ...subject, initial_payment: sent };
+  expect(await notices('recurring-payment.started', named)).toMatchObject([
+    {
+      do: 'grant',
+      order: reference,
+      about: [
+        { id: TRANSACTION, parent: reference, facts: { paid: { ...paid, until } } },
+        { id: reference, facts: { continued: AT } },
+      ],
+    },
   ]);
   expect(await notices('recurring-payment.ended', subject)).toEqual([
-    { do: 'revoke', reason: 'ended', target, at: AT },
+    { do: 'report', about: [{ id: reference, facts: { ended: AT } }] },
   ]);
 });
 
 it.each([
   'payment.declined',
-  'payment.dispute.closed',
   'recurring-payment.cancellation.requested',
   'recurring-payment.cancellation.aborted',
   'basket.abandoned',

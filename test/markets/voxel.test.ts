@@ -31,11 +31,11 @@ const grant = {
   buyer: { id: '90579', name: null, email: null },
   quantity: 1,
   isTest: false,
-  boughtAt: null,
-  paidUntil: null,
+  facts: {},
+  about: [],
 };
 
-it('a download grants, and its response is the key as JSON', async () => {
+it('a download grants, and its response is the key as JSON [9.2.1]', async () => {
   const { notices, needsKey, respond } = accepted(await read(download));
   expect({ notices, needsKey }).toEqual({ notices: [grant], needsKey: true });
   expect(respond?.(['A"B'])).toEqual({
@@ -51,13 +51,15 @@ it('a download of a test is a test', async () => {
 
 it('a purchase grants with its time, and is the same as the download', async () => {
   const body = { event: 'product.user.purchase', time, nonce: 'akjmLCXcNyWxmXqd', payload };
-  expect(accepted(await read(body)).notices).toEqual([{ ...grant, renews: true, boughtAt: NOW }]);
+  expect(accepted(await read(body)).notices).toEqual([
+    { ...grant, renews: true, facts: { boughtAt: NOW } },
+  ]);
 });
 
 it.each(['product.user.purchaseRemoved', 'product.user.refund'])('%s removes it', async (event) => {
-  const target = { item: '1', reference: '90579' };
+  const purchase = { item: '1', reference: '90579', order: null, facts: { removed: NOW } };
   expect(accepted(await read({ event, time, nonce: 'n', payload })).notices).toEqual([
-    { do: 'revoke', reason: 'removed', target, at: NOW },
+    { do: 'report', about: [], purchase },
   ]);
 });
 

@@ -240,7 +240,7 @@ describe('a backup of a service under load', () => {
     expect(boundBefore.map((id) => bindings.get(id))).toEqual(boundBefore.map(() => MAX_IPS));
   });
 
-  it('a backup that is restored into a new folder is served with its ids, keys, bindings, tokens and history', async () => {
+  it('a backup that is restored into a new folder is served with its ids, keys, bindings, tokens and history [7.3.11]', async () => {
     const output = await done(npmRun('restore', file, '--persist-to', restored));
     expect(output).toContain(restored);
     expect(output).not.toContain('previous');

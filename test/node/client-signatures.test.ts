@@ -88,7 +88,7 @@ describe.each(['ES256', 'RS256'] as const)('a response signed with %s', (alg: Al
     expect(signed).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+$/);
   });
 
-  it.each(validationForgeriesOf(alg))('a signed response is not %s', async (_, forge) => {
+  it.each(validationForgeriesOf(alg))('a signed response is not %s [1.8.20]', async (_, forge) => {
     const call = validate([keys.pinned.constant], async (asked) => ({
       signed: await forge(keys, VALIDATION_TYPE, claimsFor(asked)),
     }));
@@ -127,7 +127,7 @@ describe.each(['ES256', 'RS256'] as const)('a response signed with %s', (alg: Al
     expect(await isRefused({ valid: true, message: 'License is vaild' }, 200)).toBe(true);
   });
 
-  it('the client sends the next key if the service no longer has the first', async () => {
+  it('the client sends the next key if the service no longer has the first [1.8.27]', async () => {
     const kids: string[] = [];
     const nonces = new Set<string>();
     const result = await validate([keys.pinned.constant, keys.second.constant], async (asked) => {

@@ -190,7 +190,7 @@ describe('for each operation there is a method', () => {
       })),
   );
 
-  it('the client has a method for each operation, and no other', () => {
+  it('the client has a method for each operation, and no other [4.7]', () => {
     expect(Object.keys(METHODS).toSorted()).toEqual(operations.map(({ key }) => key).toSorted());
   });
 
@@ -502,7 +502,10 @@ describe('errors', () => {
     });
     expect(await failureOf(licet.licenses.list())).toMatchObject({ status: 200 });
     expect(await failureOf(licet.ping())).toMatchObject({ status: 200 });
-    expect(paths).toEqual(['/api/v2/products', '/api/v2/licenses', '/api/v2/ping']);
+    // A request whose connection breaks is repeated.
+    expect(new Set(paths)).toEqual(
+      new Set(['/api/v2/products', '/api/v2/licenses', '/api/v2/ping']),
+    );
   });
 
   it.each([

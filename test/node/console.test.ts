@@ -39,7 +39,7 @@ const POLICY =
 
 describe('the page', () => {
   it.each(['/console', '/console/', '/console/licenses/3?tab=history', '/console/index.html'])(
-    'the page of the console is at %s, with a strict policy',
+    'the page of the console is at %s, with a strict policy [4.25, 4.28]',
     async (path) => {
       const response = await get(path);
       expect(response.status).toBe(200);
@@ -59,7 +59,7 @@ describe('the page', () => {
     expect(again.headers.get('Content-Security-Policy')).toBe(POLICY);
   });
 
-  it('the page of the console loads files that a browser keeps for ever, with the same policy', async () => {
+  it('the page of the console loads files that a browser keeps for ever, with the same policy [4.25]', async () => {
     const page = await (await get('/console')).text();
     const files = [...page.matchAll(/"(\/console\/assets\/[^"]+)"/g)].map(([, path = '']) => path);
     expect(files.length).toBeGreaterThan(1);
@@ -82,7 +82,7 @@ describe('the page', () => {
     '/api/console',
     '/api/v2/console',
     '/api/v1/console/session',
-  ])('the page of the console is not at %s', async (path) => {
+  ])('the page of the console is not at %s [4.25, 4.26]', async (path) => {
     const response = await get(path);
     expect(response.status).toBeGreaterThanOrEqual(400);
     expect(response.headers.get('Content-Type')).toBe('application/json');
@@ -228,7 +228,7 @@ describe.skipIf(!hasBrowser)('a session in a browser', () => {
     (await consoleUrl(new URL(service), rootToken())).origin;
 
   it.each(['localhost', '127.0.0.1'])(
-    'a session begins with the link for http://%s, which works once',
+    'a session begins with the link for http://%s, which works once [4.7]',
     async (host) => {
       const context = await browser.newContext();
       const page = await context.newPage();
@@ -268,7 +268,7 @@ describe.skipIf(!hasBrowser)('a session in a browser', () => {
     },
   );
 
-  it('other servers of this machine receive no cookie of the console, whatever page opens them', async () => {
+  it('other servers of this machine receive no cookie of the console, whatever page opens them [4.12]', async () => {
     const context = await browser.newContext();
     const page = await context.newPage();
     await page.goto(await consoleLink(new URL(address), rootToken()));
@@ -298,7 +298,7 @@ describe.skipIf(!hasBrowser)('a session in a browser', () => {
     await context.close();
   });
 
-  it('a session is of no use to a page on another port: fetch, form, image, script and frame', async () => {
+  it('a session is of no use to a page on another port: fetch, form, image, script and frame [4.23]', async () => {
     // A proxy, because a browser does not report all that it blocks.
     const received = new Map<string, { headers: IncomingHttpHeaders; status: number }>();
     const between = await listen((incoming, response) => {
@@ -374,7 +374,7 @@ describe.skipIf(!hasBrowser)('a session in a browser', () => {
 });
 
 describe.skipIf(!hasFreezingBrowser)('a browser that freezes pages', () => {
-  it('after a session, Back shows the log-in and not the licenses of a frozen page', async () => {
+  it('after a session, Back shows the log-in and not the licenses of a frozen page [4.5]', async () => {
     const { licenseKey } = await newLicense(new Licet({ url: address, token: rootToken() }));
     const { origin } = await consoleUrl(new URL(address), rootToken());
     const browser = await launchFreezingBrowser();

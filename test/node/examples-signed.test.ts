@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { isLong } from '../support/long.ts';
 import {
   build,
   built,
@@ -213,7 +214,7 @@ for (const program of programs.filter(({ file }) => file !== 'licet.mjs')) {
       expect(ending.state).toBe('valid');
     });
 
-    it('an example stops at a signed rejection, whatever the body says, and deletes the lease', async () => {
+    it('an example stops at a signed rejection, whatever the body says, and deletes the lease [1.8.21]', async () => {
       const ending = await validate({
         respond: async (asked) => {
           const signed = await signedBy(keys.pinned, VALIDATION_TYPE, claimsFor(asked, false));
@@ -228,7 +229,7 @@ for (const program of programs.filter(({ file }) => file !== 'licet.mjs')) {
       });
     });
 
-    it('an example runs on its lease when only an unsigned rejection comes', async () => {
+    it('an example runs on its lease when only an unsigned rejection comes [1.8.22]', async () => {
       const lease = await leaseWith();
       const { state, kept } = await validate({
         respond: async () => [400, REFUSED],
@@ -246,7 +247,7 @@ for (const program of programs.filter(({ file }) => file !== 'licet.mjs')) {
       expect((await validate({ respond: signedWith(times) })).state).toBe('valid');
     });
 
-    it('an example sends its second key if the service rejects the first', async () => {
+    it('an example sends its second key if the service rejects the first [1.8.27]', async () => {
       const { state, asked } = await validate({
         respond: async (request, nth) =>
           nth === 1
@@ -327,7 +328,7 @@ for (const program of programs.filter(({ file }) => file !== 'licet.mjs')) {
         pair.map(([name]) => name).join('; nor by: '),
         pair,
       ]),
-    )('an example is not fooled by: %s', async (_, pair) => {
+    )('an example is not fooled by: %s [1.8.20]', async (_, pair) => {
       const [first, second = first] = pair;
       const ending = await validate({
         respond: (asked, nth) => {
@@ -421,7 +422,7 @@ for (const program of programs.filter(({ file }) => file !== 'licet.mjs')) {
       }
     });
 
-    it.skipIf(!process.env.LEFT_OUT_CHECKS).each(leftOut)(
+    it.runIf(isLong).each(leftOut)(
       'an example falls without a check for: $fault',
       async ({ fault, replacements }) => {
         const [, forgery] = forgeries.find(([name]) => name === fault) ?? [];
@@ -451,7 +452,7 @@ for (const program of programs.filter(({ file }) => file !== 'licet.mjs')) {
       expect(again).toMatchObject({ state: 'unreachable', kept: undefined });
     });
 
-    it('an example starts without the network while its lease lasts, and keeps the time', async () => {
+    it('an example starts without the network while its lease lasts, and keeps the time [1.8.23]', async () => {
       const lease = await leaseWith({ iat: nowSeconds() - HOUR_SECONDS });
       const ending = await validate({ kept: `${lease} ${nowSeconds() - HOUR_SECONDS}` });
       expect(ending.state).toBe('grace');
@@ -470,17 +471,20 @@ for (const program of programs.filter(({ file }) => file !== 'licet.mjs')) {
       ['was issued half an hour from now', { iat: HOUR_SECONDS / 2 }, 0, 'grace'],
       ['was used half an hour from now', {}, HOUR_SECONDS / 2, 'grace'],
       ['has no end', { exp: undefined }, 0, 'unreachable'],
-    ])('an example takes the latest time of a lease that %s', async (_, times, usedIn, state) => {
-      const shifted = Object.entries(times).map(([name, seconds]) => [
-        name,
-        typeof seconds === 'number' ? nowSeconds() + seconds : undefined,
-      ]);
-      const lease = await leaseWith(Object.fromEntries(shifted));
-      const latest = nowSeconds() + usedIn;
-      const ending = await validate({ kept: `${lease} ${latest}` });
-      expect(ending.state).toBe(state);
-      expect(Number(ending.kept?.split(' ')[1])).toBeGreaterThanOrEqual(latest);
-    });
+    ])(
+      'an example takes the latest time of a lease that %s [1.8.23]',
+      async (_, times, usedIn, state) => {
+        const shifted = Object.entries(times).map(([name, seconds]) => [
+          name,
+          typeof seconds === 'number' ? nowSeconds() + seconds : undefined,
+        ]);
+        const lease = await leaseWith(Object.fromEntries(shifted));
+        const latest = nowSeconds() + usedIn;
+        const ending = await validate({ kept: `${lease} ${latest}` });
+        expect(ending.state).toBe(state);
+        expect(Number(ending.kept?.split(' ')[1])).toBeGreaterThanOrEqual(latest);
+      },
+    );
 
     it('an example keeps the time of an expired lease too, so that moving the clock back gains nothing', async () => {
       const lease = await leaseWith({ iat: nowSeconds() - 9, exp: nowSeconds() - 1 });

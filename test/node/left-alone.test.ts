@@ -166,7 +166,7 @@ function pipeline(count: number): { socket: Socket; responded: () => number } {
   return { socket, responded: () => responded };
 }
 
-it('a new connection is served while others never pause', async () => {
+it('a new connection is served while others never pause [1.6.13, 1.6.14]', async () => {
   await ensureStarted(folder, ...UNLIMITED);
   const others = Array.from({ length: 40 }, () => pipeline(100));
   const total = () => others.reduce((sum, { responded }) => sum + responded(), 0);
@@ -178,7 +178,7 @@ it('a new connection is served while others never pause', async () => {
 
 const FEW = 1_024;
 
-it('more connections than there are descriptors lose no record, and the service goes on', {
+it('more connections than there are descriptors lose no record, and the service goes on [1.6.15]', {
   timeout: 30_000,
 }, async () => {
   const port = await freePort();
@@ -312,7 +312,7 @@ describe('the processes', () => {
 });
 
 describe('slow clients', () => {
-  it('slow clients lose their connection within 20 seconds', async () => {
+  it('slow clients lose their connection within 20 seconds [3.2.3]', async () => {
     const [nothing, half, body] = await fromSlowClients;
     expect([nothing, half]).toEqual(['', '']);
     expect(body).toMatch(/^HTTP\/1.1 400 /);
@@ -326,7 +326,7 @@ describe('slow clients', () => {
   }, 45_000);
 });
 
-it('a bound slot has its record although its client disconnects', async () => {
+it('a bound slot has its record although its client disconnects [1.6.12]', async () => {
   const url = new URL(await sharedService());
   const service = new Licet({ url: url.href, token: readRootToken() });
   const { id: productId } = await service.products.create({ name: 'Lost', productType: 'OTHER' });

@@ -47,7 +47,7 @@ describe('the running service and its documentation', () => {
     expect(await response.text()).toBe(source);
   });
 
-  it('the running service leads a person who opens its address to the console', async () => {
+  it('the running service leads a person who opens its address to the console [4.24]', async () => {
     const response = await get('/');
     expect(response.status).toBe(302);
     expect(response.headers.get('Location')).toBe('/console');

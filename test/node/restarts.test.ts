@@ -115,19 +115,22 @@ describe('a fault of others restarts nothing', () => {
   if (canFailNames) {
     unreachable.push(['Discord, not resolved', () => 'https://discord.com/api/webhooks/1/abc']);
   }
-  it.each(unreachable)('deliveries in each run restart nothing: %s', async (_name, addressOf) => {
-    const { id } = await licet.webhooks.create({ url: await addressOf(), types: ['product.*'] });
-    await expectNoRestart(() => runs(5, change));
-    const deliveries = await licet.webhooks.deliveries(id).list();
-    const errors = deliveries.flatMap(({ error }) => error ?? []);
-    expect(errors.length).toBeGreaterThan(4);
-    const reason =
-      'The receiver could not be reached: its name leads to no public address, or it has no valid certificate';
-    expect(new Set(errors)).toEqual(new Set([reason]));
-  });
+  it.each(unreachable)(
+    'deliveries in each run restart nothing: %s [8.4.4]',
+    async (_name, addressOf) => {
+      const { id } = await licet.webhooks.create({ url: await addressOf(), types: ['product.*'] });
+      await expectNoRestart(() => runs(5, change));
+      const deliveries = await licet.webhooks.deliveries(id).list();
+      const errors = deliveries.flatMap(({ error }) => error ?? []);
+      expect(errors.length).toBeGreaterThan(4);
+      const reason =
+        'The receiver could not be reached: its name leads to no public address, or it has no valid certificate';
+      expect(new Set(errors)).toEqual(new Set([reason]));
+    },
+  );
 
   it.skipIf(!canFailNames)(
-    'a market that does not resolve in each run restarts nothing',
+    'a market that does not resolve in each run restarts nothing [8.4.4]',
     async () => {
       const { id: productId } = await change();
       await licet.markets.create({
@@ -147,7 +150,7 @@ describe('a fault of others restarts nothing', () => {
     },
   );
 
-  it('runs that wait for a slow receiver go on, and restart nothing', async () => {
+  it('runs that wait for a slow receiver go on, and restart nothing [8.3.10, 8.4.4]', async () => {
     await licet.webhooks.create({ url: receiver, types: ['product.*'] });
     await changeAndReceive();
     // After a failure, the scheduled handler makes the attempts.
@@ -159,7 +162,7 @@ describe('a fault of others restarts nothing', () => {
   });
 });
 
-it('a stop waits for the outcomes of attempts, so that none is repeated', async () => {
+it('a stop waits for the outcomes of attempts, so that none is repeated [8.3.3]', async () => {
   const { id } = await licet.webhooks.create({ url: receiver, types: ['product.*'] });
   await changeAndReceive();
   const stopped = stop();
@@ -200,7 +203,7 @@ it.each([
     end: () => undefined,
   },
 ])(
-  'a runtime that does not respond is started again with a word in the log, and no record is lost: $fault',
+  'a runtime that does not respond is started again with a word in the log, and no record is lost: $fault [8.4.4]',
   async ({ begin, end }) => {
     const logged = watched.log().length;
     const license = await newLicense(licet, { maxIPs: 5 });

@@ -145,7 +145,7 @@ describe('npm start', () => {
     expect(await response.text()).toContain('<title>API reference · Licet</title>');
   });
 
-  it('npm start prints no log-in link where its output is kept, but the command that prints one', () => {
+  it('npm start prints no log-in link where its output is kept, but the command that prints one [4.16]', () => {
     expect(service.output()).not.toContain('#code=');
     const command = `npm run licet -- --url ${service.address} console prints a link`;
     expect(service.output()).toContain(command);
@@ -157,7 +157,7 @@ describe('npm start', () => {
     'the log-in link that npm start prints on a terminal',
   );
   it.skipIf(!hasScript)(
-    'npm start prints on a terminal a link that logs in to the console once',
+    'npm start prints on a terminal a link that logs in to the console once [4.9, 4.16]',
     async () => {
       const place = ['--port', String(await freePort()), '--persist-to', terminalFolder];
       const command = [process.execPath, ...argsOfScript('start'), ...place].join(' ');
@@ -330,7 +330,7 @@ describe('npm start', () => {
     },
   );
 
-  it('npm start makes signing keys for its owner alone', async () => {
+  it('npm start makes signing keys for its owner alone [1.8.25]', async () => {
     expect(await signingKeysOf(service.address)).toHaveLength(2);
     expect(statSync(keysFile).mode & 0o077).toBe(0);
   });
@@ -473,7 +473,7 @@ describe('one service after the other, on the same data', () => {
     expect(files.filter((file) => existsSync(dirname(file)))).toEqual([]);
   });
 
-  it('a second service on the same data keeps the data and the signing keys', async () => {
+  it('a second service on the same data keeps the data and the signing keys [1.8.25]', async () => {
     const port = String(await freePort());
     const options = ['--persist-to', folder, '--port', port, '--ip', '127.0.0.2'];
     const variable = ['--var', 'REQUIRE_HWID:true'];

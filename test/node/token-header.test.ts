@@ -25,7 +25,7 @@ it.each([
   ['', ' '],
   ['\t', '\t'],
   ['  \t ', ' \t  '],
-])('a token with %j before it and %j behind it is live', async (before, behind) => {
+])('a token with %j before it and %j behind it is live [3.2.1]', async (before, behind) => {
   expect(await ping(`${before}${readRootToken()}${behind}`)).toBe(200);
 });
 

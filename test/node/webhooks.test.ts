@@ -108,7 +108,7 @@ describe('the outcome of an attempt', () => {
         error: 'The receiver returned 302, a redirect, which is not followed',
       },
     ],
-  ])('of the receiver %s is stored', async (path, outcome) => {
+  ])('of the receiver %s is stored [8.3.5]', async (path, outcome) => {
     const { delivery } = await outcomeOf(path);
     expect(delivery).toMatchObject({ type: 'ping', attempts: 1, nextAttemptAt: null, ...outcome });
     expect(received.some(({ path: asked }) => asked === '/target')).toBe(false);
@@ -120,7 +120,7 @@ describe('the outcome of an attempt', () => {
     expect(delivery).toMatchObject({ state: 'FAILED', status: null, error: CLOSED });
   });
 
-  it('of a receiver that hangs is stored after ten seconds', async () => {
+  it('of a receiver that hangs is stored after ten seconds [8.4.3]', async () => {
     const { delivery } = await outcomeOf('/hangs');
     expect(delivery).toMatchObject({
       state: 'FAILED',
@@ -140,7 +140,7 @@ describe('the outcome of an attempt', () => {
   });
 
   it.each(['/returns-a-megabyte', '/never-ends'])(
-    'only the first 4 KB of the response of the receiver %s are read',
+    'only the first 4 KB of the response of the receiver %s are read [8.4.3]',
     async (path) => {
       const { delivery } = await outcomeOf(path);
       expect(delivery).toMatchObject({ state: 'FAILED', status: 500 });
@@ -150,7 +150,7 @@ describe('the outcome of an attempt', () => {
   );
 });
 
-it('a change reaches the receivers that work at once, whatever the others do', async () => {
+it('a change reaches the receivers that work at once, whatever the others do [8.3.1]', async () => {
   const works = await create('/works', ['product.*']);
   const alsoWorks = await create('/also-works', ['product.*']);
   const others = await Promise.all(
@@ -233,7 +233,7 @@ describe('the network of outgoing requests', () => {
     '0x7f000001',
     '0177.0.0.1',
     '[::ffff:127.0.0.1]',
-  ])('leads to this machine by %s with OUTBOUND_PRIVATE only', async (host) => {
+  ])('leads to this machine by %s with OUTBOUND_PRIVATE only [8.4.1, 8.4.2]', async (host) => {
     received.length = 0;
     expect(await fetchBy(closed, host)).toMatch(/^failed: /);
     expect(received).toEqual([]);
@@ -241,7 +241,7 @@ describe('the network of outgoing requests', () => {
   });
 
   it.skipIf(!canChangeNames)(
-    'does not lead to this machine by a name whose address changes after its first look-up',
+    'does not lead to this machine by a name whose address changes after its first look-up [8.4.1]',
     async () => {
       received.length = 0;
       for (const attempt of [1, 2, 3]) {
@@ -272,13 +272,13 @@ describe('the network of outgoing requests', () => {
     '[64:ff9b:1::10.0.0.1]',
     '[2002:7f00:1::]',
     '[fec0::1]',
-  ])('does not even try to connect to %s', async (host) => {
+  ])('does not even try to connect to %s [8.4.1]', async (host) => {
     reported = [];
     expect(await fetchBy(closed, host)).toMatch(/^failed: /);
     await vi.waitFor(() => expect(String(reported)).toContain('blocked by restrictPeers()'));
   });
 
-  it('tries a public address behind NAT64, which a machine without IPv4 needs', async () => {
+  it('tries a public address behind NAT64, which a machine without IPv4 needs [8.4.1]', async () => {
     // The runtime's word for an address that is denied.
     expect(await fetchBy(closed, '[64:ff9b::192.0.2.1]', '1')).not.toContain('internal error');
   });

@@ -4,7 +4,7 @@ import type { LinkFault } from './network.ts';
 
 /** The commands of a simulation, as data: fast-check generates and shrinks them. */
 
-export type Service = 'D1' | 'KV' | 'QUEUE' | 'LIMITER';
+export type Service = 'D1' | 'KV' | 'LIMITER';
 
 /** Numbers of licenses, tokens, addresses and others are modulo the number of those that exist. */
 export type Command = {
@@ -195,12 +195,6 @@ export const SCENES = {
     fault(0, 'D1', 'loses messages', 8),
     ...times(8, () => [validate(what, 1_000, 0)]),
   ],
-  /** The database is unreachable where the queue delivers, and reachable where it is filled. */
-  'a queue that cannot write': (what) => [
-    ...[1, 3].map((isolate) => fault(isolate, 'D1', 'is cut', 30)),
-    validate(what, 0, 0),
-    validate(what, 25_000, 0),
-  ],
 } satisfies Record<string, (what: Revoked) => Command[]>;
 
 export type SceneName = keyof typeof SCENES;
@@ -212,7 +206,7 @@ export const sceneAlone = (name: SceneName, how: ChangeName = 'deactivate'): Com
   times(6, (index) => SCENES[name]({ license: index % 2, address: index % 2, how }));
 
 const FAULTS: readonly (readonly [Service, LinkFault])[] = [
-  ...(['D1', 'KV', 'QUEUE'] as const).flatMap((service) => [
+  ...(['D1', 'KV'] as const).flatMap((service) => [
     [service, 'is cut'] as const,
     [service, 'loses messages'] as const,
     [service, 'is slow'] as const,

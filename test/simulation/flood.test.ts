@@ -46,7 +46,7 @@ describe('batches', () => {
 });
 
 describe('a full list', () => {
-  it('waiting clients are admitted as soon as there is room, also after the admitting request is cancelled', async () => {
+  it('waiting clients are admitted as soon as there is room, also after the admitting request is cancelled [1.6.4]', async () => {
     const flood = await Flood.start();
     flood.database = 300;
     await flood.keepSending(400, 15_000);
@@ -58,7 +58,7 @@ describe('a full list', () => {
     expect(flood.rejectedAfterMs).toEqual([]);
   });
 
-  it('a request is rejected after two seconds without room, and at once beside 2,000 that wait', async () => {
+  it('a request is rejected after two seconds without room, and at once beside 2,000 that wait [1.6.4, 1.6.5, 1.6.15]', async () => {
     const flood = await Flood.start();
     flood.database = 4_000;
     await flood.sendFor(3_500, 1_500);
@@ -70,7 +70,7 @@ describe('a full list', () => {
     expect([flood.givenUp.length, flood.missing]).toEqual([0, 0]);
   });
 
-  it('requests wait no longer, and the oldest are given up, once nothing was written for five seconds', async () => {
+  it('requests wait no longer, and the oldest are given up, once nothing was written for five seconds [1.6.7, 1.6.8]', async () => {
     const flood = await Flood.start();
     flood.database = 'hangs';
     await flood.sendFor(4_900, 1_000);
@@ -89,7 +89,7 @@ describe('a full list', () => {
     expect(flood.missing).toBe(0);
   });
 
-  it('a database that needs six seconds for a batch loses nothing', async () => {
+  it('a database that needs six seconds for a batch loses nothing [1.6.6, 1.6.7]', async () => {
     // A tenth, as the other bounds.
     const flood = await Flood.start({
       'src/requests/batch-writer.ts': [['const MAX_ITEMS = 10_000;', 'const MAX_ITEMS = 1_000;']],
@@ -148,7 +148,7 @@ const anyFlood = (replacements: Replacements) =>
     },
   );
 
-it('a flood loses nothing with any faults of the database and any cancelled requests', {
+it('a flood loses nothing with any faults of the database and any cancelled requests [1.6.1]', {
   timeout: 120_000,
 }, async () => {
   await fc.assert(anyFlood({}), { numRuns: 25, seed: 1 });

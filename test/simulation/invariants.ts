@@ -55,7 +55,7 @@ export interface AdminTask {
   writtenIndex: number;
 }
 
-/** The task of an invocation, by which its effects are judged. Null for the scheduled handler and the queue. */
+/** The task of an invocation, by which its effects are judged. Null for the scheduled handler. */
 export type Task = ValidationTask | AdminTask | null;
 
 /** A validation and its response. */

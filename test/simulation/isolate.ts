@@ -56,12 +56,6 @@ export class Isolate {
     ).response;
   }
 
-  /** Delivers a batch of the queue to the isolate. */
-  queue(batch: object): Promise<unknown> {
-    return this.#invoke(null, async (env, context) => this.#service.queue(batch, env, context))
-      .response;
-  }
-
   /** Ends all invocations. The isolate handles no more. */
   crash(): void {
     this.hasCrashed = true;

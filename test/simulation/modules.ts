@@ -15,7 +15,6 @@ export type Replacements = Record<string, readonly (readonly [from: string, to: 
 export interface Service {
   fetch(request: Request, env: object, context: object): Response | Promise<Response>;
   scheduled(controller: object, env: object, context: object): unknown;
-  queue(batch: object, env: object, context: object): unknown;
 }
 
 /** Starts an instance of the service, with module state and globals of its own. */

@@ -79,7 +79,7 @@ export class Link {
 }
 
 /**
- * One event that an isolate handles: a request, a cron run, a batch of the queue. As on the platform, it ends
+ * One event that an isolate handles: a request, a cron run. As on the platform, it ends
  * when it has responded and all promises of `waitUntil` are settled, at the latest 30 seconds after the
  * response. After that none of its timers fires and no call returns. A crash ends it at once.
  */

@@ -28,16 +28,15 @@ const UNRECORDED = /was not recorded/;
 export const SEEDED_FAULTS: readonly SeededFault[] = [
   // Slots
   {
-    name: 'a binding without its condition',
+    name: 'a binding without its condition [1.4.1, 1.4.9, 1.4.10]',
     broken: /exceed/,
     replacements: {
       'src/validation/bind.ts': [['bound < max as is_free', 'true as is_free']],
     },
   },
   {
-    name: 'a binding that does not check the state',
+    name: 'a binding that does not check the state [1.4.7]',
     broken: /Bound, but refused/,
-    seed: 3,
     replacements: { 'src/validation/bind.ts': [["and l.state = 'ACTIVE'", '']] },
   },
 
@@ -93,7 +92,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
 
   // Freshness
   {
-    name: 'snapshots that are fresh for ten minutes',
+    name: 'snapshots that are fresh for ten minutes [1.5.2]',
     broken: STALE,
     scene: 'revoked elsewhere',
     replacements: {
@@ -101,7 +100,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     },
   },
   {
-    name: 'KV reads that a location may cache for ten minutes',
+    name: 'KV reads that a location may cache for ten minutes [1.5.5]',
     broken: STALE,
     scene: 'revoked elsewhere',
     replacements: {
@@ -109,9 +108,10 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     },
   },
   {
-    name: 'snapshots of KV that are older than the one in memory',
+    name: 'snapshots of KV that are older than the one in memory [1.5.8]',
     broken: STALE,
     scene: 'KV is behind memory',
+    seed: 2,
     replacements: {
       'src/cache/snapshot-cache.ts': [
         ['Math.max(this.#lowestOf(key), held)', 'this.#lowestOf(key)'],
@@ -119,11 +119,10 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     },
   },
   {
-    name: 'a read of the primary that a change has overtaken',
+    name: 'a read of the primary that a change has overtaken [1.5.8]',
     broken: STALE,
     scene: 'revoked while it is read',
     revocation: 'delete a license',
-    seed: 3,
     replacements: {
       'src/cache/snapshot-cache.ts': [
         ['if (now > lowest && revisionOf(value) < now) continue;', ''],
@@ -131,13 +130,13 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     },
   },
   {
-    name: 'a change that its own isolate does not evict',
+    name: 'a change that its own isolate does not evict [1.5.1]',
     broken: STALE,
     scene: 'revoked while it is read',
     replacements: { 'src/db/change.ts': [['caches.invalidate([...touched, ...adds]);', '']] },
   },
   {
-    name: 'a comparison that repairs nothing',
+    name: 'a comparison that repairs nothing [1.5.6]',
     broken: STALE,
     scene: 'KV is late',
     replacements: {
@@ -151,7 +150,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     },
   },
   {
-    name: 'a revoked token that is accepted',
+    name: 'a revoked token that is accepted [3.2.9]',
     broken: STALE,
     scene: 'revoked elsewhere',
     revocation: 'revoke a token',
@@ -162,10 +161,9 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
 
   // Publishing
   {
-    name: 'a publish without the revision check',
+    name: 'a publish without the revision check [1.5.8]',
     broken: UNHEALED,
     scene: 'changed twice',
-    seed: 7,
     replacements: {
       'src/cache/publisher.ts': [
         ['subject, isCurrent)', 'subject, sql`true`)'],
@@ -174,18 +172,19 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     },
   },
   {
-    name: 'a scheduled handler that publishes nothing',
+    name: 'a scheduled handler that publishes nothing [1.5.8]',
     broken: UNHEALED,
     scene: 'a crash after a change',
+    seed: 2,
     replacements: {
       'src/cache/caches.ts': [['await cache?.publish(key, { retries: 0 });', '']],
     },
   },
   {
-    name: 'a late put of a publisher that was cut off, and no read repair',
+    name: 'a late put of a publisher that was cut off, and no read repair [1.5.6]',
     broken: /After quiet|Stale or wrong/,
     scene: 'a late put',
-    seed: 13,
+    seed: 36,
     replacements: {
       'src/cache/snapshot-cache.ts': [
         ['if (isSpread(next, usedAt) && this.canPublish()) await this.publish(key);', ''],
@@ -199,7 +198,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
 
   // History
   {
-    name: 'records that are repeated under another identity',
+    name: 'records that are repeated under another identity [1.6.1]',
     broken: /recorded twice/,
     scene: 'lost messages',
     replacements: {
@@ -214,27 +213,15 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     },
   },
   {
-    name: 'a failed batch that is dropped',
+    name: 'a failed batch that is dropped [1.6.1]',
     broken: UNRECORDED,
     scene: 'lost messages',
+    seed: 2,
     replacements: {
       'src/requests/batch-writer.ts': [
         [
           'if (this.#pending.has(item)) this.#pending.set(item, null);',
           'this.#pending.delete(item);',
-        ],
-      ],
-    },
-  },
-  {
-    name: 'a message of the queue that is acknowledged unwritten',
-    broken: UNRECORDED,
-    scene: 'a queue that cannot write',
-    replacements: {
-      'src/requests/queue.ts': [
-        [
-          'delivered.retry({ delaySeconds: Math.min(MAX_DELAY_SECONDS, delaySeconds) });',
-          'delivered.ack();',
         ],
       ],
     },
@@ -270,6 +257,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
   {
     name: 'a lease that is shorter than an attempt',
     broken: /Two attempts at once/,
+    seed: 3,
     replacements: {
       'src/channels/webhooks/outgoing.ts': [['LEASE_MS = MINUTE_MS', 'LEASE_MS = 2_000']],
     },
@@ -277,7 +265,6 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
   {
     name: 'a claim without a lease',
     broken: /Two attempts at once/,
-    seed: 3,
     replacements: {
       'src/channels/webhooks/store.ts': [['nextAt: now + LEASE_MS,', 'nextAt: now,']],
     },

@@ -7,7 +7,6 @@ import type { Command, Service } from './commands.ts';
 import { FakeD1 } from './fake-d1.ts';
 import { FakeKv } from './fake-kv.ts';
 import { limiterBinding } from './fake-limiter.ts';
-import { type Delivery, FakeQueue } from './fake-queue.ts';
 import { FakeReceivers } from './fake-receiver.ts';
 import { type AdminTask, Invariants, type ValidationTask, Violation } from './invariants.ts';
 import { Isolate } from './isolate.ts';
@@ -16,14 +15,6 @@ import { currentInvocation, type Invocation, Link } from './network.ts';
 import { Random } from './random.ts';
 import { blockedName, Truth, type ValidationRequest } from './truth.ts';
 
-/** The options of a run. */
-export interface SimulationOptions {
-  /** The seed of all random choices. */
-  seed: number;
-  /** Whether the queue `RECORDS` is bound. */
-  hasQueue: boolean;
-}
-
 /** The locations of the isolates. Two share a location. */
 const PLACES = ['Paris', 'Osaka', 'Paris', 'Lima'];
 const LOCATIONS = [...new Set(PLACES)];
@@ -31,9 +22,6 @@ const LOCATIONS = [...new Set(PLACES)];
 const START = Date.UTC(2026, 10, 20, 12);
 /** Longer than any repair may take. */
 const QUIET_MS = 9 * MINUTE_MS;
-/** The queue delivers a batch again after a crash. */
-const REDELIVERY_MS = MINUTE_MS;
-
 const ADDRESSES = [
   '192.0.2.1',
   '192.0.2.2',
@@ -63,13 +51,11 @@ type Links = Record<Service, Link>;
  * {@link Violation}.
  */
 export class Simulation {
-  readonly #options: SimulationOptions;
   readonly #start: StartService;
   readonly #random: Random;
   readonly #clock = new VirtualClock(START);
   readonly #database = new FakeD1(this.#clock);
   readonly #kv: FakeKv;
-  readonly #queue: FakeQueue;
   readonly #receivers: FakeReceivers;
   readonly #web: ReadonlyMap<string, Link>;
   readonly #links: ReadonlyMap<string, Links>;
@@ -84,10 +70,10 @@ export class Simulation {
   readonly #trace: string[] = [];
   #violation: unknown;
 
-  constructor(start: StartService, options: SimulationOptions) {
-    this.#options = options;
+  /** @param seed that of all random choices */
+  constructor(start: StartService, seed: number) {
     this.#start = start;
-    this.#random = new Random(options.seed);
+    this.#random = new Random(seed);
     const link = (service: Service, usualMs: number, lateMs: number): Link =>
       new Link(service, this.#random.fork(), usualMs, lateMs);
     this.#links = new Map(
@@ -96,7 +82,6 @@ export class Simulation {
         {
           D1: link('D1', 30, 1_500),
           KV: link('KV', 10, 800),
-          QUEUE: link('QUEUE', 10, 800),
           LIMITER: link('LIMITER', 0, 0),
         },
       ]),
@@ -110,9 +95,6 @@ export class Simulation {
     });
     this.#kv = new FakeKv(this.#clock, this.#random.fork(), LOCATIONS);
     this.#kv.onWrite = (key, value) => this.#notePut(key, value);
-    this.#queue = new FakeQueue(this.#clock, this.#random.fork(), (delivery) =>
-      this.#deliver(delivery),
-    );
     this.#invariants = new Invariants({
       clock: this.#clock,
       database: this.#database,
@@ -164,7 +146,7 @@ export class Simulation {
   }
 
   #startIsolate(location: string): Isolate {
-    const { D1, KV, QUEUE, LIMITER } = this.#linksOf(location);
+    const { D1, KV, LIMITER } = this.#linksOf(location);
     const limiter = (limit: number) => limiterBinding(this.#clock, LIMITER, limit);
     const isolate: Isolate = new Isolate(location, this.#start, {
       clock: this.#clock,
@@ -178,7 +160,6 @@ export class Simulation {
         VALIDATION_LIMITER: limiter(120),
         REFUSED_LIMITER: limiter(100),
         FAILED_TOKEN_LIMITER: limiter(60),
-        ...(this.#options.hasQueue && { RECORDS: this.#queue.binding(QUEUE) }),
         ROOT_TOKEN,
         REQUIRE_HWID: 'false',
         REQUEST_RETENTION_DAYS: '90',
@@ -236,17 +217,6 @@ export class Simulation {
     this.#clock.at(minute + this.#random.below(2_000), () => {
       this.#leave(this.#random.pick(this.#isolates).scheduled(minute));
       this.#planCron();
-    });
-  }
-
-  #deliver({ batch, finish }: Delivery): void {
-    const isolate = this.#random.pick(this.#isolates);
-    isolate.queue(batch).then(
-      () => finish(true),
-      () => finish(false),
-    );
-    this.#clock.at(this.#clock.now + REDELIVERY_MS, () => {
-      if (isolate.hasCrashed) finish(false);
     });
   }
 
@@ -376,7 +346,6 @@ export class Simulation {
     this.#note('All is quiet');
     this.#endFaults();
     await this.#pass(QUIET_MS);
-    while (!this.#queue.isEmpty) await this.#pass(MINUTE_MS);
     // Records of an outage may wait in an isolate that gets no more requests.
     for (const isolate of this.#isolates) this.#leave(isolate.scheduled(this.#clock.now));
     await this.#pass(MINUTE_MS);

@@ -1,7 +1,7 @@
 declare namespace Cloudflare {
   interface Env {
     MIGRATIONS: import('@cloudflare/vitest-plugin').D1Migration[];
-    TEST_RECORDS: Queue;
+    IS_LONG: boolean;
   }
 }
 

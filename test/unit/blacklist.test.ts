@@ -61,7 +61,7 @@ const fromBothPlaces = (listed: readonly BlacklistEntry[]): Blacklist[] => {
   return [made, decoded.blacklist];
 };
 
-it('the blacklist finds an address if and only if an entry for the product holds it, by the narrowest one', () => {
+it('the blacklist finds an address if and only if an entry for the product holds it, by the narrowest one [1.3]', () => {
   let found = 0;
   fc.assert(
     fc.property(entries, address, productId, (listed, asked, product) => {

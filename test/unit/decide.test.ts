@@ -125,7 +125,7 @@ function firstRowThatApplies(
   return Object.entries(rows).find(([, isTrue]) => isTrue)?.[0] ?? '';
 }
 
-it('decide takes the first row of the table that applies, and changes nothing that it is given', () => {
+it('decide takes the first row of the table that applies, and changes nothing that it is given [1.3]', () => {
   const seen = new Set<string>();
   fc.assert(
     fc.property(facts, request, moment, (known, asked, now) => {

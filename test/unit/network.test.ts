@@ -65,7 +65,7 @@ const spellings = (value: bigint): string[] => {
 const networkAt = (address: Ip, prefix: number): bigint =>
   address.value >> BigInt(address.bits - prefix);
 
-it('canonicalAddress writes IPv6 as RFC 5952 says, however it was spelled', () => {
+it('canonicalAddress writes IPv6 as RFC 5952 says, however it was spelled [1.2.14]', () => {
   fc.assert(
     fc.property(v6, ({ value }) => {
       for (const spelling of spellings(value)) {
@@ -75,7 +75,7 @@ it('canonicalAddress writes IPv6 as RFC 5952 says, however it was spelled', () =
   );
 });
 
-it('canonicalAddress takes an IPv4-mapped IPv6 address for the IPv4 address', () => {
+it('canonicalAddress takes an IPv4-mapped IPv6 address for the IPv4 address [1.2.14]', () => {
   fc.assert(
     fc.property(v4, ({ value }) => {
       for (const spelling of [...spellings(MAPPED_PREFIX | value), `::ffff:${writeV4(value)}`]) {
@@ -102,7 +102,7 @@ it.each([
   '::ffff:1.2.3.256',
   '::ffff:010.1.2.3',
   '::/0',
-])('canonicalAddress takes "%s" for no address', (text) => {
+])('canonicalAddress takes "%s" for no address [1.2.11]', (text) => {
   expect(canonicalAddress(text)).toBeNull();
 });
 

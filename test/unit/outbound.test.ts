@@ -47,11 +47,14 @@ const PRIVATE: [url: string, fault: string][] = [
   ['https://shop.example./', 'must not end in a dot'],
 ];
 
-it.each(PRIVATE)('%s %s, unless private addresses are allowed on one machine', (url, fault) => {
-  expect(closed.faultOf(url)).toBe(fault);
-  expect(deployed.faultOf(url)).toBe(fault);
-  expect(open.faultOf(url)).toBeUndefined();
-});
+it.each(PRIVATE)(
+  '%s %s, unless private addresses are allowed on one machine [8.4.1, 8.4.2]',
+  (url, fault) => {
+    expect(closed.faultOf(url)).toBe(fault);
+    expect(deployed.faultOf(url)).toBe(fault);
+    expect(open.faultOf(url)).toBeUndefined();
+  },
+);
 
 it.each([
   ['ftp://shop.example/', 'must begin with https://'],

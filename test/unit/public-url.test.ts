@@ -16,11 +16,14 @@ it.each([
     'the first of CONSOLE_HOSTS, beside a wrong PUBLIC_URL',
     { PUBLIC_URL: 'http://license.example.com', CONSOLE_HOSTS: 'license.example.com' },
   ],
-])('the address of the service is %s, whatever the host of the request is', (_, settings) => {
-  for (const host of ['localhost:8787', '[::1]:8787', 'other.example', '203.0.113.9']) {
-    expect(publicUrlOf(settings, `http://${host}/api/v2/markets?limit=1`), host).toEqual(NAMED);
-  }
-});
+])(
+  'the address of the service is %s, whatever the host of the request is [3.3.2]',
+  (_, settings) => {
+    for (const host of ['localhost:8787', '[::1]:8787', 'other.example', '203.0.113.9']) {
+      expect(publicUrlOf(settings, `http://${host}/api/v2/markets?limit=1`), host).toEqual(NAMED);
+    }
+  },
+);
 
 it('a host of CONSOLE_HOSTS keeps its port', () => {
   expect(publicUrlOf({ CONSOLE_HOSTS: 'license.example.com:8443' }, 'http://localhost/')).toEqual({
@@ -37,7 +40,7 @@ it.each([
   ['http://[2001:db8::7]:8787/', 'https://[2001:db8::7]:8787'],
   ['http://localhost.example.com/', 'https://localhost.example.com'],
   ['http://local.example/', 'https://local.example'],
-])('without a setting, %s has the address %s', (requestUrl, origin) => {
+])('without a setting, %s has the address %s [3.3.2]', (requestUrl, origin) => {
   for (const settings of [{}, { PUBLIC_URL: '', CONSOLE_HOSTS: '' }]) {
     expect(publicUrlOf(settings, requestUrl)).toEqual({ origin, isPublic: true });
   }
@@ -66,17 +69,20 @@ it.each([
   'http://licet.lan',
   'http://licet.home.arpa',
   'https://licet.local',
-])('only the machine or its network can open %s, as the request or as a setting', (origin) => {
-  const known = { origin: new URL(origin).origin, isPublic: false };
-  expect(publicUrlOf({}, `${origin}/my`)).toEqual(known);
-  expect(publicUrlOf({ PUBLIC_URL: origin }, 'http://license.example.com/')).toEqual(known);
-  const host = new URL(origin).host;
-  expect(publicUrlOf({ CONSOLE_HOSTS: host }, 'http://license.example.com/')).toMatchObject({
-    isPublic: false,
-  });
-});
+])(
+  'only the machine or its network can open %s, as the request or as a setting [3.3.3]',
+  (origin) => {
+    const known = { origin: new URL(origin).origin, isPublic: false };
+    expect(publicUrlOf({}, `${origin}/my`)).toEqual(known);
+    expect(publicUrlOf({ PUBLIC_URL: origin }, 'http://license.example.com/')).toEqual(known);
+    const host = new URL(origin).host;
+    expect(publicUrlOf({ CONSOLE_HOSTS: host }, 'http://license.example.com/')).toMatchObject({
+      isPublic: false,
+    });
+  },
+);
 
-it('the own name of the console on this machine is in no address', () => {
+it('the own name of the console on this machine is in no address [3.3.4]', () => {
   const requestUrl = 'http://licet-8787-6e60282719e0.localhost:8787/api/v2/markets';
   expect(publicUrlOf({}, requestUrl)).toEqual({
     origin: 'http://localhost:8787',
@@ -98,7 +104,7 @@ it.each([
   ['https://license.example.com/#', 'no path'],
   ['http://license.example.com', 'https://license.example.com'],
   ['http://192.0.2.7:8787', 'https://192.0.2.7:8787'],
-])('%j is no PUBLIC_URL: it must be or have %s', (value, remedy) => {
+])('%j is no PUBLIC_URL: it must be or have %s [3.3.5]', (value, remedy) => {
   expect(publicUrlFault(value)).toContain(remedy);
   expect(publicUrlOf(Object({ PUBLIC_URL: value }), 'http://shop.example/')).toEqual({
     origin: 'https://shop.example',
@@ -120,10 +126,10 @@ it.each([
   expect(consoleHostsIn(settings)).toEqual(all);
 });
 
-it('people log in under no host of a PUBLIC_URL with http, whose cookies other servers get', () => {
+it('people log in under no host of a PUBLIC_URL with http, whose cookies other servers get [4.12]', () => {
   expect(consoleHostsIn({ CONSOLE_HOSTS: '', PUBLIC_URL: 'http://localhost:8787' })).toEqual([]);
 });
 
-it('without CONSOLE_HOSTS, as at Cloudflare, people log in under each host', () => {
+it('without CONSOLE_HOSTS, as at Cloudflare, people log in under each host [4.14]', () => {
   expect(consoleHostsIn({ PUBLIC_URL })).toBeUndefined();
 });

@@ -23,7 +23,7 @@ it.each<[string, () => LocalLimiter | PlatformLimiter]>([
     },
   ],
 ])(
-  'a client stays over a limit while others make up addresses, until the minute ends: %s',
+  'a client stays over a limit while others make up addresses, until the minute ends: %s [1.7.9]',
   async (_, newLimiter) => {
     const limiter = newLimiter();
     for (let request = 1; request <= 21; request++) {

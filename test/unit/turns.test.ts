@@ -1,7 +1,7 @@
 import { expect, it, vi } from 'vitest';
 import { Turns } from '../../src/lib/admission.ts';
 
-it('turns come in order, one at a time, and a turn that never ends delays the next one by at most five seconds', async () => {
+it('turns come in order, one at a time, and a turn that never ends delays the next one by at most five seconds [3.26]', async () => {
   vi.useFakeTimers();
   const turns = new Turns();
   const log: string[] = [];

@@ -4,6 +4,7 @@ import { Fragment, type ReactNode } from 'react';
 import { formatDate, formatNumber, formatTime, productName } from '../format.ts';
 import { platformLabel } from '../platforms.ts';
 import { screenTexts } from '../screen-texts.ts';
+import { senderName } from '../senders.ts';
 import { useMay } from '../session.ts';
 import { texts } from '../texts.ts';
 import { Badge } from './badge.tsx';
@@ -230,32 +231,6 @@ export const TypeBadge = ({ type }: { type: Event['type'] }) => (
     {screenTexts.eventTypes[type]}
   </Badge>
 );
-
-/** The name of the service as a sender. Without the id of a token, no token has it. */
-const SERVICE_NAME = 'service';
-const CUSTOMER_NAME = 'customer';
-
-/** Whether the service has made an event by itself. */
-export const isOfService = ({ actor: { tokenId, tokenName } }: Pick<Event, 'actor'>): boolean =>
-  tokenId === null && tokenName === SERVICE_NAME;
-
-/** The beginning of the name of an administrator at Discord. */
-const DISCORD = 'discord:';
-
-function senderName({ tokenId, tokenName, customerId }: Event['actor']): string {
-  if (tokenId !== null) return tokenName || words.deletedToken(tokenId);
-  if (tokenName === SERVICE_NAME) return words.service;
-  if (tokenName === CUSTOMER_NAME) {
-    return words.oneObject(texts.resources.customer, customerId ?? 0).replace(/ 0$/, '');
-  }
-  if (tokenName.startsWith(DISCORD)) return words.atDiscord(tokenName.slice(DISCORD.length));
-  return texts.session.root;
-}
-
-/** Whether no token has made an event: the service, a customer, or an administrator at Discord has. */
-export const isWithoutToken = ({ actor: { tokenId, tokenName } }: Pick<Event, 'actor'>): boolean =>
-  tokenId === null &&
-  (tokenName === SERVICE_NAME || tokenName === CUSTOMER_NAME || tokenName.startsWith(DISCORD));
 
 /** The sender of a change, and whether it was in the console. */
 export function Actor({ actor }: { actor: Event['actor'] }) {

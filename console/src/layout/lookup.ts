@@ -5,7 +5,7 @@ import { hasStatus, licet } from '../api.ts';
 import { formatSlots } from '../format.ts';
 import { MIN_TEXT } from '../rested.ts';
 import { nameOf } from '../screens/customers/accounts.ts';
-import { ownerOf } from '../screens/licenses/columns.tsx';
+import { ownerOf } from '../screens/licenses/owner.ts';
 import type { Right } from '../session.ts';
 import { texts } from '../texts.ts';
 import { keyOf, recognise } from './recognise.ts';

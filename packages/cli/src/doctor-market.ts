@@ -24,11 +24,19 @@ const SAMPLES: Readonly<Record<MarketKind, (secret: string, now: number) => Samp
     const body = JSON.stringify({ event: 'ping', time: Math.floor(now / 1000), nonce: 'doctor' });
     return { headers: { ...JSON_TYPE, 'X-Polymart-Signature': hmac(body, secret) }, body };
   },
-  // The sample of SellAuth and Sell.app, without an order.
-  dynamic: (secret) => ({
-    headers: { ...JSON_TYPE, 'X-Signature': hmac('{}', secret), Signature: hmac('{}', secret) },
-    body: '{}',
-  }),
+  // The samples of SellAuth, Sell.app and Shoppex in one, without an order.
+  dynamic(secret, now) {
+    const [time, id] = [String(Math.floor(now / 1000)), 'doctor'];
+    const headers = {
+      ...JSON_TYPE,
+      'X-Signature': hmac('{}', secret),
+      Signature: hmac('{}', secret),
+      'X-Shoppex-Timestamp': time,
+      'X-Shoppex-Delivery-Id': id,
+      'X-Shoppex-Signature-V2': `v1,t=${time},h=${hmac(`${id}.${time}.{}`, secret)}`,
+    };
+    return { headers, body: '{}' };
+  },
   tebex(secret) {
     const body = JSON.stringify({ id: 'doctor', type: 'validation.webhook', subject: {} });
     const digest = createHash('sha256').update(body).digest('hex');
@@ -70,7 +78,14 @@ const isRejected = ({ status, text }: Answer): boolean =>
 const isTaken = ({ status, text }: Answer): boolean =>
   status === 200 || (status === 400 && text.startsWith('The body has no '));
 
+/** Markets whose settings say how they sign: the doctor does not know them. */
+const SIGNS_AS_SET: readonly MarketKind[] = ['dynamic'];
+
 const WHO = 'the market: purchases and refunds do not arrive';
+const STORE_SECRET = 'Store the secret that the market has, without blanks, in Licet.';
+const CANNOT_BE_CHECKED =
+  'At SellAuth, Sell.app and Shoppex: store the secret that the shop has, without blanks, in Licet. With settings of ' +
+  'your own, the secret cannot be checked from here: make an order that costs nothing.';
 const IS_ADDRESS =
   'Copy the address of the market in the console again. It must be switched on, and have a secret.';
 
@@ -112,7 +127,8 @@ export function marketProbes(kind: MarketKind, path: string, secret: string | un
             ...SAMPLES[kind](secret, now),
             what: 'A request of the market, with the secret',
             isRight: isTaken,
-            change: 'Store the secret that the market has, without blanks, in Licet.',
+            change: SIGNS_AS_SET.includes(kind) ? CANNOT_BE_CHECKED : STORE_SECRET,
+            ...(SIGNS_AS_SET.includes(kind) && { isMinor: true as const }),
           },
         ]),
   ];

@@ -82,6 +82,29 @@ export const IMPORT_FIELDS = {
   ],
 };
 
+/** The types of those fields that are no text. */
+export const IMPORT_TYPES = {
+  id: 'integer',
+  createdDate: 'date-time',
+  updatedDate: 'date-time',
+  defaultMaxIPs: 'integer',
+  defaultMaxHWIDs: 'integer',
+  offlineDays: 'integer',
+  ipIdleDays: 'integer',
+  hwidIdleDays: 'integer',
+  defaultExpiresAfterDays: 'integer',
+  selfResets: 'integer',
+  createdAt: 'date-time',
+  productId: 'integer',
+  expiryDate: 'date-time',
+  expiresAfterDays: 'integer',
+  maxIPs: 'integer',
+  maxHWIDs: 'integer',
+  totalRequests: 'integer',
+  isForAllProducts: 'boolean',
+  updatedAt: 'date-time',
+} as const;
+
 /** The request of a program [4.7]. Unknown fields are ignored, and numbers are accepted as text. */
 export interface ValidationRequest {
   /** The key, compared without regard to case. */
@@ -479,6 +502,8 @@ export interface CustomerCreate {
   marketBId?: string | number | null | undefined;
   /** Account on the platform or market: its name. */
   marketBUsername?: string | null | undefined;
+  /** Set by the service: must not be sent. */
+  licenseCount?: null | undefined;
 }
 
 /** Changes of a customer: an omitted field keeps its value [4.8]. */
@@ -695,7 +720,7 @@ export interface MarketCreate {
   reconciledAt?: null | undefined;
   /** The secrets that the market sends or signs with: one is enough for a request. A secret that you choose, for `builtbybit` and for `dynamic` with a sent secret, needs at least 16 characters. A PUT replaces all of them. No response shows them. */
   secrets?: string[] | undefined;
-  /** For `builtbybit` and `voxel`: a token of their interface, by which refunds are found. Null or empty for none. No response shows it. */
+  /** For `builtbybit` and `voxel`: a token of their interface, by which refunds are found. For `stripe`: a restricted key, by which the lines of a session are read. Null or empty for none. No response shows it. */
   apiToken?: string | null | undefined;
 }
 
@@ -819,7 +844,7 @@ export interface MarketUpdate {
   reconciledAt?: unknown | undefined;
   /** The secrets that the market sends or signs with: one is enough for a request. A secret that you choose, for `builtbybit` and for `dynamic` with a sent secret, needs at least 16 characters. A PUT replaces all of them. No response shows them. */
   secrets?: string[] | undefined;
-  /** For `builtbybit` and `voxel`: a token of their interface, by which refunds are found. Null or empty for none. No response shows it. */
+  /** For `builtbybit` and `voxel`: a token of their interface, by which refunds are found. For `stripe`: a restricted key, by which the lines of a session are read. Null or empty for none. No response shows it. */
   apiToken?: string | null | undefined;
 }
 
@@ -828,20 +853,38 @@ export type PurchaseState = 'GRANTED' | 'REVOKED' | 'UNMATCHED';
 
 /** A purchase from before, or for staff and gifts: the market then delivers the key of the license. */
 export interface PurchaseCreate {
+  /** Set by the service: must not be sent. */
+  id?: null | undefined;
   /** The market. */
   marketId: number;
   /** The id of the product at the market. */
   item: string | number;
-  /** The buyer, at BuiltByBit and Voxel Shop, else the order line. */
+  /** The buyer, at BuiltByBit and Voxel Shop, else the order line: one purchase for each reference and item. */
   reference: string | number;
-  /** The id of the order. */
+  /** Set by the service: must not be sent. */
+  unit?: null | undefined;
+  /** The id of the order; null without one. */
   order?: string | number | null | undefined;
   /** The id of the buyer at the market. */
   buyerId?: string | number | null | undefined;
   /** The name of the buyer at the market. */
   buyerName?: string | number | null | undefined;
-  /** The license. */
+  /** Set by the service: must not be sent. */
+  quantity?: null | undefined;
+  /** Set by the service: must not be sent. */
+  isTest?: null | undefined;
+  /** Set by the service: must not be sent. */
+  state?: null | undefined;
+  /** Set by the service: must not be sent. */
+  reason?: null | undefined;
+  /** Its license; null before it has one. */
   licenseId: number;
+  /** Set by the service: must not be sent. */
+  productId?: null | undefined;
+  /** Set by the service: must not be sent. */
+  createdAt?: null | undefined;
+  /** Set by the service: must not be sent. */
+  updatedAt?: null | undefined;
 }
 
 /** The license of a purchase: an existing one, a new one of a product, or, without a field, a new one as the market maps the product. */
@@ -900,7 +943,7 @@ export interface DiscordSettingsUpdate {
 export interface ImportRequest {
   /** The kind of the items. Products come before customers, licenses and blacklist entries. */
   kind: 'products' | 'customers' | 'licenses' | 'blacklists';
-  /** At most 200, as GET shows them. A field that is omitted, null or empty has its default. */
+  /** At most 200, each as GET shows it: the fields of POST, with the id, the key and the times. A field that is omitted or null has its default. */
   items: unknown[];
   /** Checks everything and writes nothing. */
   dryRun?: boolean | undefined;
@@ -1668,19 +1711,26 @@ export interface MarketDelivery {
   type: string | null;
   /** The id that the market gave it; null without one. */
   eventId: string | null;
-  /** Whether it was accepted. */
+  /** Whether its signature or secret was right: it comes from the market. */
+  isFromMarket: boolean;
+  /** Whether it comes from the market, and was understood. */
   isAccepted: boolean;
-  /** The HTTP status of the response. */
+  /** The HTTP status of the response: below 400 if it got what it asked for. */
   status: number;
-  /** The effect, or why it was not accepted. */
+  /** Whether a purchase or a license changed, nothing was to do, or a person is needed. Null if it does not come from the market, and if the service failed: the market then sends it again. */
+  effect: NoticeEffect | null;
+  /** The effect in words, or why it was not accepted. */
   result: string;
-  /** The first 4 KB of the body, without secrets, e-mail addresses, names and IP addresses. Null if it was not accepted for its signature. */
+  /** The first 4 KB of the body, without secrets, e-mail addresses, names and IP addresses. Null if it does not come from the market. */
   body: string | null;
 }
 
+/** The effect of a request of a market: a purchase or a license changed, nothing was to do, or a person is needed. */
+export type NoticeEffect = 'CHANGED' | 'NOTHING' | 'NEEDS_PERSON';
+
 /** A purchase at a market, and its license. */
 export interface Purchase {
-  /** Its id. */
+  /** Set by the service. */
   id: number;
   /** The market. */
   marketId: number;
@@ -1762,8 +1812,6 @@ export interface DiscordSettings {
 export interface ImportResponse {
   /** In the order of the items. */
   results: ImportResult[];
-  /** The ignored fields that have a value, each once. */
-  ignoredFields: string[];
   /** The customers that were created as owners of licenses. A dry run counts them again in each request. */
   createdOwners: number;
 }
@@ -1776,7 +1824,7 @@ export interface ImportResult {
   id: number | null;
   /** The fields in which the stored object differs from the item; `id` if that was in use. */
   differences: string[];
-  /** Why it was rejected, or which values of a new one were not stored: each field, value and reason. */
+  /** Why it was rejected, or which values of a new one belong to another object: each field, value and reason. */
   reason: string | null;
 }
 

@@ -91,7 +91,16 @@ const pick = wireMapper(customerFields);
 export const pickCustomer = (values: Omit<Parameters<typeof pick>[0], keyof typeof UNSTORED>) =>
   pick({ ...values, ...UNSTORED });
 
-const create = createBody(customerFields);
+/** The fields of a customer in a list. POST and PUT accept what a list returns. */
+const listedFields = {
+  ...customerFields,
+  licenseCount: setByService(
+    z.int().optional(),
+    'The licenses of the customer that are not DELETED; only if asked for.',
+  ),
+};
+
+const create = createBody(listedFields);
 
 export const customerExample = pickCustomer({
   ...create.parse({
@@ -116,15 +125,6 @@ export const customerCreate = named('CustomerCreate', 'A new customer.', create,
   lastName: 'Lovelace',
   email: 'ada@shop.example',
 });
-
-/** The fields of a customer in a list. PUT accepts what a list returns. */
-const listedFields = {
-  ...customerFields,
-  licenseCount: setByService(
-    z.int().optional(),
-    'The licenses of the customer that are not DELETED; only if asked for.',
-  ),
-};
 
 export const customerUpdate = named(
   'CustomerUpdate',

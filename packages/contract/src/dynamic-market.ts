@@ -58,6 +58,15 @@ const sentSecret = z
 
 const signatureSettings = z.union([hmacSignature, sentSecret]);
 
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 export const dynamicSettings = z
   .strictObject({
     signature: signatureSettings.describe('How a request shows that it comes from the shop.'),
@@ -81,6 +90,7 @@ export const dynamicSettings = z
     response: z
       .string()
       .max(2_000)
+      .refine(isJson, { error: 'must be JSON, such as {"key":"{keys}"}' })
       .nullable()
       .default(null)
       .describe(

@@ -22,9 +22,11 @@ export const DYNAMIC_PRESETS = {
     settings: {
       signature: { kind: 'hmac', header: 'Signature' },
       item: 'product_id|product.id|listing.id|data.product_id',
-      line: 'order_id|order.id|data.order_id|id|data.id+product_variant_id|variant_id|variant.id|data.variant_id',
-      order: 'order_id|order.id|data.order_id|id|data.id',
-      email: 'customer_email|customer.email|email|data.email',
+      line: 'order_id|order.id|data.order_id|invoice.id|id|data.id+product_variant_id|variant_id|variant.id|data.variant_id',
+      order: 'order_id|order.id|data.order_id|invoice.id|id|data.id',
+      buyer: 'invoice.customer_information.id|customer_information.id|customer.id|customer_id',
+      email:
+        'customer_email|customer.email|invoice.customer_information.email|customer_information.email|email|data.email',
       quantity: 'quantity|data.quantity',
     },
   },

@@ -185,6 +185,10 @@ export type QuantityMeaning = (typeof QUANTITY_MEANINGS)[number];
 export const PURCHASE_STATES = ['GRANTED', 'REVOKED', 'UNMATCHED'] as const;
 export type PurchaseState = (typeof PURCHASE_STATES)[number];
 
+/** The effect of a request of a market: a purchase or a license changed, nothing was to do, or a person is needed (9). */
+export const NOTICE_EFFECTS = ['CHANGED', 'NOTHING', 'NEEDS_PERSON'] as const;
+export type NoticeEffect = (typeof NOTICE_EFFECTS)[number];
+
 /** The kinds of items of an import, in their order: later ones refer to earlier ones. */
 export const IMPORT_KINDS = ['products', 'customers', 'licenses', 'blacklists'] as const;
 export type ImportKind = (typeof IMPORT_KINDS)[number];

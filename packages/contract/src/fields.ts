@@ -11,6 +11,7 @@ import {
   LICENSE_STATUSES,
   LICENSE_TYPES,
   MARKET_KINDS,
+  NOTICE_EFFECTS,
   PRODUCT_TYPES,
   PURCHASE_STATES,
   QUANTITY_MEANINGS,
@@ -20,11 +21,9 @@ import {
 } from './enums.ts';
 import { MAX_DORMANT_DAYS, MAX_HWID_BYTES, MAX_LIMIT, MAX_TEXT_LENGTH } from './limits.ts';
 import { RESPONSE_TYPES } from './outcomes.ts';
+import { fitsHwid, isStorable } from './texts.ts';
 
 /** The types of the fields of all bodies and queries. Those in a query have metadata: their checks are of text. */
-
-/** Whether a text comes back unchanged: SQLite ends it at NUL, and UTF-8 has no lone surrogates. */
-const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\0');
 
 /** Text that SQLite and UTF-8 store unchanged. */
 export const text = (maxLength: number) =>
@@ -94,11 +93,6 @@ export const network = z.string().transform((value, context) => {
   return z.NEVER;
 });
 
-/** Whether a hardware ID is short enough, in UTF-8 as JSON writes it: six bytes for a control character. */
-export const fitsHwid = (hwid: string): boolean =>
-  hwid.length * 6 <= MAX_HWID_BYTES ||
-  new TextEncoder().encode(JSON.stringify(hwid).slice(1, -1)).length <= MAX_HWID_BYTES;
-
 export const hardwareId = text(MAX_HWID_BYTES)
   .trim()
   .min(1)
@@ -161,6 +155,11 @@ export const quantityMeaning = z.enum(QUANTITY_MEANINGS).meta({
   id: 'QuantityMeaning',
   description:
     'Whether a quantity makes so many licenses, or one license with its limits multiplied.',
+});
+export const noticeEffect = z.enum(NOTICE_EFFECTS).meta({
+  id: 'NoticeEffect',
+  description:
+    'The effect of a request of a market: a purchase or a license changed, nothing was to do, or a person is needed.',
 });
 export const purchaseState = z.enum(PURCHASE_STATES).meta({
   id: 'PurchaseState',

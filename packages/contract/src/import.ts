@@ -1,8 +1,14 @@
 import * as z from 'zod';
-import { entryExample } from './blacklists.ts';
+import { entryExample, entryFields } from './blacklists.ts';
 import { CREATED, named, UPDATED } from './bodies.ts';
+import { customerFields } from './customers.ts';
 import { IMPORT_KINDS, IMPORT_OUTCOMES } from './enums.ts';
-import { MAX_IMPORT_ITEMS } from './limits.ts';
+import { id, text } from './fields.ts';
+import { licenseFields } from './licenses.ts';
+import { MAX_IMPORT_ITEMS, MAX_TEXT_LENGTH } from './limits.ts';
+import { productFields } from './products.ts';
+import { type Fields, settable } from './resource.ts';
+import { timestamp } from './time.ts';
 
 /** The body of POST /api/v2/import. Items are checked one by one, so that an invalid one affects no other. */
 export const importRequest = named(
@@ -19,7 +25,7 @@ export const importRequest = named(
       .min(1)
       .max(MAX_IMPORT_ITEMS)
       .describe(
-        `At most ${MAX_IMPORT_ITEMS}, as GET shows them. A field that is omitted, null or empty has its default.`,
+        `At most ${MAX_IMPORT_ITEMS}, each as GET shows it: the fields of POST, with the id, the key and the times. A field that is omitted or null has its default.`,
       ),
     dryRun: z.boolean().default(false).describe('Checks everything and writes nothing.'),
     assumedProductIds: z
@@ -63,7 +69,7 @@ export const importResult = named(
       .string()
       .nullable()
       .describe(
-        'Why it was rejected, or which values of a new one were not stored: each field, value and reason.',
+        'Why it was rejected, or which values of a new one belong to another object: each field, value and reason.',
       ),
   }),
   resultExample,
@@ -76,13 +82,55 @@ export const importResponse = named(
   'The results of an import.',
   z.strictObject({
     results: z.array(importResult).describe('In the order of the items.'),
-    ignoredFields: z.array(z.string()).describe('The ignored fields that have a value, each once.'),
     createdOwners: z
       .int()
       .describe(
         'The customers that were created as owners of licenses. A dry run counts them again in each request.',
       ),
   }),
-  { results: [resultExample], ignoredFields: [], createdOwners: 0 },
+  { results: [resultExample], createdOwners: 0 },
 );
 export type ImportResponse = z.infer<typeof importResponse>;
+
+const MAX_ID = 2 ** 48;
+/** An id to keep. The database assigns larger ones afterwards, which must be exact JSON numbers too. */
+const keptId = id.max(MAX_ID);
+
+type Shape<F extends Fields> = { [Name in keyof F]: F[Name]['create'] };
+
+/** The fields of the body of POST. */
+function shapeOf<F extends Fields>(fields: F): Shape<F>;
+function shapeOf(fields: Fields): z.ZodRawShape {
+  return Object.fromEntries(Object.entries(fields).map(([name, { create }]) => [name, create]));
+}
+
+export const productItem = z.strictObject({
+  ...shapeOf(settable(productFields)),
+  id: keptId,
+  createdDate: timestamp.optional(),
+  updatedDate: timestamp.optional(),
+});
+
+export const customerItem = z.strictObject({
+  ...shapeOf(settable(customerFields)),
+  id: keptId.optional(),
+  createdAt: timestamp.optional(),
+});
+
+export const licenseItem = z.strictObject({
+  ...shapeOf(settable(licenseFields)),
+  id: keptId.optional(),
+  licenseKey: text(MAX_TEXT_LENGTH),
+  productIdString: z.unknown().optional(),
+  createdDate: timestamp.optional(),
+  updatedDate: timestamp.optional(),
+  totalRequests: z.int().min(0).default(0),
+  customer: customerItem.optional(),
+});
+
+export const entryItem = z.strictObject({
+  ...shapeOf(settable(entryFields)),
+  id: keptId.optional(),
+  createdAt: timestamp.optional(),
+  updatedAt: timestamp.optional(),
+});

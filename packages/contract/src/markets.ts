@@ -10,6 +10,7 @@ import {
   limit,
   marketKind,
   nameText,
+  noticeEffect,
   quantityMeaning,
   refundAction,
   text,
@@ -159,7 +160,7 @@ const sentFields = {
   ),
   apiToken: writeOnly(
     text(MAX_TEXT_LENGTH).trim().nullable(),
-    'For `builtbybit` and `voxel`: a token of their interface, by which refunds are found. Null or empty for none. No response shows it.',
+    'For `builtbybit` and `voxel`: a token of their interface, by which refunds are found. For `stripe`: a restricted key, by which the lines of a session are read. Null or empty for none. No response shows it.',
   ),
 };
 
@@ -238,14 +239,24 @@ export const marketDelivery = named(
     time: wireTimestamp.describe('When it arrived.'),
     type: z.string().nullable().describe('The type of event at the market; null if it is unknown.'),
     eventId: z.string().nullable().describe('The id that the market gave it; null without one.'),
-    isAccepted: z.boolean().describe('Whether it was accepted.'),
-    status: z.int().describe('The HTTP status of the response.'),
-    result: z.string().describe('The effect, or why it was not accepted.'),
+    isFromMarket: z
+      .boolean()
+      .describe('Whether its signature or secret was right: it comes from the market.'),
+    isAccepted: z.boolean().describe('Whether it comes from the market, and was understood.'),
+    status: z
+      .int()
+      .describe('The HTTP status of the response: below 400 if it got what it asked for.'),
+    effect: noticeEffect
+      .nullable()
+      .describe(
+        'Whether a purchase or a license changed, nothing was to do, or a person is needed. Null if it does not come from the market, and if the service failed: the market then sends it again.',
+      ),
+    result: z.string().describe('The effect in words, or why it was not accepted.'),
     body: z
       .string()
       .nullable()
       .describe(
-        'The first 4 KB of the body, without secrets, e-mail addresses, names and IP addresses. Null if it was not accepted for its signature.',
+        'The first 4 KB of the body, without secrets, e-mail addresses, names and IP addresses. Null if it does not come from the market.',
       ),
   }),
   {
@@ -253,8 +264,10 @@ export const marketDelivery = named(
     time: UPDATED,
     type: 'payment.completed',
     eventId: '173c9b8f',
+    isFromMarket: true,
     isAccepted: true,
     status: 200,
+    effect: 'CHANGED',
     result: 'Purchase granted',
     body: '{"type":"payment.completed"}',
   },

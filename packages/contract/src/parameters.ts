@@ -79,7 +79,7 @@ export const repetitionHeader = {
     .optional()
     .meta({
       description:
-        'Up to 255 characters, such as `order-4711`. For 24 hours, a repetition of the request with this key creates nothing again and gets the first response. It gets 409 if the response held a secret, which is shown once. Another request with this key gets 422.',
+        'Up to 255 characters, such as `order-4711`. For 24 hours, a repetition of the request with this key creates nothing again and gets the objects as they are now. It gets 409 if one of them was deleted, or if the response held a secret, which is shown once. Another request with this key gets 422.',
       example: 'order-4711',
       param: { id: 'IdempotencyKey' },
     }),

@@ -42,7 +42,7 @@ export interface PortalSlot {
   /** Names the slot without its value. */
   id: string;
   type: LicenseDataType;
-  /** The beginning of the value. */
+  /** The beginning and the end of the value. No two of a type are the same. */
   shown: string;
   lastUsed: string;
   /** From when on a new value may take it; null for never. */

@@ -3,37 +3,49 @@ import { CREATED, named, UPDATED } from './bodies.ts';
 import { id, idText, purchaseState } from './fields.ts';
 import { marketId } from './markets.ts';
 import { pageQuery, searchText } from './parameters.ts';
+import { createBody, objectId, optional, required, setByService, wireBody } from './resource.ts';
 import { wireTimestamp } from './time.ts';
 
 /** Purchases at markets, each with one license (9). */
 
+const textAtMarket = (description: string) => required(marketId, z.string(), description);
+
+const textOrNullAtMarket = (description: string) =>
+  optional(
+    marketId.nullable().default(null),
+    marketId.nullable(),
+    z.string().nullable(),
+    description,
+  );
+
+const purchaseFields = {
+  id: objectId(),
+  marketId: required(id, z.int(), 'The market.'),
+  item: textAtMarket('The id of the product at the market.'),
+  reference: textAtMarket(
+    'The buyer, at BuiltByBit and Voxel Shop, else the order line: one purchase for each reference and item.',
+  ),
+  unit: setByService(z.int(), 'Counts the licenses of a quantity, from 0.'),
+  order: textOrNullAtMarket('The id of the order; null without one.'),
+  buyerId: textOrNullAtMarket('The id of the buyer at the market.'),
+  buyerName: textOrNullAtMarket('The name of the buyer at the market.'),
+  quantity: setByService(z.int(), 'The quantity that was bought.'),
+  isTest: setByService(z.boolean(), 'Whether it is a test of the market.'),
+  state: setByService(
+    purchaseState,
+    'Whether it has its license, has lost it, or waits for a product.',
+  ),
+  reason: setByService(z.string().nullable(), 'Why it is not `GRANTED`; null if it is.'),
+  licenseId: required(id, z.int().nullable(), 'Its license; null before it has one.'),
+  productId: setByService(z.int().nullable(), 'The product of the license.'),
+  createdAt: setByService(wireTimestamp, 'When the service first heard of it.'),
+  updatedAt: setByService(wireTimestamp, 'When it last changed.'),
+};
+
 export const purchase = named(
   'Purchase',
   'A purchase at a market, and its license.',
-  z.strictObject({
-    id: z.int().describe('Its id.'),
-    marketId: z.int().describe('The market.'),
-    item: z.string().describe('The id of the product at the market.'),
-    reference: z
-      .string()
-      .describe(
-        'The buyer, at BuiltByBit and Voxel Shop, else the order line: one purchase for each reference and item.',
-      ),
-    unit: z.int().describe('Counts the licenses of a quantity, from 0.'),
-    order: z.string().nullable().describe('The id of the order; null without one.'),
-    buyerId: z.string().nullable().describe('The id of the buyer at the market.'),
-    buyerName: z.string().nullable().describe('The name of the buyer at the market.'),
-    quantity: z.int().describe('The quantity that was bought.'),
-    isTest: z.boolean().describe('Whether it is a test of the market.'),
-    state: purchaseState.describe(
-      'Whether it has its license, has lost it, or waits for a product.',
-    ),
-    reason: z.string().nullable().describe('Why it is not `GRANTED`; null if it is.'),
-    licenseId: z.int().nullable().describe('Its license; null before it has one.'),
-    productId: z.int().nullable().describe('The product of the license.'),
-    createdAt: wireTimestamp.describe('When the service first heard of it.'),
-    updatedAt: wireTimestamp.describe('When it last changed.'),
-  }),
+  wireBody(purchaseFields),
   {
     id: 12,
     marketId: 1,
@@ -58,15 +70,7 @@ export type Purchase = z.infer<typeof purchase>;
 export const purchaseCreate = named(
   'PurchaseCreate',
   'A purchase from before, or for staff and gifts: the market then delivers the key of the license.',
-  z.strictObject({
-    marketId: id.describe('The market.'),
-    item: marketId.describe('The id of the product at the market.'),
-    reference: marketId.describe('The buyer, at BuiltByBit and Voxel Shop, else the order line.'),
-    order: marketId.nullable().default(null).describe('The id of the order.'),
-    buyerId: marketId.nullable().default(null).describe('The id of the buyer at the market.'),
-    buyerName: marketId.nullable().default(null).describe('The name of the buyer at the market.'),
-    licenseId: id.describe('The license.'),
-  }),
+  createBody(purchaseFields),
   { marketId: 1, item: '62494', reference: '540773', licenseId: 7341 },
 );
 

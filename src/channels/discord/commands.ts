@@ -284,8 +284,7 @@ async function getLicense(context: Context): Promise<Message> {
     const values = { ...newValues(product), ownerChatId: userId, ownerChatUsername: username };
     const [created] = await insertLicenses(newSender({ actor: 'customer' }), values, undefined, 1, {
       when: [stillHolds(isFirst)],
-      statements: () => [db.insert(discordClaims).values(claim)],
-      events: [],
+      statements: [db.insert(discordClaims).values(claim)],
     });
     if (created) return shown(created);
   } catch (error) {

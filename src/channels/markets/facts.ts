@@ -1,49 +1,85 @@
 import type { DisputeAction, RefundAction } from '@licet/contract/enums';
-import type { Fact, RevokeReason } from './notice.ts';
-import type { Facts } from './schema.ts';
+import type { RevokeReason } from './notice.ts';
+import type { Facts, PaidPeriod } from './schema.ts';
 
-/** The facts about a purchase or an order, merged, and the state that follows from them (9). */
+/** The facts about a purchase and its subjects, merged, and the state that follows from them (9). */
 
-const latest = (known: number | undefined, at: number): number => Math.max(known ?? 0, at);
-
+/** Facts of which the largest value is kept: times, amounts and marks. */
+const LARGEST = [
+  'boughtAt',
+  'refunded',
+  'removed',
+  'missing',
+  'ended',
+  'continued',
+  'paidUntil',
+  'paused',
+  'unpaid',
+  'active',
+  'total',
+  'quantity',
+  'unclear',
+  'counted',
+] as const satisfies readonly (keyof Facts)[];
+const TEXTS = ['line', 'email'] as const satisfies readonly (keyof Facts)[];
 const STEPS = { opened: 0, won: 1, lost: 2 } as const;
 
-function withDispute(facts: Facts, id: string, step: keyof typeof STEPS): Facts {
-  const known = facts.disputes?.[id];
-  // The end of a dispute counts also if its begin arrives later.
-  if (known && STEPS[known] >= STEPS[step]) return facts;
-  return { ...facts, disputes: { ...facts.disputes, [id]: step } };
+/** Orders two payments by their time; the rest makes the order the same for all. */
+function isLater(one: PaidPeriod, other: PaidPeriod): boolean {
+  if (one.at !== other.at) return one.at > other.at;
+  if (one.until !== other.until) return (one.until ?? 0) > (other.until ?? 0);
+  return (one.amount ?? -1) > (other.amount ?? -1);
 }
 
-/** Adds a fact. */
-export function addFact(facts: Facts, fact: Fact): Facts {
-  switch (fact.do) {
-    case 'restore':
-      return withDispute(facts, fact.id, 'won');
-    case 'extend':
-      return {
-        ...facts,
-        continued: latest(facts.continued, fact.at),
-        ...(fact.until !== null && { paidUntil: latest(facts.paidUntil, fact.until) }),
-      };
-    case 'revoke':
-      if (fact.reason === 'disputed') return withDispute(facts, fact.id, 'opened');
-      if (fact.reason === 'dispute lost') return withDispute(facts, fact.id, 'lost');
-      return { ...facts, [fact.reason]: latest(facts[fact.reason], fact.at) };
+function mergeAmounts(known: Record<string, number>, added: Record<string, number>) {
+  const merged = { ...known };
+  for (const [id, amount] of Object.entries(added)) {
+    merged[id] = Math.max(merged[id] ?? amount, amount);
   }
+  return merged;
 }
 
-/** Adds a purchase. */
-export function addPurchase(
-  facts: Facts,
-  { boughtAt, paidUntil }: { boughtAt: number | null; paidUntil: number | null },
-): Facts {
-  return {
-    ...facts,
-    ...(boughtAt !== null && { boughtAt: latest(facts.boughtAt, boughtAt) }),
-    ...(paidUntil !== null && { paidUntil: latest(facts.paidUntil, paidUntil) }),
-  };
+/** The last step of each dispute: its end counts also if its begin arrives later. */
+function mergeDisputes(
+  known: NonNullable<Facts['disputes']>,
+  added: NonNullable<Facts['disputes']>,
+) {
+  const merged = { ...known };
+  for (const [id, step] of Object.entries(added)) {
+    const before = merged[id];
+    if (before === undefined || STEPS[step] > STEPS[before]) merged[id] = step;
+  }
+  return merged;
 }
+
+/** Merges facts. Neither order nor repetition counts. */
+export function mergeFacts(known: Facts, added: Facts): Facts {
+  const merged: Facts = { ...known };
+  for (const name of LARGEST) {
+    const value = added[name];
+    if (value !== undefined) merged[name] = Math.max(merged[name] ?? value, value);
+  }
+  for (const name of TEXTS) {
+    const text = added[name];
+    if (text !== undefined && text > (merged[name] ?? '')) merged[name] = text;
+  }
+  if (added.disputes) merged.disputes = mergeDisputes(known.disputes ?? {}, added.disputes);
+  if (added.refunds) merged.refunds = mergeAmounts(known.refunds ?? {}, added.refunds);
+  if (added.paid && (!known.paid || isLater(added.paid, known.paid))) merged.paid = added.paid;
+  return merged;
+}
+
+/** The order in which reasons are shown. */
+const REASONS: readonly RevokeReason[] = [
+  'refunded',
+  'removed',
+  'missing',
+  'dispute lost',
+  'disputed',
+  'ended',
+  'paused',
+  'unpaid',
+];
 
 /** The effects that a market was told to have (9). */
 export interface Policy {
@@ -51,30 +87,182 @@ export interface Policy {
   onDispute: DisputeAction;
 }
 
-/** The reasons for which the license is not to be active; none if it is. */
-export function reasonsToRevoke(
-  own: Facts,
-  ofOrder: Facts,
-  { onRefund, onDispute }: Policy,
-): RevokeReason[] {
-  const boughtAt = own.boughtAt ?? 0;
-  const reasons: RevokeReason[] = [];
-  const holds = (name: 'refunded' | 'removed' | 'missing'): boolean =>
-    [own[name], ofOrder[name]].some((at) => at !== undefined && at >= boughtAt);
-  if (onRefund === 'deactivate') {
-    if (holds('refunded')) reasons.push('refunded');
-    if (holds('removed')) reasons.push('removed');
-    if (holds('missing')) reasons.push('missing');
+/** A subject of a market, with what is known about it. */
+export interface Subject {
+  id: string;
+  parent: string | null;
+  facts: Facts;
+}
+
+/** A purchase, of which the state is asked. */
+interface Bought {
+  orderId: string | null;
+  facts: Facts;
+}
+
+/** The state of a purchase. */
+export interface Standing {
+  /** The reasons for which the license is not to be active; none if it is. */
+  reasons: readonly RevokeReason[];
+  /** Until when it is paid; null without a subscription, or if nothing is left. */
+  paidUntil: number | null;
+  /** Its own facts with those of its subjects. */
+  facts: Facts;
+}
+
+/** The subjects of a market as a forest. Markets cannot be trusted to make no circle. */
+export class Forest {
+  readonly #byId: ReadonlyMap<string, Subject>;
+  readonly #children = new Map<string, Subject[]>();
+
+  constructor(subjects: Iterable<Subject>) {
+    this.#byId = new Map([...subjects].map((one) => [one.id, one]));
+    for (const one of this.#byId.values()) {
+      if (one.parent === null) continue;
+      this.#children.set(one.parent, [...(this.#children.get(one.parent) ?? []), one]);
+    }
   }
-  const steps = [...Object.values(own.disputes ?? {}), ...Object.values(ofOrder.disputes ?? {})];
+
+  all(): Iterable<Subject> {
+    return this.#byId.values();
+  }
+
+  get(id: string): Subject | undefined {
+    return this.#byId.get(id);
+  }
+
+  childrenOf(id: string): readonly Subject[] {
+    return this.#children.get(id) ?? [];
+  }
+
+  /** The subjects above one, the nearest first. */
+  above(id: string): Subject[] {
+    const found = new Set<Subject>();
+    for (let parent = this.get(id)?.parent; parent; parent = this.get(parent)?.parent) {
+      const subject = this.get(parent);
+      if (!subject || found.has(subject)) break;
+      found.add(subject);
+    }
+    return [...found];
+  }
+
+  /** Whether a subject belongs to another one. */
+  isWithin(id: string, top: string): boolean {
+    const ids = [id, ...this.above(id).map((one) => one.id)];
+    return ids.some((one) => this.get(one)?.parent === top);
+  }
+
+  /** The facts of a subject and of all below it. */
+  within(top: Subject, isPart: (facts: Facts) => boolean): Facts {
+    const found = new Set([top]);
+    for (const one of found) {
+      for (const child of this.childrenOf(one.id)) if (isPart(child.facts)) found.add(child);
+    }
+    return [...found].map(({ facts }) => facts).reduce(mergeFacts);
+  }
+
+  /** The ids in the tree of a subject, with its own. */
+  treeOf(id: string): Set<string> {
+    const top = this.above(id).at(-1);
+    const found = new Set([top?.parent ?? top?.id ?? this.get(id)?.parent ?? id, id]);
+    for (const one of found) for (const child of this.childrenOf(one)) found.add(child.id);
+    return found;
+  }
+}
+
+const isPaidBack = ({ total = 0, refunds = {} }: Facts): boolean =>
+  total > 0 && Object.values(refunds).reduce((sum, amount) => sum + amount, 0) >= total;
+
+/** The reasons for which a payment, or what it bought, is taken back. @param since the last purchase */
+function takenBack(facts: Facts, { onRefund, onDispute }: Policy, since: number): RevokeReason[] {
+  const reasons: RevokeReason[] = [];
+  const holds = (at: number | undefined): boolean => at !== undefined && at >= since;
+  if (onRefund === 'deactivate') {
+    if (holds(facts.refunded) || isPaidBack(facts)) reasons.push('refunded');
+    if (holds(facts.removed)) reasons.push('removed');
+    if (holds(facts.missing)) reasons.push('missing');
+  }
+  const steps = Object.values(facts.disputes ?? {});
   if (onDispute !== 'keep' && steps.includes('lost')) reasons.push('dispute lost');
   if (onDispute === 'deactivate' && steps.includes('opened')) reasons.push('disputed');
-  const ended = Math.max(own.ended ?? 0, ofOrder.ended ?? 0);
-  const continued = Math.max(own.continued ?? 0, ofOrder.continued ?? 0, boughtAt);
-  if (ended > 0 && ended >= continued) reasons.push('ended');
   return reasons;
 }
 
-/** Until when a purchase is paid; null without a subscription. */
-export const paidUntil = (own: Facts, ofOrder: Facts): number | null =>
-  Math.max(own.paidUntil ?? 0, ofOrder.paidUntil ?? 0) || null;
+/** The reasons for which a subscription is not paid. */
+function stopped(facts: Facts): RevokeReason[] {
+  const { ended = 0, paused = 0, unpaid = 0, continued = 0, boughtAt = 0, active = 0 } = facts;
+  const runs = Math.max(continued, boughtAt, active);
+  if (ended > 0 && ended >= runs) return ['ended'];
+  if (paused > 0 && paused >= runs) return ['paused'];
+  return unpaid > 0 && unpaid >= runs ? ['unpaid'] : [];
+}
+
+/** A payment of a subscription; one without a period has not been reported yet. */
+interface Payment {
+  paid: PaidPeriod | undefined;
+  reasons: readonly RevokeReason[];
+}
+
+const timeOf = ({ paid }: Payment): number => paid?.at ?? Number.POSITIVE_INFINITY;
+const isFree = ({ paid }: Payment): boolean => paid?.amount !== null && (paid?.amount ?? 1) <= 0;
+
+/** The latest payment with an amount, else the latest of all. */
+function lastOf(payments: readonly Payment[]): Payment | undefined {
+  const paying = payments.filter((one) => !isFree(one));
+  return (paying.length > 0 ? paying : payments).reduce<Payment | undefined>((last, one) => {
+    if (last?.paid && one.paid) return isLater(one.paid, last.paid) ? one : last;
+    return last && timeOf(last) >= timeOf(one) ? last : one;
+  }, undefined);
+}
+
+const isKept = ({ reasons }: Payment): boolean => reasons.length === 0;
+
+/** Until when the remaining payments pay; null if none does. */
+function paidUntilOf(facts: Facts, payments: readonly Payment[]): number | null {
+  const named = lastOf(payments.filter((one) => isKept(one) && one.paid?.until))?.paid?.until ?? 0;
+  // A time for which no payment is named belongs to the last payment without a period.
+  const unnamed = lastOf(payments.filter(({ paid }) => !paid?.until));
+  const own = unnamed && !isKept(unnamed) ? 0 : (facts.paidUntil ?? 0);
+  return Math.max(own, named, facts.paid?.until ?? 0) || null;
+}
+
+/**
+ * The state of a purchase: a function of its facts, those of the subjects on its tree, the policy and the time. A refund
+ * takes back what its payment bought: all, or the period of a subscription.
+ */
+export function standingOf(
+  { orderId, facts: own }: Bought,
+  subjects: Forest,
+  policy: Policy,
+  now: number,
+): Standing {
+  const subject = orderId === null ? undefined : subjects.get(orderId);
+  const whole = subject ? mergeFacts(own, subject.facts) : own;
+  const isPart = ({ line }: Facts): boolean =>
+    line === undefined || whole.line === undefined || line === whole.line;
+  const since = whole.boughtAt ?? 0;
+  const above = orderId === null ? [] : subjects.above(orderId);
+  const parts = (orderId === null ? [] : subjects.childrenOf(orderId))
+    .filter(({ facts }) => isPart(facts))
+    .map((child) => subjects.within(child, isPart));
+  const payments = parts.map((facts) => ({
+    paid: facts.paid,
+    reasons: takenBack(facts, policy, 0),
+  }));
+  const paidUntil = paidUntilOf(whole, payments);
+  const isPaid = paidUntil !== null && paidUntil > now;
+  // An invoice that was not reported as paid proves nothing.
+  const last = lastOf(payments.filter((one) => isKept(one) && one.paid));
+  const later = payments.filter((one) => !last || timeOf(one) > timeOf(last));
+  const reasons = new Set([
+    ...takenBack(whole, policy, since),
+    ...above.flatMap(({ facts }) => takenBack(facts, policy, since)),
+    ...(isPaid ? [] : later.flatMap((one) => one.reasons)),
+    ...stopped(whole),
+  ]);
+  return {
+    reasons: REASONS.filter((reason) => reasons.has(reason)),
+    paidUntil,
+    facts: [...above.map(({ facts }) => facts), ...parts].reduce(mergeFacts, whole),
+  };
+}

@@ -1,7 +1,6 @@
 import type { Database } from '../../db/client.ts';
 import { DATABASE_TIMEOUT_MS, withTimeout } from '../../lib/async.ts';
-import { markets } from './schema.ts';
-import type { MarketRow } from './seller.ts';
+import { findSellingMarkets, type SellingMarket } from './source.ts';
 
 /** A change of a market is known everywhere after this time. */
 const HELD_MS = 10_000;
@@ -11,7 +10,7 @@ const MIN_READ_MS = 1_000;
 /** The markets that an isolate holds. There are few, and a burst of notices must not read them again and again. */
 export class HeldMarkets {
   readonly #db: Database;
-  #rows: readonly MarketRow[] = [];
+  #rows: readonly SellingMarket[] = [];
   #readAt = Number.NEGATIVE_INFINITY;
   #failedAt = Number.NEGATIVE_INFINITY;
   /** A read under way, which a burst shares. */
@@ -22,13 +21,13 @@ export class HeldMarkets {
   }
 
   /** The markets, at most ten seconds old; after `forget` at most one. */
-  async all(): Promise<readonly MarketRow[]> {
+  async all(): Promise<readonly SellingMarket[]> {
     if (performance.now() - this.#readAt > HELD_MS) await this.#read();
     return this.#rows;
   }
 
   /** The markets again, for a request that none of them accepts. @returns undefined if they were read just now */
-  async again(): Promise<readonly MarketRow[] | undefined> {
+  async again(): Promise<readonly SellingMarket[] | undefined> {
     if (performance.now() - Math.max(this.#readAt, this.#failedAt) < MIN_READ_MS) return undefined;
     await this.#read();
     return this.#rows;
@@ -60,7 +59,7 @@ export class HeldMarkets {
 
   async #readRows(): Promise<void> {
     const startedAt = performance.now();
-    const rows = await this.#db.select().from(markets);
+    const rows = await findSellingMarkets(this.#db);
     this.#rows = rows;
     this.#readAt = startedAt;
   }

@@ -69,3 +69,7 @@ export function secondsAt(value: unknown, path: string): number | null {
   const seconds = numberAt(value, path);
   return seconds !== null && seconds > 0 && seconds < 1e11 ? Math.floor(seconds * 1000) : null;
 }
+
+/** Whether two values are the same JSON, with their fields in the same order. */
+export const isSameJson = (one: unknown, other: unknown): boolean =>
+  JSON.stringify(one) === JSON.stringify(other);

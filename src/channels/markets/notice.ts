@@ -1,8 +1,11 @@
 import type { DynamicSettings } from '@licet/contract/dynamic-market';
-import type { MarketKind } from '@licet/contract/enums';
+import type { MarketKind, NoticeEffect, PurchaseState } from '@licet/contract/enums';
+import type { MarketProduct } from '@licet/contract/markets';
+import type { Outbound } from '../../lib/outbound.ts';
 import type { Incoming } from './incoming.ts';
+import type { Facts } from './schema.ts';
 
-/** The language between the adapters of the markets and the purchases (9). */
+/** The language between the adapters of the markets and the plan of the purchases (9). */
 
 /** The settings of a market that an adapter needs. */
 export interface MarketSettings {
@@ -19,9 +22,6 @@ export interface Buyer {
   email: string | null;
 }
 
-/** A purchase: by the product and the buyer or order line, or all lines of an order. */
-export type Target = { item: string; reference: string } | { order: string };
-
 /** The reasons for which a purchase loses its license. `missing`: the market lists it no more. */
 export type RevokeReason =
   | 'refunded'
@@ -29,40 +29,96 @@ export type RevokeReason =
   | 'missing'
   | 'disputed'
   | 'dispute lost'
-  | 'ended';
+  | 'ended'
+  | 'paused'
+  | 'unpaid';
 
-/** A purchase that gets its license, unless it has it. */
-export interface Grant {
-  do: 'grant';
+/** Facts about a subject: an order, a payment, an invoice or a subscription of the market. */
+export interface Statement {
+  id: string;
+  /** The subject to which it belongs; undefined if the notice does not say it. */
+  parent?: string | undefined;
+  facts?: Facts;
+}
+
+/** The identity of a purchase. */
+export interface Identity {
   item: string;
   /** The buyer, where one buys once, else the order line. */
   reference: string;
-  /** The reference under which former versions stored the same purchase, if it was another one. */
-  formerReference?: string;
+  /** Other references under which the same purchase may be stored. */
+  otherReferences?: readonly string[];
+  /** Whether the reference alone identifies it: its `item` is a name that the seller can edit. */
+  isLine?: boolean;
   order: string | null;
+  /** Whether each purchase of the order, or each one of this item, is this one, whatever its reference. */
+  onlyOf?: 'order' | 'item';
+}
+
+/** A purchase that gets its license, unless it has it. */
+export interface Grant extends Identity {
+  do: 'grant';
+  /** Other ids by which the seller may have chosen its product. */
+  otherItems?: readonly string[];
   buyer: Buyer;
   quantity: number;
   isTest: boolean;
-  /** When it was bought, in milliseconds since 1970; null for a download, which tells of no new purchase. */
-  boughtAt: number | null;
-  /** Until when a subscription is paid; null without one. */
-  paidUntil: number | null;
+  facts: Facts;
+  /** What the market does not say of the purchase, for people. */
+  caveat?: string;
   /** Whether the buyer, who has a license, pays again for another period of it. */
   renews?: boolean;
+  about: readonly Statement[];
 }
 
-/** A fact about purchases that were, or will be, granted: notices arrive in any order, and more than once. */
-export type Fact = { target: Target; at: number } & (
-  | { do: 'revoke'; reason: Exclude<RevokeReason, 'disputed' | 'dispute lost'> }
-  /** `id` tells the disputes of one order apart; empty where the market has no id. */
-  | { do: 'revoke'; reason: 'disputed' | 'dispute lost'; id: string }
-  /** A dispute was won. */
-  | { do: 'restore'; id: string }
-  /** A subscription was paid until a time, and goes on. */
-  | { do: 'extend'; until: number | null }
-);
+/** Facts about subjects and purchases: notices arrive in any order, and more than once. */
+export interface Report {
+  do: 'report';
+  about: readonly Statement[];
+  /** A purchase that was, or will be, granted. */
+  purchase?: Identity & { facts: Facts };
+}
 
-export type Notice = Grant | Fact;
+/** What a market reports. */
+export type Notice = Grant | Report;
+
+/** A person chooses the product of a purchase that waits. */
+export interface Choice {
+  do: 'choose';
+  purchaseId: number;
+  mapped: MarketProduct;
+}
+
+/** A person gives a purchase an existing license. */
+export interface Binding {
+  do: 'bind';
+  purchaseId: number;
+  licenseId: number;
+}
+
+/** A person enters a purchase of before, with its license. */
+export interface Entry {
+  do: 'enter';
+  item: string;
+  reference: string;
+  order: string | null;
+  buyerId: string | null;
+  buyerName: string | null;
+  licenseId: number;
+}
+
+export type AnyNotice = Notice | Choice | Binding | Entry;
+
+/** The outcome of a notice. */
+export interface Result {
+  /** The state of the purchase; null for a notice about purchases that are not known yet. */
+  state: PurchaseState | null;
+  /** The keys of the licenses of a granted purchase. */
+  keys: readonly string[];
+  effect: NoticeEffect;
+  /** For people. */
+  text: string;
+}
 
 /** A request that is rejected, with the reason for the seller. It tells nothing of the secrets. */
 export interface Rejection {
@@ -81,14 +137,42 @@ export interface Accepted {
   notices: readonly Notice[];
   /** Why there are no notices, for people. */
   ignored?: string;
+  /** Whether a person has to look at a request that was ignored. */
+  needsPerson?: boolean;
   /** Whether the response must hold a key: without one it is an error. */
   needsKey?: boolean;
   /** The response to a request that succeeded; `OK` as text without it. */
   respond?: (keys: readonly string[]) => { body: string; contentType: string };
 }
 
-/** Reads the requests of a kind of market. Its functions depend on the request, the settings and the time alone. */
+/** The interface of a market, for what its requests do not say. */
+export interface MarketInterface {
+  outbound: Outbound;
+  token: string;
+}
+
+/** The purchases that a market lists, by {@link listedKey}: whether each is active. */
+export interface ListedPurchases {
+  listed: Map<string, boolean>;
+  /** The requests that it took. */
+  requests: number;
+}
+
+export interface Listing extends MarketInterface {
+  /** The mapped products of the market. */
+  items: readonly string[];
+  now: number;
+  maxPages: number;
+}
+
+export const listedKey = (item: string, buyer: string): string => `${item} ${buyer}`;
+
+/** All that a kind of market is. Its functions depend on their arguments alone. */
 export interface Adapter {
+  /** The names under which it can stand in PLATFORM_LABELS, in lower case. */
+  names: readonly string[];
+  /** Another path for the requests about a product, which programs and guides know. */
+  oldPath?: (productId: number) => string;
   /** The largest request; that of any market unless set. */
   maxBytes?: number;
   /**
@@ -99,6 +183,14 @@ export interface Adapter {
   authenticate: (incoming: Incoming, settings: MarketSettings) => Promise<Rejection | undefined>;
   /** Reads a request that comes from the market. */
   read: (incoming: Incoming, settings: MarketSettings) => Promise<Accepted | Rejection>;
+  /**
+   * Reads all that was bought from the interface of the market, if its request does not say it.
+   *
+   * @throws Error if the market does not respond: it repeats its request
+   */
+  lines?: (grant: Grant, by: MarketInterface) => Promise<readonly Grant[]>;
+  /** Lists the purchases, for the comparison. @throws Error that says why it cannot be read */
+  list?: (listing: Listing) => Promise<ListedPurchases>;
 }
 
 export const isRejection = (read: Accepted | Rejection): read is Rejection => 'why' in read;

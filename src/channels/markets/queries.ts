@@ -9,12 +9,14 @@ import { change, isUnchanged, only, type Sender } from '../../db/change.ts';
 import { type Database, isMissingValue } from '../../db/client.ts';
 import { differ, newestId } from '../../db/events.ts';
 import { nextRevision } from '../../db/outbox.ts';
-import { rowsById, rowValues } from '../../db/predicates.ts';
+import { isOneOf, rowsById, rowValues } from '../../db/predicates.ts';
 import { toBase64url } from '../../lib/base64url.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { PublicUrl } from '../../lib/public-url.ts';
-import { marketOrders, markets } from './schema.ts';
-import type { MarketRow } from './seller.ts';
+import { products } from '../../resources/products/schema.ts';
+import { ADAPTERS } from './adapters.ts';
+import { markets, subjects } from './schema.ts';
+import type { MarketRow } from './source.ts';
 
 /** The fields that a client sets. */
 interface MarketValues {
@@ -37,13 +39,10 @@ const TOO_MANY = new DomainError(
 /** The path to which a market sends. */
 export const pathOf = ({ path }: { path: string }): string => `/markets/${path}`;
 
-/** The old path of BuiltByBit, which programs and guides know. */
-export const oldPathOf = (productId: number): string => `/api/v1/bbb/${productId}`;
-
 function addressesOf(row: MarketRow, origin: string): string[] {
-  const products = row.kind === 'builtbybit' ? row.products : [];
-  const old = new Set(products.map(({ productId }) => oldPathOf(productId)));
-  return [pathOf(row), ...old].map((path) => origin + path);
+  const { oldPath } = ADAPTERS[row.kind];
+  const old = oldPath ? row.products.map(({ productId }) => oldPath(productId)) : [];
+  return [pathOf(row), ...new Set(old)].map((path) => origin + path);
 }
 
 const shown = ({ isEnabled, products, ...row }: MarketRow) => ({
@@ -107,6 +106,34 @@ function checkSecrets(
   );
 }
 
+/** Checks that each mapping can sell. @throws DomainError for an unknown product, and for TEMPORARY without days */
+async function checkProducts(db: Database, mapped: readonly MarketProduct[]): Promise<void> {
+  const ids = mapped.map(({ productId }) => productId);
+  if (ids.length === 0) return;
+  const known = await db
+    .select({ id: products.id, days: products.defaultExpiresAfterDays })
+    .from(products)
+    .where(isOneOf(products.id, ids));
+  for (const [index, { productId, licenseType, expiresAfterDays }] of mapped.entries()) {
+    const product = known.find(({ id }) => id === productId);
+    if (!product) {
+      throw new DomainError(
+        'invalid',
+        `products[${index}].productId ${productId} does not exist`,
+        `products[${index}].productId`,
+      );
+    }
+    const hasDays = expiresAfterDays !== null || product.days !== null;
+    if (licenseType === 'TEMPORARY' && !hasDays) {
+      throw new DomainError(
+        'missing',
+        `products[${index}].expiresAfterDays is required for TEMPORARY, here or as defaultExpiresAfterDays of the product`,
+        `products[${index}].expiresAfterDays`,
+      );
+    }
+  }
+}
+
 /** @throws DomainError if there are as many as may be */
 export async function insertMarket(
   sender: Sender,
@@ -115,6 +142,7 @@ export async function insertMarket(
   const { db, now } = sender;
   checkSettings(values.kind, values.settings);
   checkSecrets(values, []);
+  await checkProducts(db, values.products);
   const row = {
     ...values,
     apiToken: apiToken || null,
@@ -147,7 +175,7 @@ export async function insertMarket(
         .returning(),
     },
     // Its addresses are secrets.
-    creates: { json: null },
+    creates: null,
   }).catch((error) => {
     throw isMissingValue(error) ? TOO_MANY : error;
   });
@@ -179,6 +207,7 @@ export async function updateMarket(
   };
   checkSettings(kind, updated.settings);
   checkSecrets(updated, row.secrets);
+  if (values.products) await checkProducts(db, values.products);
   const isSecret = (name: 'secrets' | 'apiToken'): boolean =>
     JSON.stringify(updated[name]) !== JSON.stringify(row[name]);
   const changedSecret = { before: null, after: null };
@@ -211,7 +240,7 @@ export async function deleteMarket(sender: Sender, row: MarketRow): Promise<void
     when: [isUnchanged(markets, row)],
     statements: {
       deleted: sender.db.delete(markets).where(eq(markets.id, row.id)),
-      orders: sender.db.delete(marketOrders).where(eq(marketOrders.marketId, row.id)),
+      subjects: sender.db.delete(subjects).where(eq(subjects.marketId, row.id)),
     },
   });
 }

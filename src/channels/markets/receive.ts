@@ -1,14 +1,15 @@
-import { MAX_MARKET_BODY_BYTES } from '@licet/contract/limits';
+import type { NoticeEffect } from '@licet/contract/enums';
 import type { Sender } from '../../db/change.ts';
+import type { Outbound } from '../../lib/outbound.ts';
 import { ADAPTERS } from './adapters.ts';
-import type { ArrivedRequest } from './deliveries.ts';
+import { applyNotice } from './apply.ts';
 import type { Incoming } from './incoming.ts';
-import { type Accepted, isRejection, type Rejection } from './notice.ts';
-import { type Applied, applyNotice } from './purchases.ts';
+import { type Accepted, isRejection, type Notice, type Rejection, type Result } from './notice.ts';
+import type { ArrivedRequest } from './received.ts';
 import { cleaned, redact } from './redact.ts';
-import type { MarketRow, Seller } from './seller.ts';
+import type { MarketRow, MarketSource } from './source.ts';
 
-/** A request of a market: verified, read, applied, and answered (9). */
+/** A request of a market: read, applied, and answered (9). */
 
 /** The response. A failure is never 200: its text would land where a key belongs. */
 export interface Reply {
@@ -17,10 +18,19 @@ export interface Reply {
   contentType: string;
 }
 
-interface Received {
+export interface Received {
   reply: Reply;
   /** For the list of what arrived. */
   arrived: ArrivedRequest;
+}
+
+/** What the service needs to apply notices. */
+export interface Receiver {
+  /** The service itself as the sender, whose clock is read for each attempt. */
+  newSender: () => Sender;
+  outbound: Outbound;
+  /** Called with the reason for which a request was not applied. */
+  onFailure: (error: unknown) => void;
 }
 
 const TEXT = 'text/plain; charset=utf-8';
@@ -32,8 +42,16 @@ export const failure = (status: number, body: string): Reply => ({
 });
 export const UNAVAILABLE = failure(503, 'The service is unavailable: try again');
 
-/** The response to a request that is rejected. */
-export const reject = ({ id: marketId }: MarketRow, { status, why }: Rejection): Received => ({
+/**
+ * The response to a request that is rejected.
+ *
+ * @param incoming the request, if it comes from the market: its body is shown
+ */
+export const reject = (
+  { id: marketId, secrets }: MarketRow,
+  { status, why }: Rejection,
+  incoming?: Incoming,
+): Received => ({
   reply: failure(status, why),
   arrived: {
     marketId,
@@ -42,63 +60,35 @@ export const reject = ({ id: marketId }: MarketRow, { status, why }: Rejection):
     isAccepted: false,
     status,
     result: why,
-    body: null,
+    body: incoming ? redact(incoming.text, secrets) : null,
+    effect: incoming ? 'NEEDS_PERSON' : null,
   },
 });
 
-/** The largest request of a market. */
-export const maxBytesOf = ({ market }: Seller): number =>
-  ADAPTERS[market.kind].maxBytes ?? MAX_MARKET_BODY_BYTES;
-
-const SWITCHED_OFF: Rejection = {
-  status: 403,
-  why: 'The market is switched off in Licet',
-  isFromMarket: true,
-};
-
-/** Checks that a request comes from the market, and that the market is on. @returns undefined if both hold */
-export async function authenticate(
-  { market }: Seller,
-  incoming: Incoming,
-): Promise<Rejection | undefined> {
-  if (market.secrets.length === 0) {
-    return { status: 401, why: 'The market has no secret in Licet yet' };
-  }
-  const rejection = await ADAPTERS[market.kind].authenticate(incoming, market);
-  return rejection ?? (market.isEnabled ? undefined : SWITCHED_OFF);
-}
-
-/**
- * Reads and applies a request that comes from the market, and says what to respond.
- *
- * @param onFailure called with the reason for which it was not applied
- */
+/** Reads and applies a request that comes from the market, and says what to respond. */
 export async function receive(
-  newSender: () => Sender,
-  seller: Seller,
+  receiver: Receiver,
+  source: MarketSource,
   incoming: Incoming,
-  onFailure: (error: unknown) => void,
 ): Promise<Received> {
-  const { market } = seller;
+  const { market } = source;
   const request = await ADAPTERS[market.kind].read(incoming, market);
-  if (isRejection(request)) return reject(market, request);
+  if (isRejection(request)) return reject(market, request, incoming);
   const clean = (text: string | null): string | null => text && cleaned(text, market.secrets);
-  const applied: Applied[] = [];
+  const results: Result[] = [];
   let reply: Reply;
   try {
-    for (const notice of request.notices) {
-      applied.push(await applyNotice(newSender, seller, notice));
+    for (const notice of await wholeNotices(receiver, source, request.notices)) {
+      results.push(await applyNotice(receiver.newSender, source, notice));
     }
-    reply = replyTo(request, applied);
+    reply = replyTo(request, results);
   } catch (error) {
     // The market repeats it, and what was applied already stays.
-    onFailure(error);
+    receiver.onFailure(error);
     reply = UNAVAILABLE;
   }
-  const results = cleaned(
-    [...new Set(applied.map(({ result }) => result))].join('; '),
-    market.secrets,
-  );
+  const isFailed = reply === UNAVAILABLE;
+  const texts = [...new Set(results.map(({ text }) => text))].join('; ');
   return {
     reply,
     arrived: {
@@ -107,21 +97,42 @@ export async function receive(
       eventId: clean(request.eventId),
       isAccepted: true,
       status: reply.status,
-      result:
-        reply === UNAVAILABLE
-          ? 'The service failed: the market sends it again'
-          : results || request.ignored || 'Nothing to do',
+      result: isFailed
+        ? 'The service failed: the market sends it again'
+        : cleaned(texts, market.secrets) || request.ignored || 'Nothing to do',
       body: redact(incoming.text, market.secrets),
+      effect: isFailed ? null : effectOf(request, results),
     },
   };
 }
 
-function replyTo({ needsKey, respond }: Accepted, applied: readonly Applied[]): Reply {
-  const keys = applied.flatMap((one) => one.keys);
-  const withoutKey = applied.find((one) => one.keys.length === 0);
+/** The notices, with what the market's interface adds to them. @throws Error if it does not respond */
+async function wholeNotices(
+  { outbound }: Receiver,
+  { market }: MarketSource,
+  notices: readonly Notice[],
+): Promise<readonly Notice[]> {
+  const { lines } = ADAPTERS[market.kind];
+  const token = market.apiToken;
+  if (!lines || token === null) return notices;
+  const whole = notices.map((notice) =>
+    notice.do === 'grant' ? lines(notice, { outbound, token }) : [notice],
+  );
+  return (await Promise.all(whole)).flat();
+}
+
+function effectOf({ needsPerson }: Accepted, results: readonly Result[]): NoticeEffect {
+  const effects = results.map(({ effect }) => effect);
+  if (needsPerson || effects.includes('NEEDS_PERSON')) return 'NEEDS_PERSON';
+  return effects.includes('CHANGED') ? 'CHANGED' : 'NOTHING';
+}
+
+function replyTo({ needsKey, respond }: Accepted, results: readonly Result[]): Reply {
+  const keys = results.flatMap((one) => one.keys);
+  const withoutKey = results.find((one) => one.keys.length === 0);
   if (needsKey && (keys.length === 0 || withoutKey)) {
     const isRevoked = withoutKey?.state === 'REVOKED';
-    return failure(isRevoked ? 403 : 404, withoutKey?.result ?? 'There is no key');
+    return failure(isRevoked ? 403 : 404, withoutKey?.text ?? 'There is no key');
   }
   return respond ? { status: 200, ...respond(keys) } : OK;
 }

@@ -7,12 +7,12 @@ import type { Task } from '../../db/task.ts';
 import { firstIdAt } from '../../lib/time-id.ts';
 import { storeDeliveries } from '../webhooks/outgoing.ts';
 import { isReconcileDue, RECONCILE_QUERIES, type Reconciling, reconcile } from './reconcile.ts';
-import { marketDeliveries, marketOrders, markets } from './schema.ts';
+import { marketDeliveries, markets, subjects } from './schema.ts';
 
 /** The work of the scheduled handler for markets (9). */
 
 const KEPT_DAYS = 30;
-/** Requests, and orders, that one run removes; the next run goes on. */
+/** Requests, and subjects, that one run removes; the next run goes on. */
 const MAX_REMOVED = 1_000;
 /** The last requests of a market that are looked at. */
 const LAST = 5;
@@ -34,14 +34,15 @@ const oldRequests = (now: number, limit: number): SQL => sql`
       ${firstIdAt(now - KEPT_DAYS * DAY_MS)}, ${Number.MAX_SAFE_INTEGER})
   limit ${limit}`;
 
-/** Orders without a purchase whose time is over. */
-const isOldOrder = (now: number): SQL => sql`expires_at <= ${now}`;
+/** Subjects without a purchase whose time is over. */
+const isOldSubject = (now: number): SQL => sql`expires_at <= ${now}`;
+/** A former version let a purchase keep its order here. */
 const isBought = sql`exists (select 1 from purchases p
   where p.market_id = market_orders.market_id and p.order_id = market_orders.order_id)`;
 
 /**
  * Makes an event of each market whose last requests were all rejected, at most one a day, and removes a bounded number
- * of old requests and orders. Costs one query if there is nothing to do.
+ * of old requests and subjects. Costs one query if there is nothing to do.
  *
  * @param now milliseconds since 1970
  * @returns the market whose purchases are to be compared; null for none
@@ -50,12 +51,12 @@ async function removeOldMarketRows(db: Database, now: number): Promise<number | 
   const due = await db.get<{
     failing: number;
     old: number;
-    orders: number;
+    subjects: number;
     toReconcile: number | null;
   }>(
     sql`select exists (select 1 from ${markets} m where ${isFailing(now)}) as failing,
       exists (${oldRequests(now, 1)}) as old,
-      exists (select 1 from ${marketOrders} where ${isOldOrder(now)}) as orders,
+      exists (select 1 from ${subjects} where ${isOldSubject(now)}) as subjects,
       (select m.id from ${markets} m where ${isReconcileDue(now)}
         order by ifnull(m.reconciled_at, 0) limit 1) as toReconcile`,
   );
@@ -65,12 +66,11 @@ async function removeOldMarketRows(db: Database, now: number): Promise<number | 
       .delete(marketDeliveries)
       .where(sql`(market_id, id) in (${oldRequests(now, MAX_REMOVED)})`);
   }
-  if (due.orders) {
+  if (due.subjects) {
     const old = sql`(market_id, order_id) in (
-      select market_id, order_id from market_orders where ${isOldOrder(now)} limit ${MAX_REMOVED})`;
-    // The purchase has come in the meantime: the order stays.
-    await db.update(marketOrders).set({ expiresAt: null }).where(and(old, isBought));
-    await db.delete(marketOrders).where(and(old, isOldOrder(now), not(isBought)));
+      select market_id, order_id from market_orders where ${isOldSubject(now)} limit ${MAX_REMOVED})`;
+    await db.update(subjects).set({ expiresAt: null }).where(and(old, isBought));
+    await db.delete(subjects).where(and(old, isOldSubject(now), not(isBought)));
   }
   return due.toReconcile;
 }

@@ -2,6 +2,7 @@ import type { DynamicSettings } from '@licet/contract/dynamic-market';
 import {
   DISPUTE_ACTIONS,
   MARKET_KINDS,
+  NOTICE_EFFECTS,
   PURCHASE_STATES,
   REFUND_ACTIONS,
 } from '@licet/contract/enums';
@@ -52,8 +53,18 @@ export const markets = sqliteTable(
   ],
 );
 
+/** A payment of a subscription: an invoice, or the order of a renewal. */
+export interface PaidPeriod {
+  /** Of the payment, in milliseconds since 1970: the latest one decides. */
+  at: number;
+  /** Null if the market has not said until when it is paid. */
+  until: number | null;
+  /** A payment of zero is a trial or a change of the plan. Null if the market has not said it. */
+  amount: number | null;
+}
+
 /**
- * The facts about a purchase or an order (9). They are merged and never taken back, and the state of a
+ * The facts about a purchase or a subject (9). They are merged and never taken back, and the state of a
  * purchase is a function of them: it does not depend on the order of the notices, nor on their repetitions.
  */
 export interface Facts {
@@ -67,7 +78,25 @@ export interface Facts {
   /** When a subscription was told to have ended, and to go on. */
   ended?: number;
   continued?: number;
+  /** Until when something is paid by a payment that the market does not name. */
   paidUntil?: number;
+  paid?: PaidPeriod;
+  /** When a subscription was told to be paused, unpaid, and active. */
+  paused?: number;
+  unpaid?: number;
+  active?: number;
+  /** The amount of an order or a line, and what was paid back of it, by the ids of the refunds. */
+  total?: number;
+  refunds?: Record<string, number>;
+  /** The order line of a purchase or a subject, where an order has several. */
+  line?: string;
+  /** The e-mail of the buyer, which another notice than that of the purchase gives. */
+  email?: string;
+  /** The number of licenses that an invoice names. */
+  quantity?: number;
+  /** 1 if more may have been bought than the notice says, and if another one has said it. */
+  unclear?: number;
+  counted?: number;
 }
 
 /**
@@ -98,9 +127,9 @@ export const purchases = sqliteTable(
     /** The facts about it (see `facts.ts`). */
     facts: text('facts', { mode: 'json' }).$type<Facts>().notNull(),
     licenseId: integer('license_id'),
-    /** The revision of the license after the service deactivated it: a change by hand makes another one. */
+    /** Replaced by `licenses.deactivated_by`: only the previous version reads it. */
     deactivatedRevision: integer('deactivated_revision'),
-    /** How often the market has not listed it, one after the other. */
+    /** Consecutive comparisons in which the market did not list it. */
     misses: integer('misses').notNull().default(0),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
@@ -116,20 +145,26 @@ export const purchases = sqliteTable(
   ],
 );
 
-/** The facts about an order as a whole (9), also before its purchases. Without a rowid. */
-export const marketOrders = sqliteTable(
+/**
+ * Subjects are what a market has an id for (9): an order, a payment, an invoice, a subscription. Each has its facts, also
+ * before its purchase, and may belong to another one. Without a rowid.
+ */
+export const subjects = sqliteTable(
   'market_orders',
   {
     marketId: integer('market_id').notNull(),
-    orderId: text('order_id').notNull(),
+    id: text('order_id').notNull(),
     facts: text('facts', { mode: 'json' }).$type<Facts>().notNull(),
     revision: revision(),
     /** When it is removed, unless a purchase has come by then; null for one that stays. */
     expiresAt: integer('expires_at'),
+    /** The subject to which it belongs: the invoice of a payment, the subscription of an invoice. */
+    parent: text('parent'),
   },
   (t) => [
-    primaryKey({ columns: [t.marketId, t.orderId] }),
+    primaryKey({ columns: [t.marketId, t.id] }),
     index('market_orders_expiry').on(t.expiresAt).where(sql`${t.expiresAt} is not null`),
+    index('market_orders_parent').on(t.marketId, t.parent).where(sql`${t.parent} is not null`),
   ],
 );
 
@@ -146,6 +181,8 @@ export const marketDeliveries = sqliteTable(
     status: integer('status').notNull(),
     result: text('result').notNull(),
     body: text('body'),
+    /** Null for a request that did not come from the market, or that the service could not apply. */
+    effect: text('effect', { enum: NOTICE_EFFECTS }),
   },
   (t) => [primaryKey({ columns: [t.marketId, t.id] })],
 );

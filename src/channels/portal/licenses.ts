@@ -1,4 +1,3 @@
-import type { LicenseDataType } from '@licet/contract/enums';
 import type { PortalData, PortalSlot } from '@licet/contract/portal-page';
 import { toOptionalTimestamp } from '@licet/contract/time';
 import { desc } from 'drizzle-orm';
@@ -66,21 +65,33 @@ export async function licensesOf(
 }
 
 /**
- * Names a slot without its value: the page never has the whole.
+ * Names a slot without its value.
  *
  * @param secret without it, the few possible values of an address could be tried
  */
 export const slotIdOf = async ({ type, value }: SlotValue, secret: string): Promise<string> =>
   (await sha256Hex(`${secret} slot ${type} ${value}`)).slice(0, SLOT_ID_LENGTH);
 
-/** The beginning of a value, by which its owner knows it again. */
-export function shortened({ type, value }: { type: LicenseDataType; value: string }): string {
-  if (type === 'HWID') return value.length > 8 ? `${value.slice(0, 6)}…` : `${value.slice(0, 2)}…`;
-  const isIPv6 = value.includes(':');
-  return `${value
-    .split(isIPv6 ? ':' : '.')
-    .slice(0, 2)
-    .join(isIPv6 ? ':' : '.')}${isIPv6 ? ':…' : '.…'}`;
+/** The beginning and the end of a value. @param end the length of the end: parts of an address, or characters */
+function shortened({ type, value }: SlotValue, end: number): string {
+  const separator = type === 'HWID' ? '' : value.includes(':') ? ':' : '.';
+  const parts = value.split(separator);
+  const begin = type === 'HWID' ? 6 : 2;
+  if (begin + end >= parts.length) return value;
+  return `${parts.slice(0, begin).join(separator)}${separator}…${parts.slice(-end).join(separator)}`;
+}
+
+/** The values as their owner knows them again: shortened, but no two of a type look the same. */
+function shownValues(slots: readonly SlotValue[]): string[] {
+  const shown = slots.map(() => '');
+  let alike = slots.map((slot, index) => ({ slot, index }));
+  // Doubled, because a customer chooses the hardware IDs, which can differ in one character.
+  for (let end = 1; alike.length > 0; end *= 2) {
+    const groups = Map.groupBy(alike, ({ slot }) => `${slot.type} ${shortened(slot, end)}`);
+    for (const { slot, index } of alike) shown[index] = shortened(slot, end);
+    alike = [...groups.values()].flatMap((group) => (group.length > 1 ? group : []));
+  }
+  return shown;
 }
 
 /**
@@ -96,11 +107,12 @@ export async function slotsOf(
   now: number,
 ): Promise<PortalSlot[]> {
   const slots = (await listSlots(db, licenseId, now)) ?? [];
+  const shown = shownValues(slots);
   return Promise.all(
-    slots.map(async ({ type, value, lastUsed, idleDate }) => ({
+    slots.map(async ({ type, value, lastUsed, idleDate }, index) => ({
       id: await slotIdOf({ type, value }, secret),
       type,
-      shown: shortened({ type, value }),
+      shown: shown[index] ?? '',
       lastUsed,
       idleDate,
     })),

@@ -111,7 +111,7 @@ export async function insertWebhook(
         .returning(),
     },
     // Its secret is shown once.
-    creates: { json: null },
+    creates: null,
   }).catch((error) => {
     throw isMissingValue(error) ? TOO_MANY : error;
   });

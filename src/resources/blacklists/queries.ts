@@ -6,7 +6,7 @@ import { change, isUnchanged, only, type Sender } from '../../db/change.ts';
 import type { Database } from '../../db/client.ts';
 import { reserveIds } from '../../db/deleted-ids.ts';
 import { differ, newestId } from '../../db/events.ts';
-import { newestRow } from '../../db/idempotency.ts';
+import { idOfNewest } from '../../db/idempotency.ts';
 import { touchPolicy } from '../../db/outbox.ts';
 import { containsText, equalsUnindexed, rowsById } from '../../db/predicates.ts';
 import { DomainError } from '../../lib/errors.ts';
@@ -63,7 +63,7 @@ export async function insertEntry(sender: Sender, values: EntryValues): Promise<
         .values({ ...values, createdAt: now, updatedAt: now })
         .returning(),
     },
-    creates: { json: newestRow(blacklists) },
+    creates: idOfNewest(blacklists),
     errors: errorsOf(values),
   });
   return only(entry);

@@ -5,7 +5,7 @@ import { and, asc, eq, getTableColumns, gt, type SQL, sql } from 'drizzle-orm';
 import { change, isUnchanged, only, type Sender } from '../../db/change.ts';
 import type { Database, Statement } from '../../db/client.ts';
 import { differ, newestId } from '../../db/events.ts';
-import { newestRow } from '../../db/idempotency.ts';
+import { idOfNewest } from '../../db/idempotency.ts';
 import { containsText, type Page } from '../../db/predicates.ts';
 import { DomainError } from '../../lib/errors.ts';
 import {
@@ -87,7 +87,7 @@ export async function insertCustomer(sender: Sender, values: CustomerValues): Pr
         .values({ ...toColumns(values), createdAt: sender.now })
         .returning(),
     },
-    creates: { json: newestRow(customers), customerId: newestId(customers) },
+    creates: idOfNewest(customers),
     errors: ERRORS,
   });
   return only(customer);

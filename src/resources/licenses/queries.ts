@@ -1,10 +1,8 @@
 import type { EventType, LicenseDataType } from '@licet/contract/enums';
 import { and, asc, eq, getTableColumns, not, type SQL, sql } from 'drizzle-orm';
-import { purchases } from '../../channels/markets/schema.ts';
 import { type Condition, change, isUnchanged, only, type Sender } from '../../db/change.ts';
 import type { Database, Statement } from '../../db/client.ts';
 import { type NewEvent, newestId } from '../../db/events.ts';
-import { rowJson, rowOf } from '../../db/idempotency.ts';
 import { nextRevision } from '../../db/outbox.ts';
 import { isOneOf, rowValues } from '../../db/predicates.ts';
 import { DomainError } from '../../lib/errors.ts';
@@ -59,6 +57,15 @@ const withOwner = (
 export const findLicense = (db: Database, id: number): Promise<LicenseRow | undefined> =>
   selectLicenses(db).where(eq(licenses.id, id)).get();
 
+/** The licenses with some ids, sorted by id; undefined if one is gone. */
+export async function findLicenses(
+  db: Database,
+  ids: readonly number[],
+): Promise<LicenseRow[] | undefined> {
+  const rows = await selectLicenses(db).where(isOneOf(licenses.id, ids)).orderBy(asc(licenses.id));
+  return rows.length === ids.length ? rows : undefined;
+}
+
 /** The license with an id, if it is one of a person; undefined for another one, and a DELETED one. */
 export const findOwnLicense = (
   db: Database,
@@ -81,30 +88,18 @@ export const findLicenseByKey = (
     .where(eq(licenses.licenseKeyNormalized, normalizeLicenseKey(licenseKey)))
     .get();
 
-/** Statements and events in the transaction of new licenses. */
-export interface BesideLicenses {
-  when: readonly Condition[];
-  /** @param keys a JSON array of the normalized keys */
-  statements: (keys: string) => Statement[];
-  events: readonly NewEvent[];
-}
-
 /**
- * Stores licenses with the same values under new keys, with their customer and their bindings: all or none.
+ * The parts of a change that stores licenses with the same values under new keys, with their customer and bindings.
  *
  * @param owner their customer; undefined if the owner fields decide
  * @param count the number of licenses, at least one
- * @returns the licenses, sorted by id
- * @throws DomainError for an unknown product, or an owner that may not be named
  */
-export async function insertLicenses(
-  sender: Sender,
+export function newLicenses(
+  { db, now }: Sender,
   { ips, hwids, ...values }: LicenseValues,
   owner: NamedOwner | undefined,
   count: number,
-  beside?: BesideLicenses,
-): Promise<LicenseRow[]> {
-  const { db, now } = sender;
+) {
   const licenseKeys = Array.from({ length: count }, newLicenseKey);
   const [licenseKey = ''] = licenseKeys;
   const { when, statements, customerId } =
@@ -123,34 +118,62 @@ export async function insertLicenses(
   const keys = JSON.stringify(licenseKeys);
   const customerOfFirst = sql`(select customer_id from licenses
     where license_key_normalized = ${licenseKey})`;
-  const { rows, owners } = await change(sender, {
-    event: [
-      {
-        type: 'license.created',
-        id: count === 1 ? newestId(licenses) : null,
-        changes: withCustomer(
-          changesOfNew({ ...values, ips, hwids }, licenseKeys, now),
-          null,
-          customerOfFirst,
-        ),
-      },
-      ...(beside?.events ?? []),
-    ],
+  return {
+    licenseKeys,
+    /** A JSON array of the normalized keys. */
+    keys,
+    event: {
+      type: 'license.created',
+      id: count === 1 ? newestId(licenses) : null,
+      changes: withCustomer(
+        changesOfNew({ ...values, ips, hwids }, licenseKeys, now),
+        null,
+        customerOfFirst,
+      ),
+    } satisfies NewEvent,
     // The others are published when they are asked for.
     touches: [touchLicense(licenseKey, now)],
-    when: [...when, ...(beside?.when ?? [])],
+    when,
     statements: {
       owner: statements,
       licenses: db
         .insert(licenses)
         .select(sql`select ${row} from json_each(${keys}) k order by k.key`),
-      ips: bindNew(db, keys, 'IP', ips, now),
-      hwids: bindNew(db, keys, 'HWID', hwids, now),
-      beside: beside?.statements(keys) ?? [],
-      ...readWritten(db, isOneOf(licenses.licenseKeyNormalized, licenseKeys)),
+      ips: ips.length === 0 ? [] : [bindNew(db, keys, 'IP', ips, now)],
+      hwids: hwids.length === 0 ? [] : [bindNew(db, keys, 'HWID', hwids, now)],
     },
-    creates: { json: createdLicenses(keys), customerId: customerOfFirst },
+    creates: sql`(select json_group_array(id) from ${licenses}
+      where ${isOneOf(licenses.licenseKeyNormalized, licenseKeys)})`,
     errors: { reference: unknownProduct(values.productId) },
+  };
+}
+
+/**
+ * Stores licenses like {@link newLicenses}: all or none.
+ *
+ * @param beside conditions and statements of the same transaction
+ * @returns the licenses, sorted by id
+ * @throws DomainError for an unknown product, or an owner that may not be named
+ */
+export async function insertLicenses(
+  sender: Sender,
+  values: LicenseValues,
+  owner: NamedOwner | undefined,
+  count: number,
+  beside: { when: readonly Condition[]; statements: readonly Statement[] } = {
+    when: [],
+    statements: [],
+  },
+): Promise<LicenseRow[]> {
+  const { licenseKeys, keys: _, ...made } = newLicenses(sender, values, owner, count);
+  const { rows, owners } = await change(sender, {
+    ...made,
+    when: [...made.when, ...beside.when],
+    statements: {
+      ...made.statements,
+      beside: beside.statements,
+      ...readWritten(sender.db, isOneOf(licenses.licenseKeyNormalized, licenseKeys)),
+    },
   });
   const stored = withOwner(rows, owners);
   if (stored.length !== count) throw new Error('The licenses were not stored');
@@ -264,6 +287,9 @@ async function writeLicense(
   const { when, statements, customerId } = link;
   const fieldChanges = changesOfLicense(row, { ...values, ips, hwids }, now);
   const newKey = licenseKey === undefined ? undefined : replaceKey(sender, row, licenseKey);
+  // A purchase that has deactivated the license restores it, unless somebody has changed its status or its owner since (9).
+  const isByHand = values.state !== row.state || type === 'license.transferred';
+  const deactivatedBy = isByHand ? null : row.deactivatedBy;
   const { rows, owners } = await change(sender, {
     event: {
       type,
@@ -282,41 +308,20 @@ async function writeLicense(
     statements: {
       owner: statements,
       replaced: newKey ? [newKey.replaced] : [],
-      purchases: staysRevoked(db, row, values.state, revision, type),
       beside,
       ips: rebind(db, id, 'IP', row.ips, ips, now),
       hwids: rebind(db, id, 'HWID', row.hwids, hwids, now),
       license: db
         .update(licenses)
-        .set({ ...values, ...newKey?.columns, customerId, updatedAt: now, revision })
+        .set({ ...values, ...newKey?.columns, customerId, deactivatedBy, updatedAt: now, revision })
         .where(eq(licenses.id, id)),
       ...readWritten(db, eq(licenses.id, id)),
     },
-    ...(newKey && { creates: newKey.creates }),
+    ...(newKey && { creates: [id] }),
     errors: { reference: unknownProduct(values.productId) },
   });
   return only(withOwner(rows, owners));
 }
-
-/**
- * A purchase that has deactivated its license restores it if nobody has changed the status since (9). Another change of
- * the license is no reason not to.
- */
-const staysRevoked = (
-  db: Database,
-  { id, state, revision: before }: LicenseRow,
-  after: LicenseValues['state'],
-  revision: number,
-  type: EventType,
-) =>
-  state === 'DEACTIVATED' && after === state && type !== 'license.transferred'
-    ? [
-        db
-          .update(purchases)
-          .set({ deactivatedRevision: revision })
-          .where(and(eq(purchases.licenseId, id), eq(purchases.deactivatedRevision, before))),
-      ]
-    : [];
 
 /** The parts of a change that gives a license a new key. The license keeps its id, and with it its history. */
 function replaceKey({ db, now }: Sender, row: LicenseRow, licenseKey: string) {
@@ -334,10 +339,6 @@ function replaceKey({ db, now }: Sender, row: LicenseRow, licenseKey: string) {
       replacedAt: now,
     }),
     columns: { licenseKey, licenseKeyNormalized: licenseKey },
-    creates: {
-      json: createdLicenses(JSON.stringify([licenseKey])),
-      customerId: sql`(select customer_id from licenses where id = ${row.id})`,
-    },
   };
 }
 
@@ -357,49 +358,10 @@ export async function markLicenseDeleted(sender: Sender, row: LicenseRow): Promi
     statements: {
       license: db
         .update(licenses)
-        .set({ state: 'DELETED', updatedAt: now, revision })
+        .set({ state: 'DELETED', deactivatedBy: null, updatedAt: now, revision })
         .where(eq(licenses.id, row.id)),
     },
   });
-}
-
-type CreatedLicenses = readonly [
-  license: Partial<LicenseRow>[],
-  customer: Partial<NonNullable<LicenseRow['customer']>>[] | null,
-  licenses: [id: number, licenseKey: string][],
-];
-
-/**
- * Licenses with new keys as JSON, which differ in their ids and keys alone: the first one, its customer, and the id and key of
- * each.
- */
-const createdLicenses = (keys: string): SQL => sql`(
-  select json_array(
-    ${rowJson({
-      ...getTableColumns(licenses),
-      ips: sql`json((${boundValues.ips.sql}))`,
-      hwids: sql`json((${boundValues.hwids.sql}))`,
-      totalRequests: totalRequests.sql,
-    })},
-    (select ${rowJson(getTableColumns(customers))} from ${customers}
-      where ${customers.id} = ${licenses.customerId}),
-    (select json_group_array(json_array(l.id, l.license_key))
-      from json_each(${keys}) k join licenses l on l.license_key_normalized = k.value))
-  from ${licenses} where ${licenses.licenseKeyNormalized} = json_extract(${keys}, '$[0]'))`;
-
-/** The licenses of {@link createdLicenses}, sorted by id. */
-export function licensesOf(json: string): LicenseRow[] {
-  const [columns, customer, created]: CreatedLicenses = JSON.parse(json);
-  const first: LicenseRow = {
-    // For a key of the version before, which stored neither.
-    totalRequests: 0,
-    expiresAfterDays: null,
-    ...rowOf<Omit<LicenseRow, 'customer' | 'totalRequests' | 'expiresAfterDays'>>(columns),
-    customer: customer && rowOf(customer),
-  };
-  return created
-    .toSorted(([one], [other]) => one - other)
-    .map(([id, licenseKey]) => ({ ...first, id, licenseKey, licenseKeyNormalized: licenseKey }));
 }
 
 /** Binds values to new licenses, in their order. `keys` is a JSON array of the normalized keys. */

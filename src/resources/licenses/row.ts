@@ -24,6 +24,7 @@ export const valuesOf = ({
   createdAt,
   updatedAt,
   revision,
+  deactivatedBy,
   ...values
 }: LicenseRow) => values;
 export type LicenseValues = ReturnType<typeof valuesOf>;

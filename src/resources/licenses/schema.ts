@@ -55,6 +55,8 @@ export const licenses = sqliteTable(
      * Until then `expiresAt` is the last time there is (EXPIRES_LATER), because TEMPORARY has one.
      */
     expiresAfterDays: integer('expires_after_days'),
+    /** The purchase that has deactivated it (9), and may activate it again; null after a change of the status by hand. */
+    deactivatedBy: integer('deactivated_by'),
   },
   (t) => [
     uniqueIndex('licenses_key').on(t.licenseKeyNormalized),
@@ -152,17 +154,6 @@ export const installations = sqliteTable(
   ],
 );
 
-/** The slots that customers freed themselves (10), for the budget of 30 days. Without a rowid. */
-export const selfResets = sqliteTable(
-  'self_resets',
-  {
-    licenseId: integer('license_id').notNull(),
-    /** Milliseconds since 1970, and the revision of the license that it made. */
-    resetAt: integer('reset_at').notNull(),
-  },
-  (t) => [primaryKey({ columns: [t.licenseId, t.resetAt] })],
-);
-
 /** When the service last made an event of a type about a license: at most once a day (8). Without a rowid. */
 export const alerts = sqliteTable(
   'alerts',
@@ -172,4 +163,15 @@ export const alerts = sqliteTable(
     raisedAt: integer('raised_at').notNull(),
   },
   (t) => [primaryKey({ columns: [t.licenseId, t.type] })],
+);
+
+/** The slots that customers freed themselves (10), for the budget of 30 days. Without a rowid. */
+export const selfResets = sqliteTable(
+  'self_resets',
+  {
+    licenseId: integer('license_id').notNull(),
+    /** Milliseconds since 1970, and the revision of the license that it made. */
+    resetAt: integer('reset_at').notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.licenseId, t.resetAt] })],
 );

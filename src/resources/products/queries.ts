@@ -5,7 +5,7 @@ import { and, eq, type SQL } from 'drizzle-orm';
 import { change, isUnchanged, only, type Sender } from '../../db/change.ts';
 import type { Database } from '../../db/client.ts';
 import { differ, newestId } from '../../db/events.ts';
-import { newestRow } from '../../db/idempotency.ts';
+import { idOfNewest } from '../../db/idempotency.ts';
 import { touchPolicy } from '../../db/outbox.ts';
 import { containsText, rowsById } from '../../db/predicates.ts';
 import { products } from './schema.ts';
@@ -51,7 +51,7 @@ export async function insertProduct(sender: Sender, values: ProductValues): Prom
         .values({ ...values, createdAt: now, updatedAt: now })
         .returning(),
     },
-    creates: { json: newestRow(products) },
+    creates: idOfNewest(products),
   });
   return only(product);
 }

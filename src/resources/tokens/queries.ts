@@ -68,7 +68,7 @@ export async function insertToken(
         .returning(),
     },
     // Its secret is not stored anywhere.
-    creates: { json: null },
+    creates: null,
   });
   return only(stored);
 }

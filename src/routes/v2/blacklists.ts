@@ -14,13 +14,13 @@ import {
   toEntry,
   updateEntry,
 } from '../../resources/blacklists/queries.ts';
-import { type EntryRow, entryOf } from '../../resources/blacklists/rules.ts';
+import { entryOf } from '../../resources/blacklists/rules.ts';
 import {
   createdResponse,
   createOnce,
   objectResponse,
   optimisticUpdate,
-  restoreRow,
+  theOne,
 } from './objects.ts';
 
 const canRead = requireIntents(INTENTS.readBlacklists);
@@ -52,7 +52,7 @@ export const blacklistRoutes = new Hono<AuthEnv>()
     const values = entryOf(c.req.valid('json'));
     return createOnce(c, {
       create: (sender) => insertEntry(sender, values),
-      restore: restoreRow<EntryRow>,
+      find: theOne(findEntry),
       respond: (row) => createdResponse(c, 'blacklists', row, toEntry(row)),
     });
   })

@@ -22,7 +22,7 @@ import {
   listCustomers,
   updateCustomer,
 } from '../../resources/customers/queries.ts';
-import { type CustomerRow, toCustomer, toListedCustomer } from '../../resources/customers/row.ts';
+import { toCustomer, toListedCustomer } from '../../resources/customers/row.ts';
 import { checkWebAddresses } from '../../resources/web-addresses.ts';
 import { servicesOf } from '../../services.ts';
 import {
@@ -30,7 +30,7 @@ import {
   createOnce,
   objectResponse,
   optimisticUpdate,
-  restoreRow,
+  theOne,
 } from './objects.ts';
 
 const canRead = requireIntents(INTENTS.readCustomers);
@@ -71,7 +71,7 @@ export const customerRoutes = new Hono<AuthEnv>()
   .post('/', canWrite(create), body(customerCreate), idempotencyKey, (c) =>
     createOnce(c, {
       create: (sender) => insertCustomer(sender, c.req.valid('json')),
-      restore: restoreRow<CustomerRow>,
+      find: theOne(findCustomer),
       respond: (row) => createdResponse(c, 'customers', row, toCustomer(row)),
     }),
   )

@@ -14,7 +14,7 @@ export const importRoute = new Hono<AuthEnv>().post(
     tag: 'Import',
     summary: 'Import objects of another service',
     description:
-      'Products, customers, licenses or blacklist entries, as GET shows them in any service of this interface, with their ids, keys, bindings, dates and states. Existing objects are not overwritten, so that an import can be repeated. Ids are kept if they are free; only the same object can return under the id of a deleted one. [Moving here](/docs/import) has the steps of a move.',
+      'Products, customers, licenses or blacklist entries, with their ids, keys, bindings, dates and states. An item has the fields of POST, and those that GET shows of an existing object. The command line and the console also read files that write values differently. Existing objects are not overwritten, so that an import can be repeated. Ids are kept if they are free; only the same object can return under the id of a deleted one. [Moving here](/docs/import) has the steps of a move.',
     success: { description: 'The result of each item.', body: importResponse },
     errors: [409],
   }),

@@ -18,7 +18,7 @@ import { installation } from '@licet/contract/requests';
 import { type Context, Hono } from 'hono';
 import type * as z from 'zod';
 import { type AuthEnv, databaseOf, hasIntent, requireIntents } from '../../auth/middleware.ts';
-import type { Sender } from '../../db/change.ts';
+import { only, type Sender } from '../../db/change.ts';
 import type { Page } from '../../db/predicates.ts';
 import { ApiError, notFound } from '../../http/errors.ts';
 import {
@@ -49,8 +49,8 @@ import {
 import {
   findLicense,
   findLicenseByKey,
+  findLicenses,
   insertLicenses,
-  licensesOf,
   markLicenseDeleted,
   rotateLicenseKey,
   transferLicense,
@@ -74,6 +74,7 @@ import {
   objectResponse,
   optimisticUpdate,
   type RepeatableInput,
+  theOne,
 } from './objects.ts';
 
 const oneLicense = (c: Context, row: LicenseRow): Response =>
@@ -141,18 +142,14 @@ const replaceKey = (
   write: (sender: Sender, current: LicenseRow) => Promise<LicenseRow>,
 ): Promise<Response> =>
   createOnce(c, {
-    create: async (sender) => [
-      await optimisticUpdate(c, {
+    create: (sender) =>
+      optimisticUpdate(c, {
         name: 'License',
         find: findLicense,
         write: ({ now }, current) => write({ ...sender, now }, current),
       }),
-    ],
-    restore: licensesOf,
-    respond([row]) {
-      if (!row) throw new Error('The license was not stored');
-      return objectResponse(c, row, toLicense(row, row.updatedAt));
-    },
+    find: theOne(findLicense),
+    respond: (row) => oneLicense(c, row),
   });
 
 /** A part of a list that is read as a whole; `after` is the id of its predecessor. */
@@ -268,12 +265,9 @@ export const licenseRoutes = new Hono<AuthEnv>()
   .get('/', canRead(list), query(licenseQuery), (c) => licenseList(c, c.req.valid('query')))
   .post('/', canWrite(create), body(licenseCreate), idempotencyKey, (c) =>
     createOnce(c, {
-      create: (sender) => createLicenses(c, sender, c.req.valid('json'), 1),
-      restore: licensesOf,
-      respond([row]) {
-        if (!row) throw new Error('The license was not stored');
-        return createdResponse(c, 'licenses', row, toLicense(row, row.createdAt));
-      },
+      create: async (sender) => only(await createLicenses(c, sender, c.req.valid('json'), 1)),
+      find: theOne(findLicense),
+      respond: (row) => createdResponse(c, 'licenses', row, toLicense(row, Date.now())),
     }),
   )
   .post('/batch', canWrite(BATCH), body(licenseBatch), idempotencyKey, (c) => {
@@ -284,13 +278,15 @@ export const licenseRoutes = new Hono<AuthEnv>()
     }
     return createOnce(c, {
       create: (sender) => createLicenses(c, sender, values, count),
-      restore: licensesOf,
-      respond: (rows) =>
-        jsonResponse(
+      find: findLicenses,
+      respond(rows) {
+        const now = Date.now();
+        return jsonResponse(
           c,
-          rows.map((row) => toLicense(row, row.createdAt)),
+          rows.map((row) => toLicense(row, now)),
           201,
-        ),
+        );
+      },
     });
   })
   // Before the routes of one license, to which it is an id: it has no other methods.

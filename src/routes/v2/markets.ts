@@ -10,7 +10,6 @@ import {
 } from '@licet/contract/markets';
 import { type Context, Hono } from 'hono';
 import { type AuthEnv, databaseOf, hasIntent, requireIntents } from '../../auth/middleware.ts';
-import { listDeliveries } from '../../channels/markets/deliveries.ts';
 import {
   deleteMarket,
   findMarket,
@@ -19,7 +18,8 @@ import {
   toMarket,
   updateMarket,
 } from '../../channels/markets/queries.ts';
-import type { MarketRow } from '../../channels/markets/seller.ts';
+import { listDeliveries } from '../../channels/markets/received.ts';
+import type { MarketRow } from '../../channels/markets/source.ts';
 import { notFound } from '../../http/errors.ts';
 import { body, idempotencyKey, ifMatch, pathId, query } from '../../http/input.ts';
 import { jsonResponse } from '../../http/json.ts';

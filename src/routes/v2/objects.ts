@@ -2,7 +2,7 @@ import type { Context } from 'hono';
 import { type AuthEnv, databaseOf, senderIn } from '../../auth/middleware.ts';
 import type { Sender } from '../../db/change.ts';
 import { type Database, isUniqueViolation } from '../../db/client.ts';
-import { findFirstRequest, type KeyedRequest, rowOf } from '../../db/idempotency.ts';
+import { findFirstRequest, type KeyedRequest } from '../../db/idempotency.ts';
 import { ApiError, notFound } from '../../http/errors.ts';
 import { jsonResponse } from '../../http/json.ts';
 import { wait } from '../../lib/async.ts';
@@ -48,22 +48,24 @@ export function checkIfMatch(sent: string | undefined, row: { revision: number }
 /** The input of a route with {@link idempotencyKey}. */
 export type RepeatableInput = { out: { header: { 'Idempotency-Key'?: string | undefined } } };
 
+const HAS_SUCCEEDED = 'A request with this Idempotency-Key has succeeded';
+
 interface Creation<Row> {
   create: (sender: Sender) => Promise<Row>;
-  /** The created object from the JSON that was stored with the key; undefined if it is not kept. */
-  restore?: (json: string) => Row;
+  /** Finds the created objects by their ids, undefined if one is gone. Not for a response with a secret. */
+  find?: (db: Database, ids: readonly number[]) => Promise<Row | undefined>;
   respond: (row: Row) => Response;
 }
 
 /**
- * Creates an object, or makes another change that must not be made twice. Responds to a repetition, with the same `Idempotency-Key`, as to the first request, and creates
- * nothing (3, 7). A request that fails stores no key.
+ * Creates an object, or makes another change that must not be made twice. A repetition, with the same `Idempotency-Key`,
+ * gets the object as it is now, and creates nothing (3, 7). A request that fails stores no key.
  *
- * @throws ApiError 422 for the key of another request, 409 if the first response is not kept
+ * @throws ApiError 422 for the key of another request, 409 if the object is gone or its first response had a secret
  */
 export async function createOnce<Row>(
   c: Context<AuthEnv, string, RepeatableInput>,
-  { create, restore, respond }: Creation<Row>,
+  { create, find, respond }: Creation<Row>,
 ): Promise<Response> {
   const sender = senderIn(c);
   const key = await keyedRequestOf(c, sender);
@@ -75,13 +77,20 @@ export async function createOnce<Row>(
     if (first.requestHash !== key.requestHash) {
       throw new ApiError(422, 'Idempotency-Key was sent with another request: use a new key');
     }
-    if (first.created === null || !restore) {
+    if (first.ids === null || !find) {
       throw new ApiError(
         409,
-        'A request with this Idempotency-Key has succeeded, but its response is not kept, because it had a secret or the data of a forgotten customer',
+        `${HAS_SUCCEEDED}, but its response is not kept, because it had a secret or is of an earlier version: find what it created in the list`,
       );
     }
-    return respond(restore(first.created));
+    const found = await find(sender.db, first.ids);
+    if (found === undefined) {
+      throw new ApiError(
+        409,
+        `${HAS_SUCCEEDED}, but what it created was deleted since: use a new key to create it again`,
+      );
+    }
+    return respond(found);
   };
 
   const known = await findFirst();
@@ -100,8 +109,11 @@ export async function createOnce<Row>(
   }
 }
 
-/** The row of a stored object that is a row of one table. */
-export const restoreRow = <Row>(json: string): Row => rowOf<Row>(JSON.parse(json));
+/** Finds the only object that a request created. */
+export const theOne =
+  <Row>(find: (db: Database, id: number) => Promise<Row | undefined>) =>
+  (db: Database, [id]: readonly number[]): Promise<Row | undefined> =>
+    id === undefined ? Promise.resolve(undefined) : find(db, id);
 
 /** Undefined without an `Idempotency-Key`. */
 async function keyedRequestOf(

@@ -17,7 +17,6 @@ import {
   findProduct,
   insertProduct,
   listProducts,
-  type ProductRow,
   toProduct,
   updateProduct,
 } from '../../resources/products/queries.ts';
@@ -27,7 +26,7 @@ import {
   createOnce,
   objectResponse,
   optimisticUpdate,
-  restoreRow,
+  theOne,
 } from './objects.ts';
 
 const canRead = requireIntents(INTENTS.readProducts);
@@ -44,8 +43,6 @@ const { list, get, create, update, remove } = operationsOn({
   deleting: 'All of its licenses must be `DELETED`. They are deleted with it.',
 });
 
-const NO_DAYS = { ipIdleDays: null, hwidIdleDays: null, defaultExpiresAfterDays: null };
-
 /** [4.2] */
 export const productRoutes = new Hono<AuthEnv>()
   .get('/', canRead(list), query(productQuery), (c) => {
@@ -60,11 +57,7 @@ export const productRoutes = new Hono<AuthEnv>()
   .post('/', canWrite(create), body(productCreate), idempotencyKey, (c) =>
     createOnce(c, {
       create: (sender) => insertProduct(sender, c.req.valid('json')),
-      // For a key of the version before, which stored no days.
-      restore: (json) => ({
-        ...NO_DAYS,
-        ...restoreRow<Omit<ProductRow, keyof typeof NO_DAYS>>(json),
-      }),
+      find: theOne(findProduct),
       respond: (row) => createdResponse(c, 'products', row, toProduct(row)),
     }),
   )

@@ -3,16 +3,15 @@ import { marketProduct } from '@licet/contract/markets';
 import { purchase, purchaseCreate, purchaseGrant, purchaseQuery } from '@licet/contract/purchases';
 import { type Context, Hono } from 'hono';
 import { type AuthEnv, databaseOf, requireIntents } from '../../auth/middleware.ts';
+import { applyChoice } from '../../channels/markets/apply.ts';
 import {
   findPurchase,
   type ListedPurchase,
   listPurchases,
   toPurchase,
 } from '../../channels/markets/list.ts';
-import { bindLicense, grantWith, insertPurchase } from '../../channels/markets/purchases.ts';
-import { findMarket } from '../../channels/markets/queries.ts';
-import { type MarketRow, sellerOf } from '../../channels/markets/seller.ts';
-import type { Sender } from '../../db/change.ts';
+import { findSellingMarket, type SellingMarket, sourceOf } from '../../channels/markets/source.ts';
+import { type Sender, untilNotOvertaken } from '../../db/change.ts';
 import { notFound } from '../../http/errors.ts';
 import { body, idempotencyKey, ifMatch, pathId, query } from '../../http/input.ts';
 import { type Operation, operationsOn } from '../../http/operation.ts';
@@ -23,7 +22,7 @@ import {
   createOnce,
   objectResponse,
   optimisticUpdate,
-  restoreRow,
+  theOne,
 } from './objects.ts';
 
 const canRead = requireIntents(INTENTS.readPurchases);
@@ -59,8 +58,8 @@ async function purchaseOf(c: Context<AuthEnv>, id: number): Promise<ListedPurcha
 const onePurchase = (c: Context<AuthEnv>, found: ListedPurchase): Response =>
   objectResponse(c, found, toPurchase(found));
 
-async function marketOf(sender: Sender, id: number): Promise<MarketRow> {
-  const row = await findMarket(sender.db, id);
+async function marketOf(sender: Sender, id: number): Promise<SellingMarket> {
+  const row = await findSellingMarket(sender.db, id);
   if (!row) throw new DomainError('invalid', `marketId ${id} does not exist`, 'marketId');
   return row;
 }
@@ -82,11 +81,11 @@ export const purchaseRoutes = new Hono<AuthEnv>()
   .post('/', canWrite(create), body(purchaseCreate), idempotencyKey, (c) => {
     const { marketId, ...sent } = c.req.valid('json');
     return createOnce(c, {
-      create: async (sender) => insertPurchase(sender, await marketOf(sender, marketId), sent),
-      restore(json) {
-        const { isTest, ...row } = restoreRow<ListedPurchase>(json);
-        return { ...row, isTest: Boolean(isTest) };
+      async create(sender) {
+        const source = sourceOf(await marketOf(sender, marketId), c.env.PLATFORM_LABELS);
+        return untilNotOvertaken(() => applyChoice(sender, source, { do: 'enter', ...sent }));
       },
+      find: theOne(findPurchase),
       respond: (row) => createdResponse(c, 'purchases', row, toPurchase(row)),
     });
   })
@@ -96,9 +95,13 @@ export const purchaseRoutes = new Hono<AuthEnv>()
       name: 'Purchase',
       find: findPurchase,
       async write(sender, row) {
-        const market = await findMarket(sender.db, row.marketId);
+        const market = await findSellingMarket(sender.db, row.marketId);
         if (!market) throw MARKET_IS_GONE;
-        if (licenseId !== undefined) return bindLicense(sender, market, row, licenseId);
+        const source = sourceOf(market, c.env.PLATFORM_LABELS);
+        const purchaseId = row.id;
+        if (licenseId !== undefined) {
+          return applyChoice(sender, source, { do: 'bind', purchaseId, licenseId });
+        }
         const mapped =
           productId === undefined
             ? market.products.find(({ item }) => item === row.item)
@@ -110,7 +113,7 @@ export const purchaseRoutes = new Hono<AuthEnv>()
             'productId',
           );
         }
-        return grantWith(sender, sellerOf(market, c.env.PLATFORM_LABELS), row, mapped);
+        return applyChoice(sender, source, { do: 'choose', purchaseId, mapped });
       },
     });
     return onePurchase(c, granted);

@@ -34,7 +34,7 @@ it('a browser at a document that is not there gets a page that leads to the guid
   expect(await (await ask('*/*')).json()).toMatchObject({ message: 'Path not found' });
 });
 
-it('every link of the documents leads to a page, a file or a heading of the service', async () => {
+it('every link of the documents leads to a page, a file or a heading of the service [4.27]', async () => {
   const pages = new Map<string, string>();
   const files = new Set<string>();
   const fragments: [link: string, from: string][] = [];
@@ -78,7 +78,7 @@ it('every link of the documents leads to a page, a file or a heading of the serv
   );
 });
 
-it('every section that the interface names is a link to its place in the document', async () => {
+it('every section that the interface names is a link to its place in the document [3.1.5]', async () => {
   const document = await (await get('/openapi.json')).text();
   const links = [...document.matchAll(/\]\((\/docs\/\w+)(?:#([\d.]+))?\)/g)];
   const pages = new Map<string, string>();
@@ -99,7 +99,7 @@ it('an example is served byte for byte', async () => {
 });
 
 it.each(['/docs/nowhere', '/docs/adr', '/docs/signing.md', '/docs/examples/README.md'])(
-  'a path under /docs without a file is not found: %s',
+  'a path under /docs without a file is not found: %s [4.27]',
   async (path) => {
     const response = await get(path);
     expect(response.status).toBe(404);

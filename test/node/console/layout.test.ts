@@ -37,8 +37,7 @@ describeInBrowser('the layout of the console', () => {
     const lastName = `Layout-${randomUUID().slice(0, 8)}`;
     const email = `${lastName}@shop.example`;
     const ownerChatId = digits(18);
-    const marketAId = digits(7);
-    await licet.customers.create({ email, lastName, marketAId });
+    await licet.customers.create({ email, lastName });
     const { licenseKey } = await newLicense({ ownerChatId, customerEmail: email });
     const bareKey = licenseKey.replaceAll('-', '').toLowerCase();
     const asked = await newLicense();
@@ -51,16 +50,9 @@ describeInBrowser('the layout of the console', () => {
     for (const [typed, kind, ...hits] of [
       [licenseKey.toLowerCase(), 'License key', licenseKey, `History of ${licenseKey}`],
       [bareKey, 'License key', licenseKey, `History of ${licenseKey}`],
-      [licenseKey.replaceAll('-', ' '), 'License key', licenseKey],
       [hwid, 'Text', asked.licenseKey, `History of ${hwid}`],
-      ['192.0.2.77', 'Address', 'History of 192.0.2.77', 'Block 192.0.2.77'],
-      ['2001:db8::/48', 'Address', 'Block 2001:db8::/48'],
-      ['00:1A:2b:3C:4d:5E', 'Hardware ID or key', 'History of 00:1A:2b:3C:4d:5E'],
-      [randomUUID(), 'Hardware ID or key', 'History of '],
       [email.toUpperCase(), 'E-mail', licenseKey, lastName],
       [ownerChatId, 'Account', licenseKey],
-      [marketAId, 'Number', lastName],
-      [lastName, 'Hardware ID or key', licenseKey, lastName],
       [product.name, 'Text', product.name],
       ['Tok', 'Text', 'Tokens'],
     ] as const) {
@@ -401,7 +393,7 @@ describeInBrowser('the layout of the console', () => {
     await page.getByRole('heading', { name: 'There is nothing here' }).waitFor();
   });
 
-  it('each screen opened by its address names the permission that the token lacks', async () => {
+  it('each screen opened by its address names the permission that the token lacks [4.1]', async () => {
     const page = await openConsole('/', { token: await tokenWith('LICENSE_VALIDATE') });
     for (const [path, permission] of [
       ['licenses', 'Read licenses'],
@@ -426,7 +418,7 @@ describeInBrowser('the layout of the console', () => {
     expect(await accessibilityFindings(page)).toEqual([]);
   });
 
-  it('no link leads to a screen that the token may not open', async () => {
+  it('no link leads to a screen that the token may not open [4.1]', async () => {
     const page = await openConsole('/', { token: await tokenWith('REQUESTS_READ') });
     // The service may hold counts from before a license that the test would make.
     const date = new Date(Date.now() + 9 * DAY_MS).toISOString().slice(0, 10);

@@ -108,7 +108,7 @@ describeInBrowser('the overview in a browser', () => {
     await page.getByRole('alert').first().waitFor();
   });
 
-  it('requests that are missing in the history are named above the outcomes', async () => {
+  it('requests that are missing in the history are named above the outcomes [1.6.9, 1.6.10]', async () => {
     const page = await openConsole('/history');
     const statistics = await fetch(`${await sharedService()}/api/v2/statistics`, {
       headers: { TOKEN: readRootToken() },

@@ -15,8 +15,9 @@ import { useRested } from '../../rested.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import { useMay, useRefusal } from '../../session.ts';
 import { sharedBy } from '../../shared-hwids.ts';
+import { confirmBlock, confirmHwid, describeHits, hitsQuery } from './block.ts';
 import { changed, removeEntry } from './entries.ts';
-import { confirmBlock, confirmHwid, describeHits, hitsQuery, networkIn, rangeIn } from './range.ts';
+import { networkIn, rangeIn } from './range.ts';
 
 const words = screenTexts.blacklist;
 

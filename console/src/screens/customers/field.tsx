@@ -7,21 +7,12 @@ import { MIN_TEXT, useRested } from '../../rested.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import { useMay } from '../../session.ts';
 import { nameOf } from './accounts.ts';
+import { customerText, ownerOfText } from './owner.ts';
 
 /** The field that names the customer of a license. */
 
 const words = screenTexts.customers;
 const CHOICES = 8;
-
-/** The text that names a customer in the field: the e-mail, else the id; empty for nobody. */
-export const customerText = (customer: Customer | null): string =>
-  customer === null ? '' : (customer.email ?? words.nameless(customer.id));
-
-/** The customer that the text of the field names, as a request does. An empty text is nobody. */
-export function ownerOfText(text: string) {
-  const [, id] = /^customer (\d+)$/i.exec(text) ?? [];
-  return id === undefined ? { customerEmail: text || null } : { customerId: Number(id) };
-}
 
 const isEmail = (text: string): boolean => /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(text);
 

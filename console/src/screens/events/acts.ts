@@ -1,7 +1,7 @@
 import type { Event } from '@licet/client';
 import { DAY_MS } from '@licet/contract/durations';
 import { licet } from '../../api.ts';
-import { isWithoutToken } from '../../components/changes.tsx';
+import { isWithoutToken } from '../../senders.ts';
 
 /** The changes of the session's token in the last day, each with the events that belong together. */
 

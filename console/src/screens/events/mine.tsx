@@ -10,7 +10,8 @@ import { screenTexts } from '../../screen-texts.ts';
 import { useMay, useRefusal, useSession } from '../../session.ts';
 import { texts } from '../../texts.ts';
 import { type Act, daysOf, readActs } from './acts.ts';
-import { isRestorable, rightTo, undoEvents } from './restore.ts';
+import { isRestorable, rightTo } from './restore.ts';
+import { undoEvents } from './undo.ts';
 
 const words = screenTexts.events.mine;
 

@@ -1,15 +1,10 @@
 import type { Event } from '@licet/client';
 import { isObject } from '@licet/client/connection';
-import { connection, describe, hasStatus, queries } from '../../api.ts';
-import { runWithProgress } from '../../components/progress.tsx';
-import { toasts } from '../../components/toasts.tsx';
-import { screenTexts } from '../../screen-texts.ts';
+import { connection, hasStatus } from '../../api.ts';
 import type { Right } from '../../session.ts';
-import { inBulk } from '../licenses/bulk.ts';
 
 /** Restoring what an event has changed. */
 
-const words = screenTexts.events.restore;
 const MAX_ATTEMPTS = 5;
 /** An event shortens longer text, and keeps no more values of a list. */
 const MAX_TEXT_LENGTH = 500;
@@ -172,30 +167,4 @@ export async function putBack(
       if (!hasStatus(error, 412) || attempt === MAX_ATTEMPTS) throw error;
     }
   }
-}
-
-/** Undoes the events of an act, with progress, and says how many were undone. */
-export async function undoEvents(events: readonly Event[]): Promise<void> {
-  let overtaken = 0;
-  const result = await runWithProgress(
-    words.running,
-    (progress, signal) =>
-      inBulk(
-        [...events.keys()],
-        async (index) => {
-          const event = events[index];
-          if (event && (await putBack(event)).overtaken.length > 0) overtaken++;
-          return undefined;
-        },
-        progress,
-        signal,
-      ),
-    events.length,
-  );
-  await queries.invalidateQueries();
-  if (!result) return;
-  const { failed, firstError, left } = result;
-  if (failed.length > 0) toasts.fail(words.failed(failed.length, describe(firstError)));
-  const done = events.length - overtaken - failed.length - left.length;
-  toasts.done(words.undone(done, overtaken, left.length));
 }

@@ -11,7 +11,6 @@ import {
   EventObject,
   fieldName,
   formatValue,
-  isOfService,
   TypeBadge,
 } from '../../components/changes.tsx';
 import { confirm } from '../../components/confirm.tsx';
@@ -29,6 +28,7 @@ import { usePlatformLabel } from '../../platforms.ts';
 import { useProductNames } from '../../products.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import { countGiven } from '../../search.ts';
+import { isOfService } from '../../senders.ts';
 import { useMay, useRefusal } from '../../session.ts';
 import { texts } from '../../texts.ts';
 import { isKept, isRestorable, putBack, rightTo } from './restore.ts';

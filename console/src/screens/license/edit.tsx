@@ -12,7 +12,7 @@ import { useProductNames } from '../../products.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import { useRefusal } from '../../session.ts';
 import { texts } from '../../texts.ts';
-import { customerText, ownerOfText } from '../customers/field.tsx';
+import { customerText, ownerOfText } from '../customers/owner.ts';
 import { bodyOf, type LicenseBody, LicenseFields, typeOf } from './form-fields.tsx';
 import { licenseQuery, refresh } from './queries.ts';
 import { licenseEditRoute } from './route.ts';

@@ -8,7 +8,8 @@ import { endOfDay } from '../../dates.ts';
 import { isOffered, usePlatformLabel } from '../../platforms.ts';
 import { useProducts } from '../../products.ts';
 import { screenTexts } from '../../screen-texts.ts';
-import { CustomerField, customerText } from '../customers/field.tsx';
+import { CustomerField } from '../customers/field.tsx';
+import { customerText } from '../customers/owner.ts';
 
 /** The fields of a license, for a new one and for one that is edited. */
 

@@ -1,7 +1,7 @@
 import { type License, type LicenseUpdate, LicetError } from '@licet/client';
 import { DAY_MS } from '@licet/contract/durations';
 import { hasStatus, licet } from '../../api.ts';
-import { customerText, ownerOfText } from '../customers/field.tsx';
+import { customerText, ownerOfText } from '../customers/owner.ts';
 
 /** Changes of many licenses. */
 

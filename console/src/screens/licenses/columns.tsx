@@ -6,26 +6,9 @@ import { Time } from '../../components/time.tsx';
 import { formatNumber, formatSlots, productName } from '../../format.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import { isForgotten } from '../customers/accounts.ts';
+import { ownerOf } from './owner.ts';
 
 const { columns: words } = screenTexts.licenses;
-
-/** The best available name of the owner of a license; empty without an owner. */
-export function ownerOf({
-  customer,
-  ownerChatUsername,
-  ownerChatId,
-  ownerPlatformId,
-}: License): string {
-  const name = [customer?.firstName, customer?.lastName].filter(Boolean).join(' ');
-  return (
-    name ||
-    customer?.email ||
-    customer?.username ||
-    ownerChatUsername ||
-    ownerChatId ||
-    ownerPlatformId
-  );
-}
 
 /** The owner of a license in words, also of one whose owner was forgotten; empty without an owner. */
 export const ownerName = (license: License): string =>

@@ -7,7 +7,7 @@ import { Page } from '../../components/page.tsx';
 import { toasts } from '../../components/toasts.tsx';
 import { screenTexts } from '../../screen-texts.ts';
 import { texts } from '../../texts.ts';
-import { ownerOfText } from '../customers/field.tsx';
+import { ownerOfText } from '../customers/owner.ts';
 import { bodyOf, LicenseFields, typeOf } from '../license/form-fields.tsx';
 import { refresh } from '../license/queries.ts';
 import { licenseNewRoute } from './route.ts';

@@ -157,15 +157,18 @@ function Steps({ market: { addresses, isPublic, kind } }: { market: Market }) {
   );
 }
 
+const EFFECT_TONES = { CHANGED: 'good', NOTHING: 'neutral', NEEDS_PERSON: 'warn' } as const;
+
 const COLUMNS: readonly SimpleColumn<MarketDelivery>[] = [
   [words.arrivedColumns.time, ({ time }) => <Time value={time} show="clock" />],
   [
     words.arrivedColumns.state,
-    ({ status }) => (
-      <Badge tone={status < 400 ? 'good' : 'bad'}>
-        {status < 400 ? words.accepted : words.rejected}
-      </Badge>
-    ),
+    ({ status, effect }) =>
+      effect === null ? (
+        <Badge tone="bad">{status < 500 ? words.rejected : words.failed}</Badge>
+      ) : (
+        <Badge tone={EFFECT_TONES[effect]}>{words.effects[effect]}</Badge>
+      ),
   ],
   [words.arrivedColumns.type, ({ type }) => type],
   [words.arrivedColumns.result, ({ result }) => result],

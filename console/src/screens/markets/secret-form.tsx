@@ -13,9 +13,6 @@ const words = screenTexts.markets;
 /** Markets to which the seller gives the secret. The others make their own. */
 const TAKES_SECRET: readonly Market['kind'][] = ['builtbybit'];
 
-/** Markets whose purchases are compared with ours. */
-const LISTS_PURCHASES: readonly Market['kind'][] = ['builtbybit', 'voxel'];
-
 const newSecret = (): string =>
   Array.from(crypto.getRandomValues(new Uint8Array(24)), (byte) =>
     byte.toString(16).padStart(2, '0'),
@@ -89,10 +86,10 @@ export function SecretForm({
         spellCheck="false"
         required={secretCount === 0}
       />
-      {LISTS_PURCHASES.includes(kind) && (
+      {words.apiTokenHints[kind] !== undefined && (
         <TextField
           label={hasApiToken ? words.otherApiToken : words.apiToken}
-          hint={words.apiTokenHint}
+          hint={words.apiTokenHints[kind]}
           name="apiToken"
           type="password"
         />

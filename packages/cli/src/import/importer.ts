@@ -1,6 +1,7 @@
 import type { Operations } from '@licet/client/types';
 import { CliError } from '../cli-error.ts';
 import { Duplicates } from './duplicates.ts';
+import { type Readable, readItem, withChanges } from './foreign-items.ts';
 import { fieldsOf, KINDS, type Kind, type Source } from './kinds.ts';
 import { type Named, type Result, rejection } from './results.ts';
 
@@ -34,16 +35,20 @@ const BATCH_BYTES = 250_000;
 /** The service accepts requests of up to 1 MiB. */
 const MAX_ITEM_BYTES = 1_000_000;
 const PARALLEL = 3;
+/** Maximum number of ignored fields that are reported of a batch. */
+const MAX_IGNORED = 50;
 
 /** An item, with the fields that a report needs. */
-interface Prepared {
+interface Prepared extends Readable {
   named: Named;
-  item: unknown;
   /** As JSON. 0 for an item that is not sent. */
   ownBytes: number;
   /** The result, if the item is not sent. */
   rejected?: Result;
 }
+
+/** The parts of an item that is not sent. */
+const NOTHING = { item: undefined, ignored: [], changes: [], ownBytes: 0 };
 
 type Batch = Prepared[];
 
@@ -150,27 +155,27 @@ export class Import {
     }
   }
 
-  /** Serializes items. Rejects those that the service would reject. */
+  /** Reads items. Rejects those that the service would reject. */
   async *#prepare(kind: Kind): AsyncGenerator<Prepared> {
     for await (const found of this.#source.read(kind)) {
       const { item, where, problem } = found;
       if (problem !== undefined) {
         const unread = { id: null, licenseKey: null, productId: null, duplicateOf: undefined };
-        const rejected = rejection(problem);
-        yield { named: { where, ...unread }, item, ownBytes: 0, rejected };
+        yield { named: { where, ...unread }, ...NOTHING, rejected: rejection(problem) };
         continue;
       }
       const { id, licenseKey, productId } = fieldsOf(item);
       const duplicateOf = this.#duplicates.find(kind, found);
       const named: Named = { where, id, licenseKey, productId, duplicateOf };
-      const ownBytes = byteLengthOf(item);
+      const readable = readItem(kind, item);
+      const ownBytes = byteLengthOf(readable.item);
       if (this.#refusedProducts.has(Number(productId))) {
         const rejected = rejection(`product ${productId} was rejected`);
-        yield { named, item: undefined, ownBytes: 0, rejected };
+        yield { named, ...NOTHING, rejected };
       } else if (ownBytes > MAX_ITEM_BYTES) {
-        yield { named, item: undefined, ownBytes: 0, rejected: rejection('larger than 1 MB') };
+        yield { named, ...NOTHING, rejected: rejection('larger than 1 MB') };
       } else {
-        yield { named, item, ownBytes };
+        yield { named, ...readable, ownBytes };
       }
     }
   }
@@ -207,12 +212,13 @@ export class Import {
 
   #recordBatches(count: number): void {
     for (const { kind, batch, response } of this.#sent.splice(0, count)) {
-      this.#report.ignore(kind, response?.ignoredFields ?? []);
+      const ignored = new Set(response && batch.flatMap((prepared) => prepared.ignored));
+      this.#report.ignore(kind, [...ignored].slice(0, MAX_IGNORED));
       this.#report.addOwners(response?.createdOwners ?? 0);
       const results = [...(response?.results ?? [])];
-      for (const { named, rejected } of batch) {
+      for (const { named, changes, rejected } of batch) {
         const result = rejected ?? results.shift();
-        if (result) this.#record(kind, named, result);
+        if (result) this.#record(kind, named, withChanges(result, changes));
       }
     }
   }

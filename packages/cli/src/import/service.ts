@@ -58,10 +58,9 @@ function isResult(value: unknown): value is Result {
 }
 
 function parseImportResponse(text: string): ImportResponse | undefined {
-  const { results, ignoredFields, createdOwners = 0 } = fieldsOf(parseJson(text));
+  const { results, createdOwners = 0 } = fieldsOf(parseJson(text));
   const hasResults = Array.isArray(results) && results.every(isResult);
-  const isResponse = hasResults && isStrings(ignoredFields) && typeof createdOwners === 'number';
-  return isResponse ? { results, ignoredFields, createdOwners } : undefined;
+  return hasResults && typeof createdOwners === 'number' ? { results, createdOwners } : undefined;
 }
 
 const asSentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`);

@@ -7,6 +7,7 @@ import {
   DISPUTE_ACTIONS,
   LICENSE_TYPES,
   MARKET_KINDS,
+  type NoticeEffect,
   QUANTITY_MEANINGS,
   REFUND_ACTIONS,
 } from '@licet/contract/enums';
@@ -31,6 +32,11 @@ const COLUMNS: Column<Market>[] = [
   { title: 'ADDRESS', text: ({ addresses }) => addresses[0] ?? '', isFlexible: true },
 ];
 
+const EFFECTS: Readonly<Record<NoticeEffect, string>> = {
+  CHANGED: 'changed',
+  NOTHING: 'nothing to do',
+  NEEDS_PERSON: 'needs you',
+};
 const DELIVERY_COLUMNS: Column<MarketDelivery>[] = [
   { title: 'TIME (UTC)', text: ({ time }) => timeText(time) },
   { title: 'EVENT', text: ({ type }) => type ?? '' },
@@ -38,6 +44,11 @@ const DELIVERY_COLUMNS: Column<MarketDelivery>[] = [
     title: 'STATUS',
     text: ({ status }) => String(status),
     style: ({ status }) => (status < 400 ? 'green' : 'red'),
+  },
+  {
+    title: 'EFFECT',
+    text: ({ effect }) => (effect === null ? '' : EFFECTS[effect]),
+    style: ({ effect }) => (effect === 'NEEDS_PERSON' ? 'yellow' : 'dim'),
   },
   { title: 'RESULT', text: ({ result }) => result, isFlexible: true },
 ];
@@ -54,7 +65,7 @@ const SECRETS_OPTION = [
 ] as const;
 const TOKEN_OPTION = [
   '--api-token <file>',
-  'a file with a token of the market, by which refunds are found; - for standard input',
+  'a file with a token of the market, by which refunds, or the lines of a Stripe session, are found; - for standard input',
 ] as const;
 const SETTINGS_OPTION = [
   '--settings <file>',

@@ -1,6 +1,17 @@
+import type { Outbound } from '../../../lib/outbound.ts';
 import type { Incoming } from '../incoming.ts';
-import { type Json, secondsAt, textAt } from '../json.ts';
-import type { Accepted, Adapter, Grant, MarketSettings, Rejection } from '../notice.ts';
+import { type Json, listAt, numberAt, secondsAt, textAt, valueAt } from '../json.ts';
+import {
+  type Accepted,
+  type Adapter,
+  type Grant,
+  type ListedPurchases,
+  type Listing,
+  listedKey,
+  type MarketSettings,
+  type Rejection,
+} from '../notice.ts';
+import { fetchJson, isWrongToken } from '../outgoing.ts';
 import { isSecret } from '../signature.ts';
 
 /**
@@ -43,6 +54,7 @@ async function read(incoming: Incoming): Promise<Accepted | Rejection> {
   const buyerId = idAt(fields, 'user_id');
   if (item === null) return { status: 400, why: 'The body has no resource_id' };
   if (buyerId === null) return { status: 400, why: 'The body has no user_id' };
+  const boughtAt = secondsAt(fields, 'purchase_date');
   const grant: Grant = {
     do: 'grant',
     item,
@@ -51,9 +63,9 @@ async function read(incoming: Incoming): Promise<Accepted | Rejection> {
     buyer: { id: buyerId, name: textAt(fields, 'username'), email: null },
     quantity: 1,
     isTest: false,
-    boughtAt: isDownload ? null : secondsAt(fields, 'purchase_date'),
-    paidUntil: null,
+    facts: isDownload || boughtAt === null ? {} : { boughtAt },
     ...(!isDownload && { renews: true }),
+    about: [],
   };
   const accepted: Accepted = { eventId: null, type, notices: [grant] };
   if (!isDownload) return accepted;
@@ -64,4 +76,51 @@ async function read(incoming: Incoming): Promise<Accepted | Rejection> {
   };
 }
 
-export const builtbybit: Adapter = { maxBytes: MAX_BYTES, authenticate, read };
+const PAGE_ROWS = 100;
+
+/** BuiltByBit accepts one of two words before a token. */
+async function readPage(outbound: Outbound, url: string, token: string): Promise<Json> {
+  try {
+    const headers = { Authorization: `Token ${token}` };
+    return await fetchJson(outbound, url, { method: 'GET', headers });
+  } catch (error) {
+    if (!isWrongToken(error)) throw error;
+    const headers = { Authorization: `Private ${token}` };
+    return fetchJson(outbound, url, { method: 'GET', headers });
+  }
+}
+
+/** The licenses at BuiltByBit. Add-ons have ids of their own, and are not listed. */
+async function list({ outbound, token, items, now, maxPages }: Listing): Promise<ListedPurchases> {
+  const listed = new Map<string, boolean>();
+  const ids = items.join(',');
+  for (let page = 1; page <= maxPages; page++) {
+    const url = `https://api.builtbybit.com/v2/resources/creator/licenses?resource_ids=${ids}&page=${page}&per_page=${PAGE_ROWS}`;
+    const json = await readPage(outbound, url, token);
+    if (textAt(json, 'result') !== 'success') {
+      throw new Error(`BuiltByBit: ${textAt(json, 'error.code') ?? 'no result'}`);
+    }
+    for (const one of listAt(json, 'data.licenses')) {
+      const [item, buyer] = [textAt(one, 'content_id'), textAt(one, 'buyer_id')];
+      if (item === null || buyer === null || textAt(one, 'content_type') === 'addon') continue;
+      const end = numberAt(one, 'end_date') ?? 0;
+      const isActive =
+        valueAt(one, 'permanent') === false
+          ? end === 0 || end * 1000 > now
+          : valueAt(one, 'active') !== false;
+      const key = listedKey(item, buyer);
+      listed.set(key, isActive || listed.get(key) === true);
+    }
+    if (page >= (numberAt(json, 'data.stats.max_page') ?? 1)) return { listed, requests: page };
+  }
+  throw new Error('The market lists too many purchases');
+}
+
+export const builtbybit: Adapter = {
+  names: ['builtbybit'],
+  oldPath: (productId) => `/api/v1/bbb/${productId}`,
+  maxBytes: MAX_BYTES,
+  authenticate,
+  read,
+  list,
+};

@@ -23,15 +23,15 @@ function firstAt(body: unknown, paths: string | null): unknown {
 function lineAt(
   body: unknown,
   paths: string,
-): Pick<Grant, 'reference' | 'formerReference'> | undefined {
+): Pick<Grant, 'reference' | 'otherReferences'> | undefined {
   const texts = paths.split('+').map((path) => textOf(firstAt(body, path)));
   const [first = null, ...others] = texts;
   if (first === null) return undefined;
   if (others.length === 0) return { reference: first };
   const reference = JSON.stringify(texts);
-  const formerReference = texts.filter((one) => one !== null).join(':');
-  // A text that can be the JSON of another line is no former reference.
-  return formerReference.startsWith('[') ? { reference } : { reference, formerReference };
+  // A former version joined the texts. A text that can be the JSON of another line is no former reference.
+  const former = texts.filter((one) => one !== null).join(':');
+  return former.startsWith('[') ? { reference } : { reference, otherReferences: [former] };
 }
 
 type Hmac = Extract<DynamicSettings['signature'], { kind: 'hmac' }>;
@@ -140,8 +140,8 @@ async function read(
         },
         quantity: quantityAt({ value: firstAt(body, settings.quantity) }, 'value'),
         isTest: false,
-        boughtAt: null,
-        paidUntil: null,
+        facts: {},
+        about: [],
       },
     ],
     needsKey: true,
@@ -152,4 +152,4 @@ async function read(
   };
 }
 
-export const dynamic: Adapter = { authenticate, read };
+export const dynamic: Adapter = { names: [], authenticate, read };

@@ -1,20 +1,22 @@
 import type { Incoming } from '../incoming.ts';
-import { listAt, textAt, timeAt } from '../json.ts';
+import { listAt, numberAt, textAt, timeAt, valueAt } from '../json.ts';
 import type {
   Accepted,
   Adapter,
   Buyer,
-  Fact,
   Grant,
+  Identity,
   MarketSettings,
   Notice,
   Rejection,
+  Statement,
 } from '../notice.ts';
+import type { Facts } from '../schema.ts';
 import { isRecent, isSigned } from '../signature.ts';
 
 /**
- * PayNow. The delivery items of an order cover its life: each has one license, from its purchase to its end. Refunds
- * and chargebacks name the order.
+ * PayNow. Each delivery item of an order has one license; all items of a line of a subscription share one. Refunds and
+ * chargebacks name the order, which is a payment of its subscription.
  */
 
 function buyerOf(customer: unknown): Buyer {
@@ -26,49 +28,140 @@ function buyerOf(customer: unknown): Buyer {
   return { id: textAt(customer, 'id'), name, email: null };
 }
 
-/** The product: by the seller's own data, else its id. */
-const itemOf = (line: unknown): string | null =>
-  textAt(line, 'product.metadata.licet_product') ?? textAt(line, 'product_id');
-
-function itemGrant(item: unknown, at: number): Grant[] {
-  const [id, product] = [textAt(item, 'id'), itemOf(item)];
-  if (id === null || product === null) return [];
-  return [
-    {
-      do: 'grant',
-      item: product,
-      reference: id,
-      order: textAt(item, 'order_id'),
-      buyer: buyerOf(Object(item).customer),
-      quantity: 1,
-      isTest: false,
-      boughtAt: timeAt(item, 'added_at') ?? at,
-      paidUntil: timeAt(item, 'expires_at'),
-    },
-  ];
+/** A delivery item: its purchase, and its place in an order and a subscription. */
+interface Item {
+  identity: Identity;
+  id: string;
+  order: string | null;
+  subscription: string | null;
+  line: string | null;
 }
 
-/** Facts about a delivery item. */
-function aboutItem(item: unknown, fact: (target: Fact['target']) => Fact): Fact[] {
-  const [id, product] = [textAt(item, 'id'), itemOf(item)];
-  return id === null || product === null ? [] : [fact({ item: product, reference: id })];
-}
-
-function aboutOrder(body: unknown, fact: (target: Fact['target']) => Fact): Fact[] {
+/** @returns undefined for an item that names no product */
+function itemOf(body: unknown): Item | undefined {
+  const [id, product] = [textAt(body, 'id'), textAt(body, 'product_id')];
+  // The product by the seller's own data, else its id.
+  const item = textAt(body, 'product.metadata.licet_product') ?? product;
+  if (id === null || item === null) return undefined;
   const order = textAt(body, 'order_id');
-  return order === null ? [] : [fact({ order })];
+  const subscription = textAt(body, 'subscription_id');
+  const isRenewed = subscription !== null && product !== null;
+  return {
+    identity: {
+      item,
+      reference: isRenewed ? `${subscription}:${product}` : id,
+      // A former version knew the purchase by its first item.
+      ...(isRenewed && { otherReferences: [id], onlyOf: 'item' as const }),
+      isLine: true,
+      order: subscription ?? order,
+    },
+    id,
+    order,
+    subscription,
+    line: textAt(body, 'order_line_id'),
+  };
 }
 
-function chargebackOf(body: unknown, at: number): Notice[] | string {
+/** The order of an item, as a payment of its subscription. */
+const orderOf = ({ order, subscription }: Item, facts: Facts = {}): Statement[] =>
+  order === null || subscription === null ? [] : [{ id: order, parent: subscription, facts }];
+
+function grantItem(body: unknown, at: number): Notice[] {
+  const item = itemOf(body);
+  if (!item) return [];
+  const { identity, subscription, order, line } = item;
+  const [addedAt, until] = [timeAt(body, 'added_at') ?? at, timeAt(body, 'expires_at')];
+  const isPayment = subscription !== null && order !== null;
+  const grant: Grant = {
+    do: 'grant',
+    ...identity,
+    buyer: buyerOf(valueAt(body, 'customer')),
+    quantity: 1,
+    isTest: false,
+    facts: {
+      boughtAt: addedAt,
+      ...(until !== null && (isPayment ? { continued: until } : { paidUntil: until })),
+      ...(line !== null && { line }),
+    },
+    about: isPayment ? orderOf(item, { paid: { at: addedAt, until, amount: null } }) : [],
+  };
+  return [grant];
+}
+
+/** Facts about a purchase. */
+function aboutItem(body: unknown, facts: Facts): Notice[] {
+  const item = itemOf(body);
+  if (!item) return [];
+  return [{ do: 'report', about: orderOf(item), purchase: { ...item.identity, facts } }];
+}
+
+/** An item that is taken back: that of a subscription, with what its order has paid for. */
+function removeItem(body: unknown, at: number): Notice[] {
+  const item = itemOf(body);
+  if (!item) return [];
+  const { id, order, subscription } = item;
+  if (subscription === null) return aboutItem(body, { removed: at });
+  const parent = order ?? subscription;
+  return [{ do: 'report', about: [{ id, parent, facts: { removed: at } }, ...orderOf(item)] }];
+}
+
+const aboutOrder = (order: string | null, facts: Facts): Notice[] =>
+  order === null ? [] : [{ do: 'report', about: [{ id: order, facts }] }];
+
+/** An order with its lines, what each of them costs, and the e-mail of the buyer. */
+function orderCompleted(body: unknown, at: number): Notice[] {
+  const id = textAt(body, 'id');
+  if (id === null) return [];
+  const lines = listAt(body, 'lines');
+  const subscription =
+    textAt(body, 'subscription_id') ??
+    lines.map((line) => textAt(line, 'subscription_id')).find((one) => one !== null) ??
+    null;
+  const [total, email] = [numberAt(body, 'total_amount'), textAt(body, 'billing_email')];
+  const order: Statement = {
+    id,
+    ...(subscription !== null && { parent: subscription }),
+    facts: {
+      ...(total !== null && { total }),
+      ...(email !== null && { email }),
+      ...(subscription !== null && { paid: { at, until: null, amount: total } }),
+    },
+  };
+  const parts = lines.flatMap((line): Statement[] => {
+    const [lineId, cost] = [textAt(line, 'id'), numberAt(line, 'total_amount')];
+    if (lineId === null || lines.length === 1) return [];
+    return [
+      { id: lineId, parent: id, facts: { line: lineId, ...(cost !== null && { total: cost }) } },
+    ];
+  });
+  return [{ do: 'report', about: [order, ...parts] }];
+}
+
+/** A refund, of an order or of one of its lines. */
+function refunded(body: unknown, at: number): Notice[] | string {
+  const status = textAt(body, 'status')?.toLowerCase() ?? 'completed';
+  if (status !== 'completed') return 'The refund is not completed';
+  const [order, line] = [textAt(body, 'order_id'), textAt(body, 'order_line_id')];
+  if (line !== null && order !== null) {
+    // PayNow refunds lines in full.
+    const about = [{ id: line, parent: order, facts: { line, refunded: at } }];
+    return [{ do: 'report', about }];
+  }
+  const amount = numberAt(body, 'amount');
+  if (amount === null) return 'It names no amount';
+  return aboutOrder(order, { refunds: { [textAt(body, 'id') ?? '']: amount } });
+}
+
+/** A chargeback. One that closes as anything but lost takes nothing. */
+function chargeback(type: string, body: unknown): Notice[] | string {
   const status = (textAt(body, 'chargeback_status') ?? textAt(body, 'status') ?? '').toLowerCase();
   const id = textAt(body, 'id') ?? '';
-  if (/won|reversed/.test(status)) {
-    return aboutOrder(body, (target) => ({ do: 'restore', target, at, id }));
-  }
-  if (/lost/.test(status)) {
-    return aboutOrder(body, (target) => ({ do: 'revoke', target, at, id, reason: 'dispute lost' }));
-  }
-  return 'The chargeback is not decided';
+  const order = textAt(body, 'order_id');
+  if (/lost/.test(status)) return aboutOrder(order, { disputes: { [id]: 'lost' } });
+  const isClosed = type === 'ON_CHARGEBACK_CLOSED';
+  if (isClosed && status === 'pending') return 'The chargeback is not decided';
+  const isWon = isClosed || /^(none|won)$/.test(status);
+  return aboutOrder(order, { disputes: { [id]: isWon ? 'won' : 'opened' } });
 }
 
 function noticesOf(type: string, body: unknown, at: number): readonly Notice[] | string {
@@ -76,29 +169,26 @@ function noticesOf(type: string, body: unknown, at: number): readonly Notice[] |
     case 'ON_DELIVERY_ITEM_ADDED':
     case 'ON_DELIVERY_ITEM_ACTIVATED':
     case 'ON_DELIVERY_ITEM_USED':
-      return itemGrant(body, at);
+      return grantItem(body, at);
     // Neither has a time of its own: the end that they name says which is later, in any order of arrival.
     case 'ON_DELIVERY_ITEM_RENEWED': {
       const until = timeAt(body, 'expires_at');
-      return aboutItem(body, (target) => ({ do: 'extend', target, at: until ?? at, until }));
+      return aboutItem(body, {
+        continued: until ?? at,
+        ...(until !== null && { paidUntil: until }),
+      });
     }
-    case 'ON_DELIVERY_ITEM_EXPIRED': {
-      const end = timeAt(body, 'expires_at') ?? at;
-      return aboutItem(body, (target) => ({ do: 'revoke', target, at: end, reason: 'ended' }));
-    }
+    case 'ON_DELIVERY_ITEM_EXPIRED':
+      return aboutItem(body, { ended: timeAt(body, 'expires_at') ?? at });
     case 'ON_DELIVERY_ITEM_REVOKED':
-      return aboutItem(body, (target) => ({ do: 'revoke', target, at, reason: 'removed' }));
-    case 'ON_REFUND':
-      // It names what was paid back, and not what was paid.
-      return 'The delivery items that it revokes come on their own';
-    case 'ON_CHARGEBACK': {
-      const id = textAt(body, 'id') ?? '';
-      return aboutOrder(body, (target) => ({ do: 'revoke', target, at, id, reason: 'disputed' }));
-    }
-    case 'ON_CHARGEBACK_CLOSED':
-      return chargebackOf(body, at);
+      return removeItem(body, at);
     case 'ON_ORDER_COMPLETED':
-      return `Its ${listAt(body, 'lines').length} lines come as delivery items`;
+      return orderCompleted(body, at);
+    case 'ON_REFUND':
+      return refunded(body, at);
+    case 'ON_CHARGEBACK':
+    case 'ON_CHARGEBACK_CLOSED':
+      return chargeback(type, body);
     default:
       return 'This event changes no purchase';
   }
@@ -140,8 +230,10 @@ async function read({ json: sent, now }: Incoming): Promise<Accepted | Rejection
     now;
   const notices = noticesOf(type ?? '', body, at);
   if (typeof notices === 'string') return { ...accepted, ignored: notices };
-  if (notices.length === 0) return { ...accepted, ignored: 'It names no item or no order' };
+  if (notices.length === 0) {
+    return { ...accepted, ignored: 'It names no item or no order', needsPerson: true };
+  }
   return { ...accepted, notices };
 }
 
-export const paynow: Adapter = { authenticate, read };
+export const paynow: Adapter = { names: ['paynow'], authenticate, read };

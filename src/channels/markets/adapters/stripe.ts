@@ -1,16 +1,43 @@
 import type { Incoming } from '../incoming.ts';
-import { numberAt, secondsAt, textAt, valueAt } from '../json.ts';
-import type { Accepted, Adapter, Fact, MarketSettings, Notice, Rejection } from '../notice.ts';
+import { listAt, numberAt, quantityAt, secondsAt, textAt, textOf, valueAt } from '../json.ts';
+import type {
+  Accepted,
+  Adapter,
+  Grant,
+  MarketInterface,
+  MarketSettings,
+  Notice,
+  Rejection,
+  Report,
+  Statement,
+} from '../notice.ts';
+import { fetchJson, isRefusedBy } from '../outgoing.ts';
+import type { Facts } from '../schema.ts';
 import { isSigned } from '../signature.ts';
 
 /**
- * Stripe, without a call to it: Checkout and Payment Links with the product in the metadata `licet_product`,
- * subscriptions, refunds and disputes. The order is the subscription, or else the payment intent.
+ * Stripe: Checkout and Payment Links with the product in the metadata `licet_product`, subscriptions, refunds and
+ * disputes. A purchase is one of its subscription, or else of its payment intent. Stripe says in several events which
+ * payment belongs to which invoice, and which invoice to which subscription.
  */
 
 const TOLERANCE_SECONDS = 300;
-/** Statuses of a subscription that is over. Others are still retried, or paused. */
-const OVER = ['canceled', 'unpaid', 'incomplete_expired'];
+/** The name of a product that neither the metadata nor a Payment Link names. */
+const UNNAMED = 'checkout';
+const MAX_LINES = 100;
+const UNCOUNTED = 'Stripe does not say how many were bought: see its guide';
+
+/** What an event says, or why it changes nothing. */
+type Read = readonly Notice[] | { ignored: string; needsPerson?: boolean };
+
+/** An event with its object. */
+interface Event {
+  type: string;
+  object: unknown;
+  /** When it was made, in milliseconds since 1970. */
+  at: number;
+  isTest: boolean;
+}
 
 /** The parts of a header such as `t=1,v1=ab,v1=cd`. */
 function partsOf(header: string): { time: string; signatures: string[] } {
@@ -24,116 +51,278 @@ function partsOf(header: string): { time: string; signatures: string[] } {
 const idAt = (value: unknown, path: string): string | null =>
   textAt(value, path) ?? textAt(value, `${path}.id`);
 
-function bought(session: unknown, at: number, isTest: boolean): Notice[] | string {
-  const status = textAt(session, 'payment_status');
-  if (status !== 'paid' && status !== 'no_payment_required') {
-    return 'It is not paid yet: the license comes with the payment';
-  }
-  const item = textAt(session, 'metadata.licet_product');
-  const id = textAt(session, 'id');
-  if (item === null) {
-    return 'It has no metadata licet_product: set it at the Payment Link or the Checkout session';
-  }
-  if (id === null) return 'The session has no id';
-  return [
-    {
-      do: 'grant',
-      item,
-      reference: id,
-      order: idAt(session, 'subscription') ?? idAt(session, 'payment_intent') ?? id,
-      buyer: {
-        id: idAt(session, 'customer') ?? textAt(session, 'client_reference_id'),
-        name: textAt(session, 'customer_details.name'),
-        email: textAt(session, 'customer_details.email') ?? textAt(session, 'customer_email'),
-      },
-      quantity: Math.max(1, Math.floor(numberAt(session, 'metadata.licet_quantity') ?? 1)),
-      isTest,
-      boughtAt: at,
-      paidUntil: null,
-    },
-  ];
-}
+const report = (about: readonly Statement[]): Report => ({ do: 'report', about });
+
+/** A link between two subjects, if both are named. */
+const link = (id: string | null, parent: string | null): Statement[] =>
+  id === null || parent === null ? [] : [{ id, parent }];
 
 /** The subscription of an invoice, which newer versions of the interface hold elsewhere. */
 const subscriptionOf = (invoice: unknown): string | null =>
   idAt(invoice, 'subscription') ?? idAt(invoice, 'parent.subscription_details.subscription');
 
-function paidUntilOf(invoice: unknown): number | null {
-  const lines = valueAt(invoice, 'lines.data');
-  const ends = Array.isArray(lines)
-    ? lines.flatMap((line) => secondsAt(line, 'period.end') ?? [])
-    : [];
-  return ends.length === 0 ? null : Math.max(...ends);
+/** The number that the seller has put into the metadata; null without one. */
+const countIn = (metadata: unknown): number | null =>
+  numberAt(metadata, 'licet_quantity') === null ? null : quantityAt(metadata, 'licet_quantity');
+
+function session({ object, at, isTest }: Event): Read {
+  if (textAt(object, 'mode') === 'setup') return { ignored: 'It saves a card, and sells nothing' };
+  const status = textAt(object, 'payment_status');
+  if (status !== 'paid' && status !== 'no_payment_required') {
+    return { ignored: 'It is not paid yet: the license comes with the payment' };
+  }
+  const id = textAt(object, 'id');
+  if (id === null) return { ignored: 'The session has no id', needsPerson: true };
+  const [subscription, invoice] = [idAt(object, 'subscription'), idAt(object, 'invoice')];
+  const paymentLink = idAt(object, 'payment_link');
+  const counted = countIn(valueAt(object, 'metadata'));
+  const grant: Grant = {
+    do: 'grant',
+    item: textAt(object, 'metadata.licet_product') ?? paymentLink ?? UNNAMED,
+    ...(paymentLink !== null && { otherItems: [paymentLink] }),
+    reference: id,
+    isLine: true,
+    order: subscription ?? idAt(object, 'payment_intent') ?? invoice ?? id,
+    onlyOf: 'order',
+    buyer: {
+      id: idAt(object, 'customer') ?? textAt(object, 'client_reference_id'),
+      name: textAt(object, 'customer_details.name'),
+      email: textAt(object, 'customer_details.email') ?? textAt(object, 'customer_email'),
+    },
+    quantity: counted ?? 1,
+    isTest,
+    facts: {
+      boughtAt: at,
+      ...(counted !== null && { counted: 1 }),
+      // A buyer may have added them. The event has no lines.
+      ...(listAt(object, 'optional_items').length > 0 && { unclear: 1 }),
+    },
+    about: link(invoice, subscription),
+    // The first invoice of a subscription says it.
+    ...(counted === null && subscription === null && { caveat: UNCOUNTED }),
+  };
+  return withLines(grant, listAt(object, 'line_items.data'));
 }
 
-/** Facts about all orders that an object names. */
-const about = (orders: readonly (string | null)[], fact: (order: string) => Fact): Fact[] =>
-  orders.flatMap((order) => (order === null ? [] : [fact(order)]));
+/** The purchases of the lines of a session: as the event names it, or one for each of several products. */
+function withLines(grant: Grant, lines: readonly unknown[]): Grant[] {
+  const sold = lines
+    .map((line) => ({
+      id: textAt(line, 'id') ?? '',
+      quantity: quantityAt(line, 'quantity'),
+      items: [
+        textAt(line, 'price.metadata.licet_product'),
+        textAt(line, 'price.product.metadata.licet_product'),
+        idAt(line, 'price.product'),
+        idAt(line, 'price'),
+      ].filter((item) => item !== null),
+    }))
+    .sort((one, other) => (one.id < other.id ? -1 : 1));
+  const [first, ...others] = sold;
+  if (!first) return [grant];
+  const {
+    onlyOf,
+    caveat: _,
+    ...counted
+  } = {
+    ...grant,
+    facts: { ...grant.facts, counted: 1 },
+  };
+  if (others.length === 0) {
+    const isCounted = grant.facts.counted !== undefined;
+    return [
+      {
+        ...counted,
+        ...(onlyOf && { onlyOf }),
+        otherItems: [...(grant.otherItems ?? []), ...first.items],
+        quantity: isCounted ? grant.quantity : first.quantity,
+      },
+    ];
+  }
+  return sold.map(({ id, quantity, items: [item = UNNAMED, ...otherItems] }, index) => ({
+    ...counted,
+    item,
+    otherItems,
+    reference: index === 0 ? grant.reference : `${grant.reference}:${id}`,
+    quantity,
+  }));
+}
 
-function noticesOf(
-  type: string,
-  object: unknown,
-  at: number,
-  isTest: boolean,
-): readonly Notice[] | string {
-  const subscription = textAt(object, 'id');
-  const orders = [idAt(object, 'payment_intent'), subscriptionOf(valueAt(object, 'invoice'))];
-  switch (type) {
-    case 'checkout.session.completed':
-    case 'checkout.session.async_payment_succeeded':
-      return bought(object, at, isTest);
-    case 'invoice.paid': {
-      const until = paidUntilOf(object);
-      const order = subscriptionOf(object);
-      return about([order], (one) => ({ do: 'extend', target: { order: one }, at, until }));
-    }
-    case 'customer.subscription.deleted':
-    case 'customer.subscription.updated': {
-      const isOver = type.endsWith('deleted') || OVER.includes(textAt(object, 'status') ?? '');
-      if (!isOver) return 'The subscription is not over';
-      return about([subscription], (order) => ({
-        do: 'revoke',
-        target: { order },
-        at,
-        reason: 'ended',
-      }));
-    }
-    case 'charge.refunded': {
-      const amount = numberAt(object, 'amount');
-      const refunded = numberAt(object, 'amount_refunded');
-      // An amount of zero is no payment that could be refunded in full.
-      if (amount === null || refunded === null || amount <= 0 || refunded < amount) {
-        return 'It is refunded in part, which changes nothing';
-      }
-      return about(orders, (order) => ({
-        do: 'revoke',
-        target: { order },
-        at,
-        reason: 'refunded',
-      }));
-    }
-    case 'charge.dispute.created':
-    case 'charge.dispute.closed': {
-      const id = textAt(object, 'id') ?? '';
-      const status = textAt(object, 'status');
-      const isClosed = type.endsWith('closed');
-      if (isClosed && status !== 'won' && status !== 'lost') return 'The dispute is not decided';
-      return about(orders, (order) =>
-        isClosed && status === 'won'
-          ? { do: 'restore', target: { order }, at, id }
-          : {
-              do: 'revoke',
-              target: { order },
-              at,
-              id,
-              reason: isClosed ? 'dispute lost' : 'disputed',
-            },
-      );
-    }
-    default:
-      return 'This event changes no purchase';
+/** Reads the lines of a session, with a restricted key. */
+async function lines(grant: Grant, { outbound, token }: MarketInterface): Promise<Grant[]> {
+  if (!grant.reference.startsWith('cs_') || grant.onlyOf !== 'order') return [grant];
+  const id = encodeURIComponent(grant.reference);
+  try {
+    const json = await fetchJson(
+      outbound,
+      `https://api.stripe.com/v1/checkout/sessions/${id}/line_items?limit=${MAX_LINES}`,
+      { method: 'GET', headers: { Authorization: `Bearer ${token}` } },
+    );
+    return withLines(grant, listAt(json, 'data'));
+  } catch (error) {
+    // Stripe repeats the event; a wrong key stays wrong.
+    if (!isRefusedBy(error)) throw error;
+    return [{ ...grant, facts: { ...grant.facts, unclear: 1 } }];
   }
 }
+
+/** The lines of an invoice that were bought: a change of the plan only moves money. */
+function boughtLines(invoice: unknown) {
+  return listAt(invoice, 'lines.data').filter(
+    (line) =>
+      valueAt(line, 'proration') !== true &&
+      valueAt(line, 'parent.subscription_item_details.proration') !== true,
+  );
+}
+
+function invoicePaid({ object, at, isTest }: Event): Read {
+  const [id, subscription] = [textAt(object, 'id'), subscriptionOf(object)];
+  if (subscription === null) return { ignored: 'It is of no subscription' };
+  const ends = listAt(object, 'lines.data').flatMap((line) => secondsAt(line, 'period.end') ?? []);
+  const sold = boughtLines(object);
+  const products = new Set(
+    sold.map(
+      (line) => textAt(line, 'pricing.price_details.product') ?? idAt(line, 'price.product') ?? '',
+    ),
+  );
+  const quantity = sold.reduce<number>((sum, line) => sum + quantityAt(line, 'quantity'), 0);
+  const isFirst = textAt(object, 'billing_reason') === 'subscription_create';
+  const facts: Facts = {
+    paid: {
+      at: secondsAt(object, 'created') ?? at,
+      until: ends.length === 0 ? null : Math.max(...ends),
+      amount: numberAt(object, 'total') ?? numberAt(object, 'amount_paid'),
+    },
+    ...(isFirst && products.size === 1 && quantity > 1 && { quantity }),
+    ...(isFirst && products.size > 1 && { unclear: 1 }),
+  };
+  // An old version, or an event that was stored without the id of its invoice.
+  const invoice = id ?? `${subscription}:${at}`;
+  const about = [
+    { id: invoice, parent: subscription, facts },
+    { id: subscription, facts: { continued: at } },
+    ...link(idAt(object, 'payment_intent') ?? idAt(object, 'charge'), invoice),
+  ];
+  const metadata =
+    valueAt(object, 'parent.subscription_details.metadata') ??
+    valueAt(object, 'subscription_details.metadata');
+  const item = textAt(metadata, 'licet_product');
+  if (item === null) return [report(about)];
+  const counted = countIn(metadata);
+  return [
+    {
+      do: 'grant',
+      item,
+      reference: subscription,
+      isLine: true,
+      order: subscription,
+      onlyOf: 'order',
+      buyer: {
+        id: idAt(object, 'customer'),
+        name: textAt(object, 'customer_name'),
+        email: textAt(object, 'customer_email'),
+      },
+      quantity: counted ?? 1,
+      isTest,
+      facts: { boughtAt: at, ...(counted !== null && { counted: 1 }) },
+      about,
+    },
+  ];
+}
+
+/** The facts that a status of a subscription says. A payment that is late is still tried. */
+function statusFacts(status: string, at: number): Facts | undefined {
+  switch (status) {
+    case 'active':
+    case 'trialing':
+      return { active: at };
+    case 'paused':
+      return { paused: at };
+    case 'unpaid':
+      return { unpaid: at };
+    case 'canceled':
+    case 'incomplete_expired':
+      return { ended: at };
+    default:
+      return undefined;
+  }
+}
+
+function subscriptionChanged({ type, object, at }: Event): Read {
+  const id = textAt(object, 'id');
+  const status = type.endsWith('.deleted') ? 'canceled' : (textAt(object, 'status') ?? '');
+  const facts = statusFacts(status, at);
+  if (id === null || !facts) return { ignored: 'The subscription goes on' };
+  return [report([{ id, facts }])];
+}
+
+/** The facts about the payment of a charge or a dispute, and its links. */
+function aboutPayment(object: unknown, facts: Facts): Read {
+  const charge = textAt(object, 'object') === 'charge' ? object : valueAt(object, 'charge');
+  const payment =
+    idAt(object, 'payment_intent') ??
+    idAt(charge, 'payment_intent') ??
+    textOf(charge) ??
+    textAt(charge, 'id');
+  if (payment === null) {
+    return { ignored: 'It names no payment that can be joined', needsPerson: true };
+  }
+  const invoice = valueAt(object, 'invoice') ?? valueAt(charge, 'invoice');
+  const invoiceId = textOf(invoice) ?? textAt(invoice, 'id');
+  return [
+    report([
+      { id: payment, ...(invoiceId !== null && { parent: invoiceId }), facts },
+      ...link(invoiceId, subscriptionOf(invoice)),
+    ]),
+  ];
+}
+
+function refund({ object, at }: Event): Read {
+  const amount = numberAt(object, 'amount');
+  const refunded = numberAt(object, 'amount_refunded');
+  // An amount of zero is no payment that could be refunded in full.
+  if (amount === null || refunded === null || amount <= 0 || refunded < amount) {
+    return { ignored: 'It is refunded in part, which changes nothing' };
+  }
+  return aboutPayment({ object: 'charge', ...Object(object) }, { refunded: at });
+}
+
+/** The step of a dispute; undefined for an inquiry, which moves no money. */
+function stepOf(type: string, status: string | null): 'opened' | 'won' | 'lost' | undefined {
+  if (status === 'lost') return 'lost';
+  if (status === 'won' || status === 'warning_closed' || status === 'prevented') return 'won';
+  if (type === 'charge.dispute.closed') return 'won';
+  return status?.startsWith('warning_') ? undefined : 'opened';
+}
+
+function dispute({ type, object }: Event): Read {
+  const step = stepOf(type, textAt(object, 'status'));
+  if (!step) return { ignored: 'It is an inquiry: no money has moved' };
+  return aboutPayment(object, { disputes: { [textAt(object, 'id') ?? '']: step } });
+}
+
+function paymentOfInvoice({ object }: Event): Read {
+  const payment = idAt(object, 'payment.payment_intent') ?? idAt(object, 'payment.charge');
+  const about = link(payment, idAt(object, 'invoice'));
+  return about.length === 0
+    ? { ignored: 'It names no payment that can be joined' }
+    : [report(about)];
+}
+
+const READERS: Readonly<Record<string, (event: Event) => Read>> = {
+  'checkout.session.completed': session,
+  'checkout.session.async_payment_succeeded': session,
+  'invoice.paid': invoicePaid,
+  'invoice_payment.paid': paymentOfInvoice,
+  'customer.subscription.updated': subscriptionChanged,
+  'customer.subscription.paused': subscriptionChanged,
+  'customer.subscription.resumed': subscriptionChanged,
+  'customer.subscription.deleted': subscriptionChanged,
+  'charge.refunded': refund,
+  'charge.dispute.created': dispute,
+  'charge.dispute.updated': dispute,
+  'charge.dispute.closed': dispute,
+};
 
 async function authenticate(
   { bytes, headers, now }: Incoming,
@@ -160,19 +349,16 @@ async function read({ json: body, now }: Incoming): Promise<Accepted | Rejection
       why: 'This is a thin event: at Stripe, choose events with the payload style Snapshot',
     };
   }
-  const type = textAt(body, 'type');
-  const accepted: Accepted = {
-    eventId: textAt(body, 'id'),
+  const type = textAt(body, 'type') ?? '';
+  const reader = Object.hasOwn(READERS, type) ? READERS[type] : undefined;
+  const said = reader?.({
     type,
-    notices: [],
-  };
-  const at = secondsAt(body, 'created') ?? now;
-  const isTest = body.livemode === false;
-  const notices = noticesOf(type ?? '', valueAt(body, 'data.object'), at, isTest);
-  if (typeof notices === 'string') return { ...accepted, ignored: notices };
-  if (notices.length === 0)
-    return { ...accepted, ignored: 'It names no payment that can be joined' };
-  return { ...accepted, notices };
+    object: valueAt(body, 'data.object'),
+    at: secondsAt(body, 'created') ?? now,
+    isTest: body.livemode === false,
+  }) ?? { ignored: 'This event changes no purchase' };
+  const accepted = { eventId: textAt(body, 'id'), type: textAt(body, 'type') };
+  return 'ignored' in said ? { ...accepted, notices: [], ...said } : { ...accepted, notices: said };
 }
 
-export const stripe: Adapter = { authenticate, read };
+export const stripe: Adapter = { names: ['stripe'], authenticate, read, lines };

@@ -1,28 +1,29 @@
 import { sha256Bytes } from '../../../lib/sha256.ts';
 import type { Incoming } from '../incoming.ts';
-import { listAt, quantityAt, textAt, timeAt } from '../json.ts';
+import { listAt, numberAt, quantityAt, textAt, timeAt, valueAt } from '../json.ts';
 import type {
   Accepted,
   Adapter,
   Buyer,
-  Fact,
   Grant,
   MarketSettings,
   Notice,
   Rejection,
+  Statement,
 } from '../notice.ts';
+import type { Facts } from '../schema.ts';
 import { isSigned } from '../signature.ts';
 
 /**
- * Tebex: payments with their packages, refunds, disputes and subscriptions. A subscription has a reference, which stands
- * for the order of all its payments: a renewal grants nothing again.
+ * Tebex: payments with their packages, refunds, disputes and subscriptions. A subscription has a reference, to which its
+ * payments belong: a renewal grants nothing again.
  */
 
 /** Shops set up tests with this method. */
 const TEST_METHOD = 'Test Payments';
 
-const orderOf = (payment: unknown): string | null =>
-  textAt(payment, 'recurring_payment_reference') ?? textAt(payment, 'transaction_id');
+const subscriptionOf = (payment: unknown): string | null =>
+  textAt(payment, 'recurring_payment_reference');
 
 function buyerOf(payment: unknown, product: unknown): Buyer {
   const username = ['id', 'username'].map(
@@ -43,89 +44,112 @@ function itemOf(product: unknown): string {
   return textAt(product, 'custom.licet') ?? textAt(variable, 'option') ?? '0';
 }
 
-/** Whether a payment has packages of a subscription beside others, which do not end with it. */
-const isMixed = (payment: unknown): boolean => textAt(payment, 'payment_sequence') === 'mixed';
+/** Whether a line is of no subscription, beside others that are: it does not end with them. */
+const isOneOff = (payment: unknown, product: unknown): boolean =>
+  textAt(payment, 'payment_sequence') === 'mixed' && timeAt(product, 'expires_at') === null;
 
-function grantsOf(payment: unknown): Grant[] {
-  const order = orderOf(payment);
+/**
+ * A payment, as one of its subscription.
+ *
+ * @param until when the subscription is paid, if the event says it
+ */
+function paymentOf(
+  payment: unknown,
+  subscription: string | null,
+  facts: Facts = {},
+  until: number | null = null,
+): Statement[] {
+  const id = textAt(payment, 'transaction_id');
+  if (id === null) return [];
+  if (subscription === null) return [{ id, facts }];
+  const ends = listAt(payment, 'products').flatMap((one) => timeAt(one, 'expires_at') ?? []);
+  const at = timeAt(payment, 'created_at');
+  const paid = at !== null && {
+    paid: {
+      at,
+      until: until ?? (ends.length === 0 ? null : Math.max(...ends)),
+      amount: numberAt(payment, 'price.amount'),
+    },
+  };
+  return [{ id, parent: subscription, facts: { ...facts, ...paid } }];
+}
+
+function grantsOf(payment: unknown, subscription: string | null, about: Statement[]): Grant[] {
   const transaction = textAt(payment, 'transaction_id');
-  if (order === null) return [];
   const seen = new Map<string, number>();
-  return listAt(payment, 'products').map((product) => {
+  return listAt(payment, 'products').flatMap((product) => {
     const item = itemOf(product);
-    const isOneOff = isMixed(payment) && timeAt(product, 'expires_at') === null;
-    const own = isOneOff && transaction !== null ? transaction : order;
+    const own = isOneOff(payment, product) ? transaction : null;
+    const order = own ?? subscription ?? transaction;
+    if (order === null) return [];
     // Not the place of the line: a renewal lists other lines.
     const before = seen.get(item) ?? 0;
     seen.set(item, before + 1);
-    return grantOf(payment, product, own, `${own}:${item}${before === 0 ? '' : `:${before}`}`);
+    const [boughtAt, paidUntil] = [timeAt(payment, 'created_at'), timeAt(product, 'expires_at')];
+    const isOfPayment = order !== subscription;
+    return {
+      do: 'grant' as const,
+      item,
+      reference: `${order}:${item}${before === 0 ? '' : `:${before}`}`,
+      order,
+      buyer: buyerOf(payment, product),
+      quantity: quantityAt(product, 'quantity'),
+      isTest: textAt(payment, 'payment_method.name') === TEST_METHOD,
+      facts: {
+        ...(boughtAt !== null && { boughtAt }),
+        ...(isOfPayment && paidUntil !== null && { paidUntil }),
+      },
+      about,
+    };
   });
 }
 
-function grantOf(payment: unknown, product: unknown, order: string, reference: string): Grant {
-  return {
-    do: 'grant',
-    item: itemOf(product),
-    reference,
-    order,
-    buyer: buyerOf(payment, product),
-    quantity: quantityAt(product, 'quantity'),
-    isTest: textAt(payment, 'payment_method.name') === TEST_METHOD,
-    boughtAt: timeAt(payment, 'created_at'),
-    paidUntil: timeAt(product, 'expires_at'),
-  };
-}
+const report = (about: Statement[]): Notice[] =>
+  about.length === 0 ? [] : [{ do: 'report', about }];
 
-/** Facts about the payment, and about its subscription. */
-function factsOf(payment: unknown, fact: (order: string) => Fact): Fact[] {
-  const orders = [orderOf(payment), isMixed(payment) ? textAt(payment, 'transaction_id') : null];
-  return orders.flatMap((order) => (order === null ? [] : [fact(order)]));
-}
+/** The step of a dispute, by the type of its event. One that closes as anything but lost takes nothing. */
+const STEPS = {
+  'payment.dispute.opened': 'opened',
+  'payment.dispute.lost': 'lost',
+  'payment.dispute.won': 'won',
+  'payment.dispute.closed': 'won',
+} as const;
 
-function noticesOf(type: string, subject: unknown, at: number): Notice[] | undefined {
-  const dispute = { at, id: textAt(subject, 'transaction_id') ?? '' };
-  switch (type) {
-    case 'payment.completed':
-      return grantsOf(subject);
-    case 'payment.refunded':
-      return factsOf(subject, (order) => ({
-        do: 'revoke',
-        target: { order },
-        at,
-        reason: 'refunded',
-      }));
-    case 'payment.dispute.opened':
-      return factsOf(subject, (order) => ({
-        ...dispute,
-        do: 'revoke',
-        target: { order },
-        reason: 'disputed',
-      }));
-    case 'payment.dispute.lost':
-      return factsOf(subject, (order) => ({
-        ...dispute,
-        do: 'revoke',
-        target: { order },
-        reason: 'dispute lost',
-      }));
-    case 'payment.dispute.won':
-      return factsOf(subject, (order) => ({ ...dispute, do: 'restore', target: { order } }));
-    default:
-      break;
+const isDispute = (type: string): type is keyof typeof STEPS => Object.hasOwn(STEPS, type);
+
+function aboutPayment(type: string, subject: unknown, at: number): Notice[] | undefined {
+  const subscription = subscriptionOf(subject);
+  if (type === 'payment.completed') {
+    const about = subscription === null ? [] : paymentOf(subject, subscription);
+    return grantsOf(subject, subscription, about);
   }
-  const order = textAt(subject, 'reference');
-  if (order === null) return undefined;
+  if (type === 'payment.refunded') {
+    return report(paymentOf(subject, subscription, { refunded: at }));
+  }
+  if (!isDispute(type)) return undefined;
+  const disputes = { [textAt(subject, 'transaction_id') ?? '']: STEPS[type] };
+  return report(paymentOf(subject, subscription, { disputes }));
+}
+
+/** A subscription: the first payment grants it, another one goes on with it. */
+function aboutSubscription(type: string, subject: unknown, at: number): Notice[] | undefined {
+  const id = textAt(subject, 'reference');
+  if (id === null) return undefined;
+  if (type === 'recurring-payment.ended') return report([{ id, facts: { ended: at } }]);
+  const isFirst = type === 'recurring-payment.started';
+  if (!isFirst && type !== 'recurring-payment.renewed') return undefined;
+  const payment = valueAt(subject, isFirst ? 'initial_payment' : 'last_payment');
   const until = timeAt(subject, 'next_payment_at');
-  switch (type) {
-    case 'recurring-payment.started':
-    case 'recurring-payment.renewed':
-      return [{ do: 'extend', target: { order }, at, until }];
-    case 'recurring-payment.ended':
-      return [{ do: 'revoke', target: { order }, at, reason: 'ended' }];
-    default:
-      return undefined;
-  }
+  const paid = paymentOf(payment, id, {}, until);
+  const isNamed = paid.some(({ facts }) => facts?.paid);
+  const facts = { continued: at, ...(!isNamed && until !== null && { paidUntil: until }) };
+  const about = [...paid, { id, facts }];
+  const grants = isFirst ? grantsOf(payment, id, about) : [];
+  return grants.length > 0 ? grants : report(about);
 }
+
+const noticesOf = (type: string, subject: unknown, at: number): Notice[] | undefined =>
+  aboutPayment(type, subject, at) ?? aboutSubscription(type, subject, at);
 
 async function authenticate(
   { bytes, headers }: Incoming,
@@ -154,8 +178,10 @@ async function read({ json: body, now }: Incoming): Promise<Accepted | Rejection
   }
   const notices = noticesOf(type ?? '', body.subject, timeAt(body, 'date') ?? now);
   if (!notices) return { ...accepted, ignored: 'This event changes no purchase' };
-  if (notices.length === 0) return { ...accepted, ignored: 'It has no transaction or no package' };
+  if (notices.length === 0) {
+    return { ...accepted, ignored: 'It has no transaction or no package', needsPerson: true };
+  }
   return { ...accepted, notices };
 }
 
-export const tebex: Adapter = { authenticate, read };
+export const tebex: Adapter = { names: ['tebex'], authenticate, read };

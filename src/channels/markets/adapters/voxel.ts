@@ -1,6 +1,16 @@
 import type { Incoming } from '../incoming.ts';
-import { numberAt, secondsAt, textAt, valueAt } from '../json.ts';
-import type { Accepted, Adapter, Grant, MarketSettings, Rejection, Target } from '../notice.ts';
+import { type Json, listAt, numberAt, secondsAt, textAt, valueAt } from '../json.ts';
+import {
+  type Accepted,
+  type Adapter,
+  type Grant,
+  type ListedPurchases,
+  type Listing,
+  listedKey,
+  type MarketSettings,
+  type Rejection,
+} from '../notice.ts';
+import { fetchJson } from '../outgoing.ts';
 import { isRecent, isSigned } from '../signature.ts';
 
 /**
@@ -24,7 +34,7 @@ async function authenticate(
     return { status: 401, why: 'The signature is wrong' };
   }
   const { json: body } = incoming;
-  if (!body) return UNREADABLE;
+  if (!body) return { ...UNREADABLE, isFromMarket: true };
   const seconds = numberAt(body, 'time');
   if (seconds === null || !isRecent(String(Math.floor(seconds)), now)) {
     return { status: 401, why: 'The time of the request is more than five minutes off' };
@@ -41,6 +51,7 @@ async function read({ json: body, now }: Incoming): Promise<Accepted | Rejection
     notices: [],
   };
   const isDownload = event === null;
+  const time = secondsAt(body, 'time');
   const item = textAt(body, isDownload ? 'product' : 'payload.product.id');
   const buyerId = textAt(body, isDownload ? 'user' : 'payload.user.id');
   if (isDownload || event === 'product.user.purchase') {
@@ -54,9 +65,9 @@ async function read({ json: body, now }: Incoming): Promise<Accepted | Rejection
       buyer: { id: buyerId, name: null, email: null },
       quantity: 1,
       isTest: valueAt(body, 'test') === true,
-      boughtAt: isDownload ? null : secondsAt(body, 'time'),
-      paidUntil: null,
+      facts: isDownload || time === null ? {} : { boughtAt: time },
       ...(!isDownload && { renews: true }),
+      about: [],
     };
     const granting = { ...accepted, notices: [grant] };
     if (!isDownload) return granting;
@@ -71,13 +82,40 @@ async function read({ json: body, now }: Incoming): Promise<Accepted | Rejection
   }
   if (REMOVALS.includes(event)) {
     if (item === null || buyerId === null) {
-      return { ...accepted, ignored: 'It names no product or no user' };
+      return { ...accepted, ignored: 'It names no product or no user', needsPerson: true };
     }
-    const target: Target = { item, reference: buyerId };
-    const at = secondsAt(body, 'time') ?? now;
-    return { ...accepted, notices: [{ do: 'revoke', target, at, reason: 'removed' }] };
+    const facts = { removed: time ?? now };
+    const purchase = { item, reference: buyerId, order: null, facts };
+    return { ...accepted, notices: [{ do: 'report', about: [], purchase }] };
   }
   return { ...accepted, ignored: 'This event changes no purchase' };
 }
 
-export const voxel: Adapter = { authenticate, read };
+/** The buyers at Voxel Shop: whether each purchase is valid. */
+async function list({ outbound, token, items, maxPages }: Listing): Promise<ListedPurchases> {
+  const listed = new Map<string, boolean>();
+  let requests = 0;
+  for (const item of items) {
+    let start: string | null = '0';
+    while (start !== null) {
+      if (++requests > maxPages) throw new Error('The market lists too many purchases');
+      const body = String(new URLSearchParams({ api_key: token, resource_id: item, start }));
+      const headers = { 'Content-Type': 'application/x-www-form-urlencoded' };
+      const url = 'https://api.voxel.shop/v1/listBuyers';
+      const json: Json = await fetchJson(outbound, url, { method: 'POST', headers, body });
+      for (const one of listAt(json, 'response.buyers')) {
+        const buyer = textAt(one, 'userID');
+        if (buyer !== null) listed.set(listedKey(item, buyer), valueAt(one, 'valid') !== false);
+      }
+      start = valueAt(json, 'response.more') === true ? textAt(json, 'response.next_start') : null;
+    }
+  }
+  return { listed, requests };
+}
+
+export const voxel: Adapter = {
+  names: ['voxel shop', 'voxel', 'polymart'],
+  authenticate,
+  read,
+  list,
+};

@@ -34,7 +34,7 @@ const post = (path: string, client: string, type: string, body: string): Promise
     return response.status;
   });
 
-it('a flood of large forms, which 19 markets could take, does not hold up validations', async () => {
+it('a flood of large forms, which 19 markets could take, does not hold up validations [9.2.3]', async () => {
   const { licenseKey, productId } = await newLicense(licet, { maxIPs: -1 });
   for (let index = 0; index < MARKETS; index++) {
     const secrets = [`the-secret-of-market-${index}`];

@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { DAYS, endOfDay } from '../../../console/src/dates.ts';
-import { screenTexts } from '../../../console/src/screen-texts.ts';
-import { PRESETS } from '../../../console/src/screens/tokens/presets.ts';
+import { DAYS, endOfDay } from '../../console/src/dates.ts';
+import { screenTexts } from '../../console/src/screen-texts.ts';
+import { PRESETS } from '../../console/src/screens/tokens/presets.ts';
+import guide from '../../docs/console.md?raw';
 
 /** The choices that the console's forms offer. */
 
@@ -22,9 +22,7 @@ it('a chosen day ends with its last second, and the stored day keeps its time', 
 });
 
 it('the usual tokens have the permissions that the guide names', () => {
-  const rows = [
-    ...readFileSync('docs/console.md', 'utf8').matchAll(/^\| (\w+) \| ([A-Z_, ]+) \|/gm),
-  ];
+  const rows = [...guide.matchAll(/^\| (\w+) \| ([A-Z_, ]+) \|/gm)];
   const documented = rows.map(([, name, intents]) => [name, intents?.split(', ')]);
   const { presets } = screenTexts.tokens;
   expect(documented).toEqual([

@@ -33,13 +33,6 @@ const commands = [...blocks.flatMap((block) => block.split('\n')), ...inline].fl
   line.split(' && '),
 );
 
-// test/docs/commands.test.ts tries those of wrangler and of npm run, in all documents.
-it('docs/deploy.md names only commands of wrangler and npm, git pull and openssl', () => {
-  const others = commands.filter((command) => !/^(npx wrangler|npm run) /.test(command));
-  const known = ['umask 077', 'git pull', 'npm ci', 'npm start', 'npm start -- --persist-to DIR'];
-  expect(others.filter((command) => !known.includes(command))).toEqual(['openssl rand -hex 32']);
-});
-
 describe('backup and restore', () => {
   /** A folder with the settings, and the data of the service that runs where wrangler looks for them. */
   const home = join(folder, 'home');

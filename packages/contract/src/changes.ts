@@ -1,14 +1,21 @@
-import { isObject, type JsonObject } from '@licet/contract/json';
-import type * as z from 'zod';
-import { fieldName } from '../lib/issues.ts';
+import { isObject, type JsonObject } from './json.ts';
 
-/** Messages about the values of an item: the field, its value, and the reason. */
+/** Messages about the values of an item of an import: the field, its value, and the reason. */
 
 /** A field that is not stored as it was sent. */
 export interface Change {
   field: string;
   /** For example `ips[1] "Unknown" must be an IP address`. */
   message: string;
+}
+
+/** The name of a field in messages, such as `ips[1]`. */
+export function fieldName(path: readonly PropertyKey[]): string {
+  return path
+    .map((part, index) =>
+      typeof part === 'number' ? `[${part}]` : `${index > 0 ? '.' : ''}${String(part)}`,
+    )
+    .join('');
 }
 
 const MAX_VALUE_LENGTH = 40;
@@ -34,9 +41,6 @@ export function changeOf(sent: JsonObject, path: readonly PropertyKey[], message
   const value = path[0] === 'licenseKey' ? '' : shown(valueAt(sent, path));
   return { field: String(path[0]), message: `${fieldName(path)}${value} ${message}` };
 }
-
-export const changesOf = ({ issues }: z.core.$ZodError, sent: JsonObject): Change[] =>
-  issues.map(({ path, message }) => changeOf(sent, path, message));
 
 /** One text with the messages; null without any. */
 export function describeChanges(changes: readonly Change[]): string | null {

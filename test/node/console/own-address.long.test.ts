@@ -31,7 +31,7 @@ describeInBrowser('the address of the service in the console', () => {
     ['PUBLIC_URL', ['--var', `PUBLIC_URL:${PUBLIC_URL}`]],
     ['no setting', []],
   ])(
-    'with %s, each screen shows the public address, or marks the one of the machine',
+    'with %s, each screen shows the public address, or marks the one of the machine [3.3.6]',
     async (name, options) => {
       const isNamed = options.length > 0;
       const service = await startService(join(folder, name), options);

@@ -148,7 +148,7 @@ describe.each([
     expect(service.output().includes(`Public address ${NAMED.origin}`)).toBe(isNamed);
   });
 
-  it('script, console and documents on the machine show the public address, or mark the one of the machine', async () => {
+  it('script, console and documents on the machine show the public address, or mark the one of the machine [3.3.2]', async () => {
     const to = { port: service.port, isPlain: true };
     const expected = everywhere(isNamed ? NAMED : local);
     const script = ask(to, { Host: `localhost:${service.port}`, TOKEN: token });
@@ -161,7 +161,7 @@ describe.each([
     expect(JSON.stringify(await script('GET', '/.well-known/jwks.json'))).not.toContain('://');
   });
 
-  it('the command line on the machine prints the public address, or warns of the one of the machine', async () => {
+  it('the command line on the machine prints the public address, or warns of the one of the machine [3.3.6]', async () => {
     const { origin } = isNamed ? NAMED : local;
     const env = { LICET_URL: service.address, LICET_TOKEN: token, LICET_DISCORD_API: discord };
     const snowflake = '1100000000000000001';
@@ -210,7 +210,7 @@ describe.each([
     afterAll(() => to?.stop());
 
     it.skipIf(isMissing)(
-      'a script gets the public address, or the mark that it is none',
+      'a script gets the public address, or the mark that it is none [3.3.2]',
       async () => {
         const inner = { origin: `http://127.0.0.1:${service.port}`, isPublic: false };
         const expected = isNamed || isHostPassedOn ? NAMED : inner;
@@ -220,7 +220,7 @@ describe.each([
     );
 
     it.skipIf(isMissing)(
-      'people log in where a setting and Host name the console, and see the public address',
+      'people log in where a setting and Host name the console, and see the public address [4.12]',
       async () => {
         const cookie = await logIn(to, HOST);
         expect(cookie !== undefined).toBe(isNamed && isHostPassedOn);
@@ -230,7 +230,7 @@ describe.each([
     );
 
     it.skipIf(isMissing)(
-      'the command line elsewhere prints the public address, or warns that it is none',
+      'the command line elsewhere prints the public address, or warns that it is none [3.3.6]',
       async () => {
         const args = ['--url', `https://${HOST}:${to.port}`, 'customers', 'link', '1'];
         const env = { LICET_TOKEN: token, NODE_EXTRA_CA_CERTS: CERTIFICATE };

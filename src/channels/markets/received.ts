@@ -10,7 +10,7 @@ import { firstIdAt, SLOTS, timeOfId } from '../../lib/time-id.ts';
 import { storeDeliveries } from '../webhooks/outgoing.ts';
 import { marketDeliveries } from './schema.ts';
 
-/** The requests that arrived from markets (9). */
+/** The requests that were received from markets (9). */
 
 export type ArrivedRequest = Omit<typeof marketDeliveries.$inferInsert, 'id'>;
 
@@ -34,14 +34,12 @@ export async function insertDelivery(
  * Makes an event for a client whose requests to a market were rejected too often: it may guess the secret. There is at
  * most one a day for each market.
  *
- * @param ip the connecting address
- * @param path the address of the market in words, without its secret part
+ * @param client its connecting address, and the address of the market in words, without its secret part
  */
 export async function reportGuesses(
   db: Database,
   marketId: number,
-  ip: string | null,
-  path: string,
+  { ip, path }: { ip: string | null; path: string },
   now: number,
 ): Promise<void> {
   const reason = `Too many requests to ${path} had a wrong secret or signature. Check the secret at the market`;
@@ -93,6 +91,8 @@ export async function listDeliveries(
   return {
     deliveries: page.map(({ marketId: _, ...row }) => ({
       ...row,
+      // The body of a request is kept if its signature or secret was right.
+      isFromMarket: row.isAccepted || row.body !== null,
       time: toTimestamp(timeOfId(row.id)),
     })),
     next: rows.length > limit ? page.at(-1)?.id : undefined,

@@ -1,0 +1,233 @@
+import { DAY_MS } from '@licet/contract/durations';
+import { MAX_EXPIRES_AFTER_DAYS } from '@licet/contract/limits';
+import { toTimestamp } from '@licet/contract/time';
+import { nextRevision } from '../../db/outbox.ts';
+import { EXPIRES_LATER } from '../../resources/licenses/rules.ts';
+import { type Standing, standingOf } from './facts.ts';
+import { isSameJson } from './json.ts';
+import type { PurchaseRow } from './list.ts';
+import type { Facts } from './schema.ts';
+import type {
+  Completion,
+  Context,
+  KnownPurchase,
+  LicenseChange,
+  LicenseRow,
+  PlannedEvent,
+  PurchaseChange,
+  PurchaseValues,
+} from './state.ts';
+import { isEndChanged, noteOf, shownChanges, withNote } from './words.ts';
+
+/** Brings a purchase and its license to the state that follows from all facts (9). */
+
+/** A subscription that is paid late is not over at once. */
+export const GRACE_MS = 3 * DAY_MS;
+
+/** The order and the buyer, which a fact that arrives first lacks. */
+export type OrderLink = Pick<PurchaseValues, 'orderId' | 'buyerId' | 'buyerName'>;
+
+/** What a notice says of a purchase itself. */
+export interface Told {
+  facts: Facts;
+  link?: OrderLink;
+  /** The days of another period that the buyer has paid for. */
+  renewalDays?: number | null;
+}
+
+export interface Converged {
+  purchase: PurchaseChange | null;
+  license: LicenseChange | null;
+  event: PlannedEvent | null;
+  completion: Completion | null;
+  /** For people; null if nothing has changed for them. */
+  text: string | null;
+  needsPerson: boolean;
+}
+
+/** The reasons that were applied, perhaps under other settings of the market. */
+const appliedReasons = ({ state, reason }: PurchaseValues): readonly string[] =>
+  state === 'REVOKED' ? (reason ?? '').split(', ') : [];
+
+/** Whether more may have been bought than the market has said. */
+export const isUnclear = ({ unclear, counted }: Facts): boolean =>
+  unclear !== undefined && counted === undefined;
+
+export function converge(context: Context, known: KnownPurchase, told: Told): Converged {
+  const { purchase, license } = known;
+  const { before: subjectsBefore, after: subjectsAfter, mapping, now } = context;
+  const { market } = mapping.source;
+  const orderId = orderOf(context, purchase, told.link);
+  // A forgotten buyer stays so, although the market names them again.
+  const isForgotten = purchase.reference === `forgotten-${purchase.id}`;
+  const buyer = isForgotten ? undefined : told.link;
+  const before = standingOf(purchase, subjectsBefore, market, now);
+  const after = standingOf({ orderId, facts: told.facts }, subjectsAfter, market, now);
+  const waits = appliedReasons(purchase).length === 0 ? purchase.reason : waitingFor(told.facts);
+  const reason = after.reasons.join(', ') || (license ? null : waits);
+  const values: PurchaseValues = {
+    ...purchase,
+    orderId,
+    buyerId: purchase.buyerId ?? buyer?.buyerId ?? null,
+    buyerName: purchase.buyerName ?? buyer?.buyerName ?? null,
+    facts: told.facts,
+    state: after.reasons.length > 0 ? 'REVOKED' : license ? 'GRANTED' : 'UNMATCHED',
+    reason,
+  };
+  const licenseChange = license && changeOf(context, known, { before, after, told });
+  const event = license && eventOf(context, { before: purchase, after: values }, licenseChange);
+  const becomesUnclear =
+    license !== null && isUnclear(after.facts) && !isUnclear(before.facts) && !purchase.isTest;
+  // One event for the licenses of a quantity.
+  const isFirst = purchase.unit === 0;
+  return {
+    purchase: isSameJson(values, { ...purchase }) ? null : { before: purchase, after: values },
+    license: licenseChange,
+    event: !isFirst ? null : becomesUnclear ? alertOf(context, purchase) : (event?.planned ?? null),
+    completion: isForgotten ? null : completionOf(known, values, { before, after }),
+    text: becomesUnclear ? STILL_ONE : (event?.text ?? null),
+    needsPerson: becomesUnclear,
+  };
+}
+
+/** The order of a purchase: what a former version knew as its order can be a payment of its subscription. */
+function orderOf(
+  { after }: Context,
+  { orderId }: PurchaseRow,
+  link: OrderLink | undefined,
+): string | null {
+  const told = link?.orderId ?? null;
+  if (orderId === null || told === null) return orderId ?? told;
+  return after.isWithin(orderId, told) ? told : orderId;
+}
+
+export const NOT_ARRIVED = 'The purchase has not arrived yet';
+
+/** Why a purchase that is no longer revoked has no license. */
+const waitingFor = ({ boughtAt }: Facts): string =>
+  boughtAt === undefined ? NOT_ARRIVED : 'It waits for a product';
+
+interface Standings {
+  before: Standing;
+  after: Standing;
+}
+
+/** The change of the license; null if it stays. A change by hand stays, too. */
+function changeOf(
+  { mapping, now }: Context,
+  { purchase, license }: KnownPurchase,
+  { before, after, told }: Standings & { told: Told },
+): LicenseChange | null {
+  if (!license) return null;
+  const { market } = mapping.source;
+  const applied = appliedReasons(purchase);
+  const added = after.reasons.filter((reason) => !applied.includes(reason));
+  const next = { ...license, revision: nextRevision(license.revision, now) };
+  if (added.length > 0 && license.state === 'ACTIVE') {
+    next.state = 'DEACTIVATED';
+    next.notes = withNote(license.notes, noteOf(market, added.join(', '), now));
+    next.deactivatedBy = purchase.id;
+  }
+  const isOurs = license.state === 'DEACTIVATED' && license.deactivatedBy === purchase.id;
+  if (after.reasons.length === 0 && applied.length > 0 && isOurs) {
+    next.state = 'ACTIVE';
+    next.notes = withNote(license.notes, noteOf(market, 'restored', now));
+    next.deactivatedBy = null;
+  }
+  if (!purchase.isTest) Object.assign(next, paidEnd(license, before, after));
+  if (told.renewalDays != null) {
+    // The time that was left is paid for, unless it was paid back.
+    const from = applied.length > 0 ? now : Math.max(now, license.expiresAt ?? now);
+    Object.assign(next, renewedEnd(license, told.renewalDays, from));
+  }
+  return next.state !== license.state || isEndChanged(license, next)
+    ? { before: license, after: next }
+    : null;
+}
+
+type End = Pick<LicenseRow, 'expiresAt' | 'expiresAfterDays'>;
+
+/** The end of a license whose paid time has moved. An end that was set by hand stays, unless it is earlier. */
+function paidEnd({ licenseType, expiresAt }: LicenseRow, before: Standing, after: Standing) {
+  if (licenseType !== 'TEMPORARY' || after.paidUntil === null) return undefined;
+  if (after.paidUntil === before.paidUntil) return undefined;
+  const until = after.paidUntil + GRACE_MS;
+  const isOfMarket = before.paidUntil !== null && expiresAt === before.paidUntil + GRACE_MS;
+  const isLater = expiresAt === EXPIRES_LATER || (expiresAt ?? 0) < until;
+  return isOfMarket || isLater ? { expiresAt: until, expiresAfterDays: null } : undefined;
+}
+
+function renewedEnd(
+  { licenseType, expiresAfterDays }: LicenseRow,
+  days: number,
+  from: number,
+): Partial<End> | undefined {
+  if (licenseType !== 'TEMPORARY') return undefined;
+  return expiresAfterDays === null
+    ? { expiresAt: from + days * DAY_MS }
+    : { expiresAfterDays: Math.min(expiresAfterDays + days, MAX_EXPIRES_AFTER_DAYS) };
+}
+
+function eventOf(
+  { mapping }: Context,
+  { before, after }: PurchaseChange,
+  license: LicenseChange | null,
+): { planned: PlannedEvent; text: string } | null {
+  const applied = appliedReasons(before);
+  const added = appliedReasons(after).filter((reason) => !applied.includes(reason));
+  const event = (type: PlannedEvent['type'], shown: Record<string, unknown>, text: string) => {
+    const changes = shownChanges(mapping.source.market, before, shown);
+    return { planned: { type, purchase: before.id, changes }, text };
+  };
+  if (added.length > 0) {
+    const reason = added.join(', ');
+    const isDone = license?.after.state === 'DEACTIVATED' && license.before.state === 'ACTIVE';
+    const what = isDone ? 'the license is deactivated' : 'the license was not active';
+    return event('purchase.revoked', { reason }, `Revoked (${reason}): ${what}`);
+  }
+  if (after.state === 'GRANTED' && before.state === 'REVOKED') {
+    const isDone = license?.after.state === 'ACTIVE' && license.before.state !== 'ACTIVE';
+    const text = isDone
+      ? 'Restored: the license is active again'
+      : 'Restored; the license was changed by hand since, and stays as it is';
+    return event('purchase.restored', {}, text);
+  }
+  if (!license || !isEndChanged(license.before, license.after)) return null;
+  const { expiresAt, expiresAfterDays } = license.after;
+  if (expiresAfterDays !== null) {
+    const text = `Extended to ${expiresAfterDays} days from the first use`;
+    return event('purchase.extended', { expiresAfterDays }, text);
+  }
+  const expiryDate = expiresAt === null ? null : toTimestamp(expiresAt);
+  const isShorter = (license.before.expiresAt ?? 0) !== EXPIRES_LATER && isEarlier(license);
+  return event(
+    'purchase.extended',
+    { expiryDate },
+    `${isShorter ? 'Shortened' : 'Extended'} to ${expiryDate}`,
+  );
+}
+
+const isEarlier = ({ before, after }: LicenseChange): boolean =>
+  (after.expiresAt ?? 0) < (before.expiresAt ?? 0);
+
+const STILL_ONE = 'More was bought than the license that was made: look at the order';
+
+/** The alert of a purchase whose license was made before the market said that more was bought. */
+const alertOf = ({ mapping }: Context, purchase: PurchaseRow): PlannedEvent => ({
+  type: 'purchase.unmatched',
+  purchase: purchase.id,
+  changes: shownChanges(mapping.source.market, purchase, { reason: STILL_ONE }),
+});
+
+/** What the notice adds to the customer of the license. */
+function completionOf(
+  { purchase, license }: KnownPurchase,
+  { buyerName }: PurchaseValues,
+  { before, after }: Standings,
+): Completion | null {
+  const name = buyerName === purchase.buyerName ? null : buyerName;
+  const { email = null } = after.facts;
+  const isNew = email !== null && email !== before.facts.email;
+  if (!license || (name === null && !isNew)) return null;
+  return { licenseId: license.id, name, email: isNew ? email : null };
+}

@@ -1,0 +1,183 @@
+import { MAX_MARKET_BODY_BYTES } from '@licet/contract/limits';
+import type { Database } from '../../db/client.ts';
+import { readBody } from '../../http/connection.ts';
+import { ApiError, TOO_MANY_REJECTED } from '../../http/errors.ts';
+import type { RateLimiter } from '../../lib/rate-limiter.ts';
+import { ADAPTERS } from './adapters.ts';
+import type { HeldMarkets } from './held.ts';
+import { Incoming } from './incoming.ts';
+import type { Rejection } from './notice.ts';
+import { failure, type Receiver, type Reply, receive, reject, UNAVAILABLE } from './receive.ts';
+import { type ArrivedRequest, insertDelivery, reportGuesses } from './received.ts';
+import { type MarketSource, type SellingMarket, sourceOf } from './source.ts';
+
+/** The entrance of the requests of markets: it finds the market, bounds what strangers cost, and lists what arrived (9). */
+
+/** An address of markets. */
+export interface Address {
+  /** Its name for the limit of rejected requests. */
+  door: string;
+  /** Its name in messages to the seller, without a secret. */
+  shown: string;
+  isGuessable: boolean;
+  sourcesIn: (markets: readonly SellingMarket[]) => MarketSource[];
+}
+
+/** What the service has for requests of markets. */
+export interface Entrance extends Receiver {
+  db: Database;
+  markets: HeldMarkets;
+  ceilings: Record<'rejectedNotices' | 'guesses', Pick<RateLimiter, 'count'>>;
+  /** The connecting address; null if it is unknown. */
+  ip: string | null;
+  /** Whether a door has rejected too many requests of the client. */
+  isOverLimit: (door: string) => boolean;
+  /** Counts a rejection. @returns whether the client is over the limit */
+  countRejection: (door: string) => Promise<boolean>;
+  /** Writes after the response. */
+  writeLater: (writing: Promise<unknown>) => void;
+}
+
+/** The address of a market, which the service has made. */
+export const secretAddress = (path: string, platformLabels: string | undefined): Address => ({
+  door: path,
+  shown: 'its address',
+  isGuessable: false,
+  sourcesIn: (held) =>
+    held.filter((one) => one.path === path).map((one) => sourceOf(one, platformLabels)),
+});
+
+/**
+ * The old address of a product at BuiltByBit, which stands for an item that no product is chosen for.
+ *
+ * @param productId undefined for an address that names none
+ */
+export function oldAddress(
+  productId: number | undefined,
+  platformLabels: string | undefined,
+): Address {
+  const path = ADAPTERS.builtbybit.oldPath?.(productId ?? Number.NaN) ?? UNKNOWN;
+  return {
+    door: path,
+    shown: path,
+    isGuessable: true,
+    sourcesIn: (held) =>
+      held.flatMap((market) => {
+        const fallback = market.products.find((one) => one.productId === productId);
+        const isIts = ADAPTERS[market.kind].oldPath !== undefined && fallback !== undefined;
+        return isIts ? { ...sourceOf(market, platformLabels), fallback } : [];
+      }),
+  };
+}
+
+/** The door of all unknown addresses together: a client can make up any number of them. */
+const UNKNOWN = 'markets';
+const NOT_FOUND = failure(404, 'There is no market at this address');
+const TOO_MANY = failure(TOO_MANY_REJECTED.status, TOO_MANY_REJECTED.message);
+
+/** The response to a request. */
+export async function enter(
+  entrance: Entrance,
+  address: Address,
+  request: Request,
+): Promise<Reply> {
+  try {
+    return await replyTo(entrance, address, request);
+  } catch (error) {
+    // The market repeats it.
+    entrance.onFailure(error);
+    return UNAVAILABLE;
+  }
+}
+
+/**
+ * The order of the checks is the limit, the size, the secret, and the rest: nothing is read of a client over the limit.
+ */
+async function replyTo(entrance: Entrance, address: Address, request: Request): Promise<Reply> {
+  const { markets } = entrance;
+  const { sourcesIn } = address;
+  const known = sourcesIn(await markets.all());
+  if (entrance.isOverLimit(known.length > 0 ? address.door : UNKNOWN)) return TOO_MANY;
+  const sources = known.length > 0 ? known : sourcesIn((await markets.again()) ?? []);
+  const [first] = sources;
+  if (!first) return (await entrance.countRejection(UNKNOWN)) ? TOO_MANY : NOT_FOUND;
+
+  const maxBytes = ADAPTERS[first.market.kind].maxBytes ?? MAX_MARKET_BODY_BYTES;
+  const body = await readBody(request, maxBytes).catch(tooLargeOrLate);
+  if (!(body instanceof Uint8Array)) return rejectFrom(entrance, address, first, body);
+  const incoming = new Incoming(body, request.headers, Date.now());
+  let found = await findSource(sources, incoming);
+  if (found?.rejection) {
+    const changed = await markets.again();
+    if (changed) found = await findSource(sourcesIn(changed), incoming);
+  }
+  if (!found) return NOT_FOUND;
+  const { source, rejection } = found;
+  if (rejection) return rejectFrom(entrance, address, source, rejection, incoming);
+  const { reply, arrived } = await receive(entrance, source, incoming);
+  list(entrance, arrived);
+  return reply;
+}
+
+const tooLargeOrLate = (error: unknown): Rejection => {
+  if (!(error instanceof ApiError)) throw error;
+  return { status: error.status, why: error.message };
+};
+
+/** Checks a request with each of some markets. @returns the first that it comes from, else the first with its reason */
+async function findSource(
+  sources: readonly MarketSource[],
+  incoming: Incoming,
+): Promise<{ source: MarketSource; rejection?: Rejection } | undefined> {
+  let first: { source: MarketSource; rejection: Rejection } | undefined;
+  for (const source of sources) {
+    const rejection = await authenticate(source, incoming);
+    if (!rejection) return { source };
+    first ??= { source, rejection };
+  }
+  return first;
+}
+
+const SWITCHED_OFF: Rejection = {
+  status: 403,
+  why: 'The market is switched off in Licet',
+  isFromMarket: true,
+};
+
+/** Checks that a request comes from the market, and that the market is on. @returns undefined if both hold */
+async function authenticate(
+  { market }: MarketSource,
+  incoming: Incoming,
+): Promise<Rejection | undefined> {
+  if (market.secrets.length === 0) {
+    return { status: 401, why: 'The market has no secret in Licet yet' };
+  }
+  const rejection = await ADAPTERS[market.kind].authenticate(incoming, market);
+  return rejection ?? (market.isEnabled ? undefined : SWITCHED_OFF);
+}
+
+/** The response to a request without proof that it comes from a market, or from a market that is off. */
+async function rejectFrom(
+  entrance: Entrance,
+  { door, shown, isGuessable }: Address,
+  { market }: MarketSource,
+  rejection: Rejection,
+  incoming?: Incoming,
+): Promise<Reply> {
+  const { db, ceilings, ip, writeLater } = entrance;
+  if (!rejection.isFromMarket && (await entrance.countRejection(door))) {
+    if (!ceilings.guesses.count(String(market.id))) {
+      writeLater(reportGuesses(db, market.id, { ip, path: shown }, Date.now()));
+    }
+    return TOO_MANY;
+  }
+  const { reply, arrived } = reject(market, rejection, rejection.isFromMarket && incoming);
+  // A flood must not fill the list, and nobody who guesses an address may raise the alert of failing requests.
+  const isListed =
+    rejection.isFromMarket || (!isGuessable && !ceilings.rejectedNotices.count(String(market.id)));
+  if (isListed) list(entrance, arrived);
+  return reply;
+}
+
+const list = ({ db, writeLater }: Entrance, arrived: ArrivedRequest): void =>
+  writeLater(insertDelivery(db, arrived, Date.now()));

@@ -1,0 +1,40 @@
+import type { Identity } from './notice.ts';
+import type { Context, KnownPurchase, PurchaseValues } from './state.ts';
+
+/** The identity of a purchase: nothing that a seller can edit (9). */
+
+/** The references under which a purchase may be stored, its own first. A test stands beside the real purchase. */
+export function referencesOf(notice: Identity & { isTest?: boolean }): string[] {
+  const references = [notice.reference, ...(notice.otherReferences ?? [])];
+  return notice.isTest ? references.map((one) => `test:${one}`) : references;
+}
+
+/** The purchase that a notice identifies: a row for each of its licenses. */
+export function purchaseOf(
+  { state: { purchases }, after }: Context,
+  notice: Identity & { isTest?: boolean },
+): readonly KnownPurchase[] {
+  const { order, onlyOf, item, isLine, isTest = false } = notice;
+  const isOfOrder = ({ orderId }: PurchaseValues): boolean =>
+    orderId !== null && order !== null && (orderId === order || after.isWithin(orderId, order));
+  const named = referencesOf(notice).map((reference) =>
+    purchases.find(
+      ({ purchase }) => purchase.reference === reference && (isLine || purchase.item === item),
+    ),
+  );
+  const only =
+    onlyOf &&
+    purchases.find(
+      ({ purchase }) =>
+        isOfOrder(purchase) &&
+        purchase.isTest === isTest &&
+        (onlyOf === 'order' || purchase.item === item),
+    );
+  const first = [...named, only].find((one) => one !== undefined);
+  return purchases.filter(({ purchase }) => isSamePurchase(purchase, first?.purchase));
+}
+
+type Named = Pick<PurchaseValues, 'item' | 'reference'>;
+
+export const isSamePurchase = (one: Named, other: Named | undefined): boolean =>
+  one.item === other?.item && one.reference === other.reference;

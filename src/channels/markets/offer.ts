@@ -1,0 +1,197 @@
+import { MAX_QUANTITY } from '@licet/contract/limits';
+import type { MarketProduct } from '@licet/contract/markets';
+import type { ConvergedAll } from './compose.ts';
+import { isUnclear, NOT_ARRIVED } from './converge.ts';
+import { standingOf } from './facts.ts';
+import { isSamePurchase, referencesOf } from './identity.ts';
+import { isSameJson } from './json.ts';
+import type { PurchaseRow } from './list.ts';
+import type { Grant, Report } from './notice.ts';
+import type { Facts } from './schema.ts';
+import { type Sale, type Sold, sell } from './sell.ts';
+import type { Context, KnownPurchase, Plan, PurchaseValues } from './state.ts';
+import { shownChanges } from './words.ts';
+
+/** Offers purchases their licenses, or keeps them until a person chooses (9). */
+
+const UNCLEAR =
+  'More may have been bought than the market says: look at the order, and choose the product';
+
+/** The product of a purchase, by the first of its names for which one is chosen. */
+export function mappedFor(
+  { mapping }: Context,
+  items: readonly string[],
+): MarketProduct | undefined {
+  const { products } = mapping.source.market;
+  return items
+    .map((item) => products.find((one) => one.item === item))
+    .find((one) => one !== undefined);
+}
+
+/** A purchase as it is sold. What was known before stays: an item is a name that the seller can edit. */
+export function newSale(
+  { after, mapping, now }: Context,
+  { item, order, buyer, quantity, isTest, ...identity }: Grant,
+  known: PurchaseRow | null,
+  facts: Facts,
+): Sale {
+  const [reference = identity.reference] = referencesOf({ ...identity, item, order, isTest });
+  const orderId = known?.orderId ?? order;
+  const { quantity: counted = 1 } = standingOf(
+    { orderId, facts },
+    after,
+    mapping.source.market,
+    now,
+  ).facts;
+  return {
+    purchase: {
+      item: known?.item ?? item,
+      reference: known?.reference ?? reference,
+      orderId,
+      buyerId: known?.buyerId ?? buyer.id,
+      buyerName: known?.buyerName ?? buyer.name,
+      email: known?.email ?? buyer.email,
+      quantity: Math.min(Math.max(quantity, counted), Number.MAX_SAFE_INTEGER),
+      isTest,
+      state: 'UNMATCHED',
+      reason: null,
+      licenseId: null,
+      facts,
+    },
+    known,
+    buyer: {
+      id: known?.buyerId ?? buyer.id,
+      name: known?.buyerName ?? buyer.name,
+      email: known?.email ?? buyer.email,
+    },
+    firstUnit: 0,
+  };
+}
+
+/** The sale of a purchase that is known. */
+export const saleOf = (known: PurchaseRow): Sale => ({
+  purchase: known,
+  known,
+  buyer: { id: known.buyerId, name: known.buyerName, email: known.email },
+  firstUnit: 0,
+});
+
+/** A fact about a purchase that has not arrived. */
+export const placeholderOf = ({
+  item,
+  reference,
+  order,
+  facts,
+}: NonNullable<Report['purchase']>): Sale => ({
+  purchase: {
+    item,
+    reference,
+    orderId: order,
+    buyerId: null,
+    buyerName: null,
+    email: null,
+    quantity: 1,
+    isTest: false,
+    state: 'UNMATCHED',
+    reason: null,
+    licenseId: null,
+    facts,
+  },
+  known: null,
+  buyer: { id: null, name: null, email: null },
+  firstUnit: 0,
+});
+
+/** The licenses of a purchase, or why a person has to look at it. */
+export function offer(
+  context: Context,
+  sale: Sale,
+  mapped: MarketProduct | undefined,
+): Sold | string {
+  const { after, mapping, now } = context;
+  if (!mapped) return `No product is chosen for ${sale.purchase.item}`;
+  if (isUnclear(standingOf(sale.purchase, after, mapping.source.market, now).facts)) return UNCLEAR;
+  return sell(context, sale, mapped);
+}
+
+/** Keeps a purchase until a person chooses its product. @param why it has no license */
+export function keep(
+  { after, mapping, now }: Context,
+  { purchase, known }: Sale,
+  why: string,
+): Partial<Plan> & Pick<Plan, 'result'> {
+  const { market } = mapping.source;
+  const { reasons } = standingOf(purchase, after, market, now);
+  const isRevoked = reasons.length > 0;
+  const state = isRevoked ? 'REVOKED' : 'UNMATCHED';
+  const values: PurchaseValues = { ...purchase, state, reason: reasons.join(', ') || why };
+  const isAlerted = isRevoked || (known?.state === 'UNMATCHED' && known.reason !== NOT_ARRIVED);
+  const isChanged = known !== null && !isSameJson({ ...known, ...values }, known);
+  const target = known?.id ?? purchase;
+  return {
+    newPurchases: known ? [] : [values],
+    ...(isChanged && { purchases: [{ before: known, after: values }] }),
+    events: isAlerted
+      ? []
+      : [
+          {
+            type: 'purchase.unmatched',
+            purchase: target,
+            changes: shownChanges(market, values, { reason: why }),
+          },
+        ],
+    result: {
+      state,
+      keys: [],
+      effect: isRevoked ? 'NOTHING' : 'NEEDS_PERSON',
+      text: values.reason ?? why,
+    },
+  };
+}
+
+/** The licenses of a purchase that waits, perhaps for the end of its subscription, which a payment names. */
+export function sellWaiting(context: Context, changes: ConvergedAll): Sold | undefined {
+  for (const known of context.state.purchases) {
+    const { after } = changes.purchases.find(({ before }) => before === known.purchase) ?? {
+      after: known.purchase,
+    };
+    if (known.license || after.state !== 'UNMATCHED' || after.facts.boughtAt === undefined)
+      continue;
+    const sale = { ...saleOf(known.purchase), purchase: after };
+    const sold = offer(context, sale, mappedFor(context, [after.item]));
+    if (typeof sold !== 'string') return sold;
+  }
+  return undefined;
+}
+
+/** The licenses that a purchase lacks, because an invoice names a larger quantity. */
+export function more(context: Context, rows: readonly KnownPurchase[]): Sold | undefined {
+  const { after, mapping, now } = context;
+  const [first] = rows;
+  if (!first?.license || first.purchase.facts.boughtAt === undefined) return undefined;
+  const { facts, reasons } = standingOf(first.purchase, after, mapping.source.market, now);
+  const quantity = Math.min(facts.quantity ?? 0, MAX_QUANTITY);
+  const mapped = mappedFor(context, [first.purchase.item]);
+  const isMore = quantity > rows.length && reasons.length === 0 && mapped?.quantity === 'licenses';
+  if (!isMore || !mapped) return undefined;
+  const sale = saleOf(first.purchase);
+  const sold = sell(
+    context,
+    { ...sale, known: null, firstUnit: rows.length, purchase: { ...sale.purchase, quantity } },
+    mapped,
+  );
+  return typeof sold === 'string' ? undefined : sold;
+}
+
+export function moreOf(context: Context): Sold | undefined {
+  const { purchases } = context.state;
+  for (const { purchase } of purchases) {
+    if (purchase.unit > 0) continue;
+    const sold = more(
+      context,
+      purchases.filter((one) => isSamePurchase(one.purchase, purchase)),
+    );
+    if (sold) return sold;
+  }
+  return undefined;
+}

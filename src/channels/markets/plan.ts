@@ -1,0 +1,170 @@
+import type { PurchaseState } from '@licet/contract/enums';
+import { planBinding, planChoice, planEntry } from './choices.ts';
+import { type ConvergedAll, convergeAll, planOf } from './compose.ts';
+import { NOT_ARRIVED } from './converge.ts';
+import { Forest, mergeFacts } from './facts.ts';
+import { purchaseOf } from './identity.ts';
+import type { AnyNotice, Grant, Report, Result } from './notice.ts';
+import {
+  keep,
+  mappedFor,
+  more,
+  moreOf,
+  newSale,
+  offer,
+  placeholderOf,
+  sellWaiting,
+} from './offer.ts';
+import type { Facts } from './schema.ts';
+import type { Context, KnownPurchase, Mapping, Plan, State } from './state.ts';
+import { changedSubjects, withStatements } from './subjects.ts';
+
+/**
+ * Plans what a notice changes (9): a function of the rows that were read, the notice, the mapping and the time. The
+ * choices of a person are notices, too.
+ */
+
+/** Plans a notice. @throws DomainError if a person asks for what cannot be */
+export function plan(state: State, notice: AnyNotice, mapping: Mapping, now: number): Plan {
+  const before = new Forest(state.subjects);
+  const about = 'about' in notice ? notice.about : [];
+  const after = new Forest(withStatements(state.subjects, about));
+  const context = { state, mapping, now, before, after };
+  switch (notice.do) {
+    case 'grant':
+      return planGrant(context, notice);
+    case 'report':
+      return planReport(context, notice);
+    case 'choose':
+      return planChoice(context, notice);
+    case 'bind':
+      return planBinding(context, notice);
+    case 'enter':
+      return planEntry(context, notice);
+  }
+}
+
+function planGrant(context: Context, notice: Grant): Plan {
+  const found = purchaseOf(context, notice);
+  const [first] = found;
+  const facts = mergeFacts(first?.purchase.facts ?? {}, notice.facts);
+  if (first?.license) return planAgain(context, notice, found, facts);
+  const sale = newSale(context, notice, first?.purchase ?? null, facts);
+  const items = [notice.item, ...(notice.otherItems ?? []), sale.purchase.item];
+  const mapped = mappedFor(context, items) ?? context.mapping.source.fallback;
+  const sold = offer(context, sale, mapped);
+  const others = convergeAll(
+    context,
+    context.state.purchases.filter((one) => !found.includes(one)),
+    () => ({}),
+  );
+  const subjects = changedSubjects(context, sale.purchase.orderId);
+  if (typeof sold === 'string') {
+    return planOf(others, undefined, { subjects, ...keep(context, sale, sold) });
+  }
+  const { state } = sold.make.purchase;
+  const text = notice.caveat ? `${sold.text}; ${notice.caveat}` : sold.text;
+  const result: Result = { state, keys: [], effect: 'CHANGED', text };
+  return planOf(others, sold, { subjects, result });
+}
+
+const RESULTS: Readonly<Record<PurchaseState, string>> = {
+  GRANTED: 'Already granted: the same license',
+  REVOKED: 'Already revoked',
+  UNMATCHED: 'It waits for a product',
+};
+
+/** Another notice of a purchase that has its license. */
+function planAgain(
+  context: Context,
+  notice: Grant,
+  found: readonly KnownPurchase[],
+  facts: Facts,
+): Plan {
+  const { order: orderId, buyer } = notice;
+  const link = { orderId, buyerId: buyer.id, buyerName: buyer.name };
+  const changes = convergeAll(context, context.state.purchases, (one) =>
+    found.includes(one) ? { facts, link, renewalDays: renewalDays(context, notice, one) } : {},
+  );
+  const sold = more(context, found);
+  const subjects = changedSubjects(context, orderId);
+  const state = stateAfter(found, changes);
+  const delivered = found.flatMap(({ license }) =>
+    license && license.state !== 'DELETED' ? license.licenseKey : [],
+  );
+  const keys = state === 'GRANTED' ? delivered : [];
+  const isDeleted = state === 'GRANTED' && keys.length === 0;
+  const isNoted = changes.purchases.length > 0 || subjects.length > 0;
+  const texts = [...changes.texts, ...(sold ? [sold.text] : [])];
+  const idle = isDeleted
+    ? 'The license of the purchase is deleted'
+    : isNoted
+      ? 'Noted'
+      : RESULTS[state ?? 'UNMATCHED'];
+  return planOf(changes, sold, {
+    subjects,
+    result: {
+      state,
+      keys,
+      effect: effectOf(texts, changes.needsPerson || isDeleted),
+      text: texts.join('; ') || idle,
+    },
+  });
+}
+
+const effectOf = (texts: readonly string[], needsPerson: boolean): Result['effect'] =>
+  needsPerson ? 'NEEDS_PERSON' : texts.length > 0 ? 'CHANGED' : 'NOTHING';
+
+/** The state of a purchase with the changes; null if there is none. */
+function stateAfter(
+  [first]: readonly KnownPurchase[],
+  { purchases }: Pick<ConvergedAll, 'purchases'>,
+): PurchaseState | null {
+  const changed = purchases.find(({ before }) => before.id === first?.purchase.id);
+  return changed?.after.state ?? first?.purchase.state ?? null;
+}
+
+/**
+ * The days by which another payment of the buyer extends the license; null for a download, a repetition, and a license
+ * that does not end.
+ */
+function renewalDays(
+  context: Context,
+  { item, renews, facts: { boughtAt }, isTest }: Grant,
+  { purchase, license }: KnownPurchase,
+): number | null {
+  const before = purchase.facts.boughtAt;
+  if (!renews || isTest || boughtAt === undefined || license?.licenseType !== 'TEMPORARY') {
+    return null;
+  }
+  if (before === undefined || boughtAt <= before) return null;
+  const mapped = mappedFor(context, [item]) ?? context.mapping.source.fallback;
+  if (mapped?.expiresAfterDays) return mapped.expiresAfterDays;
+  const product = context.mapping.products.find(({ id }) => id === license.productId);
+  return product?.defaultExpiresAfterDays ?? null;
+}
+
+const KEPT = 'Kept for a purchase that has not arrived yet';
+
+function planReport(context: Context, { purchase: about }: Report): Plan {
+  const { purchases } = context.state;
+  const found = about ? purchaseOf(context, about) : [];
+  const facts = mergeFacts(found[0]?.purchase.facts ?? {}, about?.facts ?? {});
+  const changes = convergeAll(context, purchases, (one) => (found.includes(one) ? { facts } : {}));
+  const sold = sellWaiting(context, changes) ?? moreOf(context);
+  const isKept = about !== undefined && found.length === 0;
+  const kept = isKept ? keep(context, placeholderOf(about), NOT_ARRIVED).newPurchases : [];
+  const concerned = about ? found : purchases;
+  const texts = [...changes.texts, ...(sold ? [sold.text] : [])];
+  return planOf(changes, sold, {
+    subjects: changedSubjects(context, about?.order ?? null),
+    newPurchases: kept ?? [],
+    isPartial: sold !== undefined,
+    result: {
+      state: sold?.make.purchase.state ?? stateAfter(concerned, changes),
+      keys: [],
+      effect: effectOf(texts, changes.needsPerson),
+      text: texts.join('; ') || (concerned.length === 0 ? KEPT : 'Noted'),
+    },
+  });
+}

@@ -1,0 +1,346 @@
+import { type SQL, sql } from 'drizzle-orm';
+import { areUnchanged, type Condition, change, type Sender, stillHolds } from '../../db/change.ts';
+import type { Database } from '../../db/client.ts';
+import { idOfNewest } from '../../db/idempotency.ts';
+import { isOneOf, rowValues } from '../../db/predicates.ts';
+import { DomainError } from '../../lib/errors.ts';
+import { normalizeEmail } from '../../resources/customers/row.ts';
+import { customers } from '../../resources/customers/schema.ts';
+import { newLicenses } from '../../resources/licenses/queries.ts';
+import { licenses } from '../../resources/licenses/schema.ts';
+import { touchLicenses } from '../../resources/licenses/touch.ts';
+import { type ListedPurchase, purchaseColumns } from './list.ts';
+import { type Loaded, namedPurchases } from './load.ts';
+import { purchases, subjects } from './schema.ts';
+import type {
+  Completion,
+  NewLicenses,
+  Plan,
+  PlannedEvent,
+  PurchaseValues,
+  SubjectAfter,
+} from './state.ts';
+import { licenseChanges } from './words.ts';
+
+/** Stores a plan in one transaction, on the condition that nothing that was read has changed (9). */
+
+interface Stored {
+  /** The keys of new licenses. */
+  keys: readonly string[];
+  /** The purchase that a person has chosen or entered. */
+  chosen: ListedPurchase | undefined;
+}
+
+const KNOWN = new DomainError('conflict', 'The purchase is known: change its license', 'reference');
+
+/** @throws DomainError if something that was read has changed: the notice is to be planned again */
+export async function store(sender: Sender, loaded: Loaded, plan: Plan): Promise<Stored> {
+  const { db, now } = sender;
+  const { make, licenses: changed } = plan;
+  const { market } = loaded.mapping.source;
+  if (isEmpty(plan)) return { keys: [], chosen: undefined };
+  const made = make && newLicenses(sender, licenseValues(loaded, make), ownerOf(make), make.count);
+  const ids = changed.map(({ before }) => before.id);
+  const { purchaseId, licenseId } = loaded.names;
+  const isOfPerson = purchaseId !== null || licenseId !== null;
+  const { row } = await change(sender, {
+    event: [
+      ...(made ? [made.event] : []),
+      ...changed.map((one) => ({
+        type: 'license.updated' as const,
+        id: one.before.id,
+        changes: licenseChanges(one, now),
+      })),
+      ...plan.events.map((one) => eventOf(market.id, one)),
+    ],
+    touches: [
+      ...(made?.touches ?? []),
+      ...(ids.length === 0 ? [] : [touchLicenses(isOneOf(licenses.id, ids), now)]),
+    ],
+    when: [...conditions(loaded, plan), ...(made?.when ?? [])],
+    statements: {
+      ...made?.statements,
+      subjects: plan.subjects.length === 0 ? [] : [putSubjects(db, market.id, plan.subjects)],
+      granted: make && made ? grantPurchase(sender, market.id, make, made.keys) : [],
+      entered: plan.newPurchases.map((values) => insertPurchase(sender, market.id, values)),
+      purchases: plan.purchases.length === 0 ? [] : [updatePurchases(sender, plan)],
+      changed: changed.length === 0 ? [] : [updateLicenses(sender, plan)],
+      customers: plan.completions.flatMap((one) => completeCustomer(db, one)),
+      row: isOfPerson
+        ? [
+            db
+              .select(purchaseColumns)
+              .from(purchases)
+              .where(sql`${purchases.id} in (${namedPurchases(market.id, loaded.names)})`)
+              .orderBy(purchases.id),
+          ]
+        : [],
+    },
+    creates: idOfNewest(purchases),
+    errors: { ...made?.errors, unique: KNOWN },
+  });
+  return { keys: made?.licenseKeys ?? [], chosen: row?.[0] };
+}
+
+const isEmpty = (plan: Plan): boolean =>
+  plan.make === null &&
+  [plan.subjects, plan.newPurchases, plan.purchases, plan.licenses, plan.completions].every(
+    ({ length }) => length === 0,
+  );
+
+/** Nothing that was read has changed, and nothing was added to it. */
+function conditions({ names, state, mapping }: Loaded, { licenses: changed }: Plan): Condition[] {
+  const marketId = mapping.source.market.id;
+  const orders = state.purchases.map(({ purchase }) => purchase.orderId);
+  const known = state.subjects.flatMap(({ id, parent }) => [id, parent]);
+  const all = new Set([...names.subjects, ...known, ...orders].filter((id) => id !== null));
+  const ids = sql`(select value from json_each(${JSON.stringify([...all])}))`;
+  const rows = JSON.stringify(state.subjects.map(({ id, revision }) => [id, revision]));
+  const count = state.subjects.length;
+  const sameSubjects = sql`
+    (select count(*) from market_orders where market_id = ${marketId} and order_id in ${ids}) = ${count}
+    and (select count(*) from json_each(${rows}) cross join market_orders s
+      on s.market_id = ${marketId} and s.order_id = value ->> 0 and s.revision = value ->> 1) = ${count}
+    and not exists (select 1 from market_orders where market_id = ${marketId} and parent in ${ids}
+      and order_id not in ${ids})`;
+  const samePurchases = sql`(select count(*) from (
+    select id from purchases where market_id = ${marketId} and order_id in ${ids}
+    union ${namedPurchases(marketId, names)})) = ${state.purchases.length}`;
+  const read = state.purchases.map(({ purchase }) => purchase);
+  return [
+    ...(all.size === 0 ? [] : [stillHolds(sameSubjects)]),
+    stillHolds(samePurchases),
+    ...(read.length === 0 ? [] : [areUnchanged(purchases, read)]),
+    ...(changed.length === 0
+      ? []
+      : [
+          areUnchanged(
+            licenses,
+            changed.map(({ before }) => before),
+          ),
+        ]),
+  ];
+}
+
+function licenseValues({ mapping }: Loaded, { values, buyer }: NewLicenses) {
+  const { platform } = mapping.source;
+  return {
+    ...values,
+    licensePlatform: buyer.id === null ? null : platform,
+    licensePlatformOther:
+      buyer.id !== null && platform === 'OTHER' ? mapping.source.market.accountName : '',
+    ownerPlatformId: buyer.id ?? '',
+    ownerChatId: '',
+    ownerChatUsername: '',
+    ips: [],
+    hwids: [],
+  };
+}
+
+const ownerOf = ({ buyer: { email, name } }: NewLicenses) =>
+  email === null ? undefined : { id: null, email, username: name };
+
+const eventOf = (marketId: number, { type, purchase, changes }: PlannedEvent) => ({
+  type,
+  id: typeof purchase === 'number' ? purchase : purchaseId(marketId, purchase),
+  changes,
+});
+
+const purchaseId = (
+  marketId: number,
+  { item, reference }: Pick<PurchaseValues, 'item' | 'reference'>,
+): SQL =>
+  sql`(select id from purchases where market_id = ${marketId} and item = ${item}
+    and reference = ${reference} and unit = 0)`;
+
+function putSubjects(db: Database, marketId: number, changed: readonly SubjectAfter[]) {
+  const row = rowValues(subjects, {
+    marketId,
+    id: sql`value ->> 'id'`,
+    facts: sql`value ->> 'facts'`,
+    revision: 1,
+    expiresAt: sql`value ->> 'expiresAt'`,
+    parent: sql`value ->> 'parent'`,
+  });
+  return db
+    .insert(subjects)
+    .select(sql`select ${row} from json_each(${JSON.stringify(changed)}) where true`)
+    .onConflictDoUpdate({
+      target: [subjects.marketId, subjects.id],
+      set: {
+        facts: sql`excluded.facts`,
+        expiresAt: sql`excluded.expires_at`,
+        parent: sql`excluded.parent`,
+        revision: sql`${subjects.revision} + 1`,
+      },
+    });
+}
+
+/** The columns of a new purchase. */
+const rowOf = (marketId: number, { facts, isTest, ...values }: PurchaseValues, now: number) => ({
+  ...values,
+  marketId,
+  unit: 0,
+  facts: JSON.stringify(facts),
+  isTest: Number(isTest),
+  misses: 0,
+  deactivatedRevision: null,
+  createdAt: now,
+  updatedAt: now,
+  revision: 1,
+});
+
+const insertPurchase = ({ db, now }: Sender, marketId: number, values: PurchaseValues) =>
+  db.insert(purchases).select(sql`select ${rowValues(purchases, rowOf(marketId, values, now))}`);
+
+/** The columns of a purchase that waited. */
+const REPLACED = {
+  state: sql`excluded.state`,
+  reason: sql`excluded.reason`,
+  licenseId: sql`excluded.license_id`,
+  facts: sql`excluded.facts`,
+  orderId: sql`excluded.order_id`,
+  buyerId: sql`excluded.buyer_id`,
+  buyerName: sql`excluded.buyer_name`,
+  quantity: sql`excluded.quantity`,
+  email: sql`excluded.email`,
+  misses: 0,
+  updatedAt: sql`excluded.updated_at`,
+  revision: sql`${purchases.revision} + 1`,
+};
+
+/** A purchase with its new licenses: a row for each. @param keys a JSON array of the normalized keys */
+function grantPurchase(
+  { db, now }: Sender,
+  marketId: number,
+  { purchase, firstUnit, values, buyer }: NewLicenses,
+  keys: string,
+) {
+  const row = rowValues(purchases, {
+    ...rowOf(marketId, purchase, now),
+    unit: sql`k.key + ${firstUnit}`,
+    licenseId: sql`l.id`,
+  });
+  return [
+    db
+      .insert(purchases)
+      .select(
+        sql`select ${row} from json_each(${keys}) k
+          join licenses l on l.license_key_normalized = k.value where true`,
+      )
+      .onConflictDoUpdate({
+        target: [purchases.marketId, purchases.item, purchases.reference, purchases.unit],
+        set: REPLACED,
+      }),
+    ...(values.state === 'ACTIVE'
+      ? []
+      : [
+          db
+            .update(licenses)
+            .set({
+              deactivatedBy: sql`(select p.id from purchases p where p.license_id = licenses.id)`,
+            })
+            .where(sql`license_key_normalized in (select value from json_each(${keys}))`),
+        ]),
+    ...(buyer.name === null || buyer.email !== null ? [] : [nameCustomer(db, buyer.name, keys)]),
+  ];
+}
+
+/** Stores the market's user name for a customer who has none. */
+const nameCustomer = (db: Database, name: string, keys: string) =>
+  db
+    .update(customers)
+    .set({ username: name, revision: sql`${customers.revision} + 1` })
+    .where(
+      sql`${customers.id} = (select customer_id from licenses
+        where license_key_normalized = json_extract(${keys}, '$[0]')) and ${customers.username} is null`,
+    );
+
+/** Stores what a later notice says of a buyer. A customer with an e-mail keeps it: one that is typed proves nothing. */
+function completeCustomer(db: Database, { licenseId, name, email }: Completion) {
+  const revision = sql`${customers.revision} + 1`;
+  const isBuyer = sql`${customers.id} = (select customer_id from licenses where id = ${licenseId})
+    and ${customers.email} is null`;
+  const emailNormalized = email === null ? null : normalizeEmail(email);
+  return [
+    ...(name === null
+      ? []
+      : [
+          db
+            .update(customers)
+            .set({ username: name, revision })
+            .where(sql`${isBuyer} and ${customers.username} is null`),
+        ]),
+    ...(email === null
+      ? []
+      : [
+          db
+            .update(customers)
+            .set({ email, emailNormalized, revision })
+            .where(
+              sql`${isBuyer} and not exists (
+                select 1 from customers where email_normalized = ${emailNormalized})`,
+            ),
+        ]),
+  ];
+}
+
+const value = (name: string): SQL => sql.raw(`o.value ->> '$.${name}'`);
+
+function updatePurchases({ db, now }: Sender, { purchases: changed }: Plan) {
+  const list = changed.map(({ before, after }) => ({
+    id: before.id,
+    orderId: after.orderId,
+    buyerId: after.buyerId,
+    buyerName: after.buyerName,
+    email: after.email,
+    quantity: after.quantity,
+    facts: JSON.stringify(after.facts),
+    state: after.state,
+    reason: after.reason,
+    licenseId: after.licenseId,
+  }));
+  return db
+    .update(purchases)
+    .set({
+      orderId: value('orderId'),
+      buyerId: value('buyerId'),
+      buyerName: value('buyerName'),
+      email: value('email'),
+      quantity: value('quantity'),
+      facts: value('facts'),
+      state: value('state'),
+      reason: value('reason'),
+      licenseId: value('licenseId'),
+      misses: 0,
+      updatedAt: now,
+      revision: sql`${purchases.revision} + 1`,
+    })
+    .from(sql`json_each(${JSON.stringify(list)}) o`)
+    .where(sql`${purchases.id} = ${value('id')}`);
+}
+
+function updateLicenses({ db, now }: Sender, { licenses: changed }: Plan) {
+  const list = changed.map(({ before, after }) => ({
+    id: before.id,
+    state: after.state,
+    expiresAt: after.expiresAt,
+    expiresAfterDays: after.expiresAfterDays,
+    notes: after.notes,
+    deactivatedBy: after.deactivatedBy,
+    revision: after.revision,
+  }));
+  return db
+    .update(licenses)
+    .set({
+      state: value('state'),
+      expiresAt: value('expiresAt'),
+      expiresAfterDays: value('expiresAfterDays'),
+      notes: value('notes'),
+      deactivatedBy: value('deactivatedBy'),
+      revision: value('revision'),
+      updatedAt: now,
+    })
+    .from(sql`json_each(${JSON.stringify(list)}) o`)
+    .where(sql`${licenses.id} = ${value('id')}`);
+}

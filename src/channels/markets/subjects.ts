@@ -1,0 +1,45 @@
+import { DAY_MS } from '@licet/contract/durations';
+import { mergeFacts } from './facts.ts';
+import { isSameJson } from './json.ts';
+import type { Statement } from './notice.ts';
+import type { Context, SubjectAfter, SubjectRow } from './state.ts';
+
+/** The subjects of a notice, and those that it changes (9). */
+
+/** The facts about subjects without a purchase are kept for this time: Stripe reports all orders of an account. */
+const KEPT_MS = 30 * DAY_MS;
+
+/** The subjects with the facts of a notice. Of two parents, the larger id counts: the order of notices does not. */
+export function withStatements(known: readonly SubjectRow[], about: readonly Statement[]) {
+  const subjects = new Map(
+    known.map(({ id, parent, facts }) => [id, { id, parent, facts }] as const),
+  );
+  for (const { id, parent, facts = {} } of about) {
+    const before = subjects.get(id) ?? { id, parent: null, facts: {} };
+    const isNewParent = parent !== undefined && parent !== id && parent > (before.parent ?? '');
+    subjects.set(id, {
+      id,
+      parent: isNewParent ? parent : before.parent,
+      facts: mergeFacts(before.facts, facts),
+    });
+  }
+  return subjects.values();
+}
+
+/** The subjects that a notice changes. Those of a purchase stay, others for 30 days. @param order of a new purchase */
+export function changedSubjects(
+  { state, after, now }: Context,
+  order: string | null,
+): SubjectAfter[] {
+  const orders = [order, ...state.purchases.map(({ purchase }) => purchase.orderId)];
+  const bought = new Set(orders.flatMap((one) => (one === null ? [] : [...after.treeOf(one)])));
+  const known = new Map(state.subjects.map((one) => [one.id, one]));
+  return [...after.all()].flatMap(({ id, parent, facts }) => {
+    const before = known.get(id);
+    const isBought = bought.has(id);
+    const isChanged = !before || before.parent !== parent || !isSameJson(before.facts, facts);
+    const endsNoMore = isBought && before?.expiresAt != null;
+    if (!isChanged && !endsNoMore) return [];
+    return [{ id, parent, facts, expiresAt: isBought ? null : now + KEPT_MS }];
+  });
+}

@@ -1,0 +1,704 @@
+import { DAY_MS } from '@licet/contract/durations';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Notice } from '../../src/channels/markets/notice.ts';
+import { MarketWorld, NOW } from '../support/market-world.ts';
+
+/** The plan of a notice, by the events of the markets themselves: given what came before, when one comes, then. */
+
+const SECONDS = NOW / 1000;
+const DAY = 86_400;
+const GRACE_MS = 3 * DAY_MS;
+const MONTH = 30 * DAY;
+
+const MONTHLY = { item: 'guard', licenseType: 'TEMPORARY', expiresAfterDays: 30 } as const;
+
+/** An event of Stripe. */
+const stripe = (type: string, object: object, created = SECONDS) => ({
+  id: `evt_${type}`,
+  type,
+  created,
+  livemode: true,
+  data: { object },
+});
+
+const session = (fields: object = {}) =>
+  stripe('checkout.session.completed', {
+    id: 'cs_1',
+    object: 'checkout.session',
+    mode: 'payment',
+    payment_status: 'paid',
+    payment_intent: 'pi_1',
+    customer: 'cus_1',
+    metadata: { licet_product: 'guard' },
+    ...fields,
+  });
+const subscribed = (fields: object = {}) =>
+  session({
+    mode: 'subscription',
+    payment_intent: null,
+    subscription: 'sub_1',
+    invoice: 'in_1',
+    ...fields,
+  });
+
+/** The n-th invoice of a subscription, by months. */
+const invoice = (month: number, fields: object = {}) =>
+  stripe(
+    'invoice.paid',
+    {
+      id: `in_${month}`,
+      object: 'invoice',
+      created: SECONDS + (month - 1) * MONTH,
+      total: 500,
+      parent: { subscription_details: { subscription: 'sub_1' } },
+      lines: { data: [{ period: { end: SECONDS + month * MONTH } }] },
+      ...fields,
+    },
+    SECONDS + (month - 1) * MONTH,
+  );
+const payment = (month: number) =>
+  stripe('invoice_payment.paid', {
+    id: `inpay_${month}`,
+    object: 'invoice_payment',
+    invoice: `in_${month}`,
+    payment: { type: 'payment_intent', payment_intent: `pi_${month}` },
+  });
+const refund = (month: number, fields: object = {}) =>
+  stripe('charge.refunded', {
+    id: `ch_${month}`,
+    object: 'charge',
+    amount: 500,
+    amount_refunded: 500,
+    payment_intent: `pi_${month}`,
+    ...fields,
+  });
+const dispute = (type: string, status: string, month = 1) =>
+  stripe(`charge.dispute.${type}`, {
+    id: `dp_${month}`,
+    object: 'dispute',
+    payment_intent: `pi_${month}`,
+    charge: `ch_${month}`,
+    status,
+  });
+const subscription = (status: string, days = 0) =>
+  stripe('customer.subscription.updated', { id: 'sub_1', status }, SECONDS + days * DAY);
+
+const GRANTED = { state: 'GRANTED', license: 'ACTIVE' };
+const revoked = (reason: string) => ({ state: 'REVOKED', license: 'DEACTIVATED', reason });
+
+interface Case {
+  name: string;
+  given: readonly object[];
+  /** Days after the first event. */
+  after?: number;
+  expected: object;
+}
+
+/** The world after events, in their order. */
+async function worldAfter(
+  events: readonly object[],
+  kind: 'stripe' | 'paynow' | 'tebex',
+  days = 0,
+) {
+  const world = new MarketWorld(kind, [MONTHLY]);
+  world.now = NOW + days * DAY_MS;
+  for (const event of events) await world.receive(event);
+  return world;
+}
+
+async function expectState(
+  kind: 'stripe' | 'paynow' | 'tebex',
+  { given, after: days, expected }: Case,
+) {
+  const orders = [given, [...given].reverse(), [...given, ...given]];
+  for (const events of orders) {
+    const world = await worldAfter(events, kind, days);
+    const { purchase, license } = world.only();
+    expect({ ...purchase, license: license.state }).toMatchObject(expected);
+  }
+}
+
+describe('Stripe', () => {
+  const first = [subscribed(), invoice(1), payment(1)];
+  const second = [...first, invoice(2), payment(2)];
+  const cases: Case[] = [
+    {
+      name: 'a refund of a payment takes what it bought',
+      given: [session(), refund(1)],
+      expected: revoked('refunded'),
+    },
+    {
+      name: 'a refund of the only invoice of a subscription takes the license',
+      given: [...first, refund(1)],
+      expected: revoked('refunded'),
+    },
+    {
+      name: 'a refund of the invoice that covers today takes the license',
+      given: [...second, refund(2)],
+      after: 40,
+      expected: revoked('refunded'),
+    },
+    {
+      name: 'a refund of an invoice whose period is over takes nothing',
+      given: [...second, refund(1)],
+      after: 40,
+      expected: GRANTED,
+    },
+    {
+      name: 'a refund of the renewal before its period begins takes nothing yet',
+      given: [...second, refund(2)],
+      after: 20,
+      expected: GRANTED,
+    },
+    {
+      name: 'a dispute of a subscription takes the license',
+      given: [...first, dispute('created', 'needs_response')],
+      expected: revoked('disputed'),
+    },
+    {
+      name: 'a dispute of a subscription that is won gives it back',
+      given: [...first, dispute('created', 'needs_response'), dispute('closed', 'won')],
+      expected: GRANTED,
+    },
+    {
+      name: 'the old interface names the invoice of a charge as text',
+      given: [
+        subscribed({ invoice: null }),
+        invoice(1, { parent: null, subscription: 'sub_1' }),
+        refund(1, { invoice: 'in_1' }),
+      ],
+      expected: revoked('refunded'),
+    },
+    {
+      name: 'the old interface names the payment of an invoice',
+      given: [
+        subscribed({ invoice: null }),
+        invoice(1, { payment_intent: 'pi_1', charge: 'ch_1' }),
+        refund(1),
+      ],
+      expected: revoked('refunded'),
+    },
+    {
+      name: 'the oldest interface names the charge of an invoice',
+      given: [
+        subscribed({ invoice: null }),
+        invoice(1, { charge: 'ch_1' }),
+        refund(1, { payment_intent: null }),
+      ],
+      expected: revoked('refunded'),
+    },
+    {
+      name: 'an inquiry takes nothing',
+      given: [session(), dispute('created', 'warning_needs_response')],
+      expected: GRANTED,
+    },
+    {
+      name: 'an inquiry that becomes a dispute takes the license',
+      given: [
+        session(),
+        dispute('created', 'warning_needs_response'),
+        dispute('updated', 'needs_response'),
+      ],
+      expected: revoked('disputed'),
+    },
+    ...['warning_closed', 'prevented', 'won'].map((status) => ({
+      name: `a dispute that closes as ${status} gives the license back`,
+      given: [session(), dispute('created', 'needs_response'), dispute('closed', status)],
+      expected: GRANTED,
+    })),
+    {
+      name: 'a dispute that is lost after it was won stays lost',
+      given: [
+        session(),
+        dispute('created', 'needs_response'),
+        dispute('closed', 'won'),
+        dispute('closed', 'lost'),
+      ],
+      expected: revoked('dispute lost'),
+    },
+    {
+      name: 'a subscription that is paused waits',
+      given: [...first, subscription('paused', 1)],
+      after: 2,
+      expected: revoked('paused'),
+    },
+    {
+      name: 'a subscription that goes on has its license again',
+      given: [...first, subscription('paused', 1), subscription('active', 2)],
+      after: 3,
+      expected: GRANTED,
+    },
+    {
+      name: 'a subscription that is unpaid waits',
+      given: [...first, subscription('unpaid', 31)],
+      after: 32,
+      expected: revoked('unpaid'),
+    },
+    {
+      name: 'a subscription that is late is still tried',
+      given: [...first, subscription('past_due', 31)],
+      after: 32,
+      expected: GRANTED,
+    },
+    {
+      name: 'two events of one session with other metadata are one purchase',
+      given: [session(), session({ metadata: { licet_product: 'other' } })],
+      expected: { state: 'GRANTED' },
+    },
+  ];
+
+  it.each(cases)('$name', (one) => expectState('stripe', one));
+
+  const end = async (events: readonly object[], days = 0) =>
+    (await worldAfter(events, 'stripe', days)).only().license.expiresAt;
+  const monthsPaid = (months: number) => NOW + months * MONTH * 1000 + GRACE_MS;
+
+  it('a refund of the renewal takes the end back to the period before, and a later end by hand stays', async () => {
+    expect(await end(second)).toBe(monthsPaid(2));
+    expect(await end([...second, refund(2)])).toBe(monthsPaid(1));
+    const world = await worldAfter(second, 'stripe');
+    const { license } = world.only();
+    world.licenses.splice(0, 1, { ...license, expiresAt: monthsPaid(9) });
+    await world.receive(refund(2));
+    expect(world.only().license.expiresAt).toBe(monthsPaid(9));
+  });
+
+  it('the latest invoice with an amount decides: a month after a year, and no change of the plan', async () => {
+    const yearly = invoice(1, { lines: { data: [{ period: { end: SECONDS + 12 * MONTH } }] } });
+    const proration = invoice(3, { total: 0, id: 'in_zero' });
+    for (const events of [
+      [yearly, invoice(2)],
+      [invoice(2), yearly],
+    ]) {
+      expect(await end([subscribed(), ...events])).toBe(monthsPaid(2));
+      expect(await end([subscribed(), ...events, proration])).toBe(monthsPaid(2));
+    }
+    expect(await end([subscribed(), invoice(1, { total: 0 })])).toBe(monthsPaid(1));
+  });
+
+  it('a test of a subscription lasts one day, also when it is paid', async () => {
+    const tests = [subscribed(), invoice(1)].map((event) => ({ ...event, livemode: false }));
+    const { license } = (await worldAfter(tests, 'stripe')).only();
+    expect(license).toMatchObject({ expiresAt: NOW + DAY_MS, notes: 'Test of Market' });
+  });
+
+  it('a dispute counts by the setting of its time, and gives back what it took', async () => {
+    const opened = dispute('created', 'needs_response');
+    const world = await worldAfter([session()], 'stripe');
+    const other = (onDispute: 'wait' | 'deactivate') => Object.assign(world.market, { onDispute });
+    other('wait');
+    await world.receive(opened);
+    expect(world.only().license.state).toBe('ACTIVE');
+    other('deactivate');
+    await world.receive(opened);
+    expect(world.only().license.state).toBe('DEACTIVATED');
+    other('wait');
+    await world.receive(dispute('closed', 'won'));
+    expect(world.only().license.state).toBe('ACTIVE');
+  });
+
+  it('a session that saves a card, or is not paid, makes nothing', async () => {
+    const setup = session({ mode: 'setup', payment_status: 'no_payment_required' });
+    const unpaid = session({ payment_status: 'unpaid' });
+    expect((await worldAfter([setup, unpaid], 'stripe')).purchases).toEqual([]);
+  });
+
+  it('a paid session that names no product waits under its Payment Link, with one alert', async () => {
+    const world = await worldAfter([], 'stripe');
+    const nameless = session({ metadata: {}, payment_link: 'plink_1' });
+    for (let times = 0; times < 2; times++) await world.receive(nameless);
+    expect(world.purchases).toMatchObject([{ item: 'plink_1', state: 'UNMATCHED' }]);
+    expect(world.events).toEqual(['purchase.unmatched']);
+    const [first] = world.purchases;
+    const mapped = {
+      ...MONTHLY,
+      productId: 1,
+      maxIPs: null,
+      maxHWIDs: null,
+      quantity: 'licenses' as const,
+    };
+    world.apply({ do: 'choose', purchaseId: first?.id ?? 0, mapped });
+    expect(world.only().purchase.state).toBe('GRANTED');
+  });
+
+  it('a session with optional items waits, and never makes a silent single license', async () => {
+    const world = await worldAfter(
+      [session({ optional_items: [{ price: 'price_1', quantity: 1 }] })],
+      'stripe',
+    );
+    expect(world.purchases).toMatchObject([
+      { state: 'UNMATCHED', reason: expect.stringContaining('More may') },
+    ]);
+    expect(world.licenses).toEqual([]);
+  });
+
+  it('the first invoice of a subscription says how many were bought', async () => {
+    const three = invoice(1, {
+      billing_reason: 'subscription_create',
+      lines: {
+        data: [
+          {
+            quantity: 3,
+            pricing: { price_details: { product: 'prod_1' } },
+            period: { end: SECONDS + MONTH },
+          },
+        ],
+      },
+    });
+    for (const events of [
+      [subscribed(), three],
+      [three, subscribed()],
+      [subscribed(), three, three, subscribed()],
+    ]) {
+      expect((await worldAfter(events, 'stripe')).shown()).toHaveLength(3);
+    }
+  });
+
+  it('a subscription without Checkout is granted by its invoice, and is one with its session', async () => {
+    const named = invoice(1, {
+      parent: {
+        subscription_details: { subscription: 'sub_1', metadata: { licet_product: 'guard' } },
+      },
+    });
+    for (const events of [
+      [named],
+      [named, invoice(2)],
+      [named, subscribed()],
+      [subscribed(), named],
+    ]) {
+      expect((await worldAfter(events, 'stripe')).only().purchase).toMatchObject({
+        state: 'GRANTED',
+        orderId: 'sub_1',
+      });
+    }
+  });
+});
+
+describe('PayNow', () => {
+  const paynow = (event_type: string, body: object) => ({ event_type, event_id: '1', body });
+  const day = (days: number) => new Date(NOW + days * DAY_MS).toISOString();
+  const order = (id: string, days: number, fields: object = {}) =>
+    paynow('ON_ORDER_COMPLETED', {
+      id,
+      total_amount: 7500,
+      billing_email: 'ada@shop.example',
+      completed_at: day(days),
+      ...fields,
+    });
+  const item = (fields: object = {}) => ({
+    id: 'd1',
+    order_id: 'o1',
+    order_line_id: 'l1',
+    product_id: 'guard',
+    customer: { id: 'c1', name: 'Ada' },
+    added_at: day(0),
+    ...fields,
+  });
+  const added = (fields: object = {}) => paynow('ON_DELIVERY_ITEM_ADDED', item(fields));
+  const back = (id: string, amount: number, fields: object = {}) =>
+    paynow('ON_REFUND', { id, order_id: 'o1', amount, status: 'completed', ...fields });
+  const chargeback = (closed: boolean, chargeback_status: string) =>
+    paynow(closed ? 'ON_CHARGEBACK_CLOSED' : 'ON_CHARGEBACK', {
+      id: 'pay_1',
+      order_id: 'o1',
+      chargeback_status,
+    });
+  const monthly = (month: number) => [
+    order(`o${month}`, (month - 1) * 30, { subscription_id: 's1' }),
+    added({
+      id: `d${month}`,
+      order_id: `o${month}`,
+      subscription_id: 's1',
+      added_at: day((month - 1) * 30),
+      expires_at: day(month * 30),
+    }),
+  ];
+  const lines = {
+    lines: [
+      { id: 'l1', total_amount: 5000 },
+      { id: 'l2', total_amount: 2500 },
+    ],
+  };
+
+  const cases: Case[] = [
+    {
+      name: 'a refund in full takes the license',
+      given: [order('o1', 0), added(), back('r1', 7500)],
+      expected: revoked('refunded'),
+    },
+    {
+      name: 'a refund in part takes nothing',
+      given: [order('o1', 0), added(), back('r1', 2500)],
+      expected: GRANTED,
+    },
+    {
+      name: 'two refunds in part are one in full',
+      given: [order('o1', 0), added(), back('r1', 2500), back('r2', 5000)],
+      expected: revoked('refunded'),
+    },
+    {
+      name: 'a refund that is not completed takes nothing',
+      given: [order('o1', 0), added(), back('r1', 7500, { status: 'pending' })],
+      expected: GRANTED,
+    },
+    {
+      name: 'a refund of the line takes its license',
+      given: [order('o1', 0, lines), added(), back('r1', 5000, { order_line_id: 'l1' })],
+      expected: revoked('refunded'),
+    },
+    {
+      name: 'a refund of another line takes nothing',
+      given: [order('o1', 0, lines), added(), back('r1', 2500, { order_line_id: 'l2' })],
+      expected: GRANTED,
+    },
+    {
+      name: 'a pending chargeback takes the license',
+      given: [added(), chargeback(false, 'pending')],
+      expected: revoked('disputed'),
+    },
+    ...['won', 'none', 'withdrawn'].map((status) => ({
+      name: `a chargeback that closes as ${status} gives the license back`,
+      given: [added(), chargeback(false, 'pending'), chargeback(true, status)],
+      expected: GRANTED,
+    })),
+    {
+      name: 'a chargeback that is lost takes the license',
+      given: [added(), chargeback(true, 'lost')],
+      expected: revoked('dispute lost'),
+    },
+    {
+      name: 'a new item of the subscription is the same purchase',
+      given: [...monthly(1), ...monthly(2)],
+      after: 40,
+      expected: { ...GRANTED, reference: 's1:guard' },
+    },
+    {
+      name: 'the end of the first item does not end the subscription',
+      given: [
+        ...monthly(1),
+        ...monthly(2),
+        paynow('ON_DELIVERY_ITEM_EXPIRED', item({ subscription_id: 's1', expires_at: day(30) })),
+        paynow('ON_DELIVERY_ITEM_REVOKED', item({ subscription_id: 's1', revoked_at: day(30) })),
+      ],
+      after: 40,
+      expected: GRANTED,
+    },
+    {
+      name: 'a refund of the renewal takes its own period',
+      given: [...monthly(1), ...monthly(2), back('r2', 7500, { order_id: 'o2' })],
+      after: 40,
+      expected: revoked('refunded'),
+    },
+    {
+      name: 'a refund of a month that is over takes nothing',
+      given: [...monthly(1), ...monthly(2), back('r1', 7500)],
+      after: 40,
+      expected: GRANTED,
+    },
+    {
+      name: 'an item that is renewed survives the refund of its first month',
+      given: [
+        ...monthly(1),
+        paynow('ON_DELIVERY_ITEM_RENEWED', item({ subscription_id: 's1', expires_at: day(60) })),
+        back('r1', 7500),
+      ],
+      after: 40,
+      expected: GRANTED,
+    },
+    {
+      name: 'an end that is repeated after the renewal takes nothing',
+      given: [
+        added({ expires_at: day(1) }),
+        paynow('ON_DELIVERY_ITEM_EXPIRED', item({ expires_at: day(1) })),
+        paynow('ON_DELIVERY_ITEM_RENEWED', item({ expires_at: day(31) })),
+        paynow('ON_DELIVERY_ITEM_EXPIRED', item({ expires_at: day(1) })),
+      ],
+      after: 2,
+      expected: GRANTED,
+    },
+    {
+      name: 'the metadata of the product can change',
+      given: [added(), added({ product: { metadata: { licet_product: 'other' } } })],
+      expected: { state: 'GRANTED' },
+    },
+  ];
+
+  it.each(cases)('$name', (one) => expectState('paynow', one));
+
+  it('a purchase that a former version stored by its order becomes one of the subscription', async () => {
+    const [, first] = monthly(1);
+    const world = await worldAfter([added()], 'paynow');
+    world.now = NOW + 40 * DAY_MS;
+    for (const event of [first ?? {}, ...monthly(2)]) await world.receive(event);
+    expect(world.only().purchase).toMatchObject({ reference: 'd1', orderId: 's1' });
+    await world.receive(back('r2', 7500, { order_id: 'o2' }));
+    expect(world.only().purchase).toMatchObject({ state: 'REVOKED', reason: 'refunded' });
+  });
+
+  it('the license has the e-mail of the order, whichever comes first', async () => {
+    const world = await worldAfter([order('o1', 0), added()], 'paynow');
+    expect(world.buyers).toMatchObject([{ email: 'ada@shop.example' }]);
+    const other = await worldAfter([added(), order('o1', 0)], 'paynow');
+    expect(other.completions).toMatchObject([{ email: 'ada@shop.example' }]);
+  });
+});
+
+describe('Tebex', () => {
+  const at = (days: number) => new Date(NOW + days * DAY_MS).toISOString();
+  const tebex = (type: string, subject: object, days = 0) => ({
+    id: type,
+    type,
+    date: at(days),
+    subject,
+  });
+  const paid = (month: number, fields: object = {}) => ({
+    transaction_id: `tbx-${month}`,
+    created_at: at((month - 1) * 30),
+    recurring_payment_reference: 'tbx-r-1',
+    price: { amount: 5 },
+    customer: { username: { id: '25', username: 'Steve' } },
+    products: [{ id: 'guard', quantity: 1, expires_at: at(month * 30) }],
+    ...fields,
+  });
+  const completed = (month: number, fields: object = {}) =>
+    tebex('payment.completed', paid(month, fields), (month - 1) * 30);
+  const about = (type: string, month: number, fields: object = {}) =>
+    tebex(`payment.${type}`, paid(month, fields), 50);
+  const recurring = (type: string, month: number, payments: object = {}) =>
+    tebex(
+      `recurring-payment.${type}`,
+      { reference: 'tbx-r-1', next_payment_at: at(month * 30), ...payments },
+      (month - 1) * 30,
+    );
+  const oneOff = { recurring_payment_reference: null, products: [{ id: 'guard', quantity: 1 }] };
+
+  const cases: Case[] = [
+    {
+      name: 'a refund takes the license',
+      given: [completed(1, oneOff), about('refunded', 1, oneOff)],
+      expected: revoked('refunded'),
+    },
+    {
+      name: 'a dispute that is closed gives the license back',
+      given: [
+        completed(1, oneOff),
+        about('dispute.opened', 1, oneOff),
+        about('dispute.closed', 1, oneOff),
+      ],
+      expected: GRANTED,
+    },
+    {
+      name: 'a refund of the payment that covers today takes the license',
+      given: [completed(1), completed(2), about('refunded', 2)],
+      after: 40,
+      expected: revoked('refunded'),
+    },
+    {
+      name: 'a refund of a payment whose period is over takes nothing',
+      given: [completed(1), completed(2), about('refunded', 1)],
+      after: 40,
+      expected: GRANTED,
+    },
+    {
+      name: 'a refund of a renewal takes its period',
+      given: [
+        recurring('started', 1, { initial_payment: paid(1) }),
+        recurring('renewed', 2, { last_payment: paid(2) }),
+        about('refunded', 2),
+      ],
+      after: 40,
+      expected: revoked('refunded'),
+    },
+    {
+      name: 'a subscription that has started is granted by its first payment',
+      given: [
+        recurring('started', 1, {
+          initial_payment: paid(1, { products: [{ id: 'guard', quantity: 1 }] }),
+        }),
+      ],
+      expected: GRANTED,
+    },
+    {
+      name: 'a subscription that has started is one with its payment',
+      given: [recurring('started', 1, { initial_payment: paid(1) }), completed(1)],
+      expected: GRANTED,
+    },
+    {
+      name: 'an end of the subscription takes the license',
+      given: [completed(1), tebex('recurring-payment.ended', { reference: 'tbx-r-1' }, 31)],
+      after: 32,
+      expected: revoked('ended'),
+    },
+  ];
+
+  it.each(cases)('$name', (one) => expectState('tebex', one));
+
+  it('a package beside a subscription survives its end, and a renewal grants nothing', async () => {
+    const beside = { id: 'other', quantity: 1 };
+    const [monthly] = paid(1).products;
+    const basket = { payment_sequence: 'mixed', products: [beside, monthly] };
+    const ended = tebex('recurring-payment.ended', { reference: 'tbx-r-1' }, 31);
+    const events = [completed(1, basket), completed(2, { payment_sequence: 'mixed' }), ended];
+    for (const given of [events, events.toReversed()]) {
+      const world = new MarketWorld('tebex', [MONTHLY, { item: 'other' }]);
+      world.now = NOW + 32 * DAY_MS;
+      for (const event of given) await world.receive(event);
+      expect(world.shown()).toMatchObject([
+        { reference: 'guard 0' },
+        { reference: 'other 0', state: 'GRANTED' },
+      ]);
+    }
+  });
+});
+
+describe('any order, any repetition, any time', () => {
+  const monthOf = (month: number) => [invoice(month), payment(month), refund(month)];
+  const POOL = [
+    subscribed(),
+    ...[1, 2, 3].flatMap(monthOf),
+    dispute('created', 'needs_response', 2),
+    dispute('closed', 'won', 2),
+    dispute('closed', 'lost', 3),
+    invoice(4, { total: 0 }),
+    subscription('paused', 20),
+    subscription('active', 25),
+    subscription('unpaid', 95),
+    stripe(
+      'customer.subscription.deleted',
+      { id: 'sub_1', status: 'canceled' },
+      SECONDS + 80 * DAY,
+    ),
+  ];
+  const END = 70;
+
+  it('a purchase has the same state', async () => {
+    const reader = new MarketWorld('stripe', [MONTHLY]);
+    const [bought = [], ...pool] = await Promise.all(POOL.map((event) => reader.read(event)));
+    const chosen = fc.subarray(pool, { maxLength: 7 });
+    const moments = fc.array(fc.nat({ max: END }), { minLength: 16, maxLength: 16 });
+    const run = (events: readonly Notice[][], days: readonly number[]) => {
+      const world = new MarketWorld('stripe', [MONTHLY]);
+      for (const [index, notices] of events.entries()) {
+        world.now = NOW + (days[index] ?? END) * DAY_MS;
+        for (const notice of notices) world.apply(notice);
+      }
+      // The state at the end of all.
+      world.now = NOW + END * DAY_MS;
+      for (const notice of bought) world.apply(notice);
+      return world.shown();
+    };
+    fc.assert(
+      fc.property(chosen, fc.infiniteStream(fc.nat()), moments, (others, random, days) => {
+        const events = [bought, ...others];
+        const shuffled = [...events, ...events]
+          .map((event) => [random.next().value, event] as const)
+          .sort(([one], [other]) => one - other)
+          .map(([, event]) => event);
+        const sorted = days.toSorted((one, other) => one - other);
+        expect(run(shuffled, sorted)).toEqual(run(events, []));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});
