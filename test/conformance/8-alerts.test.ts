@@ -467,7 +467,9 @@ it('a batch of 1,000 first uses has 1,000 events, and its hour is read once for 
   const addressesRead: number[] = [];
   for (let run = 1; run <= 4; run++) {
     const { statements } = await costOf(25 * MINUTE_MS);
-    const addresses = statements.filter(({ sql }) => sql.includes("'license.many_addresses' as type"));
+    const addresses = statements.filter(({ sql }) =>
+      sql.includes("'license.many_addresses' as type"),
+    );
     if (addresses.length > 0) addressesRead.push((await sumRows(addresses)).read);
   }
   expect(addressesRead).toHaveLength(1);
