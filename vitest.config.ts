@@ -94,6 +94,7 @@ export default defineConfig({
           // Long for machines that do much else: some tests install, build and start.
           testTimeout: 180_000,
           hookTimeout: 180_000,
+          expect: { poll: { timeout: 20_000 } },
         },
       },
       {

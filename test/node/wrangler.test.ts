@@ -95,7 +95,7 @@ it.each([
 });
 
 it('a text of wrangler.toml that wrangler rejects is rejected', () => {
-  writeFileSync('wrangler.toml', settings.replace('[vars]', '[vars]\nLIST = { one = 1, }'));
+  writeFileSync('wrangler.toml', settings.replace('[vars]', '[vars]\nLIST = { one = 1,, }'));
   expect(() => experimental_readRawConfig({ config: 'wrangler.toml' })).toThrow();
   expect(readWorkerOptions).toThrow(/^wrangler.toml cannot be read: line \d+: [^\n]*$/);
 });
