@@ -27,7 +27,7 @@ const settingsRead = table({
     database_id: TEXT.optional(),
   }),
   kv_namespaces: list({ binding: NAME, id: TEXT.optional() }),
-  /** Of an earlier version (ADR 0015). */
+  /** The queue of an earlier version (ADR 0015). */
   queues: table({ producers: list({ queue: NAME }), consumers: list({ queue: NAME }) }).optional(),
 });
 type Settings = z.infer<typeof settingsRead>;

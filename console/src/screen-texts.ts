@@ -966,7 +966,7 @@ export const screenTexts = {
     chosenSecretHint: `At least ${MIN_CHOSEN_SECRET_LENGTH} characters. Write each secret on a line of its own. Secrets are never shown again.`,
     apiToken: 'API token (optional)',
     otherApiToken: 'Another API token',
-    /** Of the markets whose interface is read. */
+    /** Hints at the token of each market whose interface is read. */
     apiTokenHints: {
       builtbybit: COMPARES,
       voxel: COMPARES,

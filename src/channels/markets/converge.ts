@@ -27,7 +27,7 @@ export const GRACE_MS = 3 * DAY_MS;
 /** The order and the buyer, which a fact that arrives first lacks. */
 export type OrderLink = Pick<PurchaseValues, 'orderId' | 'buyerId' | 'buyerName'>;
 
-/** What a notice says of a purchase itself. */
+/** The part of a notice that is about the purchase itself. */
 export interface Told {
   facts: Facts;
   link?: OrderLink;
@@ -219,7 +219,7 @@ const alertOf = ({ mapping }: Context, purchase: PurchaseRow): PlannedEvent => (
   changes: shownChanges(mapping.source.market, purchase, { reason: STILL_ONE }),
 });
 
-/** What the notice adds to the customer of the license. */
+/** The name and e-mail that the notice adds to the customer of the license. */
 function completionOf(
   { purchase, license }: KnownPurchase,
   { buyerName }: PurchaseValues,

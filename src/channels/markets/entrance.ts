@@ -23,7 +23,7 @@ export interface Address {
   sourcesIn: (markets: readonly SellingMarket[]) => MarketSource[];
 }
 
-/** What the service has for requests of markets. */
+/** The parts of the service that requests of markets use. */
 export interface Entrance extends Receiver {
   db: Database;
   markets: HeldMarkets;

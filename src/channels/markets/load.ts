@@ -11,7 +11,7 @@ import type { Mapping, State } from './state.ts';
 
 /** Reads what a notice is about, in one round trip (9). */
 
-/** What a notice names: the keys of all rows on which its plan depends. */
+/** The keys of all rows on which the plan of a notice depends. */
 export interface Names {
   /** The ids of subjects. */
   subjects: readonly string[];

@@ -64,7 +64,7 @@ export interface Grant extends Identity {
   quantity: number;
   isTest: boolean;
   facts: Facts;
-  /** What the market does not say of the purchase, for people. */
+  /** The facts that the market does not say of the purchase, for people. */
   caveat?: string;
   /** Whether the buyer, who has a license, pays again for another period of it. */
   renews?: boolean;

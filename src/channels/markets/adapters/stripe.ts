@@ -27,7 +27,7 @@ const UNNAMED = 'checkout';
 const MAX_LINES = 100;
 const UNCOUNTED = 'Stripe does not say how many were bought: see its guide';
 
-/** What an event says, or why it changes nothing. */
+/** The notices of an event, or the reason for none. */
 type Read = readonly Notice[] | { ignored: string; needsPerson?: boolean };
 
 /** An event with its object. */
