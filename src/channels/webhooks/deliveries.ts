@@ -5,6 +5,7 @@ import type { Delivery } from '@licet/contract/webhooks';
 import { and, desc, eq, getTableColumns, lt, type SQL, sql } from 'drizzle-orm';
 import type { StoredDelivery } from '../../db/change.ts';
 import type { Database } from '../../db/client.ts';
+import { rowValues } from '../../db/predicates.ts';
 import { events } from '../../db/schema.ts';
 import type { AddressSettings } from '../../lib/public-url.ts';
 import { firstIdAt, SLOTS, timeOfId } from '../../lib/time-id.ts';
@@ -128,12 +129,19 @@ export async function insertPing(
   const first = firstIdAt(now) + SLOTS / 2;
   const id = sql`ifnull((select max(id) + 1 from deliveries
     where webhook_id = ${webhookId} and id >= ${first} and id < ${first + SLOTS / 2}), ${first})`;
+  const leaseUntil = now + LEASE_MS;
+  const row = rowValues(deliveries, {
+    webhookId,
+    id,
+    type: PING,
+    attempts: 1,
+    step: LAST_STEP,
+    nextAt: leaseUntil,
+    leaseUntil,
+  });
   return db
     .insert(deliveries)
-    .select(
-      sql`select ${webhookId}, ${id}, ${PING}, 1, ${LAST_STEP}, ${now + LEASE_MS}, ${now + LEASE_MS},
-        null, null, null, null, null where exists (select 1 from webhooks where id = ${webhookId})`,
-    )
+    .select(sql`select ${row} where exists (select 1 from webhooks where id = ${webhookId})`)
     .returning({
       webhookId: deliveries.webhookId,
       id: deliveries.id,

@@ -2,6 +2,7 @@ import { MINUTE_MS } from '@licet/contract/durations';
 import { type SQL, sql } from 'drizzle-orm';
 import type { StoringDeliveries } from '../../db/change.ts';
 import type { Database } from '../../db/client.ts';
+import { rowValues } from '../../db/predicates.ts';
 import { firstIdAt, SLOTS } from '../../lib/time-id.ts';
 import { deliveries } from './schema.ts';
 
@@ -36,12 +37,19 @@ export function storeDeliveries(db: Database, now: number, isLater = false): Sto
   const first = firstIdAt(now);
   const isLeased = isLater ? sql`false` : isReady(now);
   const leaseUntil = sql`iif(${isLeased}, ${now + LEASE_MS}, null)`;
+  const row = rowValues(deliveries, {
+    webhookId: sql`w.id`,
+    id: sql`e.id`,
+    type: sql`e.type`,
+    attempts: sql`iif(${isLeased}, 1, 0)`,
+    step: 0,
+    nextAt: sql`ifnull(${leaseUntil}, ${now})`,
+    leaseUntil,
+  });
   return db
     .insert(deliveries)
     .select(
-      sql`select w.id, e.id, e.type, iif(${isLeased}, 1, 0), 0, ifnull(${leaseUntil}, ${now}), ${leaseUntil},
-          null, null, null, null, null
-        from events e cross join webhooks w
+      sql`select ${row} from events e cross join webhooks w
         where e.id >= ${first} and e.id < ${first + SLOTS} and w.is_enabled and ${isWanted}`,
     )
     .onConflictDoNothing()
