@@ -251,7 +251,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     name: 'a delivery without a lease that nobody attempts',
     broken: /Delivered, but not received/,
     replacements: {
-      'src/channels/webhooks/outgoing.ts': [['ifnull(${leaseUntil}', 'max(${leaseUntil}']],
+      'src/channels/webhooks/outgoing.ts': [['nextAt: sql`ifnull(', 'nextAt: sql`max(']],
     },
   },
   {
