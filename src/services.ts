@@ -89,7 +89,7 @@ export interface FullRefusal {
   remarks: string | null;
 }
 
-/** What a request may use, and what an isolate keeps between requests. */
+/** The parts that a request may use, which an isolate keeps between requests. */
 export class Services {
   readonly db: Database;
   readonly caches: Caches;
@@ -249,7 +249,7 @@ export class Services {
 
 const CHANNELS = { followUps: [ROLES_FOLLOW], storeDeliveries };
 
-/** Who makes a change, and on what conditions. */
+/** The author of a change, with the conditions on it. */
 type Author = Partial<EventSender & Pick<Sender, 'permissions'>>;
 
 /** The sender of a change, with the clock of now. */
@@ -272,7 +272,7 @@ export const senderOf = (
 
 const known = new WeakMap<object, Services>();
 
-/** What the requests of this isolate use. All of them have the same bindings. */
+/** The services of this isolate. All its requests have the same bindings. */
 export function servicesOf(env: Bindings): Services {
   const services = known.get(env) ?? new Services(env);
   known.set(env, services);

@@ -22,7 +22,7 @@ const DOWNLOADS = 1_000;
 const BURST_CONNECTIONS = 64;
 const BURST = 10_000;
 const MAX_PLACEHOLDER_MS = 300;
-/** Of the memory after the first burst. */
+/** A share of the memory after the first burst. */
 const MAX_GROWTH = 1.15;
 
 function toBytes(path: string, type: string, headers: readonly string[], body: string): Uint8Array {

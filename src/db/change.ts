@@ -29,7 +29,7 @@ export interface StoredDelivery {
 /** The statement that stores the deliveries of the events of a millisecond, after those events. */
 export type StoringDeliveries = RunnableQuery<StoredDelivery[], 'sqlite'>;
 
-/** What a channel does when the events of some types are stored. */
+/** The statements of a channel for events of some types. */
 export interface FollowUp {
   types: readonly EventType[];
   /**
@@ -40,7 +40,7 @@ export interface FollowUp {
   statements: (db: Database, ids: readonly number[]) => Statement[];
 }
 
-/** What the channels add to a change (ADR 0014). */
+/** The parts that the channels add to a change (ADR 0014). */
 export interface Channels {
   followUps: readonly FollowUp[];
   /** @param isLater whether all attempts are left to the scheduled handler */

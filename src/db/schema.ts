@@ -64,7 +64,7 @@ export const idempotencyKeys = sqliteTable(
     keyHash: text('key_hash').notNull(),
     requestHash: text('request_hash').notNull(),
     createdAt: createdAt(),
-    /** Of the version before, which kept the response: no longer read. */
+    /** The response that the version before kept: no longer read. */
     customerId: integer('customer_id'),
     created: text('created'),
     /** Those of the created objects; their type follows from the path. Null if the response has a secret. */

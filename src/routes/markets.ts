@@ -51,7 +51,7 @@ function respondWith({ status, body, contentType }: Reply): Response {
 const newSender = (c: Context<AppEnv>) => () =>
   senderOf(servicesOf(c.env), SERVICE, c.get('timings').waitUntil);
 
-/** What a request of a market may use. */
+/** The parts of the service that a request of a market uses. */
 function entranceOf(c: Context<AppEnv>): Entrance {
   const { db, markets, outbound, ceilings, failedNotices, unlistedNotices } = servicesOf(c.env);
   return {

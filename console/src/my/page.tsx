@@ -6,7 +6,7 @@ import { words } from './language.ts';
 import { License } from './license.tsx';
 import { Failure, readLicenses, readSeller, redeem, signOut } from './service.ts';
 
-/** What the page shows below its head. */
+/** The part of the page below its head. */
 type View =
   | { name: 'loading' }
   | { name: 'entry'; code: string }

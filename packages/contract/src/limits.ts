@@ -16,7 +16,7 @@ export const DEFAULT_LIMIT = 5;
 export const MAX_HWID_BYTES = 512;
 
 export const MAX_OFFLINE_DAYS = 90;
-/** Of a license in SELF_RESET_DAYS (10). */
+/** Self-resets of a license in SELF_RESET_DAYS (10). */
 export const MAX_SELF_RESETS = 100;
 export const SELF_RESET_DAYS = 30;
 /** Lifetime of a link to the customer's page (10): a customer may read the seller's message hours later. */
@@ -24,7 +24,7 @@ export const MAX_LINK_MINUTES = 10_080;
 export const DEFAULT_LINK_MINUTES = 1_440;
 export const MAX_SELLER_NAME_LENGTH = 100;
 export const MAX_CONTACT_LENGTH = 300;
-/** Of a `data:` URL: 32 KB in base64, and its beginning. */
+/** Length of a `data:` URL: 32 KB in base64, and its beginning. */
 export const MAX_LOGO_LENGTH = 44_000;
 export const MAX_DORMANT_DAYS = 3_650;
 /** The longest time until an unused slot is idle, and from the first use to the expiry (7). */

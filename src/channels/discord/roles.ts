@@ -53,7 +53,7 @@ type Outcome =
   | { outcome: 'done' }
   /** The user is not in the server. */
   | { outcome: 'no member' }
-  /** Of one role, or of all roles of the server. */
+  /** A refusal of one role, or of all roles of the server. */
   | { outcome: 'refused'; fault: string; isOfOne: boolean }
   | { outcome: 'later'; afterMs: number };
 

@@ -79,7 +79,7 @@ export interface Report {
   purchase?: Identity & { facts: Facts };
 }
 
-/** What a market reports. */
+/** A report of a market. */
 export type Notice = Grant | Report;
 
 /** A person chooses the product of a purchase that waits. */

@@ -24,7 +24,7 @@ export interface Received {
   arrived: ArrivedRequest;
 }
 
-/** What the service needs to apply notices. */
+/** The parts of the service that apply notices. */
 export interface Receiver {
   /** The service itself as the sender, whose clock is read for each attempt. */
   newSender: () => Sender;

@@ -55,7 +55,7 @@ export const markets = sqliteTable(
 
 /** A payment of a subscription: an invoice, or the order of a renewal. */
 export interface PaidPeriod {
-  /** Of the payment, in milliseconds since 1970: the latest one decides. */
+  /** The time of the payment, in milliseconds since 1970: the latest one decides. */
   at: number;
   /** Null if the market has not said until when it is paid. */
   until: number | null;

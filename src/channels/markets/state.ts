@@ -8,7 +8,7 @@ import type { Buyer, Result } from './notice.ts';
 import type { Facts, subjects } from './schema.ts';
 import type { MarketSource } from './source.ts';
 
-/** What is known when a notice is planned, and what it changes (9). */
+/** The state for which a notice is planned, and the changes that it makes (9). */
 
 export type LicenseRow = typeof licenses.$inferSelect;
 export type SubjectRow = typeof subjects.$inferSelect;
@@ -99,7 +99,7 @@ export interface NewLicenses {
   buyer: Buyer;
 }
 
-/** What a later notice says of the buyer of a license. */
+/** The name and e-mail that a later notice gives the buyer of a license. */
 export interface Completion {
   licenseId: number;
   name: string | null;

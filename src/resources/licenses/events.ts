@@ -19,7 +19,7 @@ export const PERSONAL_FIELDS = [
   'ips',
   'hwids',
   'notes',
-  // Of events of the service (8).
+  // The fields of events of the service (8).
   'ip',
   'hwid',
 ];

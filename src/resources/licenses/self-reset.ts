@@ -56,7 +56,7 @@ export async function resetsOf(
   return new Map(
     of.map(({ id, allowed }) => {
       const times: number[] = JSON.parse(byId.get(id)?.times ?? '[]');
-      // Of more than are allowed now, some must return first.
+      // If more are used than are allowed now, some must return first.
       const next = times[Math.max(0, times.length - allowed)];
       const returnsAt = next === undefined ? null : toTimestamp(next + PERIOD_MS);
       return [id, { allowed, left: Math.max(0, allowed - times.length), returnsAt }];

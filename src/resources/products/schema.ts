@@ -28,7 +28,7 @@ export const products = sqliteTable(
     hwidIdleDays: integer('hwid_idle_days'),
     /** `expiresAfterDays` of TEMPORARY licenses without an expiry of their own (7). */
     defaultExpiresAfterDays: integer('default_expires_after_days'),
-    /** How often customers may free slots of a license themselves in 30 days (10). */
+    /** The number of times that customers may free slots of a license themselves in 30 days (10). */
     selfResets: integer('self_resets').notNull().default(0),
   },
   (t) => [
