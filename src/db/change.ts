@@ -191,20 +191,24 @@ export const areUnchanged = (
       cross join ${table} on ${table.id} = value ->> 0 and ${table.revision} = value ->> 1) = ${rows.length}`,
   );
 
-const MAX_ATTEMPTS = 8;
+const MAX_ATTEMPTS = 10;
 const MAX_PAUSE_MS = 100;
 
-const isOvertaken = (error: unknown): boolean =>
+export const isOvertaken = (error: unknown): boolean =>
   error instanceof DomainError && error.kind === 'overtaken';
 
 /**
  * Reads and writes, and does so again if another request has changed meanwhile what was read.
  *
  * @param attempt reads, and makes a {@link change} on the condition that nothing that it read has changed
+ * @param maxAttempts fewer where an attempt makes many of the queries that a request may make
  * @throws DomainError of the kind `overtaken` if others change it all the time
  */
-export async function untilNotOvertaken<Result>(attempt: () => Promise<Result>): Promise<Result> {
-  for (let count = 1; count < MAX_ATTEMPTS; count++) {
+export async function untilNotOvertaken<Result>(
+  attempt: () => Promise<Result>,
+  maxAttempts = MAX_ATTEMPTS,
+): Promise<Result> {
+  for (let count = 1; count < maxAttempts; count++) {
     try {
       return await attempt();
     } catch (error) {

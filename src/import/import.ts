@@ -10,9 +10,7 @@ import {
   productItem,
 } from '@licet/contract/import';
 import type * as z from 'zod';
-import { change, type Sender } from '../db/change.ts';
-import { isForeignKeyViolation, isUniqueViolation } from '../db/client.ts';
-import { wait } from '../lib/async.ts';
+import { change, type Sender, untilNotOvertaken } from '../db/change.ts';
 import { DomainError } from '../lib/errors.ts';
 import { planBlacklists } from './blacklists.ts';
 import { planCustomers } from './customers.ts';
@@ -23,7 +21,11 @@ import { planProducts } from './products.ts';
 
 /** All attempts together stay below 50 queries, the limit of a request on the Free plan. */
 const MAX_ATTEMPTS = 3;
-const MAX_PAUSE_MS = 50;
+
+const OVERTAKEN = new DomainError(
+  'overtaken',
+  'Another import is changing the same objects; try again',
+);
 
 const refused = (reason: string): ImportResult => ({
   outcome: 'refused',
@@ -90,36 +92,25 @@ export async function importItems(sender: Sender, request: ImportRequest): Promi
   const { db, now } = sender;
   const context = { db, now, assumedProductIds: dryRun ? assumedProductIds : [] };
   const makePlan = () => PLANS[kind](context, items);
-  const respond = (results: ImportResult[], createdOwners = 0): ImportResponse => ({
-    results,
-    createdOwners,
-  });
 
-  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-    const { results, statements, touches, newKeys = [], newOwners } = await makePlan();
-    if (dryRun || statements.length === 0) return respond(results, newOwners);
+  return untilNotOvertaken(async () => {
+    const { results, statements, touches, newKeys = [], newOwners = 0 } = await makePlan();
+    if (dryRun || statements.length === 0) return { results, createdOwners: newOwners };
     const count = results.filter(({ outcome }) => outcome === 'created').length;
-    try {
-      await change(sender, {
-        event: {
-          type: EVENT_TYPES[kind],
-          id: null,
-          changes: { count: { before: 0, after: count } },
-        },
-        ...(touches && { touches }),
-        // Unknown until now; or a license that comes back under its old key, of which this isolate may hold a snapshot.
-        adds: newKeys.map((key) => ({ subject: `license:${key}`, revision: now })),
-        statements: { items: statements },
-      });
-    } catch (error) {
-      if (!isUniqueViolation(error) && !isForeignKeyViolation(error)) throw error;
-      await wait(Math.random() * MAX_PAUSE_MS);
-      continue;
-    }
+    await change(sender, {
+      event: { type: EVENT_TYPES[kind], id: null, changes: { count: { before: 0, after: count } } },
+      ...(touches && { touches }),
+      // Unknown until now; or a license that comes back under its old key, of which this isolate may hold a snapshot.
+      adds: newKeys.map((key) => ({ subject: `license:${key}`, revision: now })),
+      statements: { items: statements },
+      errors: { unique: OVERTAKEN, reference: OVERTAKEN },
+    });
     const isComplete = results.every(({ outcome, id }) => outcome !== 'created' || id !== null);
-    return respond(isComplete ? results : withIds(results, (await makePlan()).results), newOwners);
-  }
-  throw new DomainError('overtaken', 'Another import is changing the same objects; try again');
+    return {
+      results: isComplete ? results : withIds(results, (await makePlan()).results),
+      createdOwners: newOwners,
+    };
+  }, MAX_ATTEMPTS);
 }
 
 /** The results with the ids that the database has assigned, from a second plan. */

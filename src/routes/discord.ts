@@ -2,11 +2,8 @@ import { DISCORD_PATH } from '@licet/contract/discord-settings';
 import { MINUTE_MS } from '@licet/contract/durations';
 import { type Context, Hono } from 'hono';
 import { countRejection, isRejectedUnread } from '../auth/middleware.ts';
-import {
-  type Context as CommandContext,
-  runCommand,
-  suggest,
-} from '../channels/discord/commands.ts';
+import type { CommandContext } from '../channels/discord/command.ts';
+import { runCommand, suggest } from '../channels/discord/commands.ts';
 import {
   AUTOCOMPLETE,
   COMMAND,

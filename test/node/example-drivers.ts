@@ -27,6 +27,8 @@ export interface Driver {
   /** Builds the driver, if it takes a command of its own. */
   build?: string;
   start: string;
+  /** A validation takes most of a second, because it starts dozens of programs. */
+  isSlow?: boolean;
 }
 
 /** Plugins of the console's lines, and as much of a game server as it sees. */
@@ -265,6 +267,7 @@ done`,
       start: 'sh lines.sh',
     },
     start: 'sh driver.sh',
+    isSlow: true,
   },
   'Licet.java': javaDriver(
     'Licet.java',

@@ -5,7 +5,7 @@ import { containsText, isOneOf } from '../../db/predicates.ts';
 import { isOwnedBy } from '../../resources/licenses/own.ts';
 import { selectLicenses } from '../../resources/licenses/queries.ts';
 import type { LicenseRow } from '../../resources/licenses/row.ts';
-import { sentExpiryOf, statusAt } from '../../resources/licenses/rules.ts';
+import { keyEnd, sentExpiryOf, statusAt } from '../../resources/licenses/rules.ts';
 import { licenses } from '../../resources/licenses/schema.ts';
 import { products } from '../../resources/products/schema.ts';
 import { plain } from './interaction.ts';
@@ -13,7 +13,6 @@ import { plain } from './interaction.ts';
 /** The licenses of an account at Discord, and their lines in messages (10). */
 
 const MAX_OWN = 25;
-const KEY_END_LENGTH = 4;
 
 /** The licenses of an account, at most 25. */
 export const findOwnLicenses = (db: Database, userId: string): Promise<LicenseRow[]> =>
@@ -59,9 +58,8 @@ const STATUS_WORDS = {
 const limitText = (taken: number, limit: number): string =>
   limit < 0 ? `${taken}` : `${taken} of ${limit}`;
 
-/** The last characters of a key. */
-export const keyEnd = ({ licenseKey }: LicenseRow): string =>
-  `…${licenseKey.slice(-KEY_END_LENGTH)}`;
+/** The end of a license's key, as messages show it. */
+export const keyText = ({ licenseKey }: LicenseRow): string => `…${keyEnd(licenseKey)}`;
 
 /** The end of a license in words. */
 export function endText(row: LicenseRow, now: number): string {
@@ -74,7 +72,7 @@ export function endText(row: LicenseRow, now: number): string {
 /** A license in a line. */
 export function lineOf(row: LicenseRow, productName: string, now: number): string {
   const parts = [
-    `**${plain(productName)}** \`${keyEnd(row)}\``,
+    `**${plain(productName)}** \`${keyText(row)}\``,
     STATUS_WORDS[statusAt(row, now)],
     endText(row, now),
     `IP addresses ${limitText(row.ips.length, row.maxIPs)}`,

@@ -6,7 +6,7 @@ import { isOneOf, rowValues } from '../../db/predicates.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { normalizeEmail } from '../../resources/customers/row.ts';
 import { customers } from '../../resources/customers/schema.ts';
-import { newLicenses } from '../../resources/licenses/queries.ts';
+import { newLicenses } from '../../resources/licenses/create.ts';
 import { licenses } from '../../resources/licenses/schema.ts';
 import { touchLicenses } from '../../resources/licenses/touch.ts';
 import { type ListedPurchase, purchaseColumns } from './list.ts';

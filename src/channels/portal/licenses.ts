@@ -6,7 +6,7 @@ import { isOneOf } from '../../db/predicates.ts';
 import { sha256Hex } from '../../lib/sha256.ts';
 import { isOwnedBy, type Person } from '../../resources/licenses/own.ts';
 import { selectLicenses } from '../../resources/licenses/queries.ts';
-import { sentExpiryOf, statusAt } from '../../resources/licenses/rules.ts';
+import { keyEnd, sentExpiryOf, statusAt } from '../../resources/licenses/rules.ts';
 import { licenses } from '../../resources/licenses/schema.ts';
 import { resetsOf, type SlotValue } from '../../resources/licenses/self-reset.ts';
 import { listSlots } from '../../resources/licenses/slots.ts';
@@ -15,7 +15,6 @@ import { products } from '../../resources/products/schema.ts';
 /** The licenses of a person, as their page shows them (10). */
 
 const MAX_LICENSES = 100;
-const KEY_END_LENGTH = 4;
 const SLOT_ID_LENGTH = 16;
 
 /** The licenses of a person, the newest first. @param now milliseconds since 1970 */
@@ -53,7 +52,7 @@ export async function licensesOf(
         status: statusAt(row, now),
         expiryDate: toOptionalTimestamp(expiryDate),
         expiresAfterDays: expiresAfterDays ?? null,
-        keyEnd: row.licenseKey.slice(-KEY_END_LENGTH),
+        keyEnd: keyEnd(row.licenseKey),
         slots: {
           IP: { taken: row.ips.length, limit: row.maxIPs },
           HWID: { taken: row.hwids.length, limit: row.maxHWIDs },

@@ -4,11 +4,11 @@ import { type SQL, sql } from 'drizzle-orm';
 import { differ, type EventChanges } from '../../db/events.ts';
 import { isForgotten } from '../customers/row.ts';
 import { type LicenseRow, type LicenseValues, wireValues } from './row.ts';
+import { keyEnd } from './rules.ts';
 
 /** The changes of a license that its events show (5). */
 
 const FIELDS = Object.keys(settable(licenseFields));
-const KEY_GROUP_LENGTH = 4;
 
 /** The fields that can be about a person. */
 export const PERSONAL_FIELDS = [
@@ -51,11 +51,9 @@ export function changesOfLicense(
   );
 }
 
-const lastGroup = (licenseKey: string | undefined) => licenseKey?.slice(-KEY_GROUP_LENGTH);
-
 /** The last groups of the key that a license had, and of its new one. */
 export const changeOfKey = (before: LicenseRow, licenseKey: string): EventChanges => ({
-  licenseKey: { before: lastGroup(before.licenseKey), after: lastGroup(licenseKey) },
+  licenseKey: { before: keyEnd(before.licenseKey), after: keyEnd(licenseKey) },
 });
 
 /** The fields of new licenses: the last group of its key for one license, the number of them for several. */
@@ -64,11 +62,16 @@ export function changesOfNew(
   licenseKeys: readonly string[],
   now: number,
 ): EventChanges {
-  const isOne = licenseKeys.length === 1;
-  const changes = differ(isOne ? FIELDS : FIELDS_OF_BATCH)(null, shown(values, now));
-  return isOne
-    ? { licenseKey: { before: null, after: lastGroup(licenseKeys[0]) }, ...changes }
-    : { count: { before: 0, after: licenseKeys.length }, ...changes };
+  const [key, ...others] = licenseKeys;
+  return key !== undefined && others.length === 0
+    ? {
+        licenseKey: { before: null, after: keyEnd(key) },
+        ...differ(FIELDS)(null, shown(values, now)),
+      }
+    : {
+        count: { before: 0, after: licenseKeys.length },
+        ...differ(FIELDS_OF_BATCH)(null, shown(values, now)),
+      };
 }
 
 /** Changes as JSON in SQL, with the `customerId` if it differs. */

@@ -1,10 +1,9 @@
 import type { EventType, LicenseDataType } from '@licet/contract/enums';
 import { and, asc, eq, getTableColumns, not, type SQL, sql } from 'drizzle-orm';
-import { type Condition, change, isUnchanged, only, type Sender } from '../../db/change.ts';
+import { change, isUnchanged, only, type Sender } from '../../db/change.ts';
 import type { Database, Statement } from '../../db/client.ts';
-import { type NewEvent, newestId } from '../../db/events.ts';
 import { nextRevision } from '../../db/outbox.ts';
-import { isOneOf, rowValues } from '../../db/predicates.ts';
+import { isOneOf } from '../../db/predicates.ts';
 import { DomainError } from '../../lib/errors.ts';
 import {
   hasSameOwner,
@@ -16,7 +15,7 @@ import {
 import type { CustomerRow } from '../customers/row.ts';
 import { customers } from '../customers/schema.ts';
 import { unknownProduct } from '../products/rules.ts';
-import { changeOfKey, changesOfLicense, changesOfNew, freesSlots, withCustomer } from './events.ts';
+import { changeOfKey, changesOfLicense, freesSlots, withCustomer } from './events.ts';
 import { isOwnedBy, type Person } from './own.ts';
 import { type LicenseRow, type LicenseValues, valuesOf } from './row.ts';
 import { newLicenseKey, normalizeLicenseKey } from './rules.ts';
@@ -39,7 +38,7 @@ export const selectLicenses = (db: Database) =>
  * The last statements of a batch: they read the licenses that it wrote, which share a customer. A read after the batch
  * could fail, and a write that was made would be reported as failed.
  */
-const readWritten = (db: Database, isWritten: SQL) => ({
+export const readWritten = (db: Database, isWritten: SQL) => ({
   // Not joined: drizzle mixes up columns of the same name in a batch.
   rows: db.select(licenseColumns).from(licenses).where(isWritten).orderBy(asc(licenses.id)),
   owners: db
@@ -49,7 +48,7 @@ const readWritten = (db: Database, isWritten: SQL) => ({
 });
 
 /** The licenses of {@link readWritten}. */
-const withOwner = (
+export const withOwner = (
   rows: readonly Omit<LicenseRow, 'customer'>[],
   [customer]: readonly CustomerRow[],
 ): LicenseRow[] => rows.map((row) => ({ ...row, customer: customer ?? null }));
@@ -88,98 +87,6 @@ export const findLicenseByKey = (
     .where(eq(licenses.licenseKeyNormalized, normalizeLicenseKey(licenseKey)))
     .get();
 
-/**
- * The parts of a change that stores licenses with the same values under new keys, with their customer and bindings.
- *
- * @param owner their customer; undefined if the owner fields decide
- * @param count the number of licenses, at least one
- */
-export function newLicenses(
-  { db, now }: Sender,
-  { ips, hwids, ...values }: LicenseValues,
-  owner: NamedOwner | undefined,
-  count: number,
-) {
-  const licenseKeys = Array.from({ length: count }, newLicenseKey);
-  const [licenseKey = ''] = licenseKeys;
-  const { when, statements, customerId } =
-    owner === undefined ? linkCustomer(db, values, now) : linkNamedOwner(db, owner, now);
-  const row = rowValues(licenses, {
-    ...values,
-    // A new key is already in the form in which keys are compared.
-    licenseKey: sql`k.value`,
-    licenseKeyNormalized: sql`k.value`,
-    pastRequests: 0,
-    customerId,
-    createdAt: now,
-    updatedAt: now,
-    revision: now,
-  });
-  const keys = JSON.stringify(licenseKeys);
-  const customerOfFirst = sql`(select customer_id from licenses
-    where license_key_normalized = ${licenseKey})`;
-  return {
-    licenseKeys,
-    /** A JSON array of the normalized keys. */
-    keys,
-    event: {
-      type: 'license.created',
-      id: count === 1 ? newestId(licenses) : null,
-      changes: withCustomer(
-        changesOfNew({ ...values, ips, hwids }, licenseKeys, now),
-        null,
-        customerOfFirst,
-      ),
-    } satisfies NewEvent,
-    // The others are published when they are asked for.
-    touches: [touchLicense(licenseKey, now)],
-    when,
-    statements: {
-      owner: statements,
-      licenses: db
-        .insert(licenses)
-        .select(sql`select ${row} from json_each(${keys}) k order by k.key`),
-      ips: ips.length === 0 ? [] : [bindNew(db, keys, 'IP', ips, now)],
-      hwids: hwids.length === 0 ? [] : [bindNew(db, keys, 'HWID', hwids, now)],
-    },
-    creates: sql`(select json_group_array(id) from ${licenses}
-      where ${isOneOf(licenses.licenseKeyNormalized, licenseKeys)})`,
-    errors: { reference: unknownProduct(values.productId) },
-  };
-}
-
-/**
- * Stores licenses like {@link newLicenses}: all or none.
- *
- * @param beside conditions and statements of the same transaction
- * @returns the licenses, sorted by id
- * @throws DomainError for an unknown product, or an owner that may not be named
- */
-export async function insertLicenses(
-  sender: Sender,
-  values: LicenseValues,
-  owner: NamedOwner | undefined,
-  count: number,
-  beside: { when: readonly Condition[]; statements: readonly Statement[] } = {
-    when: [],
-    statements: [],
-  },
-): Promise<LicenseRow[]> {
-  const { licenseKeys, keys: _, ...made } = newLicenses(sender, values, owner, count);
-  const { rows, owners } = await change(sender, {
-    ...made,
-    when: [...made.when, ...beside.when],
-    statements: {
-      ...made.statements,
-      beside: beside.statements,
-      ...readWritten(sender.db, isOneOf(licenses.licenseKeyNormalized, licenseKeys)),
-    },
-  });
-  const stored = withOwner(rows, owners);
-  if (stored.length !== count) throw new Error('The licenses were not stored');
-  return stored;
-}
-
 const linkTo = (customerId: SQL): Link => ({ when: [], statements: [], customerId });
 
 /** The link of a license that keeps its customer. */
@@ -197,7 +104,7 @@ function namingFields(row: LicenseRow, values: LicenseValues): LicenseValues {
  *
  * @param owner its customer; undefined if the owner fields decide
  * @param beside statements of the same transaction
- * @throws DomainError like {@link insertLicenses}, and if another request has changed the license since it was read
+ * @throws DomainError for an unknown product, or an owner that may not be named, and if another request has changed the license since it was read
  */
 export function updateLicense(
   sender: Sender,
@@ -363,21 +270,6 @@ export async function markLicenseDeleted(sender: Sender, row: LicenseRow): Promi
     },
   });
 }
-
-/** Binds values to new licenses, in their order. `keys` is a JSON array of the normalized keys. */
-const bindNew = (
-  db: Database,
-  keys: string,
-  type: LicenseDataType,
-  values: readonly string[],
-  now: number,
-) =>
-  db.insert(bindings).select(
-    sql`select ${licenses.id}, ${type}, v.value, v.key + 1, ${now}
-        from json_each(${keys}) k
-        join ${licenses} on ${licenses.licenseKeyNormalized} = k.value
-        join json_each(${JSON.stringify(values)}) v`,
-  );
 
 /** Replaces the bound values. Those that stay keep their position and their time. No statements if they are the same. */
 function rebind(

@@ -32,6 +32,12 @@ export const toSqliteText = (text: string): string => text.toWellFormed().replac
 export const normalizeLicenseKey = (licenseKey: string): string =>
   toSqliteText(licenseKey).trim().toUpperCase();
 
+/** As many characters of a key as may be shown where the key itself must not: its last group. */
+export const KEY_END_LENGTH = 4;
+
+/** The last characters of a key. */
+export const keyEnd = (licenseKey: string): string => licenseKey.slice(-KEY_END_LENGTH);
+
 /** Begins the sentence that BuiltByBit writes into a file for which it got no key. */
 const SENTENCE = /^UNABLE TO ACQUIRE A LICENSE KEY AUTOMATICALLY/;
 /** A placeholder that a market should have replaced: `%%__LICENSE__%%`. Its name has no fixed form. */

@@ -4,12 +4,10 @@ import { SELF_RESET_DAYS } from '@licet/contract/limits';
 import type { ResetOutcome, Resets } from '@licet/contract/portal-page';
 import { toTimestamp } from '@licet/contract/time';
 import { and, eq, gt, isNull, lte, or, sql } from 'drizzle-orm';
-import type { Sender } from '../../db/change.ts';
+import { type Sender, untilNotOvertaken } from '../../db/change.ts';
 import type { Database } from '../../db/client.ts';
 import { nextRevision } from '../../db/outbox.ts';
 import { isOneOf } from '../../db/predicates.ts';
-import { wait } from '../../lib/async.ts';
-import { DomainError } from '../../lib/errors.ts';
 import { isInNetworks, parseNetworks } from '../../lib/networks.ts';
 import { blacklists } from '../blacklists/schema.ts';
 import { products } from '../products/schema.ts';
@@ -21,9 +19,6 @@ import { selfResets } from './schema.ts';
 /** Slots that customers free themselves, within the budget of the product (10). */
 
 const PERIOD_MS = SELF_RESET_DAYS * DAY_MS;
-/** Resets of one license at the same time overtake each other. */
-const MAX_TRYING_MS = 5_000;
-const MAX_PAUSE_MS = 30;
 
 export interface SlotValue {
   type: LicenseDataType;
@@ -95,9 +90,6 @@ async function blockedOf(
       : addresses.includes(value) || isInNetworks(networks, value);
 }
 
-const isOvertaken = (error: unknown): boolean =>
-  error instanceof DomainError && error.kind === 'overtaken';
-
 /**
  * Frees slots of a license for its owner: at most as often as the product allows, however many ask at once.
  *
@@ -106,28 +98,20 @@ const isOvertaken = (error: unknown): boolean =>
  * @returns undefined for a license that is not theirs
  * @throws DomainError if others change the license all the time
  */
-export async function resetSlots(
+export const resetSlots = (
   newSender: () => Sender,
   person: Person,
   licenseId: number,
   isWanted: (slot: SlotValue) => boolean,
-): Promise<ResetOutcome | undefined> {
-  const startedAt = performance.now();
-  for (;;) {
+): Promise<ResetOutcome | undefined> =>
+  untilNotOvertaken(async () => {
     const sender = newSender();
     const row = await findOwnLicense(sender.db, licenseId, person);
     if (!row) return undefined;
     const { customerId } = row;
     const theirs = customerId === null ? sender : { ...sender, customerId };
-    try {
-      return await resetOnce(theirs, row, isWanted);
-    } catch (error) {
-      if (!isOvertaken(error) || performance.now() - startedAt > MAX_TRYING_MS) throw error;
-    }
-    // Random, so that two concurrent resets do not collide again.
-    await wait(Math.random() * MAX_PAUSE_MS);
-  }
-}
+    return resetOnce(theirs, row, isWanted);
+  });
 
 /** @param row read before the budget: another reset in between changes its revision, and this one begins again */
 async function resetOnce(

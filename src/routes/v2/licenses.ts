@@ -39,6 +39,7 @@ import {
   MAX_INSTALLATIONS,
 } from '../../requests/installations.ts';
 import type { NamedOwner } from '../../resources/customers/owner.ts';
+import { insertLicenses } from '../../resources/licenses/create.ts';
 import {
   countLicenses,
   type LicenseFilter,
@@ -50,7 +51,6 @@ import {
   findLicense,
   findLicenseByKey,
   findLicenses,
-  insertLicenses,
   markLicenseDeleted,
   rotateLicenseKey,
   transferLicense,

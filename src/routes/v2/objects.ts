@@ -1,11 +1,10 @@
 import type { Context } from 'hono';
 import { type AuthEnv, databaseOf, senderIn } from '../../auth/middleware.ts';
-import type { Sender } from '../../db/change.ts';
+import { isOvertaken, type Sender, untilNotOvertaken } from '../../db/change.ts';
 import { type Database, isUniqueViolation } from '../../db/client.ts';
 import { findFirstRequest, type KeyedRequest } from '../../db/idempotency.ts';
 import { ApiError, notFound } from '../../http/errors.ts';
 import { jsonResponse } from '../../http/json.ts';
-import { wait } from '../../lib/async.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { sha256Hex } from '../../lib/sha256.ts';
 
@@ -130,9 +129,6 @@ async function keyedRequestOf(
   };
 }
 
-const MAX_ATTEMPTS = 10;
-const MAX_PAUSE_MS = 100;
-
 /** The input of a route with {@link ifMatch}. */
 type IfMatchInput = { out: { header: { 'If-Match'?: string | undefined } } };
 
@@ -178,20 +174,19 @@ export async function optimisticWrite<Row extends { revision: number }, Result>(
   c: Context<AuthEnv, string, IfMatchInput>,
   { name, read, write }: Write<Row, Result> & { read: (db: Database) => Promise<Row | undefined> },
 ): Promise<Result> {
-  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+  const attempt = async (): Promise<Result> => {
     const row = await read(databaseOf(c));
     if (row === undefined) throw notFound(name);
     checkIfMatch(c.req.valid('header')['If-Match'], row);
-    try {
-      // `senderIn` reads the clock: after the row, so that the change is not older than the row.
-      return await write(senderIn(c), row);
-    } catch (error) {
-      if (!(error instanceof DomainError) || error.kind !== 'overtaken') throw error;
-    }
-    // Random, so that two concurrent updates do not collide again.
-    await wait(Math.random() * MAX_PAUSE_MS);
+    // `senderIn` reads the clock: after the row, so that the change is not older than the row.
+    return write(senderIn(c), row);
+  };
+  try {
+    return await untilNotOvertaken(attempt);
+  } catch (error) {
+    if (!isOvertaken(error)) throw error;
+    throw new ApiError(409, `${name} is being changed by others, try again`, {
+      code: 'CHANGED_MEANWHILE',
+    });
   }
-  throw new ApiError(409, `${name} is being changed by others, try again`, {
-    code: 'CHANGED_MEANWHILE',
-  });
 }
