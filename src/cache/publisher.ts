@@ -8,7 +8,7 @@ import type { Snapshot, SnapshotType } from './snapshots.ts';
 /** `cacheTtl` of KV reads. 30 is the minimum that KV allows. */
 const KV_CACHE_SECONDS = 30;
 /** KV takes one write a second for a key. */
-const PUT_INTERVAL_MS = 1_100;
+export const PUT_INTERVAL_MS = 1_100;
 /** A round that fails is repeated after each of these delays. */
 const RETRY_DELAYS_MS = [PUT_INTERVAL_MS, 2_500, 5_000, 10_000];
 /** Reads of a row that keeps changing, before the publisher stops. */

@@ -615,7 +615,8 @@ it('a run makes at most 50 queries and requests, however much is due [8.5.12]', 
   for (const format of ['standard', 'discord']) {
     await newWebhook({ url: 'https://shop.example/hook', types: ['license.*'], format });
   }
-  await createMany(450, START + 4 * DAY_MS);
+  const due = env.IS_LONG ? 450 : 150;
+  await createMany(due, START + 4 * DAY_MS);
   for (let day = 0; day < 4; day++) {
     now = START + day * DAY_MS;
     setNow(now);
@@ -632,7 +633,7 @@ it('a run makes at most 50 queries and requests, however much is due [8.5.12]', 
   now = START + 4 * DAY_MS;
   const sent = () => env.DB.prepare('select total(attempts) n from deliveries').first<number>('n');
   const most: number[] = [];
-  for (let run = 0; run < 90; run++) {
+  for (let run = 0; run < 20 + due / 5; run++) {
     const before = (await sent()) ?? 0;
     const { spy: SNAPSHOTS, operations } = spyOnKv(env.SNAPSHOTS);
     const { queries } = await costOf(MINUTE_MS, { SNAPSHOTS, REQUEST_RETENTION_DAYS: '1' });
@@ -646,5 +647,5 @@ it('a run makes at most 50 queries and requests, however much is due [8.5.12]', 
        (select count(*) from events where type in ('license.limit_reached', 'license.many_addresses')) others,
        (select count(*) from buckets) buckets`,
   ).first();
-  expect(rest).toEqual({ outbox: 0, open: 0, expired: 450, others: 5, buckets: 0 });
+  expect(rest).toEqual({ outbox: 0, open: 0, expired: due, others: 5, buckets: 0 });
 });

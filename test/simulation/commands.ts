@@ -106,6 +106,15 @@ export const SCENES = {
     revoke(what, 2_000, 1),
     validate(what, 100_000, 0),
   ],
+  /** The license is revoked elsewhere, and another address binds itself where it still seems good. */
+  'revoked before a binding': (what) => [
+    restore(what, 2_000, 0),
+    change('limit IPs', what.license, 4),
+    change('free IPs', what.license, 0),
+    validate(what, 2_000, 1),
+    revoke(what, 2_000, 0),
+    validate({ ...what, address: what.address + 1 }, 500, 1),
+  ],
   /** The license is revoked while it is read from a slow database, between many validations. */
   'revoked while it is read': (what) => [
     restore(what, 5_000, 0),

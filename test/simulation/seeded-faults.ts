@@ -37,6 +37,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
   {
     name: 'a binding that does not check the state [1.4.7]',
     broken: /Bound, but refused/,
+    scene: 'revoked before a binding',
     replacements: { 'src/validation/bind.ts': [["and l.state = 'ACTIVE'", '']] },
   },
 
@@ -122,6 +123,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     name: 'a read of the primary that a change has overtaken [1.5.8]',
     broken: STALE,
     scene: 'revoked while it is read',
+    seed: 2,
     revocation: 'delete a license',
     replacements: {
       'src/cache/snapshot-cache.ts': [
@@ -164,6 +166,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     name: 'a publish without the revision check [1.5.8]',
     broken: UNHEALED,
     scene: 'changed twice',
+    seed: 2,
     replacements: {
       'src/cache/publisher.ts': [
         ['subject, isCurrent)', 'subject, sql`true`)'],
@@ -175,7 +178,6 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     name: 'a scheduled handler that publishes nothing [1.5.8]',
     broken: UNHEALED,
     scene: 'a crash after a change',
-    seed: 2,
     replacements: {
       'src/cache/caches.ts': [['await cache?.publish(key, { retries: 0 });', '']],
     },
