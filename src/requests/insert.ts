@@ -116,8 +116,8 @@ const withRows = <Statement>(
  *
  * The installation is part of the identity of a record. A repeated write could choose another one, because the
  * installation got its own row on a later day. Therefore a record stays under the shared row if it is stored there.
- * Other records use the row of their own, else the shared row if it has their day or a later one. If not, the batch is rejected:
- * an isolate that met their installation on an earlier day inserts it again.
+ * Other records use the row of their own, else the shared row if it has their day or a later one. If not, the batch is
+ * rejected: an isolate that met their installation on an earlier day inserts it again.
  */
 export class HistoryInserter {
   readonly #db: Database;
