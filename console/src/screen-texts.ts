@@ -396,7 +396,7 @@ export const screenTexts = {
     installations: 'Installations',
     installationsEmpty: 'No program has sent this key yet.',
     installationsColumns: {
-      caller: 'Address and hardware ID',
+      installation: 'Address and hardware ID',
       state: 'State',
       version: 'Version',
       system: 'System',

@@ -4,7 +4,10 @@ import { NO_PRODUCT } from './codes.ts';
 
 /** Parts of statements about the records of the history. */
 
-/** Begins the fingerprint of a row that many installations share, and no other (see `requests/insert.ts`). */
+/**
+ * Begins the fingerprint of a row that many installations share, and no other (see `requests/insert.ts`). Earlier versions
+ * stored such a row for each day and product.
+ */
 export const SHARED_PREFIX = 'day:';
 
 /** Whether a row of a select from `installations` is such a row. */

@@ -3,20 +3,14 @@ import { and, eq, getTableColumns, gte, inArray, type SQL, sql } from 'drizzle-o
 import type { Database } from '../db/client.ts';
 import { NO_INSTALLATION, REQUEST_TYPE_CODES, RESPONSE_TYPE_CODES } from '../db/codes.ts';
 import { isOneOf, rowValues } from '../db/predicates.ts';
-import { bucketOfIdSql, isStored, productOf } from '../db/records.ts';
+import { bucketOfIdSql, isStored, productOf, timeOfIdSql } from '../db/records.ts';
 import { counters } from '../db/schema.ts';
 import { BoundedMap } from '../lib/bounded-map.ts';
 import { BUCKET_MS, BUCKETS_A_DAY, bucketAt, bucketOf, dayOf, timeOfId } from '../lib/time-id.ts';
 import { installations, licenses, replacedKeys } from '../resources/licenses/schema.ts';
 import { aggregatedBucketOfNew, countLate } from '../resources/licenses/totals.ts';
 import { RecordAlerts, raiseForRecords } from './alerts.ts';
-import {
-  fingerprintOf,
-  type HistoryRecord,
-  identityOf,
-  type SharedRow,
-  sharedRowOf,
-} from './record.ts';
+import { fingerprintOf, type HistoryRecord, identityOf, sharedFingerprintOf } from './record.ts';
 import { buckets, requests } from './schema.ts';
 
 /** Installations that an isolate remembers. */
@@ -25,7 +19,7 @@ const MAX_KNOWN = 20_000;
 const MAX_NEW = 1_000;
 /** The bucket of a later record may be rolled up or aggregated already (see `aggregate.ts`). */
 const LATE_MS = 5 * MINUTE_MS;
-const DAY_MS = BUCKETS_A_DAY * BUCKET_MS;
+const DAY = sql.raw(String(BUCKETS_A_DAY * BUCKET_MS));
 
 /** A row of JSON, in the order of the columns that a statement expects. */
 type Row = readonly (string | number | null)[];
@@ -38,7 +32,6 @@ interface OwnedRecord {
   identity: string;
   /** Undefined if this isolate does not know the installation. */
   fingerprint: string | undefined;
-  shared: SharedRow;
 }
 
 /** The details of a record as JSON. One of no license has no installation, so all fields are there. */
@@ -94,7 +87,8 @@ const OWN = installationWith(VALUES.key, VALUES.fingerprint);
 const SHARED = installationWith(VALUES.key, VALUES.sharedFingerprint);
 /** The id of the installation of a record: see {@link HistoryInserter}. */
 const INSTALLATION_ID = sql`coalesce(
-  (${SHARED} and ${isStored(VALUES.id, VALUES.nonce)}), (${OWN}), (${SHARED}))`;
+  (${SHARED} and ${isStored(VALUES.id, VALUES.nonce)}), (${OWN}),
+  (${SHARED} and i.last_seen_at / ${DAY} >= ${timeOfIdSql(VALUES.id)} / ${DAY}))`;
 
 const NOT_FOUND = sql.raw(String(RESPONSE_TYPE_CODES.LICENSE_NOT_FOUND));
 /** The details of a record, with a remark if its key was replaced: the look-up of a license does not pay for it. */
@@ -122,7 +116,8 @@ const withRows = <Statement>(
  *
  * The installation is part of the identity of a record. A repeated write could choose another one, because the
  * installation got its own row on a later day. Therefore a record stays under the shared row if it is stored there.
- * Other records use the row of their own, else the shared row.
+ * Other records use the row of their own, else the shared row if it has their day or a later one. If not, the batch is
+ * rejected: an isolate that met their installation on an earlier day inserts it again.
  */
 export class HistoryInserter {
   readonly #db: Database;
@@ -153,13 +148,7 @@ export class HistoryInserter {
       }
       const identity = identityOf(licenseId, record);
       const fingerprint = this.#fingerprints.get(identity);
-      owned.push({
-        record,
-        licenseId,
-        identity,
-        fingerprint,
-        shared: sharedRowOf(licenseId, record),
-      });
+      owned.push({ record, licenseId, identity, fingerprint });
     }
     const unknown = owned.filter(({ fingerprint }) => fingerprint === undefined);
     const identities = [...new Set(unknown.map(({ identity }) => identity))];
@@ -167,10 +156,10 @@ export class HistoryInserter {
       async (identity) => [identity, await fingerprintOf(identity)] as const,
     );
     const fingerprints = new Map(await Promise.all(hashing));
-    const rows = owned.map(({ record, identity, fingerprint, shared }) =>
+    const rows = owned.map(({ record, licenseId, identity, fingerprint }) =>
       rowOf(record, {
         fingerprint: fingerprint ?? fingerprints.get(identity) ?? null,
-        shared: shared.fingerprint,
+        shared: sharedFingerprintOf(licenseId),
       }),
     );
     const onTime = Math.max(bucketAt(now - LATE_MS), this.#countedBucket + 1);
@@ -229,32 +218,31 @@ export class HistoryInserter {
   #insertInstallations(unknown: readonly OwnedRecord[], fingerprints: ReadonlyMap<string, string>) {
     const found = new Map<string, OwnedRecord & { firstId: number; lastId: number }>();
     for (const one of unknown) {
-      const key = `${one.identity} ${one.shared.fingerprint}`;
       const { id } = one.record;
-      const { firstId = id, lastId = id } = found.get(key) ?? {};
-      found.set(key, { ...one, firstId: Math.min(firstId, id), lastId: Math.max(lastId, id) });
+      const { firstId = id, lastId = id } = found.get(one.identity) ?? {};
+      found.set(one.identity, {
+        ...one,
+        firstId: Math.min(firstId, id),
+        lastId: Math.max(lastId, id),
+      });
     }
-    const rows = Array.from(
-      found.values(),
-      ({ record, licenseId, identity, shared, firstId, lastId }) => ({
-        ...record.installation,
-        licenseKeyNormalized: record.licenseKeyNormalized,
-        fingerprint: fingerprints.get(identity),
-        licenseId,
-        firstSeenAt: timeOfId(firstId),
-        lastSeenAt: timeOfId(lastId),
-        requests: 0,
-        aggregatedBucket: aggregatedBucketOfNew(firstId),
-        kid: record.kid,
-        sharedFingerprint: shared.fingerprint,
-        sharedProductId: shared.productId,
-        day: dayOf(firstId),
-      }),
-    );
+    const rows = Array.from(found.values(), ({ record, licenseId, identity, firstId, lastId }) => ({
+      ...record.installation,
+      licenseKeyNormalized: record.licenseKeyNormalized,
+      fingerprint: fingerprints.get(identity),
+      licenseId,
+      firstSeenAt: timeOfId(firstId),
+      lastSeenAt: timeOfId(lastId),
+      requests: 0,
+      aggregatedBucket: aggregatedBucketOfNew(firstId),
+      kid: record.kid,
+      sharedFingerprint: sharedFingerprintOf(licenseId),
+      day: dayOf(firstId),
+    }));
     return withRows(rows, (json) => [this.#insertOwn(json), this.#insertShared(json)]).flat();
   }
 
-  /** The new ones of a license and day up to {@link MAX_NEW}, unless records of the day share a row already. */
+  /** The new ones of a license and day up to {@link MAX_NEW}, unless records of the day share the row already. */
   #insertOwn(json: string) {
     const columns = Object.keys(getTableColumns(installations)).map(value);
     return this.#db
@@ -266,12 +254,13 @@ export class HistoryInserter {
                 row_number() over (partition by ${value('licenseId')}, ${value('day')}) as position
               from json_each(${json}) r
               where ${IS_NEW}
-                and not exists (${installationWith(NEW_KEY, value('sharedFingerprint'))})),
+                and not exists (${installationWith(NEW_KEY, value('sharedFingerprint'))}
+                  and i.last_seen_at / ${DAY} = ${value('day')} / ${DAY})),
             stored as materialized (
               select license_id, day, (
                 select count(*) from installations i
                 where i.license_id = d.license_id and i.first_seen_at >= d.day
-                  and i.first_seen_at < d.day + ${sql.raw(String(DAY_MS))}
+                  and i.first_seen_at < d.day + ${DAY}
               ) as total
               from (select distinct license_id, day from fresh) d)
           select ${sql.join(columns, sql`, `)} from fresh r join stored using (license_id, day)
@@ -280,13 +269,13 @@ export class HistoryInserter {
       .onConflictDoNothing();
   }
 
+  /** The row has the last day that needed it. Then {@link #insertOwn} need not count the installations of that day. */
   #insertShared(json: string) {
     const row = rowValues(installations, {
       licenseKeyNormalized: NEW_KEY,
       fingerprint: value('sharedFingerprint'),
       licenseId: value('licenseId'),
       licenseKey: NEW_KEY,
-      productId: value('sharedProductId'),
       firstSeenAt: value('firstSeenAt'),
       lastSeenAt: value('lastSeenAt'),
       requests: 0,
@@ -295,7 +284,11 @@ export class HistoryInserter {
     return this.#db
       .insert(installations)
       .select(sql`select ${row} from json_each(${json}) r where ${IS_NEW}`)
-      .onConflictDoNothing();
+      .onConflictDoUpdate({
+        target: [installations.licenseKeyNormalized, installations.fingerprint],
+        set: { lastSeenAt: sql`excluded.last_seen_at` },
+        setWhere: sql`${installations.lastSeenAt} / ${DAY} < excluded.last_seen_at / ${DAY}`,
+      });
   }
 
   /** A missing installation of a record of a license leaves a null, which rejects the batch. */

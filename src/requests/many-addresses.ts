@@ -23,7 +23,7 @@ export function selectManyAddresses(bucket: number, manyAddresses: number): SQL 
     i.last_seen_at between ${timeOfBucket(firstBucket)} and ${end - 1}
     or exists (
       select 1 from ${recentRecords('i', bucket)} and b.bucket >= ${firstBucket}))`;
-  // The records of no license come first in their bucket.
+  // Records without a license sort first in their bucket, so a range skips them.
   return sql`
     with asking as materialized (
       select distinct i.license_id

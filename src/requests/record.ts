@@ -1,11 +1,11 @@
 import { REQUEST_TYPES } from '@licet/contract/enums';
-import { RESPONSE_TYPES, type ResponseType } from '@licet/contract/outcomes';
+import { RESPONSE_TYPES } from '@licet/contract/outcomes';
 import { installationFields } from '@licet/contract/requests';
 import * as z from 'zod';
 import { SHARED_PREFIX } from '../db/records.ts';
 import { toBase64url } from '../lib/base64url.ts';
 import { sha256 } from '../lib/sha256.ts';
-import { dayOf, firstIdAt, SLOTS } from '../lib/time-id.ts';
+import { firstIdAt, SLOTS } from '../lib/time-id.ts';
 
 const text = z.string().nullable();
 
@@ -60,7 +60,7 @@ export const newNonce = (): number => Math.floor(Math.random() * NONCES);
 
 /**
  * The installation of a record is found by its fingerprint, a hash of its identity: the license and all that the
- * program sends. Many new installations of a license and day share a row (1.7, see `insert.ts`).
+ * program sends. Many new installations of a license share a row (1.7, see `insert.ts`).
  */
 
 /** Enough for no two installations to share a fingerprint. */
@@ -87,24 +87,5 @@ export const fingerprintOf = async (identity: string): Promise<string> =>
 export const isShared = ({ fingerprint }: { fingerprint: string }): boolean =>
   fingerprint.startsWith(SHARED_PREFIX);
 
-/** Outcomes of requests whose product need not be that of the license: the later ones follow from it (1.3). */
-const HAS_ANY_PRODUCT: ReadonlySet<ResponseType> = new Set([
-  ...RESPONSE_TYPES.slice(0, RESPONSE_TYPES.indexOf('PRODUCT_MISMATCH') + 1),
-  'ERROR',
-]);
-
-/** A row that new installations share. */
-export interface SharedRow {
-  /** Depends on the record alone: a repeated write finds the same row. */
-  fingerprint: string;
-  /** Null if the program can have made it up. */
-  productId: number | null;
-}
-
-export function sharedRowOf(
-  licenseId: number,
-  { id, outcome, installation }: HistoryRecord,
-): SharedRow {
-  const productId = HAS_ANY_PRODUCT.has(outcome) ? null : installation.productId;
-  return { fingerprint: `${SHARED_PREFIX}${dayOf(id)}:${licenseId}:${productId}`, productId };
-}
+/** The fingerprint of the row that further new installations of a license share. It has no product. */
+export const sharedFingerprintOf = (licenseId: number): string => `${SHARED_PREFIX}${licenseId}`;

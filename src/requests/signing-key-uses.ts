@@ -12,7 +12,7 @@ export async function signingKeyUses(db: Database): Promise<SigningKeyUse[]> {
   const rows = await db
     .select({
       kid: sql<string>`${installations.kid}`.as('kid'),
-      callers: sql<number>`count(*)`.as('callers'),
+      installations: sql<number>`count(*)`.as('installations'),
       lastSeenAt: sql<number>`max(${installations.lastSeenAt})`.as('lastSeenAt'),
     })
     .from(installations)

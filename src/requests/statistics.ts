@@ -4,7 +4,7 @@ import { RESPONSE_TYPES, type ResponseType } from '@licet/contract/outcomes';
 import type { Statistics, Step } from '@licet/contract/statistics';
 import { toTimestamp } from '@licet/contract/time';
 import { and, eq, gte, inArray, lt, sql } from 'drizzle-orm';
-import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
+import { type SQLiteColumn, unionAll } from 'drizzle-orm/sqlite-core';
 import { batch, type Database } from '../db/client.ts';
 import { ALL_PRODUCTS } from '../db/codes.ts';
 import { isOneOf } from '../db/predicates.ts';
@@ -46,27 +46,19 @@ const isOfProducts = (table: typeof rollups, range: Range, productIds: readonly 
     isIn(table.bucket, range),
   );
 
-const rolledUp = (
-  db: Database,
-  table: typeof rollups,
-  range: Range,
-  productIds: readonly number[],
-) =>
+const rolledUp = (db: Database, table: typeof rollups, range: Range, productId: number) =>
   db
     .select()
     .from(table)
-    .where(isOfProducts(table, range, productIds));
+    .where(isOfProducts(table, range, [productId]));
 
-/** The sums of days, because the rows of years would take longer to send than to add. */
-const sumsOfDays = (db: Database, range: Range, productIds: readonly number[]) =>
+/** The sums of products, because the rows of years would take longer to send than to add. */
+const sumsOf = (db: Database, table: typeof rollups, range: Range, productIds: readonly number[]) =>
   db
-    .select({
-      productId: dailyRollups.productId,
-      requests: sql<number>`sum(${dailyRollups.requests})`,
-    })
-    .from(dailyRollups)
-    .where(isOfProducts(dailyRollups, range, productIds))
-    .groupBy(dailyRollups.productId);
+    .select({ productId: table.productId, requests: sql<number>`sum(${table.requests})` })
+    .from(table)
+    .where(isOfProducts(table, range, productIds))
+    .groupBy(table.productId);
 
 const ofHistory = (db: Database, range: Range, productId: number | undefined) =>
   db
@@ -104,37 +96,32 @@ async function firstUnrolledBucket(db: Database): Promise<number> {
 }
 
 /**
- * Counts the validations of a period, by step and by product. Reads the roll-ups of whole days and of the hours around
- * them, and the records of the buckets from `unrolled` on.
+ * Counts the validations of a period, by step and by product. Reads the roll-ups of the step, and the records of the
+ * buckets from `unrolled` on.
  */
 async function countValidations(
   db: Database,
-  period: Period,
-  buckets: Range,
+  { step, productId }: Period,
+  { first, end }: Range,
   productIds: readonly number[],
   unrolled: number,
 ) {
-  const { productId = ALL_PRODUCTS, step } = period;
-  const { first } = buckets;
-  const end = Math.min(buckets.end, unrolled);
-  // The last day with a roll-up may still be incomplete.
-  const firstDay = Math.ceil(first / BUCKETS_A_DAY) * BUCKETS_A_DAY;
-  const daysEnd = Math.max(firstDay, firstBucketOfDay(Math.min(buckets.end, unrolled - 1)));
-  const days = { first: firstDay, end: daysEnd };
-  // A bucket that is rolled up meanwhile is read from the history all the same.
-  const ids = [productId, ...productIds];
-  const { before, after, ofDays, inDays, inHours, recent } = await batch(db, {
-    before: rolledUp(db, rollups, { first, end: Math.min(firstDay, end) }, ids),
-    after: rolledUp(db, rollups, { first: daysEnd, end }, ids),
-    ofDays: sumsOfDays(db, days, productIds),
-    inDays: rolledUp(db, dailyRollups, days, step === 'day' ? [productId] : []),
-    inHours: rolledUp(db, rollups, days, step === 'hour' ? [productId] : []),
-    recent: ofHistory(db, { first: Math.max(first, unrolled), end: buckets.end }, period.productId),
-  });
-  const around = [...before, ...after];
   const size = STEP_BUCKETS[step];
+  // The last day with a roll-up may still be incomplete.
+  const daysEnd = step === 'day' ? firstBucketOfDay(Math.min(end, unrolled - 1)) : first;
+  const days = { first, end: Math.max(first, daysEnd) };
+  const hours = { first: days.end, end: Math.min(end, unrolled) };
+  const shown = productId ?? ALL_PRODUCTS;
+  // A bucket that is rolled up meanwhile is read from the history all the same.
+  const { ofSteps, ofProducts, recent } = await batch(db, {
+    ofSteps: unionAll(rolledUp(db, dailyRollups, days, shown), rolledUp(db, rollups, hours, shown)),
+    ofProducts: unionAll(
+      sumsOf(db, dailyRollups, days, productIds),
+      sumsOf(db, rollups, hours, productIds),
+    ),
+    recent: ofHistory(db, { first: Math.max(first, unrolled), end }, productId),
+  });
   const steps = new Map<number, Partial<Record<ResponseType, number>>>();
-  const ofSteps = [...around, ...(step === 'hour' ? inHours : inDays)].filter(isOf(productId));
   for (const { bucket, outcome, requests: counted } of [...ofSteps, ...recent]) {
     const start = Math.floor(bucket / size) * size;
     const counts = steps.get(start) ?? {};
@@ -142,7 +129,7 @@ async function countValidations(
     steps.set(start, counts);
   }
   const byProduct = new Map<number, number>();
-  for (const { productId: product, requests: counted } of [...around, ...ofDays, ...recent]) {
+  for (const { productId: product, requests: counted } of [...ofProducts, ...recent]) {
     byProduct.set(product, (byProduct.get(product) ?? 0) + counted);
   }
   return { steps, byProduct };

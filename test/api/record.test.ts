@@ -8,6 +8,7 @@ import { newIsolate, settled } from '../support/app.ts';
 import { call, get, type HistoryRecord, type License, validate } from '../support/client.ts';
 import { type TestClock, takeClock } from '../support/clock.ts';
 import { captureConsole } from '../support/console.ts';
+import { spyOnDatabase, sumRows } from '../support/d1-spy.ts';
 import { type Fault, withFaults } from '../support/faults.ts';
 import {
   DAY_MS,
@@ -23,6 +24,7 @@ import { importOne } from '../support/import.ts';
 import { spyOnKv } from '../support/kv-spy.ts';
 import { ROOT_TOKEN } from '../support/root-token.ts';
 import { askFor, openShop } from '../support/shop.ts';
+import { newWriter } from '../support/writer.ts';
 
 /** Records are written after the response, exactly once, through faults of D1 (decisions 1.6). */
 
@@ -290,7 +292,7 @@ it('beyond 1,000 new installations of a license and day, requests are recorded w
   expect(unnamed).toMatchObject({
     licenseId: license.id,
     licenseKey: license.licenseKey,
-    productId: shop.productId,
+    productId: null,
     valid: true,
     remarks: 'Fields not stored: more than 1,000 new installations of this license on this day',
   });
@@ -317,6 +319,63 @@ it('requests of installations beyond 1,000 a day count once when they are writte
   await write(...beyond);
   await runToTheEnd(NOW + 3 * DAY_MS);
   await expectRecorded(license, 2_020);
+});
+
+it('requests beyond 1,000 new installations a day share one row of their license, on any day and of any product [1.7.28]', async () => {
+  const license = await shop.newLicense();
+  const { id: licenseId, licenseKey } = license;
+  const ofOther = (time: number) =>
+    recordAt(time, { licenseId, licenseKey, productId: 7, outcome: 'PRODUCT_MISMATCH' });
+  for (const days of [0, 1, 2]) {
+    const time = NOW + days * DAY_MS;
+    await write(...requestsOf(license, 1_000, time, `DAY-${days}`));
+    await write(...requestsOf(license, 5, time, `BEYOND-${days}`), ofOther(time));
+  }
+  // A late record does not take the row back to its day.
+  await write(...requestsOf(license, 1, NOW, 'LATE'));
+  const history = await expectRecorded(license, 3_019);
+  expect(namedOf(history)).toBe(3_000);
+  expect(history.filter(({ hwid }) => hwid === null).map(({ productId }) => productId)).toEqual(
+    Array.from({ length: 19 }, () => null),
+  );
+  const rows = env.DB.prepare('select count(*) n from installations where license_id = ?');
+  expect(await rows.bind(license.id).first('n')).toBe(3_001);
+});
+
+it('a row that an earlier version shared for a day and product keeps its records [1.7.28]', async () => {
+  const license = await shop.newLicense();
+  const { id, productId } = license;
+  await write(...requestsOf(license, 1_003, NOW, 'BEFORE'));
+  const earlier = `day:${Math.floor(NOW / DAY_MS) * DAY_MS}:${id}:${productId}`;
+  const isShared = "license_id = ?1 and fingerprint like 'day:%'";
+  await env.DB.batch(
+    [
+      `update requests set product_id = ?2 where ?3 <> '' and installation_id in (
+         select id from installations where ${isShared})`,
+      `update installations set product_id = ?2, fingerprint = ?3 where ${isShared}`,
+    ].map((sql) => env.DB.prepare(sql).bind(id, productId, earlier)),
+  );
+  await write(...requestsOf(license, 2, NOW, 'AFTER'));
+  const shown = (await expectRecorded(license, 1_005)).filter(({ hwid }) => hwid === null);
+  expect(shown.map((record) => record.productId).toSorted()).toEqual([
+    ...[productId, productId, productId],
+    ...[null, null],
+  ]);
+  expect(new Set(shown.map(({ remarks }) => remarks)).size).toBe(1);
+  await runToTheEnd(NOW + 3 * DAY_MS);
+  expect((await get.license(id)).totalRequests).toBe(1_005);
+});
+
+it('a flood of new installations does not count those of its day with each further one [1.7.28]', async () => {
+  const license = await shop.newLicense();
+  const { spy, roundTrips } = spyOnDatabase(env.DB);
+  const writeCounted = newWriter({ DB: spy });
+  for (const time of [NOW, NOW + DAY_MS]) {
+    await write(...requestsOf(license, 1_001, time, `AT-${time}`));
+    roundTrips.length = 0;
+    await writeCounted(...requestsOf(license, 1, time, `BEYOND-${time}`));
+    expect((await sumRows(roundTrips.flat())).read).toBeLessThan(200);
+  }
 });
 
 it('installations beyond 1,000 a day get rows of their own on the next day', async () => {

@@ -97,14 +97,14 @@ describe('licet keys', () => {
     expect(shown.stderr).toContain('LAST ASKED is brought up to date once a day.');
     expect(keys).toMatchObject([
       { kid: expect.stringMatching(/^es-/), alg: 'ES256', isDefault: true },
-      { kid: expect.stringMatching(/^rs-/), alg: 'RS256', isDefault: false, callers: 0 },
+      { kid: expect.stringMatching(/^rs-/), alg: 'RS256', isDefault: false, installations: 0 },
     ]);
     const kid = String(keys[1]?.kid);
     const { licenseKey } = await createLicense();
     const response = await validate(licenseKey, '192.0.2.8', { nonce: 'n'.repeat(22), kid });
     expect(response.signed).toBeDefined();
     await vi.waitFor(async () => {
-      expect((await objects('keys', 'list'))[1]).toMatchObject({ kid, callers: 1 });
+      expect((await objects('keys', 'list'))[1]).toMatchObject({ kid, installations: 1 });
     });
     expect(await valuesOf('kid', 'keys', 'list', '--unused-for', '90')).not.toContain(kid);
   });

@@ -423,7 +423,7 @@ it('the key set has only the public halves, the default first, for tools on any 
   expect(wrong.status).toBe(405);
 });
 
-const uses = z.array(z.object({ kid: z.string(), callers: z.int(), lastSeen: z.string() }));
+const uses = z.array(z.object({ kid: z.string(), installations: z.int(), lastSeen: z.string() }));
 const usesOf = async (kid: string) =>
   uses.parse((await call('GET', '/api/v2/signing-keys')).json).find((use) => use.kid === kid);
 
@@ -439,7 +439,7 @@ it('the service lists the keys that installations still ask for, with the time [
     await (await ask({ ...unsigned, nonce, hwid }, own)).recorded;
   }
   const use = await usesOf('es-installations');
-  expect(use).toMatchObject({ callers: 2 });
+  expect(use).toMatchObject({ installations: 2 });
   expect(Date.parse(use?.lastSeen ?? '')).toBeGreaterThanOrEqual(before);
   // An installation without a kid keeps its identity.
   await (await ask(unsigned, own)).recorded;

@@ -421,7 +421,7 @@ it.each([
   { query: '?from=2026-06-03', message: 'from must not be after to' },
   {
     query: '?from=2026-01-01',
-    message: 'from must be at most 90 days before to, with step hour',
+    message: 'from must be at most 31 days before to, with step hour',
   },
   {
     query: '?step=day&from=2020-01-01',

@@ -92,7 +92,7 @@ async function askedWith(
 }
 
 /** The licenses of an address or a hardware ID, and links to its history and the blacklist. */
-async function ofCaller(
+async function ofInstallation(
   field: 'ip' | 'hwid',
   value: string,
   isCertain: boolean,
@@ -157,7 +157,7 @@ export async function lookUp(
     // The history has addresses, and no ranges.
     return typed.includes('/')
       ? placesOf('ip', typed, search)
-      : ofCaller('ip', typed, true, search);
+      : ofInstallation('ip', typed, true, search);
   }
   const key = keyOf(typed);
   if (key !== undefined) {
@@ -165,7 +165,7 @@ export async function lookUp(
     const places = placesOf('licenseKey', key, search);
     // Without hyphens it may be a hardware ID.
     const isSure = found.length > 0 || typed.includes('-');
-    const others = isSure ? [] : await ofCaller('hwid', typed, true, search);
+    const others = isSure ? [] : await ofInstallation('hwid', typed, true, search);
     return [...found.map(hitOf), ...others, ...places];
   }
 
@@ -179,7 +179,7 @@ export async function lookUp(
   const [found, ofHardware] = await Promise.all([
     exact(),
     kind !== 'email' && typed.length >= MIN_TEXT && isWord(typed)
-      ? ofCaller('hwid', typed, isHardware, search)
+      ? ofInstallation('hwid', typed, isHardware, search)
       : [],
   ]);
   const hits = [...found.map(hitOf), ...ofHardware];

@@ -1054,7 +1054,7 @@ export interface SigningKeyUse {
   /** The name of the key. */
   kid: string;
   /** Number of installations that have asked for it. */
-  callers: number;
+  installations: number;
   /** The last time that one of them asked, as of the last aggregation: up to a day ago. */
   lastSeen: string | null;
 }

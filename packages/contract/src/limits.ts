@@ -61,7 +61,7 @@ export const MAX_MARKET_ID_LENGTH = 255;
 export const MAX_PAGE_DELIVERIES = 100;
 
 /** The longest periods of the statistics, and the default ones, by the step (6). */
-export const MAX_STATISTICS_DAYS = { hour: 90, day: 1_100 } as const;
+export const MAX_STATISTICS_DAYS = { hour: 31, day: 1_100 } as const;
 export const DEFAULT_STATISTICS_STEPS = { hour: 24, day: 30 } as const;
 /** The products with the most active licenses, and the most frequent versions of each. */
 export const MAX_STATISTICS_PRODUCTS = 10;

@@ -160,13 +160,13 @@ export const signingKeyUse = named(
   'The number of installations that ask for a signing key.',
   z.strictObject({
     kid: z.string().describe('The name of the key.'),
-    callers: z.int().describe('Number of installations that have asked for it.'),
+    installations: z.int().describe('Number of installations that have asked for it.'),
     lastSeen: wireTimestamp
       .nullable()
       .describe(
         'The last time that one of them asked, as of the last aggregation: up to a day ago.',
       ),
   }),
-  { kid: 'es-1', callers: 128, lastSeen: UPDATED },
+  { kid: 'es-1', installations: 128, lastSeen: UPDATED },
 );
 export type SigningKeyUse = z.infer<typeof signingKeyUse>;

@@ -86,7 +86,7 @@ export function InstallationSection({ license }: { license: License }) {
             label={words.installations}
             columns={[
               [
-                headers.caller,
+                headers.installation,
                 ({ ip, hwid }) => (
                   <span className="flex flex-col">
                     {mono(ip)}

@@ -26,7 +26,7 @@ const COLUMNS: Column<Row>[] = [
   { title: 'KID', text: ({ kid }) => kid },
   { title: 'ALGORITHM', text: ({ alg }) => alg },
   { title: 'DEFAULT', text: ({ isDefault }) => (isDefault ? 'yes' : '') },
-  { title: 'INSTALLATIONS', text: ({ callers }) => String(callers) },
+  { title: 'INSTALLATIONS', text: ({ installations }) => String(installations) },
   {
     title: 'LAST ASKED (UTC)',
     text: ({ lastSeen }) => (lastSeen === null ? 'never' : timeText(lastSeen)),
@@ -72,7 +72,7 @@ export function addKeys(parent: CommandUnknownOpts, open: OpenSession): void {
       ]);
       const useOf = new Map(uses.map((use) => [use.kid, use]));
       const rows = all.map(({ kid, alg }, index) => ({
-        ...(useOf.get(kid) ?? { callers: 0, lastSeen: null }),
+        ...(useOf.get(kid) ?? { installations: 0, lastSeen: null }),
         kid,
         alg,
         isDefault: index === 0,
