@@ -633,7 +633,7 @@ it('a run makes at most 50 queries and requests, however much is due [8.5.12]', 
   now = START + 4 * DAY_MS;
   const sent = () => env.DB.prepare('select total(attempts) n from deliveries').first<number>('n');
   const most: number[] = [];
-  for (let run = 0; run < 20 + due / 5; run++) {
+  for (let run = 0; run < 40 + due / 5; run++) {
     const before = (await sent()) ?? 0;
     const { spy: SNAPSHOTS, operations } = spyOnKv(env.SNAPSHOTS);
     const { queries } = await costOf(MINUTE_MS, { SNAPSHOTS, REQUEST_RETENTION_DAYS: '1' });
