@@ -2,6 +2,7 @@ import type { ResetOutcome } from '@licet/contract/portal-page';
 import { eq, sql } from 'drizzle-orm';
 import { type Sender, stillHolds } from '../../db/change.ts';
 import type { Database } from '../../db/client.ts';
+import { escapeMarkdown } from '../../lib/discord.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { Outbound } from '../../lib/outbound.ts';
 import type { PublicUrl } from '../../lib/public-url.ts';
@@ -22,7 +23,6 @@ import { resetSlots } from '../../resources/licenses/self-reset.ts';
 import { findProduct, type ProductRow } from '../../resources/products/queries.ts';
 import { createPortalLink } from '../portal/sessions.ts';
 import type { Interaction, Message } from './interaction.ts';
-import { plain } from './interaction.ts';
 import {
   endText,
   extendedBy,
@@ -39,7 +39,7 @@ import type { DiscordSettings } from './settings.ts';
 
 /** The commands at Discord (10). Each refusal says what to do next. */
 
-export interface Context {
+export interface CommandContext {
   db: Database;
   outbound: Outbound;
   settings: DiscordSettings;
@@ -88,21 +88,21 @@ const isOvertaken = (error: unknown): boolean =>
 
 const now = (): number => Date.now();
 
-async function withRoles(context: Context, text: string): Promise<Message> {
+async function withRoles(context: CommandContext, text: string): Promise<Message> {
   const { db, outbound, settings, interaction } = context;
   const trouble = await giveRoles({ db, outbound, settings, now: now() }, interaction.user.id);
   // First: the end of a long message is cut.
   return say(trouble ? `${trouble}\n${text}` : text);
 }
 
-async function redeem(context: Context): Promise<Message> {
+async function redeem(context: CommandContext): Promise<Message> {
   const { db, interaction, newSender, isTooOften } = context;
   const { id: userId, username } = interaction.user;
   if (isTooOften()) return TOO_OFTEN;
   const row = await findLicenseByKey(db, interaction.options.get('key') ?? '');
   if (!row || row.state === 'DELETED') return NO_KEY;
   const product = await findProduct(db, row.productId);
-  const name = plain(product?.name ?? '');
+  const name = escapeMarkdown(product?.name ?? '');
   const owner = row.ownerChatId || row.customer?.chatId;
   if (owner === userId) {
     return withRoles(context, `**${name}** is linked to your account already. /licenses shows it.`);
@@ -131,7 +131,7 @@ const CODE_FAULTS: Readonly<Record<CodeFault, Message>> = {
   ),
 };
 
-async function link(context: Context): Promise<Message> {
+async function link(context: CommandContext): Promise<Message> {
   const { db, interaction, newSender, isTooOften } = context;
   if (isTooOften()) return TOO_OFTEN;
   const fault = await linkByCode(
@@ -161,7 +161,7 @@ function listed(lines: readonly string[], more: string): string {
   return shown.join('\n');
 }
 
-async function showLicenses(context: Context): Promise<Message> {
+async function showLicenses(context: CommandContext): Promise<Message> {
   const { db, interaction } = context;
   const rows = await findOwnLicenses(db, interaction.user.id);
   if (rows.length === 0) return NO_LICENSES;
@@ -171,12 +171,12 @@ async function showLicenses(context: Context): Promise<Message> {
   return { text, button: { label: 'Show keys', id: SHOW_KEYS } };
 }
 
-async function showKeys({ db, interaction }: Context): Promise<Message> {
+async function showKeys({ db, interaction }: CommandContext): Promise<Message> {
   const rows = await findOwnLicenses(db, interaction.user.id);
   if (rows.length === 0) return NO_LICENSES;
   const sold = await productsOf(db, rows);
   const lines = rows.map(
-    (row) => `- **${plain(sold.get(row.productId)?.name ?? '')}** ${code(row.licenseKey)}`,
+    (row) => `- **${escapeMarkdown(sold.get(row.productId)?.name ?? '')}** ${code(row.licenseKey)}`,
   );
   return say(listed(lines, 'use /portal'));
 }
@@ -210,7 +210,7 @@ function outcomeText(outcome: ResetOutcome): string {
   }
 }
 
-async function resetLicense({ interaction, newSender }: Context): Promise<Message> {
+async function resetLicense({ interaction, newSender }: CommandContext): Promise<Message> {
   const what = interaction.options.get('what') ?? 'all';
   const outcome = await resetSlots(
     () => newSender({ actor: 'customer' }),
@@ -221,7 +221,7 @@ async function resetLicense({ interaction, newSender }: Context): Promise<Messag
   return outcome ? say(outcomeText(outcome)) : NOT_YOURS;
 }
 
-async function portal({ db, interaction, newSender, publicUrl }: Context): Promise<Message> {
+async function portal({ db, interaction, newSender, publicUrl }: CommandContext): Promise<Message> {
   if (!publicUrl.isPublic) return NOT_REACHABLE;
   const chatId = interaction.user.id;
   if ((await findOwnLicenses(db, chatId)).length === 0) return NO_LICENSES;
@@ -256,7 +256,7 @@ const newValues = (product: ProductRow) => ({
   hwids: [],
 });
 
-async function getLicense(context: Context): Promise<Message> {
+async function getLicense(context: CommandContext): Promise<Message> {
   const { db, interaction, newSender } = context;
   const { id: userId, username } = interaction.user;
   const product = await findProduct(db, Number(interaction.options.get('product')) || 0);
@@ -272,7 +272,7 @@ async function getLicense(context: Context): Promise<Message> {
   const shown = (row: LicenseRow) =>
     withRoles(
       context,
-      `Your license of **${plain(product.name)}**: \`${row.licenseKey}\`, ${endText(row, now())}.`,
+      `Your license of **${escapeMarkdown(product.name)}**: \`${row.licenseKey}\`, ${endText(row, now())}.`,
     );
   const known = await own();
   if (known) return shown(known);
@@ -295,7 +295,7 @@ async function getLicense(context: Context): Promise<Message> {
   return made ? shown(made) : say('You had your license of this product before. Ask the shop.');
 }
 
-async function find({ db, interaction }: Context): Promise<Message> {
+async function find({ db, interaction }: CommandContext): Promise<Message> {
   const query = (interaction.options.get('query') ?? '').trim();
   const byKey =
     (await findLicenseByKey(db, query)) ??
@@ -311,13 +311,13 @@ async function find({ db, interaction }: Context): Promise<Message> {
   const lines = rows.map((row) => {
     const owner = row.customer?.email ?? row.ownerChatUsername;
     const line = lineOf(row, sold.get(row.productId)?.name ?? '', now());
-    return `- #${row.id} ${line}${owner ? `, ${plain(owner)}` : ''}`;
+    return `- #${row.id} ${line}${owner ? `, ${escapeMarkdown(owner)}` : ''}`;
   });
   const more = rows.length === MAX_FOUND ? '\nMore may match: give a longer text.' : '';
   return say(listed(lines, 'give a longer text') + more);
 }
 
-async function create({ db, interaction, newSender }: Context): Promise<Message> {
+async function create({ db, interaction, newSender }: CommandContext): Promise<Message> {
   const product = await findProduct(db, Number(interaction.options.get('product')) || 0);
   if (!product) return say('There is no such product. Choose one of the list.');
   const days = Number(interaction.options.get('days') ?? 0);
@@ -335,12 +335,12 @@ async function create({ db, interaction, newSender }: Context): Promise<Message>
   const [row] = await insertLicenses(newSender({ actor }), values, undefined, 1);
   if (!row) return say('That did not work. Try again.');
   return say(
-    `License #${row.id} of **${plain(product.name)}**, ${endText(row, now())}: \`${row.licenseKey}\`\nCopy it now: this message is gone when you close Discord.`,
+    `License #${row.id} of **${escapeMarkdown(product.name)}**, ${endText(row, now())}: \`${row.licenseKey}\`\nCopy it now: this message is gone when you close Discord.`,
   );
 }
 
 /** The license that an administrator names. */
-async function anyLicense({ db, interaction }: Context): Promise<LicenseRow | undefined> {
+async function anyLicense({ db, interaction }: CommandContext): Promise<LicenseRow | undefined> {
   const named = interaction.options.get('license') ?? '';
   // A key can be a number, too: an id begins with #.
   return /^#\d{1,15}$/.test(named)
@@ -350,7 +350,7 @@ async function anyLicense({ db, interaction }: Context): Promise<LicenseRow | un
 
 const NO_LICENSE = say('There is no such license. Choose one of the list, or use /license find.');
 
-async function extend(context: Context): Promise<Message> {
+async function extend(context: CommandContext): Promise<Message> {
   const row = await anyLicense(context);
   if (!row || row.state === 'DELETED') return NO_LICENSE;
   if (row.licenseType === 'PERMANENT') return say(`License #${row.id} does not expire.`);
@@ -375,7 +375,7 @@ async function extend(context: Context): Promise<Message> {
   return say(`License #${row.id} \`${keyEnd(row)}\`: ${endText(after, now())}.`);
 }
 
-async function deactivate(context: Context): Promise<Message> {
+async function deactivate(context: CommandContext): Promise<Message> {
   const row = await anyLicense(context);
   if (!row || row.state === 'DELETED') return NO_LICENSE;
   if (row.state === 'DEACTIVATED') return say(`License #${row.id} is deactivated already.`);
@@ -391,7 +391,7 @@ async function deactivate(context: Context): Promise<Message> {
   );
 }
 
-async function block({ db, interaction, newSender }: Context): Promise<Message> {
+async function block({ db, interaction, newSender }: CommandContext): Promise<Message> {
   const { options } = interaction;
   const type = options.get('type') === 'HWID' ? 'HWID' : 'IP';
   const value = (options.get('value') ?? '').trim();
@@ -407,12 +407,12 @@ async function block({ db, interaction, newSender }: Context): Promise<Message> 
     isForAllProducts: !product,
   });
   await insertEntry(newSender({ actor: `discord:${interaction.user.id}` }), entry);
-  const where = product ? `for **${plain(product.name)}**` : 'for all products';
+  const where = product ? `for **${escapeMarkdown(product.name)}**` : 'for all products';
   return say(`${code(entry.data)} is blocked ${where}, within 30 seconds everywhere.`);
 }
 
 interface Command {
-  run: (context: Context) => Promise<Message>;
+  run: (context: CommandContext) => Promise<Message>;
   /** Only for administrators, whose rights are checked at each call: a server can show a command to anybody. */
   isForAdmins?: true;
   /** A repetition of the same interaction must not run it again. */
@@ -434,12 +434,12 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   'blacklist add': { run: block, isForAdmins: true, changes: true },
 };
 
-const isAdmin = ({ interaction, settings }: Context): boolean =>
+const isAdmin = ({ interaction, settings }: CommandContext): boolean =>
   interaction.mayManageServer ||
   (settings.adminRoleId !== null && interaction.roles.includes(settings.adminRoleId));
 
 /** Runs a command, once. */
-export async function runCommand(context: Context): Promise<Message> {
+export async function runCommand(context: CommandContext): Promise<Message> {
   const { db, interaction } = context;
   const command = Object.hasOwn(COMMANDS, interaction.name)
     ? COMMANDS[interaction.name]
@@ -478,7 +478,7 @@ const choice = (name: string, end: string, value: string): Choice => ({
 });
 
 /** The suggestions for an option: those of others are never shown to a customer. */
-export async function suggest(context: Context): Promise<Choice[]> {
+export async function suggest(context: CommandContext): Promise<Choice[]> {
   const { db, interaction } = context;
   const { focused, name, user, roles, options } = interaction;
   const typed = (options.get(focused ?? '') ?? '').toLowerCase();

@@ -1,5 +1,4 @@
-import type { DeliveryState } from '@licet/contract/enums';
-import { PING } from '@licet/contract/enums';
+import { type DeliveryState, PING_TYPE } from '@licet/contract/enums';
 import { toOptionalTimestamp, toTimestamp } from '@licet/contract/time';
 import type { Delivery } from '@licet/contract/webhooks';
 import { and, desc, eq, getTableColumns, lt, type SQL, sql } from 'drizzle-orm';
@@ -11,11 +10,9 @@ import type { AddressSettings } from '../../lib/public-url.ts';
 import { firstIdAt, SLOTS, timeOfId } from '../../lib/time-id.ts';
 import { tokens } from '../../resources/tokens/schema.ts';
 import { LAST_STEP } from './attempt.ts';
-import { readBodies } from './messages.ts';
-import { LEASE_MS } from './outgoing.ts';
-import type { WebhookRow } from './queries.ts';
-import { deliveries } from './schema.ts';
-import { withName } from './store.ts';
+import { readBodies, toEventRow } from './messages.ts';
+import { LEASE_MS, storedColumns } from './outgoing.ts';
+import { deliveries, type WebhookRow } from './schema.ts';
 
 /** The deliveries of a webhook, as administrators see them (8). */
 
@@ -65,7 +62,7 @@ async function read(
     ...delivery,
     format: webhook.format,
     consoleOrigin: webhook.consoleOrigin,
-    event: event && withName(event, tokenName),
+    event: event && toEventRow(event, tokenName),
   }));
   const bodyOf = await readBodies(db, settings, found);
   return found.map((one) => {
@@ -133,7 +130,7 @@ export async function insertPing(
   const row = rowValues(deliveries, {
     webhookId,
     id,
-    type: PING,
+    type: PING_TYPE,
     attempts: 1,
     step: LAST_STEP,
     nextAt: leaseUntil,
@@ -142,9 +139,5 @@ export async function insertPing(
   return db
     .insert(deliveries)
     .select(sql`select ${row} where exists (select 1 from webhooks where id = ${webhookId})`)
-    .returning({
-      webhookId: deliveries.webhookId,
-      id: deliveries.id,
-      attempts: deliveries.attempts,
-    });
+    .returning(storedColumns);
 }

@@ -1,14 +1,19 @@
-import { PING, type WebhookFormat } from '@licet/contract/enums';
-import { eq, sql } from 'drizzle-orm';
+import { PING_TYPE, type WebhookFormat } from '@licet/contract/enums';
+import { eq, getTableColumns, sql } from 'drizzle-orm';
+import type { StoredDelivery } from '../../db/change.ts';
 import { batch, type Database } from '../../db/client.ts';
 import { isOneOf } from '../../db/predicates.ts';
+import { events } from '../../db/schema.ts';
 import { type AddressSettings, publicOriginOf } from '../../lib/public-url.ts';
 import { timeOfId } from '../../lib/time-id.ts';
 import { customers } from '../../resources/customers/schema.ts';
 import { type EventRow, toEvent } from '../../resources/events/queries.ts';
 import { licenses } from '../../resources/licenses/schema.ts';
 import { products } from '../../resources/products/schema.ts';
-import { discordMessage, discordPing, type EventNames } from './discord.ts';
+import { tokens } from '../../resources/tokens/schema.ts';
+import type { EventNames } from './formats/format.ts';
+import { FORMATS } from './formats.ts';
+import { type WebhookRow, webhooks } from './schema.ts';
 
 /** The bodies of messages. They are made from the event, which does not change but for the erasure of a person (8). */
 
@@ -22,6 +27,16 @@ export interface Unsent {
   consoleOrigin: string | null;
   event: EventRow | null;
 }
+
+/** An event with the name of its token, its changes parsed. */
+export const toEventRow = (
+  event: typeof events.$inferSelect,
+  tokenName: string | null,
+): EventRow => ({
+  ...event,
+  changes: event.changes === null ? null : JSON.parse(event.changes),
+  tokenName,
+});
 
 const KEY_GROUP_LENGTH = 4;
 
@@ -52,26 +67,65 @@ export async function readBodies(
   unsent: readonly Unsent[],
 ): Promise<BodyOf> {
   const named = unsent.flatMap(({ format, event }) =>
-    format === 'discord' && event !== null ? event : [],
+    FORMATS[format].hasNames && event !== null ? event : [],
   );
   const namesOf = await readNames(db, named);
   return ({ webhookId, id, type, format, consoleOrigin, event }) => {
+    const { ping, message } = FORMATS[format];
     const timestamp = new Date(timeOfId(id)).toISOString();
-    if (type === PING) {
-      return format === 'discord'
-        ? discordPing(timestamp)
-        : JSON.stringify({ type, timestamp, data: { webhookId } });
-    }
+    if (type === PING_TYPE) return ping(webhookId, timestamp);
     if (event === null) return null;
-    const data = toEvent(event);
-    return format === 'discord'
-      ? discordMessage(
-          { ...data, changes: event.changes },
-          namesOf(event),
-          linkOf(publicOriginOf(settings, consoleOrigin), event),
-        )
-      : JSON.stringify({ type, timestamp, data });
+    return message({
+      event: { ...toEvent(event), changes: event.changes },
+      timestamp,
+      names: namesOf(event),
+      link: linkOf(publicOriginOf(settings, consoleOrigin), event),
+    });
   };
+}
+
+/** The deliveries of a round to a webhook, with the bodies of their messages. */
+export interface Group {
+  webhook: WebhookRow;
+  messages: readonly { delivery: StoredDelivery; body: string | null }[];
+}
+
+/** Reads the messages of deliveries. Those to a webhook that is gone are left out. */
+export async function readGroups(
+  db: Database,
+  settings: AddressSettings,
+  stored: readonly StoredDelivery[],
+): Promise<Group[]> {
+  const valuesOf = (name: 'webhookId' | 'id') => [...new Set(stored.map((one) => one[name]))];
+  const found = await batch(db, {
+    webhooks: db
+      .select()
+      .from(webhooks)
+      .where(isOneOf(webhooks.id, valuesOf('webhookId'))),
+    events: db
+      .select({ event: getTableColumns(events), tokenName: tokens.name })
+      .from(events)
+      .leftJoin(tokens, eq(tokens.id, events.tokenId))
+      .where(isOneOf(events.id, valuesOf('id'))),
+  });
+  const byId = new Map(
+    found.events.map(({ event, tokenName }) => [event.id, toEventRow(event, tokenName)]),
+  );
+  const groups = found.webhooks.map((webhook) => ({
+    webhook,
+    unsent: stored
+      .filter(({ webhookId }) => webhookId === webhook.id)
+      .map((delivery) => ({ ...webhook, ...delivery, event: byId.get(delivery.id) ?? null })),
+  }));
+  const bodyOf = await readBodies(
+    db,
+    settings,
+    groups.flatMap(({ unsent }) => unsent),
+  );
+  return groups.map(({ webhook, unsent }) => ({
+    webhook,
+    messages: unsent.map((delivery) => ({ delivery, body: bodyOf(delivery) })),
+  }));
 }
 
 type NamesOf = (event: EventRow) => EventNames;
