@@ -4,6 +4,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { signatureHeaders } from '../../src/channels/webhooks/formats/standard.ts';
 import { settled } from '../support/app.ts';
 import { type CallOptions, call, create, expectError } from '../support/client.ts';
+import { interceptDatabase } from '../support/d1-intercept.ts';
 import { spyOnDatabase, sumRows } from '../support/d1-spy.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, setNow } from '../support/history.ts';
 import {
@@ -651,6 +652,22 @@ describe('retries', () => {
     cut.resolve(new Response(null, { status: 500 }));
     await response.finished;
     expect(await sender.delivery(id)).toMatchObject(stored);
+  });
+
+  it('a delivery that waits for 15 seconds of its lease is not attempted any more, and is due again [8.3.2]', async () => {
+    const { id } = await sender.create(ON_PRODUCTS);
+    const slow = interceptDatabase(env.DB, (statements, send) => {
+      // The messages are read after the change.
+      if (/^select .* from "webhooks"/.test(statements[0]?.sql ?? '')) setNow(Date.now() + 15_000);
+      return send();
+    });
+    await sender.newIsolate({ DB: slow }).call('POST', '/api/v2/products', {
+      body: { name: 'A', productType: 'OTHER' },
+    });
+    expect(sender.receivers.received).toEqual([]);
+    expect(await sender.delivery(id)).toMatchObject({ state: 'PENDING', attempts: 0 });
+    await passTime(0);
+    expect(await sender.delivery(id)).toMatchObject({ state: 'DELIVERED', attempts: 1 });
   });
 
   it('eight scheduled runs at once deliver nothing twice [8.3.2]', async () => {

@@ -8,7 +8,7 @@ import type { Outbound } from '../../lib/outbound.ts';
 import type { AddressSettings } from '../../lib/public-url.ts';
 import { attempt, unsendable } from './attempt.ts';
 import { FORMATS } from './formats.ts';
-import { type Group, readGroups } from './messages.ts';
+import { type Group, readMessages } from './messages.ts';
 import { LEASE_MS } from './outgoing.ts';
 import { Queue } from './queue.ts';
 import {
@@ -26,15 +26,15 @@ const ROUND_QUERIES = 8;
 const MAX_IN_ROUND = 100;
 /** The scheduled handler begins no round after this time. */
 const MAX_RUN_MS = 25_000;
-/** The attempts of a run of the scheduled handler, or of a request. */
-const MAX_ATTEMPTS = { atCloudflare: 20, onOneMachine: 5_000 } as const;
-/** On one machine first attempts wait for each other: together they need a fraction of the queries. */
-const GATHERING_MS = 100;
+/** The attempts of a run of the scheduled handler, or of a request, where the platform counts queries and requests. */
+const AT_CLOUDFLARE = { attempts: 20, gatheringMs: 0, storesEachSecond: false };
+/** First attempts wait for each other: together they need a fraction of the queries. */
+const ON_ONE_MACHINE = { attempts: 5_000, gatheringMs: 100, storesEachSecond: true };
 /** Attempts begin within this time of their lease, so that its rest is enough for one and for its outcome. */
 const MAX_WAITING_MS = 15_000;
 /** The time between the beginnings of two attempts. Together, they would hold up a validation. */
 const SPACING_MS = 2;
-/** A round stores its outcomes each time, and at its end. At Cloudflare, which counts queries, it does so once before. */
+/** After this time a round stores its first outcomes. Slow receivers have not responded yet. */
 const STORING_MS = 1_000;
 /** The wait for attempts under way at the stop. The lease of a slower one ends by itself. */
 const MAX_DRAIN_MS = 5_000;
@@ -57,13 +57,12 @@ export class Deliverer {
   readonly #db: Database;
   readonly #outbound: Outbound;
   readonly #settings: AddressSettings;
-  readonly #isOnOneMachine: boolean;
-  /** The senders to each webhook, by its id. */
+  readonly #limits: typeof AT_CLOUDFLARE;
+  /** By the ids of the webhooks. */
   readonly #queues = new BoundedMap<number, Queue>(MAX_QUEUES);
   /** New deliveries, for the request that gathers them. */
   #gathered: StoredDelivery[] = [];
   #gatheringUntil = 0;
-  /** By `performance.now()`. */
   #nextBeginning = 0;
   /** Rounds whose outcomes are not stored yet. */
   #underWay = 0;
@@ -78,7 +77,7 @@ export class Deliverer {
     this.#db = db;
     this.#outbound = outbound;
     this.#settings = settings;
-    this.#isOnOneMachine = isOnOneMachine;
+    this.#limits = isOnOneMachine ? ON_ONE_MACHINE : AT_CLOUDFLARE;
   }
 
   get task(): Task {
@@ -102,9 +101,8 @@ export class Deliverer {
     this.#gathered.push(...leased);
     const now = performance.now();
     if (now < this.#gatheringUntil) return;
-    const gatheringMs = this.#isOnOneMachine ? GATHERING_MS : 0;
-    this.#gatheringUntil = now + gatheringMs;
-    await wait(gatheringMs);
+    this.#gatheringUntil = now + this.#limits.gatheringMs;
+    await wait(this.#limits.gatheringMs);
     await this.deliver(this.#gathered.splice(0));
   }
 
@@ -134,10 +132,6 @@ export class Deliverer {
     while (this.#underWay > 0 && performance.now() < until) await wait(DRAIN_POLL_MS);
   }
 
-  get #maxAttempts(): number {
-    return this.#isOnOneMachine ? MAX_ATTEMPTS.onOneMachine : MAX_ATTEMPTS.atCloudflare;
-  }
-
   /**
    * Attempts deliveries that are due, in rounds. A webhook gets more when its attempts have ended: a slow one leaves the
    * rounds to the others. One that fails gets no more in this run.
@@ -159,7 +153,7 @@ export class Deliverer {
         ended = Promise.withResolvers();
         const pending = underWay.size > 0 ? rounds.size : 0;
         const free = left() - made - ROUND_QUERIES * (pending + 1);
-        const room = Math.min(this.#maxAttempts - made, MAX_IN_ROUND, free);
+        const room = Math.min(this.#limits.attempts - made, MAX_IN_ROUND, free);
         if (room <= 0) break;
         const busy = [...underWay, ...failing, ...this.full];
         const claimed = await claimDue(db, room, busy, Date.now());
@@ -180,12 +174,13 @@ export class Deliverer {
   }
 
   async #attemptAll(leased: readonly StoredDelivery[], { db, left, onEnd }: Round): Promise<void> {
+    const groups = await readMessages(db, this.#settings, leased.slice(0, this.#limits.attempts));
     const leasedAt = Math.min(...leased.map(({ leaseUntil }) => leaseUntil ?? 0)) - LEASE_MS;
-    const until = this.#isStopping ? 0 : performance.now() + leasedAt + MAX_WAITING_MS - Date.now();
-    const groups = await readGroups(db, this.#settings, leased.slice(0, this.#maxAttempts));
+    const waitMs = this.#isStopping ? 0 : leasedAt + MAX_WAITING_MS - Date.now();
+    const until = performance.now() + waitMs;
     const attempted: Attempted[] = [];
     const ended: { webhookId: number; isWorking: boolean }[] = [];
-    const released = leased.slice(this.#maxAttempts);
+    const released = leased.slice(this.#limits.attempts);
     let hasEnded = false;
     const sending = Promise.all(
       groups.map(async (group) => {
@@ -210,7 +205,7 @@ export class Deliverer {
     do {
       await Promise.race([sending, wait(STORING_MS)]);
       await store();
-    } while (this.#isOnOneMachine && !hasEnded);
+    } while (this.#limits.storesEachSecond && !hasEnded);
     await sending;
     await releaseDeliveries(db, released, Date.now());
     await store();
@@ -220,18 +215,18 @@ export class Deliverer {
    * Makes the attempts of a group, some at once.
    *
    * @param attempted gets the outcomes
-   * @returns the deliveries that had no turn, and whether the webhook can take more
+   * @returns the deliveries without an attempt, and whether the webhook can take more
    */
-  async #send({ webhook, messages }: Group, until: number, attempted: Attempted[]) {
+  async #send({ webhook, messages }: Group<StoredDelivery>, until: number, attempted: Attempted[]) {
     const { atOnce } = FORMATS[webhook.format];
     const queue = this.#queueOf(webhook.id);
     const waiting = [...messages];
     let hasSuccess = false;
     let isStopped = false;
     const send = async (): Promise<void> => {
-      const sender = queue.join();
+      const place = queue.join();
       try {
-        while (waiting.length > 0 && (await queue.hasTurn(sender, atOnce, until)) && !isStopped) {
+        while (waiting.length > 0 && (await queue.isAtFront(place, atOnce, until)) && !isStopped) {
           const next = waiting.shift();
           if (!next) return;
           const { delivery, body } = next;
@@ -246,12 +241,12 @@ export class Deliverer {
           if (outcome.pausedUntil !== null || outcome.goneReason !== null) isStopped = true;
         }
       } finally {
-        queue.leave(sender);
+        queue.leave(place);
       }
     };
     await Promise.all(Array.from({ length: Math.min(atOnce, waiting.length) }, send));
     const rest = waiting.map(({ delivery }) => delivery);
-    return { rest, isWorking: hasSuccess && rest.length === 0 };
+    return { rest, isWorking: hasSuccess && !isStopped && rest.length === 0 };
   }
 
   #queueOf(webhookId: number): Queue {

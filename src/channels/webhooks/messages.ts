@@ -1,6 +1,5 @@
-import { PING_TYPE, type WebhookFormat } from '@licet/contract/enums';
+import { PING_TYPE } from '@licet/contract/enums';
 import { eq, getTableColumns, sql } from 'drizzle-orm';
-import type { StoredDelivery } from '../../db/change.ts';
 import { batch, type Database } from '../../db/client.ts';
 import { isOneOf } from '../../db/predicates.ts';
 import { events } from '../../db/schema.ts';
@@ -16,27 +15,6 @@ import { FORMATS } from './formats.ts';
 import { type WebhookRow, webhooks } from './schema.ts';
 
 /** The bodies of messages. They are made from the event, which does not change but for the erasure of a person (8). */
-
-/** A delivery with its event: null for a ping, and for an event that is no longer kept. */
-export interface Unsent {
-  webhookId: number;
-  id: number;
-  type: string;
-  format: WebhookFormat;
-  /** The one under which the webhook was saved; null if it was not public. */
-  consoleOrigin: string | null;
-  event: EventRow | null;
-}
-
-/** An event with the name of its token, its changes parsed. */
-export const toEventRow = (
-  event: typeof events.$inferSelect,
-  tokenName: string | null,
-): EventRow => ({
-  ...event,
-  changes: event.changes === null ? null : JSON.parse(event.changes),
-  tokenName,
-});
 
 const KEY_GROUP_LENGTH = 4;
 
@@ -57,46 +35,17 @@ function linkOf(consoleOrigin: string | null, { resourceType, resourceId }: Even
     : null;
 }
 
-/** The body of a message: null if the event is no longer kept. */
-export type BodyOf = (unsent: Unsent) => string | null;
-
-/** Reads the names that the messages need. @returns the function that makes their bodies */
-export async function readBodies(
-  db: Database,
-  settings: AddressSettings,
-  unsent: readonly Unsent[],
-): Promise<BodyOf> {
-  const named = unsent.flatMap(({ format, event }) =>
-    FORMATS[format].hasNames && event !== null ? event : [],
-  );
-  const namesOf = await readNames(db, named);
-  return ({ webhookId, id, type, format, consoleOrigin, event }) => {
-    const { ping, message } = FORMATS[format];
-    const timestamp = new Date(timeOfId(id)).toISOString();
-    if (type === PING_TYPE) return ping(webhookId, timestamp);
-    if (event === null) return null;
-    return message({
-      event: { ...toEvent(event), changes: event.changes },
-      timestamp,
-      names: namesOf(event),
-      link: linkOf(publicOriginOf(settings, consoleOrigin), event),
-    });
-  };
-}
-
-/** The deliveries of a round to a webhook, with the bodies of their messages. */
-export interface Group {
+/** The deliveries to a webhook, with the bodies of their messages: null if the event is no longer kept. */
+export interface Group<Delivery> {
   webhook: WebhookRow;
-  messages: readonly { delivery: StoredDelivery; body: string | null }[];
+  messages: readonly { delivery: Delivery; body: string | null }[];
 }
 
-/** Reads the messages of deliveries. Those to a webhook that is gone are left out. */
-export async function readGroups(
-  db: Database,
-  settings: AddressSettings,
-  stored: readonly StoredDelivery[],
-): Promise<Group[]> {
-  const valuesOf = (name: 'webhookId' | 'id') => [...new Set(stored.map((one) => one[name]))];
+/** Makes the messages of deliveries, by their webhooks. Those to a webhook that is gone are left out. */
+export async function readMessages<
+  Delivery extends { webhookId: number; id: number; type: string },
+>(db: Database, settings: AddressSettings, of: readonly Delivery[]): Promise<Group<Delivery>[]> {
+  const valuesOf = (name: 'webhookId' | 'id') => [...new Set(of.map((one) => one[name]))];
   const found = await batch(db, {
     webhooks: db
       .select()
@@ -108,23 +57,32 @@ export async function readGroups(
       .leftJoin(tokens, eq(tokens.id, events.tokenId))
       .where(isOneOf(events.id, valuesOf('id'))),
   });
-  const byId = new Map(
-    found.events.map(({ event, tokenName }) => [event.id, toEventRow(event, tokenName)]),
+  const rows = new Map(
+    found.events.map(({ event: { changes, ...event }, tokenName }) => [
+      event.id,
+      { ...event, changes: changes === null ? null : JSON.parse(changes), tokenName },
+    ]),
   );
-  const groups = found.webhooks.map((webhook) => ({
+  const hasNames = found.webhooks.some(({ format }) => FORMATS[format].hasNames);
+  const namesOf = await readNames(db, hasNames ? [...rows.values()] : []);
+  const bodyOf = ({ id: webhookId, format, consoleOrigin }: WebhookRow, { id, type }: Delivery) => {
+    const { ping, message } = FORMATS[format];
+    const timestamp = new Date(timeOfId(id)).toISOString();
+    if (type === PING_TYPE) return ping(webhookId, timestamp);
+    const row = rows.get(id);
+    if (!row) return null;
+    return message({
+      event: { ...toEvent(row), changes: row.changes },
+      timestamp,
+      names: namesOf(row),
+      link: linkOf(publicOriginOf(settings, consoleOrigin), row),
+    });
+  };
+  return found.webhooks.map((webhook) => ({
     webhook,
-    unsent: stored
+    messages: of
       .filter(({ webhookId }) => webhookId === webhook.id)
-      .map((delivery) => ({ ...webhook, ...delivery, event: byId.get(delivery.id) ?? null })),
-  }));
-  const bodyOf = await readBodies(
-    db,
-    settings,
-    groups.flatMap(({ unsent }) => unsent),
-  );
-  return groups.map(({ webhook, unsent }) => ({
-    webhook,
-    messages: unsent.map((delivery) => ({ delivery, body: bodyOf(delivery) })),
+      .map((delivery) => ({ delivery, body: bodyOf(webhook, delivery) })),
   }));
 }
 

@@ -1,52 +1,30 @@
 import { wait } from '../../lib/async.ts';
 
-/** A sender without a sign of life for longer was cancelled: longer than the wait for its turn and an attempt. */
+/** A place without a sign of life for longer is one of a cancelled request: longer than its wait and an attempt. */
 const CANCELLED_AFTER_MS = 30_000;
 const POLL_MS = 20;
-const MAX_SENDERS = 32;
+const MAX_PLACES = 32;
 
-/** The senders to a webhook in an isolate, each of which makes one attempt after the other. The first of them have their turn. */
+/** The queue of a webhook in an isolate. Each place makes attempts one after the other, when it is at the front. */
 export class Queue {
   /** The times of their last signs of life. */
-  readonly #senders = new Map<symbol, number>();
+  readonly #places = new Map<symbol, number>();
   #closedUntil = 0;
 
-  /** Whether so many wait that new deliveries are left to the scheduled handler. */
   get isFull(): boolean {
     this.#removeCancelled();
-    return this.#senders.size >= MAX_SENDERS;
+    return this.#places.size >= MAX_PLACES;
   }
 
-  /** A new sender, the last one. It must leave. */
+  /** A new place at the end. It must be left. */
   join(): symbol {
-    const sender = Symbol();
-    this.#senders.set(sender, performance.now());
-    return sender;
+    const place = Symbol();
+    this.#places.set(place, performance.now());
+    return place;
   }
 
-  /**
-   * Waits until a sender may begin an attempt.
-   *
-   * @param atOnce the attempts under way at once
-   * @param until by `performance.now()`
-   * @returns false if it may not until then
-   */
-  async hasTurn(sender: symbol, atOnce: number, until: number): Promise<boolean> {
-    for (;;) {
-      const now = performance.now();
-      if (now >= until || this.#closedUntil >= until) return false;
-      this.#removeCancelled();
-      const first = [...this.#senders.keys()].slice(0, atOnce);
-      if (this.#closedUntil <= now && first.includes(sender)) {
-        this.#senders.set(sender, now);
-        return true;
-      }
-      await wait(Math.max(this.#closedUntil - now, POLL_MS));
-    }
-  }
-
-  leave(sender: symbol): void {
-    this.#senders.delete(sender);
+  leave(place: symbol): void {
+    this.#places.delete(place);
   }
 
   /** Lets no attempt begin for a time. */
@@ -54,10 +32,31 @@ export class Queue {
     this.#closedUntil = Math.max(this.#closedUntil, performance.now() + milliseconds);
   }
 
+  /**
+   * Waits until a place may make an attempt.
+   *
+   * @param atOnce the places at the front
+   * @param until by `performance.now()`
+   * @returns false if it may not until then
+   */
+  async isAtFront(place: symbol, atOnce: number, until: number): Promise<boolean> {
+    for (;;) {
+      const now = performance.now();
+      if (now >= until || this.#closedUntil >= until) return false;
+      this.#removeCancelled();
+      const front = [...this.#places.keys()].slice(0, atOnce);
+      if (this.#closedUntil <= now && front.includes(place)) {
+        this.#places.set(place, now);
+        return true;
+      }
+      await wait(Math.max(this.#closedUntil - now, POLL_MS));
+    }
+  }
+
   #removeCancelled(): void {
     const start = performance.now() - CANCELLED_AFTER_MS;
-    for (const [sender, seenAt] of this.#senders) {
-      if (seenAt < start) this.#senders.delete(sender);
+    for (const [place, seenAt] of this.#places) {
+      if (seenAt < start) this.#places.delete(place);
     }
   }
 }
