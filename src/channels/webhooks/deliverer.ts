@@ -16,7 +16,7 @@ import {
   claimDue,
   DISABLE_QUERIES,
   disableWebhooks,
-  findEnded,
+  findDisabled,
   releaseDeliveries,
   storeOutcomes,
 } from './store.ts';
@@ -195,7 +195,7 @@ export class Deliverer {
       const [some, finished] = [attempted.splice(0), ended.splice(0)];
       const now = Date.now();
       await storeOutcomes(db, some, now);
-      const off = findEnded(some, now);
+      const off = findDisabled(some, now);
       // With too few queries left, the next failure switches off.
       if (off.length > 0 && off.length + DISABLE_QUERIES <= left()) {
         await disableWebhooks(db, off, now);

@@ -35,33 +35,29 @@ const lease = (now: number) => ({
  * @param busy the ids of webhooks that get none
  * @param now milliseconds since 1970
  */
-export async function claimDue(
+export const claimDue = (
   db: Database,
   limit: number,
-  busy: Iterable<number>,
+  busy: readonly number[],
   now: number,
-): Promise<StoredDelivery[]> {
-  const { claimed } = await batch(db, {
-    claimed: db
-      .update(deliveries)
-      .set(lease(now))
-      .where(
-        sql`(webhook_id, id) in (
-          select webhook_id, id from (
-            select d.webhook_id, d.id, d.next_at, w.failing_since,
-              row_number() over (partition by d.webhook_id order by d.next_at) as turn
-            from webhooks w cross join deliveries d on d.webhook_id = w.id and d.id in (
-              select due.id from deliveries due where due.webhook_id = w.id and due.next_at <= ${now}
-              order by due.next_at limit ${limit})
-            where w.is_enabled and ifnull(w.paused_until, 0) <= ${now}
-              and w.id not in (select value from json_each(${JSON.stringify([...busy])})))
-          where failing_since is null or turn <= ${MAX_FAILING}
-          order by turn, next_at limit ${limit})`,
-      )
-      .returning(storedColumns),
-  });
-  return claimed;
-}
+): Promise<StoredDelivery[]> =>
+  db
+    .update(deliveries)
+    .set(lease(now))
+    .where(
+      sql`(webhook_id, id) in (
+        select webhook_id, id from (
+          select d.webhook_id, d.id, d.next_at, w.failing_since,
+            row_number() over (partition by d.webhook_id order by d.next_at) as turn
+          from webhooks w cross join deliveries d on d.webhook_id = w.id and d.id in (
+            select due.id from deliveries due where due.webhook_id = w.id and due.next_at <= ${now}
+            order by due.next_at limit ${limit})
+          where w.is_enabled and ifnull(w.paused_until, 0) <= ${now}
+            and w.id not in (select value from json_each(${JSON.stringify(busy)})))
+        where failing_since is null or turn <= ${MAX_FAILING}
+        order by turn, next_at limit ${limit})`,
+    )
+    .returning(storedColumns);
 
 /** Claims one delivery, whatever its state, unless an attempt is under way. @param now milliseconds since 1970 */
 export const claimDelivery = (
@@ -75,6 +71,9 @@ export const claimDelivery = (
     .set({ ...lease(now), step: sql`iif(type = ${PING_TYPE}, step, 0)` })
     .where(sql`webhook_id = ${webhookId} and id = ${id} and ifnull(lease_until, 0) <= ${now}`)
     .returning(storedColumns);
+
+/** The fields of an outcome that its delivery keeps. */
+const OUTCOME = ['status', 'error', 'response', 'durationMs', 'step', 'nextAt'] as const;
 
 /** A delivery with the outcome of its attempt, and its webhook as it was before. */
 export interface Attempted {
@@ -101,31 +100,15 @@ export async function storeOutcomes(
 ): Promise<void> {
   if (attempted.length === 0) return;
   const outcomes = attempted.map(({ delivery, outcome }) => ({ ...delivery, ...outcome }));
-  const names = [
-    'webhookId',
-    'id',
-    'attempts',
-    'status',
-    'error',
-    'response',
-    'durationMs',
-    'step',
-    'nextAt',
-  ];
   await batch(db, {
     deliveries: db
       .update(deliveries)
       .set({
-        status: sql`o.status`,
-        error: sql`o.error`,
-        response: sql`o.response`,
-        durationMs: sql`o.durationMs`,
-        step: sql`o.step`,
-        nextAt: sql`o.nextAt`,
+        ...Object.fromEntries(OUTCOME.map((name) => [name, sql.raw(`o.${name}`)])),
         leaseUntil: null,
         attemptedAt: now,
       })
-      .from(sql`${rowsOf(outcomes, names)} o`)
+      .from(sql`${rowsOf(outcomes, ['webhookId', 'id', 'attempts', ...OUTCOME])} o`)
       .where(
         sql`(${deliveries.webhookId}, ${deliveries.id}, ${deliveries.attempts}) = (o.webhookId, o.id, o.attempts)`,
       ),
@@ -200,8 +183,8 @@ export interface DisabledWebhook {
   reason: string;
 }
 
-/** The webhooks to switch off: those that want no more, and those that have failed for too long. @param now milliseconds since 1970 */
-export const findEnded = (attempted: readonly Attempted[], now: number): DisabledWebhook[] =>
+/** The webhooks that want no more, or have failed for too long. @param now milliseconds since 1970 */
+export const findDisabled = (attempted: readonly Attempted[], now: number): DisabledWebhook[] =>
   byWebhook(attempted).flatMap(([{ id, url, failingSince }, all]) => {
     const outcomes = all.map(({ outcome }) => outcome);
     const reason = outcomes.find(({ goneReason }) => goneReason !== null)?.goneReason;
