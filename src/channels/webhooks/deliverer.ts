@@ -29,7 +29,7 @@ const MAX_RUN_MS = 25_000;
 /** The attempts of a run of the scheduled handler, or of a request, where the platform counts queries and requests. */
 const AT_CLOUDFLARE = { attempts: 20, gatheringMs: 0, storesEachSecond: false };
 /** First attempts wait for each other: together they need a fraction of the queries. */
-const ON_ONE_MACHINE = { attempts: 5_000, gatheringMs: 100, storesEachSecond: true };
+const ON_ONE_MACHINE = { attempts: 5_000, gatheringMs: 250, storesEachSecond: true };
 /** Attempts begin within this time of their lease, so that its rest is enough for one and for its outcome. */
 const MAX_WAITING_MS = 15_000;
 /** The time between the beginnings of two attempts. Together, they would hold up a validation. */
