@@ -247,8 +247,6 @@ export class Services {
   }
 }
 
-const CHANNELS = { followUps: [ROLES_FOLLOW], storeDeliveries };
-
 /** The author of a change, with the conditions on it. */
 type Author = Partial<EventSender & Pick<Sender, 'permissions'>>;
 
@@ -265,7 +263,11 @@ export const senderOf = (
   ...author,
   db,
   caches,
-  channels: { ...CHANNELS, deliver: (stored) => deliverer.gather(stored) },
+  channels: {
+    followUps: [ROLES_FOLLOW],
+    storeDeliveries: (database, now) => storeDeliveries(database, now, false, deliverer.full),
+    deliver: (stored) => deliverer.gather(stored),
+  },
   now: Date.now(),
   waitUntil,
 });

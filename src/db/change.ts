@@ -23,7 +23,11 @@ import { violations } from './schema.ts';
 export interface StoredDelivery {
   webhookId: number;
   id: number;
+  type: string;
   attempts: number;
+  step: number;
+  /** Until when an attempt has it for itself; null without one. */
+  leaseUntil: number | null;
 }
 
 /** The statement that stores the deliveries of the events of a millisecond, after those events. */
@@ -43,8 +47,7 @@ export interface FollowUp {
 /** The parts that the channels add to a change (ADR 0014). */
 export interface Channels {
   followUps: readonly FollowUp[];
-  /** @param isLater whether all attempts are left to the scheduled handler */
-  storeDeliveries(db: Database, now: number, isLater?: boolean): StoringDeliveries;
+  storeDeliveries(db: Database, now: number): StoringDeliveries;
   /** Makes the first attempts of new deliveries (8). */
   deliver(stored: readonly StoredDelivery[]): Promise<void>;
 }
@@ -141,7 +144,7 @@ export function deliverFirst(
   stored: readonly StoredDelivery[],
   waitUntil: WaitUntil,
 ): void {
-  const leased = stored.filter(({ attempts }) => attempts > 0);
+  const leased = stored.filter(({ leaseUntil }) => leaseUntil !== null);
   if (leased.length > 0) waitUntil(deliver(leased));
 }
 

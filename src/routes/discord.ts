@@ -1,3 +1,4 @@
+import { DISCORD_API, DISCORD_USER_AGENT } from '@licet/contract/discord';
 import { DISCORD_PATH } from '@licet/contract/discord-settings';
 import { MINUTE_MS } from '@licet/contract/durations';
 import { type Context, Hono } from 'hono';
@@ -14,7 +15,6 @@ import {
   PING,
   parseInteraction,
 } from '../channels/discord/interaction.ts';
-import { DISCORD_API, USER_AGENT } from '../channels/discord/roles.ts';
 import type { DiscordSettings } from '../channels/discord/settings.ts';
 import { isPlausible, isSignedBy } from '../channels/discord/signature.ts';
 import { readBody } from '../http/connection.ts';
@@ -59,7 +59,7 @@ async function edit(c: Context<AppEnv>, { applicationId, token }: Interaction, s
   const url = `${DISCORD_API}/webhooks/${applicationId}/${token}/messages/@original`;
   const request = {
     method: 'PATCH' as const,
-    headers: { 'Content-Type': 'application/json', 'User-Agent': USER_AGENT },
+    headers: { 'Content-Type': 'application/json', 'User-Agent': DISCORD_USER_AGENT },
     body: JSON.stringify(messageData(shown)),
   };
   // Discord may not have taken the first response yet.
@@ -96,7 +96,7 @@ async function readSigned(c: Context<AppEnv>): Promise<Uint8Array | undefined> {
   return isSigned ? bytes : undefined;
 }
 
-async function receive(c: Context<AppEnv>): Promise<Response> {
+async function receiveInteraction(c: Context<AppEnv>): Promise<Response> {
   if (isRejectedUnread(c, DISCORD_PATH)) throw TOO_MANY_REJECTED;
   const bytes = await readSigned(c);
   const settings = bytes && (await settingsFor(c, FRESH_MS));
@@ -136,4 +136,4 @@ async function receive(c: Context<AppEnv>): Promise<Response> {
   throw new ApiError(400, 'This type of interaction is not known');
 }
 
-export const discordRoutes = new Hono<AppEnv>().post(DISCORD_PATH, receive);
+export const discordRoutes = new Hono<AppEnv>().post(DISCORD_PATH, receiveInteraction);

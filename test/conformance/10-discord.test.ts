@@ -141,6 +141,15 @@ it('all messages are for their reader alone, and mention nobody [10.3.2]', async
   expect(json).toMatchObject({ type: 4, data: { flags: 64, allowed_mentions: { parse: [] } } });
 });
 
+it('the name of a product is shown without formatting, a link or a mention [10.3.2]', async () => {
+  const { id } = await create.product({ name: '- *A* [B](https://c.test) <@1> #D `E`' });
+  const named = await create.license({ productId: id });
+  const { content } = await redeem(named.licenseKey);
+  expect(content).toContain(
+    '**\\- \\*A\\* \\[B\\]\\(https\\://c.test\\) \\<\\@1\\> \\#D \\`E\\`**',
+  );
+});
+
 it('a key links its license alone, and leaves the event license.redeemed of the service [8.5.3, 10.3.5]', async () => {
   const { content } = await redeem(` ${license.licenseKey.toLowerCase()} `);
   expect(content).toContain(`**${productName}** is linked to your account`);

@@ -1,4 +1,8 @@
-/** Addresses of Discord's webhooks. This module imports nothing: pages need it without zod. */
+/** Addresses of Discord. This module imports nothing: pages need it without zod. */
+
+export const DISCORD_API = 'https://discord.com/api/v10';
+/** Discord may block requests without such a name. */
+export const DISCORD_USER_AGENT = 'DiscordBot (https://github.com/licet, 1)';
 
 const WEBHOOK =
   /^https:\/\/(?:(?:ptb|canary)\.)?discord(?:app)?\.com(?::443)?\/+api\/+(?:v\d+\/+)?webhooks\/+\d+\/+([\w-]+|\*\*\*)/i;

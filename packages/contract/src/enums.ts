@@ -154,7 +154,7 @@ export const WEBHOOK_FORMATS = ['standard', 'discord'] as const;
 export type WebhookFormat = (typeof WEBHOOK_FORMATS)[number];
 
 /** The type of the message of a test; no event has it (8). */
-export const PING = 'ping';
+export const PING_TYPE = 'ping';
 
 /** The states of a delivery. A pending one has another attempt before it (8). */
 export const DELIVERY_STATES = ['PENDING', 'DELIVERED', 'FAILED'] as const;

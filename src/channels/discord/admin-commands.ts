@@ -1,3 +1,4 @@
+import { escapeMarkdown } from '../../lib/discord.ts';
 import { insertEntry } from '../../resources/blacklists/queries.ts';
 import { entryOf } from '../../resources/blacklists/rules.ts';
 import { insertLicenses } from '../../resources/licenses/create.ts';
@@ -7,7 +8,7 @@ import { type LicenseRow, valuesOf } from '../../resources/licenses/row.ts';
 import { EXPIRES_LATER, storedExpiryOf } from '../../resources/licenses/rules.ts';
 import { findProduct } from '../../resources/products/queries.ts';
 import { type Command, type CommandContext, code, listed, newValues, say } from './command.ts';
-import { type Message, plain } from './interaction.ts';
+import type { Message } from './interaction.ts';
 import { endText, extendedBy, keyText, lineOf, productsOf } from './licenses.ts';
 
 /** The commands of administrators at Discord (10). Each refusal says what to do next. */
@@ -30,7 +31,7 @@ async function find({ db, interaction }: CommandContext): Promise<Message> {
   const lines = rows.map((row) => {
     const owner = row.customer?.email ?? row.ownerChatUsername;
     const line = lineOf(row, sold.get(row.productId)?.name ?? '', Date.now());
-    return `- #${row.id} ${line}${owner ? `, ${plain(owner)}` : ''}`;
+    return `- #${row.id} ${line}${owner ? `, ${escapeMarkdown(owner)}` : ''}`;
   });
   const more = rows.length === MAX_FOUND ? '\nMore may match: give a longer text.' : '';
   return say(listed(lines, 'give a longer text') + more);
@@ -54,7 +55,7 @@ async function create({ db, interaction, newSender }: CommandContext): Promise<M
   const [row] = await insertLicenses(newSender({ actor }), values, undefined, 1);
   if (!row) return say('That did not work. Try again.');
   return say(
-    `License #${row.id} of **${plain(product.name)}**, ${endText(row, Date.now())}: \`${row.licenseKey}\`\nCopy it now: this message is gone when you close Discord.`,
+    `License #${row.id} of **${escapeMarkdown(product.name)}**, ${endText(row, Date.now())}: \`${row.licenseKey}\`\nCopy it now: this message is gone when you close Discord.`,
   );
 }
 
@@ -126,7 +127,7 @@ async function block({ db, interaction, newSender }: CommandContext): Promise<Me
     isForAllProducts: !product,
   });
   await insertEntry(newSender({ actor: `discord:${interaction.user.id}` }), entry);
-  const where = product ? `for **${plain(product.name)}**` : 'for all products';
+  const where = product ? `for **${escapeMarkdown(product.name)}**` : 'for all products';
   return say(`${code(entry.data)} is blocked ${where}, within 30 seconds everywhere.`);
 }
 

@@ -1,6 +1,7 @@
 import type { ResetOutcome } from '@licet/contract/portal-page';
 import { eq, sql } from 'drizzle-orm';
 import { isOvertaken, stillHolds } from '../../db/change.ts';
+import { escapeMarkdown } from '../../lib/discord.ts';
 import { customers } from '../../resources/customers/schema.ts';
 import { insertLicenses } from '../../resources/licenses/create.ts';
 import { findLicenseByKey, redeemLicense } from '../../resources/licenses/queries.ts';
@@ -9,7 +10,7 @@ import { resetSlots } from '../../resources/licenses/self-reset.ts';
 import { findProduct } from '../../resources/products/queries.ts';
 import { createPortalLink } from '../portal/sessions.ts';
 import { type Command, type CommandContext, code, listed, newValues, say } from './command.ts';
-import { type Interaction, type Message, plain } from './interaction.ts';
+import type { Interaction, Message } from './interaction.ts';
 import { endText, findOwnLicenses, lineOf, productsOf } from './licenses.ts';
 import { type CodeFault, linkByCode } from './link-codes.ts';
 import { giveRoles } from './roles.ts';
@@ -48,7 +49,7 @@ async function redeem(context: CommandContext): Promise<Message> {
   const row = await findLicenseByKey(db, interaction.options.get('key') ?? '');
   if (!row || row.state === 'DELETED') return NO_KEY;
   const product = await findProduct(db, row.productId);
-  const name = plain(product?.name ?? '');
+  const name = escapeMarkdown(product?.name ?? '');
   const owner = row.ownerChatId || row.customer?.chatId;
   if (owner === userId) {
     return withRoles(context, `**${name}** is linked to your account already. /licenses shows it.`);
@@ -111,7 +112,7 @@ async function showKeys({ db, interaction }: CommandContext): Promise<Message> {
   if (rows.length === 0) return NO_LICENSES;
   const sold = await productsOf(db, rows);
   const lines = rows.map(
-    (row) => `- **${plain(sold.get(row.productId)?.name ?? '')}** ${code(row.licenseKey)}`,
+    (row) => `- **${escapeMarkdown(sold.get(row.productId)?.name ?? '')}** ${code(row.licenseKey)}`,
   );
   return say(listed(lines, 'use /portal'));
 }
@@ -190,7 +191,7 @@ async function getLicense(context: CommandContext): Promise<Message> {
   const shown = (row: LicenseRow) =>
     withRoles(
       context,
-      `Your license of **${plain(product.name)}**: \`${row.licenseKey}\`, ${endText(row, Date.now())}.`,
+      `Your license of **${escapeMarkdown(product.name)}**: \`${row.licenseKey}\`, ${endText(row, Date.now())}.`,
     );
   const known = await own();
   if (known) return shown(known);

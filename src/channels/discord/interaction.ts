@@ -122,6 +122,3 @@ export function messageData({ text, button }: Message) {
       : [],
   };
 }
-
-/** Text of others without the meaning of Markdown. */
-export const plain = (text: string): string => text.replace(/[\\*_~`|<>@[\]()#]/g, '\\$&');

@@ -2,13 +2,13 @@ import { DAY_MS } from '@licet/contract/durations';
 import { and, asc } from 'drizzle-orm';
 import type { Database } from '../../db/client.ts';
 import { containsText, isOneOf } from '../../db/predicates.ts';
+import { escapeMarkdown } from '../../lib/discord.ts';
 import { isOwnedBy } from '../../resources/licenses/own.ts';
 import { selectLicenses } from '../../resources/licenses/queries.ts';
 import type { LicenseRow } from '../../resources/licenses/row.ts';
 import { keyEnd, sentExpiryOf, statusAt } from '../../resources/licenses/rules.ts';
 import { licenses } from '../../resources/licenses/schema.ts';
 import { products } from '../../resources/products/schema.ts';
-import { plain } from './interaction.ts';
 
 /** The licenses of an account at Discord, and their lines in messages (10). */
 
@@ -72,7 +72,7 @@ export function endText(row: LicenseRow, now: number): string {
 /** A license in a line. */
 export function lineOf(row: LicenseRow, productName: string, now: number): string {
   const parts = [
-    `**${plain(productName)}** \`${keyText(row)}\``,
+    `**${escapeMarkdown(productName)}** \`${keyText(row)}\``,
     STATUS_WORDS[statusAt(row, now)],
     endText(row, now),
     `IP addresses ${limitText(row.ips.length, row.maxIPs)}`,

@@ -1,10 +1,12 @@
-import { DAY_MS, HOUR_MS } from '@licet/contract/durations';
+import { DISCORD_API, DISCORD_USER_AGENT } from '@licet/contract/discord';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '@licet/contract/durations';
 import { parseJson } from '@licet/contract/json';
 import { and, eq, isNotNull, lte, min, type SQL, sql } from 'drizzle-orm';
 import type { FollowUp } from '../../db/change.ts';
 import type { Database } from '../../db/client.ts';
 import { isOneOf } from '../../db/predicates.ts';
 import type { Task } from '../../db/task.ts';
+import { limitMs } from '../../lib/discord.ts';
 import type { Outbound } from '../../lib/outbound.ts';
 import { isOwnedBy } from '../../resources/licenses/own.ts';
 import { licenses } from '../../resources/licenses/schema.ts';
@@ -15,8 +17,6 @@ import { type DiscordSettings, NO_DISCORD, noteRolesFault } from './settings.ts'
 
 /** The roles of buyers at Discord (10): given with a license, and taken when the last one that gives it ends. */
 
-export const DISCORD_API = 'https://discord.com/api/v10';
-export const USER_AGENT = 'DiscordBot (https://github.com/licet, 1)';
 const REASON = encodeURIComponent('Licet: licenses');
 /** After a refusal, which concerns the whole server, no role is tried for this time. */
 const PAUSE_MS = HOUR_MS;
@@ -58,7 +58,7 @@ type Outcome =
   | { outcome: 'later'; afterMs: number };
 
 async function sendRole(
-  { outbound, settings }: Roles,
+  { outbound, settings, now }: Roles,
   method: 'PUT' | 'DELETE',
   userId: string,
   roleId: string,
@@ -74,20 +74,16 @@ async function sendRole(
   const url = `${DISCORD_API}/guilds/${settings.guildId}/members/${userId}/roles/${roleId}`;
   const headers = {
     Authorization: `Bot ${settings.botToken}`,
-    'User-Agent': USER_AGENT,
+    'User-Agent': DISCORD_USER_AGENT,
     'X-Audit-Log-Reason': REASON,
   };
   const result = await outbound.send(url, { method, headers });
   if ('error' in result) return { outcome: 'later', afterMs: HOUR_MS };
   if (result.status < 300) return { outcome: 'done' };
-  const { code = 0, retry_after }: { code?: number; retry_after?: number } = Object(
-    parseJson(result.body),
-  );
   if (result.status === 429) {
-    // A limit of Cloudflare, before Discord, is told in the header alone.
-    const seconds = retry_after ?? (Number(result.headers.get('Retry-After')) || 60);
-    return { outcome: 'later', afterMs: Math.ceil(seconds * 1000) };
+    return { outcome: 'later', afterMs: limitMs(result, now) ?? MINUTE_MS };
   }
+  const { code = 0 }: { code?: number } = Object(parseJson(result.body));
   if (code === UNKNOWN_MEMBER) return { outcome: 'no member' };
   const isRefused = result.status === 401 || result.status === 403;
   const fault =

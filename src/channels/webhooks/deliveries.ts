@@ -1,21 +1,16 @@
-import type { DeliveryState } from '@licet/contract/enums';
-import { PING } from '@licet/contract/enums';
+import { type DeliveryState, PING_TYPE } from '@licet/contract/enums';
 import { toOptionalTimestamp, toTimestamp } from '@licet/contract/time';
 import type { Delivery } from '@licet/contract/webhooks';
-import { and, desc, eq, getTableColumns, lt, type SQL, sql } from 'drizzle-orm';
+import { and, desc, eq, lt, type SQL, sql } from 'drizzle-orm';
 import type { StoredDelivery } from '../../db/change.ts';
 import type { Database } from '../../db/client.ts';
 import { rowValues } from '../../db/predicates.ts';
-import { events } from '../../db/schema.ts';
 import type { AddressSettings } from '../../lib/public-url.ts';
 import { firstIdAt, SLOTS, timeOfId } from '../../lib/time-id.ts';
-import { tokens } from '../../resources/tokens/schema.ts';
 import { LAST_STEP } from './attempt.ts';
-import { readBodies } from './messages.ts';
-import { LEASE_MS } from './outgoing.ts';
-import type { WebhookRow } from './queries.ts';
-import { deliveries } from './schema.ts';
-import { withName } from './store.ts';
+import { readMessages } from './messages.ts';
+import { LEASE_MS, storedColumns } from './outgoing.ts';
+import { deliveries, type WebhookRow } from './schema.ts';
 
 /** The deliveries of a webhook, as administrators see them (8). */
 
@@ -50,39 +45,22 @@ async function read(
   limit: number,
 ): Promise<Delivery[]> {
   const rows = await db
-    .select({
-      delivery: getTableColumns(deliveries),
-      event: getTableColumns(events),
-      tokenName: tokens.name,
-    })
+    .select()
     .from(deliveries)
-    .leftJoin(events, eq(events.id, deliveries.id))
-    .leftJoin(tokens, eq(tokens.id, events.tokenId))
     .where(and(eq(deliveries.webhookId, webhook.id), where))
     .orderBy(desc(deliveries.id))
     .limit(limit);
-  const found = rows.map(({ delivery, event, tokenName }) => ({
-    ...delivery,
-    format: webhook.format,
-    consoleOrigin: webhook.consoleOrigin,
-    event: event && withName(event, tokenName),
-  }));
-  const bodyOf = await readBodies(db, settings, found);
-  return found.map((one) => {
-    const state = stateOf(one, webhook);
+  const [group] = await readMessages(db, settings, rows);
+  return (group?.messages ?? []).map(({ delivery: row, body }) => {
+    const { id, type, attempts, status, error, response, durationMs } = row;
+    const state = stateOf(row, webhook);
     return {
-      id: one.id,
-      type: one.type,
-      time: toTimestamp(timeOfId(one.id)),
+      ...{ id, type, attempts, status, error, response, durationMs },
+      time: toTimestamp(timeOfId(id)),
       state,
-      attempts: one.attempts,
-      attemptedAt: toOptionalTimestamp(one.attemptedAt),
-      status: one.status,
-      error: one.error,
-      durationMs: one.durationMs,
-      nextAttemptAt: state === 'PENDING' ? toOptionalTimestamp(one.nextAt) : null,
-      request: bodyOf(one),
-      response: one.response,
+      attemptedAt: toOptionalTimestamp(row.attemptedAt),
+      nextAttemptAt: state === 'PENDING' ? toOptionalTimestamp(row.nextAt) : null,
+      request: body,
     };
   });
 }
@@ -133,7 +111,7 @@ export async function insertPing(
   const row = rowValues(deliveries, {
     webhookId,
     id,
-    type: PING,
+    type: PING_TYPE,
     attempts: 1,
     step: LAST_STEP,
     nextAt: leaseUntil,
@@ -142,9 +120,5 @@ export async function insertPing(
   return db
     .insert(deliveries)
     .select(sql`select ${row} where exists (select 1 from webhooks where id = ${webhookId})`)
-    .returning({
-      webhookId: deliveries.webhookId,
-      id: deliveries.id,
-      attempts: deliveries.attempts,
-    });
+    .returning(storedColumns);
 }

@@ -1,29 +1,21 @@
-import { PING, type WebhookFormat } from '@licet/contract/enums';
-import { eq, sql } from 'drizzle-orm';
+import { PING_TYPE } from '@licet/contract/enums';
+import { eq, getTableColumns, sql } from 'drizzle-orm';
 import { batch, type Database } from '../../db/client.ts';
 import { isOneOf } from '../../db/predicates.ts';
+import { events } from '../../db/schema.ts';
 import { type AddressSettings, publicOriginOf } from '../../lib/public-url.ts';
 import { timeOfId } from '../../lib/time-id.ts';
 import { customers } from '../../resources/customers/schema.ts';
 import { type EventRow, toEvent } from '../../resources/events/queries.ts';
+import { KEY_END_LENGTH } from '../../resources/licenses/rules.ts';
 import { licenses } from '../../resources/licenses/schema.ts';
 import { products } from '../../resources/products/schema.ts';
-import { discordMessage, discordPing, type EventNames } from './discord.ts';
+import { tokens } from '../../resources/tokens/schema.ts';
+import type { EventNames } from './formats/format.ts';
+import { FORMATS } from './formats.ts';
+import { type WebhookRow, webhooks } from './schema.ts';
 
 /** The bodies of messages. They are made from the event, which does not change but for the erasure of a person (8). */
-
-/** A delivery with its event: null for a ping, and for an event that is no longer kept. */
-export interface Unsent {
-  webhookId: number;
-  id: number;
-  type: string;
-  format: WebhookFormat;
-  /** The one under which the webhook was saved; null if it was not public. */
-  consoleOrigin: string | null;
-  event: EventRow | null;
-}
-
-const KEY_GROUP_LENGTH = 4;
 
 /** Where the console shows an object. */
 const PAGES: Readonly<Record<string, string>> = {
@@ -42,36 +34,55 @@ function linkOf(consoleOrigin: string | null, { resourceType, resourceId }: Even
     : null;
 }
 
-/** The body of a message: null if the event is no longer kept. */
-export type BodyOf = (unsent: Unsent) => string | null;
+/** The deliveries to a webhook, with the bodies of their messages: null if the event is no longer kept. */
+export interface Group<Delivery> {
+  webhook: WebhookRow;
+  messages: readonly { delivery: Delivery; body: string | null }[];
+}
 
-/** Reads the names that the messages need. @returns the function that makes their bodies */
-export async function readBodies(
-  db: Database,
-  settings: AddressSettings,
-  unsent: readonly Unsent[],
-): Promise<BodyOf> {
-  const named = unsent.flatMap(({ format, event }) =>
-    format === 'discord' && event !== null ? event : [],
+/** Makes the messages of deliveries, by their webhooks. Those to a webhook that is gone are left out. */
+export async function readMessages<
+  Delivery extends { webhookId: number; id: number; type: string },
+>(db: Database, settings: AddressSettings, of: readonly Delivery[]): Promise<Group<Delivery>[]> {
+  const valuesOf = (name: 'webhookId' | 'id') => [...new Set(of.map((one) => one[name]))];
+  const found = await batch(db, {
+    webhooks: db
+      .select()
+      .from(webhooks)
+      .where(isOneOf(webhooks.id, valuesOf('webhookId'))),
+    events: db
+      .select({ event: getTableColumns(events), tokenName: tokens.name })
+      .from(events)
+      .leftJoin(tokens, eq(tokens.id, events.tokenId))
+      .where(isOneOf(events.id, valuesOf('id'))),
+  });
+  const rows = new Map(
+    found.events.map(({ event: { changes, ...event }, tokenName }) => [
+      event.id,
+      { ...event, changes: changes === null ? null : JSON.parse(changes), tokenName },
+    ]),
   );
-  const namesOf = await readNames(db, named);
-  return ({ webhookId, id, type, format, consoleOrigin, event }) => {
+  const hasNames = found.webhooks.some(({ format }) => FORMATS[format].hasNames);
+  const namesOf = await readNames(db, hasNames ? [...rows.values()] : []);
+  const bodyOf = ({ id: webhookId, format, consoleOrigin }: WebhookRow, { id, type }: Delivery) => {
+    const { ping, message } = FORMATS[format];
     const timestamp = new Date(timeOfId(id)).toISOString();
-    if (type === PING) {
-      return format === 'discord'
-        ? discordPing(timestamp)
-        : JSON.stringify({ type, timestamp, data: { webhookId } });
-    }
-    if (event === null) return null;
-    const data = toEvent(event);
-    return format === 'discord'
-      ? discordMessage(
-          { ...data, changes: event.changes },
-          namesOf(event),
-          linkOf(publicOriginOf(settings, consoleOrigin), event),
-        )
-      : JSON.stringify({ type, timestamp, data });
+    if (type === PING_TYPE) return ping(webhookId, timestamp);
+    const row = rows.get(id);
+    if (!row) return null;
+    return message({
+      event: { ...toEvent(row), changes: row.changes },
+      timestamp,
+      names: namesOf(row),
+      link: linkOf(publicOriginOf(settings, consoleOrigin), row),
+    });
   };
+  return found.webhooks.map((webhook) => ({
+    webhook,
+    messages: of
+      .filter(({ webhookId }) => webhookId === webhook.id)
+      .map((delivery) => ({ delivery, body: bodyOf(webhook, delivery) })),
+  }));
 }
 
 type NamesOf = (event: EventRow) => EventNames;
@@ -94,7 +105,7 @@ async function readNames(db: Database, about: readonly EventRow[]): Promise<Name
         id: licenses.id,
         product: sql<string | null>`${products.name}`.as('product'),
         customer: customerName.as('customer'),
-        licenseKey: sql<string | null>`substr(license_key, ${-KEY_GROUP_LENGTH})`.as('key_group'),
+        licenseKey: sql<string | null>`substr(license_key, ${-KEY_END_LENGTH})`.as('key_group'),
       })
       .from(licenses)
       .leftJoin(products, eq(products.id, licenses.productId))

@@ -1,5 +1,5 @@
 import { MINUTE_MS } from '@licet/contract/durations';
-import { type SQL, sql } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
 import type { StoringDeliveries } from '../../db/change.ts';
 import type { Database } from '../../db/client.ts';
 import { rowValues } from '../../db/predicates.ts';
@@ -22,20 +22,38 @@ const isWanted = sql`(json_array_length(w.types) = 0 or exists (
   select 1 from json_each(w.types) wanted
   where wanted.value in (e.type, substr(e.type, 1, instr(e.type, '.')) || '*')))`;
 
-/** Whether an attempt of a webhook `w` may be made at once. Another is made by the scheduled handler. */
-const isReady = (now: number): SQL =>
-  sql`(w.failing_since is null and ifnull(w.paused_until, 0) <= ${now})`;
+/** The columns of a {@link StoredDelivery}. */
+export const storedColumns = {
+  webhookId: deliveries.webhookId,
+  id: deliveries.id,
+  type: deliveries.type,
+  attempts: deliveries.attempts,
+  step: deliveries.step,
+  leaseUntil: deliveries.leaseUntil,
+};
 
 /**
  * The statement that stores the deliveries of the events of this millisecond, after those events. A delivery that is
  * stored already stays. It returns the new ones. The caller must attempt those of them that have a lease.
  *
  * @param now milliseconds since 1970
- * @param isLater whether all attempts are left to the scheduled handler
+ * @param isLater whether all attempts are left to the scheduled handler, as are those of webhooks that fail or are paused
+ * @param full the ids of webhooks whose attempts are also left to it
  */
-export function storeDeliveries(db: Database, now: number, isLater = false): StoringDeliveries {
+export function storeDeliveries(
+  db: Database,
+  now: number,
+  isLater = false,
+  full: readonly number[] = [],
+): StoringDeliveries {
   const first = firstIdAt(now);
-  const isLeased = isLater ? sql`false` : isReady(now);
+  const hasRoom =
+    full.length === 0
+      ? sql``
+      : sql`and w.id not in (select value from json_each(${JSON.stringify(full)}))`;
+  const isLeased = isLater
+    ? sql`false`
+    : sql`(w.failing_since is null and ifnull(w.paused_until, 0) <= ${now} ${hasRoom})`;
   const leaseUntil = sql`iif(${isLeased}, ${now + LEASE_MS}, null)`;
   const row = rowValues(deliveries, {
     webhookId: sql`w.id`,
@@ -53,11 +71,7 @@ export function storeDeliveries(db: Database, now: number, isLater = false): Sto
         where e.id >= ${first} and e.id < ${first + SLOTS} and w.is_enabled and ${isWanted}`,
     )
     .onConflictDoNothing()
-    .returning({
-      webhookId: deliveries.webhookId,
-      id: deliveries.id,
-      attempts: deliveries.attempts,
-    });
+    .returning(storedColumns);
 }
 
 /** Whether an event of the row is still to be delivered. */

@@ -1,4 +1,4 @@
-import { isDiscordWebhook, withoutToken } from '@licet/contract/discord';
+import { withoutToken } from '@licet/contract/discord';
 import { DAY_MS } from '@licet/contract/durations';
 import type { WebhookFormat, WebhookType } from '@licet/contract/enums';
 import { MAX_WEBHOOKS } from '@licet/contract/limits';
@@ -12,11 +12,10 @@ import { differ, newestId } from '../../db/events.ts';
 import { nextRevision } from '../../db/outbox.ts';
 import { rowsById, rowValues } from '../../db/predicates.ts';
 import { DomainError } from '../../lib/errors.ts';
-import { webhooks } from './schema.ts';
-import { newSecret } from './signature.ts';
+import { newSecret } from './formats/standard.ts';
+import { formatFor } from './formats.ts';
+import { type WebhookRow, webhooks } from './schema.ts';
 import { closeDeliveriesOf } from './store.ts';
-
-export type WebhookRow = typeof webhooks.$inferSelect;
 
 /** The fields that a client sets. */
 interface WebhookValues {
@@ -68,8 +67,6 @@ export const findWebhook = (db: Database, id: number): Promise<WebhookRow | unde
 export const isAddressOf = ({ url }: WebhookRow, sent: string): boolean =>
   sent === url || sent === withoutToken(url);
 
-const formatOf = (url: string): WebhookFormat => (isDiscordWebhook(url) ? 'discord' : 'standard');
-
 /** @throws DomainError if there are as many as may be */
 export async function insertWebhook(
   sender: Sender,
@@ -86,7 +83,7 @@ export async function insertWebhook(
   const row = {
     ...values,
     url,
-    format: format ?? formatOf(url),
+    format: format ?? formatFor(url),
     isEnabled: enabled,
     secret: newSecret(),
     createdAt: now,
@@ -128,9 +125,9 @@ export async function updateWebhook(
   const updated = {
     ...values,
     url,
-    format: format ?? (isOtherAddress ? formatOf(url) : row.format),
+    format: format ?? (isOtherAddress ? formatFor(url) : row.format),
     isEnabled: enabled,
-    // Another address has not failed yet, and one that is switched on again gets another try.
+    // A new address and a webhook that is switched on start without failures.
     ...((isOtherAddress || (enabled && !row.isEnabled)) && {
       failingSince: null,
       pausedUntil: null,

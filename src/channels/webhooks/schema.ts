@@ -37,6 +37,8 @@ export const webhooks = sqliteTable(
   ],
 );
 
+export type WebhookRow = typeof webhooks.$inferSelect;
+
 /**
  * The deliveries of events to webhooks (8), stored in the transaction of the event. The body of a message is made from
  * the event, which does not change. Without a rowid.

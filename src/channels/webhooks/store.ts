@@ -1,47 +1,26 @@
 import { DAY_MS, MINUTE_MS } from '@licet/contract/durations';
-import { PING } from '@licet/contract/enums';
-import { eq, getTableColumns, sql } from 'drizzle-orm';
+import { PING_TYPE } from '@licet/contract/enums';
+import { sql } from 'drizzle-orm';
 import type { StoredDelivery } from '../../db/change.ts';
 import { batch, type Database } from '../../db/client.ts';
 import { insertEvents, SERVICE } from '../../db/events.ts';
 import { nextRevisionSql } from '../../db/outbox.ts';
-import { events } from '../../db/schema.ts';
 import type { Task } from '../../db/task.ts';
 import { firstIdAt } from '../../lib/time-id.ts';
-import { tokens } from '../../resources/tokens/schema.ts';
 import type { Outcome } from './attempt.ts';
-import type { Unsent } from './messages.ts';
-import { LEASE_MS, storeDeliveries } from './outgoing.ts';
-import { deliveries, webhooks } from './schema.ts';
-import type { Shares } from './shares.ts';
+import { LEASE_MS, storeDeliveries, storedColumns } from './outgoing.ts';
+import { deliveries, type WebhookRow, webhooks } from './schema.ts';
 
 /** The rows of deliveries under way (8): their leases, their outcomes and their end. */
 
 const KEPT_DAYS = 30;
 /** Deliveries that one run removes or closes; the next run goes on. */
-const MAX_REMOVED = 1_000;
+const MAX_CLEARED = 1_000;
 const LAST_SUCCESS_PRECISION_MS = 5 * MINUTE_MS;
 /** The attempts of a round for a webhook that fails, each of which may take ten seconds. */
 const MAX_FAILING = 4;
-/** The pause of a delivery for which its webhook had no room: the same run must not claim it again at once. */
-const RELEASED_MS = 10_000;
-
-/** A delivery that an attempt has for itself, with its webhook and its event. */
-export interface Claimed extends Unsent {
-  attempts: number;
-  step: number;
-  url: string;
-  secret: string;
-  previousSecret: string | null;
-  previousSecretUntil: number | null;
-  failingSince: number | null;
-}
-
-const returned = {
-  webhookId: deliveries.webhookId,
-  id: deliveries.id,
-  attempts: deliveries.attempts,
-};
+const MAX_FAILING_MS = 5 * DAY_MS;
+const FAILED_TOO_LONG = 'No delivery has succeeded for five days';
 
 const lease = (now: number) => ({
   attempts: sql`${deliveries.attempts} + 1`,
@@ -53,38 +32,32 @@ const lease = (now: number) => ({
  * Claims deliveries that are due, with a lease: the oldest of each webhook first, so that none waits for the many of
  * another.
  *
- * @param shares bounds them for each webhook
+ * @param busy the ids of webhooks that get none
  * @param now milliseconds since 1970
  */
-export async function claimDue(
+export const claimDue = (
   db: Database,
   limit: number,
-  shares: Shares,
+  busy: readonly number[],
   now: number,
-): Promise<StoredDelivery[]> {
-  const room = sql`ifnull(r.value, ${shares.first})`;
-  const { claimed } = await batch(db, {
-    claimed: db
-      .update(deliveries)
-      .set(lease(now))
-      .where(
-        sql`(webhook_id, id) in (
-          select webhook_id, id from (
-            select d.webhook_id, d.id, d.next_at,
-              iif(w.failing_since is null, ${room}, min(${room}, ${MAX_FAILING})) as room,
-              row_number() over (partition by d.webhook_id order by d.next_at) as turn
-            from webhooks w left join json_each(${JSON.stringify(shares.rooms())}) r on r.key = w.id
-            cross join deliveries d on d.webhook_id = w.id and d.id in (
-              select due.id from deliveries due where due.webhook_id = w.id and due.next_at <= ${now}
-              order by due.next_at limit ${limit})
-            where w.is_enabled and ifnull(w.paused_until, 0) <= ${now})
-          where turn <= room
-          order by turn, next_at limit ${limit})`,
-      )
-      .returning(returned),
-  });
-  return claimed;
-}
+): Promise<StoredDelivery[]> =>
+  db
+    .update(deliveries)
+    .set(lease(now))
+    .where(
+      sql`(webhook_id, id) in (
+        select webhook_id, id from (
+          select d.webhook_id, d.id, d.next_at, w.failing_since,
+            row_number() over (partition by d.webhook_id order by d.next_at) as turn
+          from webhooks w cross join deliveries d on d.webhook_id = w.id and d.id in (
+            select due.id from deliveries due where due.webhook_id = w.id and due.next_at <= ${now}
+            order by due.next_at limit ${limit})
+          where w.is_enabled and ifnull(w.paused_until, 0) <= ${now}
+            and w.id not in (select value from json_each(${JSON.stringify(busy)})))
+        where failing_since is null or turn <= ${MAX_FAILING}
+        order by turn, next_at limit ${limit})`,
+    )
+    .returning(storedColumns);
 
 /** Claims one delivery, whatever its state, unless an attempt is under way. @param now milliseconds since 1970 */
 export const claimDelivery = (
@@ -95,49 +68,19 @@ export const claimDelivery = (
   db
     .update(deliveries)
     // A test has one attempt.
-    .set({ ...lease(now), step: sql`iif(type = ${PING}, step, 0)` })
+    .set({ ...lease(now), step: sql`iif(type = ${PING_TYPE}, step, 0)` })
     .where(sql`webhook_id = ${webhookId} and id = ${id} and ifnull(lease_until, 0) <= ${now}`)
-    .returning(returned);
+    .returning(storedColumns);
 
-/** Reads leased deliveries. Those whose lease has passed to another attempt, or whose webhook is gone, are left out. */
-export async function findClaimed(
-  db: Database,
-  leased: readonly StoredDelivery[],
-): Promise<Claimed[]> {
-  const keys = JSON.stringify(
-    leased.map(({ webhookId, id, attempts }) => [webhookId, id, attempts]),
-  );
-  const rows = await db
-    .select({
-      delivery: getTableColumns(deliveries),
-      webhook: getTableColumns(webhooks),
-      event: getTableColumns(events),
-      tokenName: tokens.name,
-    })
-    .from(deliveries)
-    .innerJoin(webhooks, eq(webhooks.id, deliveries.webhookId))
-    .leftJoin(events, eq(events.id, deliveries.id))
-    .leftJoin(tokens, eq(tokens.id, events.tokenId))
-    .where(
-      sql`(${deliveries.webhookId}, ${deliveries.id}, ${deliveries.attempts}) in (
-        select value ->> 0, value ->> 1, value ->> 2 from json_each(${keys}))`,
-    );
-  return rows.map(({ delivery, webhook, event, tokenName }) => ({
-    ...webhook,
-    ...delivery,
-    event: event && withName(event, tokenName),
-  }));
+/** The fields of an outcome that its delivery keeps. */
+const OUTCOME = ['status', 'error', 'response', 'durationMs', 'step', 'nextAt'] as const;
+
+/** A delivery with the outcome of its attempt, and its webhook as it was before. */
+export interface Attempted {
+  delivery: StoredDelivery;
+  webhook: WebhookRow;
+  outcome: Outcome;
 }
-
-/** An event with the name of its token, its changes parsed. */
-export const withName = (event: typeof events.$inferSelect, tokenName: string | null) => ({
-  ...event,
-  changes: event.changes === null ? null : JSON.parse(event.changes),
-  tokenName,
-});
-
-/** A delivery with the outcome of its attempt. */
-export type Attempted = Claimed & { outcome: Outcome };
 
 /** A select of the objects in a list, with these fields as columns. */
 const rowsOf = (list: readonly object[], names: readonly string[]) =>
@@ -156,37 +99,16 @@ export async function storeOutcomes(
   now: number,
 ): Promise<void> {
   if (attempted.length === 0) return;
-  const outcomes = attempted.map(({ webhookId, id, attempts, outcome }) => ({
-    webhookId,
-    id,
-    attempts,
-    ...outcome,
-  }));
-  const names = [
-    'webhookId',
-    'id',
-    'attempts',
-    'status',
-    'error',
-    'response',
-    'durationMs',
-    'step',
-    'nextAt',
-  ];
+  const outcomes = attempted.map(({ delivery, outcome }) => ({ ...delivery, ...outcome }));
   await batch(db, {
     deliveries: db
       .update(deliveries)
       .set({
-        status: sql`o.status`,
-        error: sql`o.error`,
-        response: sql`o.response`,
-        durationMs: sql`o.durationMs`,
-        step: sql`o.step`,
-        nextAt: sql`o.nextAt`,
+        ...Object.fromEntries(OUTCOME.map((name) => [name, sql.raw(`o.${name}`)])),
         leaseUntil: null,
         attemptedAt: now,
       })
-      .from(sql`${rowsOf(outcomes, names)} o`)
+      .from(sql`${rowsOf(outcomes, ['webhookId', 'id', 'attempts', ...OUTCOME])} o`)
       .where(
         sql`(${deliveries.webhookId}, ${deliveries.id}, ${deliveries.attempts}) = (o.webhookId, o.id, o.attempts)`,
       ),
@@ -194,40 +116,46 @@ export async function storeOutcomes(
   });
 }
 
-/** Notes which receivers work, fail or want a pause. Writes nothing that is known. */
+/** The attempts by their webhooks. */
+const byWebhook = (attempted: readonly Attempted[]) => [
+  ...Map.groupBy(attempted, ({ webhook }) => webhook),
+];
+
+/** The statement that notes which receivers work, fail or want a pause; none if all that is known. */
 function updateWebhooks(db: Database, attempted: readonly Attempted[], now: number) {
-  const notes = new Map<number, { isWorking: boolean | null; pausedUntil: number | null }>();
-  for (const { webhookId, outcome } of attempted) {
-    const known = notes.get(webhookId);
-    notes.set(webhookId, {
-      // One success shows that the receiver works.
-      isWorking: known?.isWorking || outcome.isWorking || (known?.isWorking ?? outcome.isWorking),
-      pausedUntil: Math.max(known?.pausedUntil ?? 0, outcome.pausedUntil ?? 0) || null,
-    });
-  }
-  const list = [...notes].map(([webhookId, note]) => ({ webhookId, ...note }));
-  const isWorking = sql`ifnull(n.isWorking, 0) = 1`;
-  // A failure without a wish does not end the pause of another attempt.
-  const longerPause = sql`max(ifnull(n.pausedUntil, 0), ifnull(${webhooks.pausedUntil}, 0))`;
+  const notes = byWebhook(attempted).flatMap(([{ id, failingSince, ...webhook }, all]) => {
+    const known = all.flatMap(({ outcome }) => outcome.isWorking ?? []);
+    const isKnown =
+      known.length === all.length &&
+      !known.includes(false) &&
+      failingSince === null &&
+      webhook.pausedUntil === null &&
+      (webhook.lastSuccessAt ?? 0) >= now - LAST_SUCCESS_PRECISION_MS;
+    if (isKnown) return [];
+    const pausedUntil = Math.max(...all.map(({ outcome }) => outcome.pausedUntil ?? 0));
+    // A success beside failures says that the receiver works.
+    return { id, isWorking: known.length > 0 ? known.includes(true) : null, pausedUntil };
+  });
+  if (notes.length === 0) return [];
+  // A failure without `Retry-After` keeps the pause that another attempt was given.
+  const longerPause = sql`max(n.pausedUntil, ifnull(${webhooks.pausedUntil}, 0))`;
   return db
     .update(webhooks)
     .set({
-      lastSuccessAt: sql`iif(${isWorking}, ${now}, ${webhooks.lastSuccessAt})`,
+      lastSuccessAt: sql`iif(n.isWorking = 1, ${now}, ${webhooks.lastSuccessAt})`,
       failingSince: sql`case n.isWorking when 1 then null when 0 then ifnull(${webhooks.failingSince}, ${now})
         else ${webhooks.failingSince} end`,
-      pausedUntil: sql`iif(${isWorking}, null, nullif(${longerPause}, 0))`,
+      pausedUntil: sql`iif(n.isWorking = 1, null, nullif(${longerPause}, 0))`,
     })
-    .from(sql`${rowsOf(list, ['webhookId', 'isWorking', 'pausedUntil'])} n`)
+    .from(sql`${rowsOf(notes, ['id', 'isWorking', 'pausedUntil'])} n`)
     .where(
-      sql`${webhooks.id} = n.webhookId and (
-        (not ${isWorking} and ${longerPause} > ifnull(${webhooks.pausedUntil}, 0))
-        or (${isWorking} and (${webhooks.failingSince} is not null or ${webhooks.pausedUntil} is not null
-          or ifnull(${webhooks.lastSuccessAt}, 0) < ${now - LAST_SUCCESS_PRECISION_MS}))
-        or (n.isWorking = 0 and ${webhooks.failingSince} is null))`,
+      sql`${webhooks.id} = n.id and (n.isWorking = 1
+        or (n.isWorking = 0 and ${webhooks.failingSince} is null)
+        or ${longerPause} > ifnull(${webhooks.pausedUntil}, 0))`,
     );
 }
 
-/** Gives up leases without an attempt. The deliveries are due soon. @param now milliseconds since 1970 */
+/** Gives up leases without an attempt. The deliveries are due. @param now milliseconds since 1970 */
 export async function releaseDeliveries(
   db: Database,
   leased: readonly StoredDelivery[],
@@ -236,7 +164,7 @@ export async function releaseDeliveries(
   if (leased.length === 0) return;
   await db
     .update(deliveries)
-    .set({ attempts: sql`${deliveries.attempts} - 1`, nextAt: now + RELEASED_MS, leaseUntil: null })
+    .set({ attempts: sql`${deliveries.attempts} - 1`, nextAt: now, leaseUntil: null })
     .where(
       sql`(webhook_id, id, attempts) in (
         select value ->> '$.webhookId', value ->> '$.id', value ->> '$.attempts'
@@ -254,6 +182,18 @@ export interface DisabledWebhook {
   /** For the console. */
   reason: string;
 }
+
+/** The webhooks that want no more, or have failed for too long. @param now milliseconds since 1970 */
+export const findDisabled = (attempted: readonly Attempted[], now: number): DisabledWebhook[] =>
+  byWebhook(attempted).flatMap(([{ id, url, failingSince }, all]) => {
+    const outcomes = all.map(({ outcome }) => outcome);
+    const reason = outcomes.find(({ goneReason }) => goneReason !== null)?.goneReason;
+    if (reason) return { id, url, failingSince: null, reason };
+    const hasFailed = outcomes.some(({ isWorking }) => isWorking === false);
+    const isFailing = hasFailed && !outcomes.some(({ isWorking }) => isWorking);
+    const isTooLong = failingSince !== null && now - failingSince >= MAX_FAILING_MS;
+    return isFailing && isTooLong ? { id, url, failingSince, reason: FAILED_TOO_LONG } : [];
+  });
 
 /** The queries of {@link disableWebhooks}, beside one for each webhook. */
 export const DISABLE_QUERIES = 3;
@@ -318,7 +258,7 @@ const closeDeliveries = (db: Database) =>
     .where(
       sql`(webhook_id, id) in (
         select d.webhook_id, d.id from webhooks w cross join deliveries d on d.webhook_id = w.id
-        where not w.is_enabled and d.next_at is not null limit ${MAX_REMOVED})`,
+        where not w.is_enabled and d.next_at is not null limit ${MAX_CLEARED})`,
     );
 
 /** Closes all open deliveries of a webhook. */
@@ -344,7 +284,7 @@ async function clearDeliveries(db: Database, now: number): Promise<void> {
             from known where known.id is not null)
         select d.webhook_id, d.id from known cross join deliveries d on d.webhook_id = known.id
           and d.id < iif(exists (select 1 from webhooks where id = known.id), ${start}, ${Number.MAX_SAFE_INTEGER})
-        limit ${MAX_REMOVED})`,
+        limit ${MAX_CLEARED})`,
     ),
   });
 }

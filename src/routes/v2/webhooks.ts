@@ -27,8 +27,8 @@ import {
   rotateSecret,
   toWebhook,
   updateWebhook,
-  type WebhookRow,
 } from '../../channels/webhooks/queries.ts';
+import type { WebhookRow } from '../../channels/webhooks/schema.ts';
 import { claimDelivery } from '../../channels/webhooks/store.ts';
 import type { StoredDelivery } from '../../db/change.ts';
 import { ApiError, notFound } from '../../http/errors.ts';
@@ -117,7 +117,7 @@ function checkedAddress(c: Context<AuthEnv>, sent: string): string {
   return url;
 }
 
-/** The response of a receiver tells of its network: only tokens that can name receivers see it. */
+/** A receiver's response can reveal an internal network, so only tokens that may set webhook URLs see it. */
 const visible = (c: Context<AuthEnv>, one: Delivery): Delivery =>
   hasIntent(c, INTENTS.everything) ? one : { ...one, response: null };
 

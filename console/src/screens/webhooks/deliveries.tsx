@@ -1,6 +1,6 @@
 import type { Delivery, Webhook } from '@licet/client';
 import { MINUTE_MS } from '@licet/contract/durations';
-import { DELIVERY_STATES, PING } from '@licet/contract/enums';
+import { DELIVERY_STATES, PING_TYPE } from '@licet/contract/enums';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { licet, queries } from '../../api.ts';
@@ -65,7 +65,7 @@ export function Deliveries({ webhook }: { webhook: Webhook }) {
       ),
     ],
     [headers.event, titleOf],
-    [headers.object, (row) => (row.type === PING ? null : <DeliveryObject delivery={row} />)],
+    [headers.object, (row) => (row.type === PING_TYPE ? null : <DeliveryObject delivery={row} />)],
     [headers.state, (row) => <DeliveryBadge state={row.state} />],
     [headers.status, ({ status }) => status, 'number'],
     [headers.attempts, ({ attempts }) => formatNumber(attempts), 'number'],
@@ -143,7 +143,7 @@ function Detail({
   const failure = failureOf(data, webhook.format);
   const rows: readonly (readonly [string, ReactNode])[] = [
     [headers.event, titleOf(data)],
-    [headers.object, data.type !== PING && <DeliveryObject delivery={data} />],
+    [headers.object, data.type !== PING_TYPE && <DeliveryObject delivery={data} />],
     [headers.time, <Time key="time" value={data.time} />],
     [headers.state, <DeliveryBadge key="state" state={data.state} />],
     [headers.attempts, formatNumber(data.attempts)],

@@ -1,5 +1,5 @@
 import type { Delivery } from '@licet/client';
-import { EVENT_RESOURCES, EVENT_TYPES, PING } from '@licet/contract/enums';
+import { EVENT_RESOURCES, EVENT_TYPES, PING_TYPE } from '@licet/contract/enums';
 import { keysOf } from '@licet/contract/objects';
 import * as z from 'zod/mini';
 import { screenTexts } from '../../screen-texts.ts';
@@ -75,7 +75,7 @@ export const eventOf = (delivery: Delivery): SentEvent | undefined =>
 
 /** The event of a delivery in words. */
 export function titleOf({ type }: Pick<Delivery, 'type'>): string {
-  if (type === PING) return screenTexts.webhooks.ping;
+  if (type === PING_TYPE) return screenTexts.webhooks.ping;
   const known = knownType(type);
   return known ? screenTexts.eventTypes[known] : type;
 }

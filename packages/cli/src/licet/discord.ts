@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import type { Licet } from '@licet/client';
+import { DISCORD_API, DISCORD_USER_AGENT } from '@licet/contract/discord';
 import { DISCORD_COMMANDS } from '@licet/contract/discord-commands';
 import { parseJson } from '@licet/contract/json';
 import { argumentError } from '../command-line.ts';
@@ -10,7 +11,7 @@ import { examples, type Output } from './output.ts';
 import type { OpenSession } from './session.ts';
 
 /** `LICET_DISCORD_API` is the Discord of tests. */
-const apiUrl = (): string => process.env.LICET_DISCORD_API ?? 'https://discord.com/api/v10';
+const apiUrl = (): string => process.env.LICET_DISCORD_API ?? DISCORD_API;
 const MANAGE_ROLES = 1n << 28n;
 const ADMINISTRATOR = 1n << 3n;
 
@@ -59,7 +60,7 @@ const restWith = (authorization: string): Rest => {
   const headers = {
     Authorization: authorization,
     'Content-Type': 'application/json',
-    'User-Agent': 'DiscordBot (https://github.com/licet, 1)',
+    'User-Agent': DISCORD_USER_AGENT,
   };
   return {
     async get<Body>(path: string): Promise<Body> {

@@ -1,5 +1,8 @@
+import { DISCORD_USER_AGENT, isDiscordWebhook } from '@licet/contract/discord';
 import type { EventType } from '@licet/contract/enums';
-import type { EventChanges } from '../../db/events.ts';
+import type { EventChanges } from '../../../db/events.ts';
+import { escapeMarkdown, limitMs } from '../../../lib/discord.ts';
+import type { Format } from './format.ts';
 
 /** Messages for a channel of Discord: one embed for each event (8). */
 
@@ -93,17 +96,13 @@ const HIDDEN: ReadonlySet<string> = new Set([
   'url',
 ]);
 
-/** The limit of Discord is 1,024 characters, with those that {@link plain} adds. */
+/** The limit of Discord is 1,024 characters, with those that escape others. */
 const MAX_VALUE_LENGTH = 200;
 const MAX_CHANGES = 5;
 
-/** Foreign text, in which Discord finds no formatting, no link and no mention. */
-export const plain = (text: string): string => {
+const plain = (text: string): string => {
   const short = text.length > MAX_VALUE_LENGTH ? `${text.slice(0, MAX_VALUE_LENGTH)}…` : text;
-  return short
-    .toWellFormed()
-    .replace(/\s+/g, ' ')
-    .replace(/[\\*_~`|>#\-[\]()<:@]/g, '\\$&');
+  return escapeMarkdown(short.toWellFormed().replace(/\s+/g, ' '));
 };
 
 const shown = (value: unknown): string =>
@@ -121,54 +120,7 @@ function describeChanges(changes: EventChanges): string {
     .join('\n');
 }
 
-/** The names around an event, as they are when its message is made. */
-export interface EventNames {
-  product: string | null;
-  customer: string | null;
-  /** The last group of the license key. */
-  licenseKey: string | null;
-}
-
-interface DiscordEvent {
-  type: EventType;
-  time: string;
-  actor: { tokenName: string };
-  changes: EventChanges | null;
-}
-
-/** The body of the message about an event. @param link the page of the console; null if it is not public */
-export function discordMessage(
-  { type, time, actor, changes }: DiscordEvent,
-  { product, customer, licenseKey }: EventNames,
-  link: string | null,
-): string {
-  const named = [
-    ['License', licenseKey && `…${licenseKey}`],
-    ['Product', product],
-    ['Customer', customer],
-    ['By', actor.tokenName],
-  ] as const;
-  return messageOf({
-    title: TITLES[type],
-    color: colorOf(type),
-    timestamp: time,
-    ...(link && { url: link }),
-    ...(changes && { description: describeChanges(changes) }),
-    fields: named.flatMap(([name, value]) =>
-      value ? { name, value: plain(value), inline: true } : [],
-    ),
-  });
-}
-
-export const discordPing = (time: string): string =>
-  messageOf({
-    title: 'Licet can write into this channel',
-    description: 'This is a test. Events will look like this message.',
-    color: COLORS.good,
-    timestamp: time,
-  });
-
-const messageOf = (embed: object): string =>
+const withEmbed = (embed: object): string =>
   JSON.stringify({ embeds: [embed], allowed_mentions: { parse: [] } });
 
 function colorOf(type: EventType): number {
@@ -176,3 +128,60 @@ function colorOf(type: EventType): number {
   if (WARNINGS.has(type)) return COLORS.warning;
   return type.endsWith('.created') || GOOD.has(type) ? COLORS.good : COLORS.plain;
 }
+
+/** The milliseconds until Discord takes another message; 0 if it takes one now. */
+function resetMs(headers: Headers): number {
+  if (headers.get('X-RateLimit-Remaining') !== '0') return 0;
+  const seconds = Number(headers.get('X-RateLimit-Reset-After'));
+  return seconds > 0 && seconds < 60 ? seconds * 1000 : 0;
+}
+
+export const discord: Format = {
+  isFor: isDiscordWebhook,
+  // Discord counts them.
+  atOnce: 1,
+  hasNames: true,
+  message({ event: { type, time, actor, changes }, names, link }) {
+    const named = [
+      ['License', names.licenseKey && `…${names.licenseKey}`],
+      ['Product', names.product],
+      ['Customer', names.customer],
+      ['By', actor.tokenName],
+    ] as const;
+    return withEmbed({
+      title: TITLES[type],
+      color: colorOf(type),
+      timestamp: time,
+      ...(link && { url: link }),
+      ...(changes && { description: describeChanges(changes) }),
+      fields: named.flatMap(([name, value]) =>
+        value ? { name, value: plain(value), inline: true } : [],
+      ),
+    });
+  },
+  ping: (_, timestamp) =>
+    withEmbed({
+      title: 'Licet can write into this channel',
+      description: 'This is a test. Events will look like this message.',
+      color: COLORS.good,
+      timestamp,
+    }),
+  async request({ url }) {
+    const withWait = new URL(url);
+    // Without it, Discord reports no error for a message that it does not save.
+    withWait.searchParams.set('wait', 'true');
+    return { url: withWait.href, headers: { 'User-Agent': DISCORD_USER_AGENT } };
+  },
+  limit: (response, now) => ({
+    pauseMs: limitMs(response, now),
+    closedMs: resetMs(response.headers),
+    isLimited: response.status === 429,
+  }),
+  isGone(status) {
+    if (status === 404) return 'The webhook was deleted at Discord: make a new one there';
+    const isDenied = status === 401 || status === 403;
+    return isDenied ? `Discord denies access (${status}): make a new webhook there` : null;
+  },
+  // A message that Discord rejects.
+  isFinal: (status) => status === 400,
+};

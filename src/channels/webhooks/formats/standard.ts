@@ -1,4 +1,7 @@
-/** Signatures by Standard Webhooks: HMAC-SHA256, with a secret that is base64 after a prefix. */
+import { retryAfterMs } from '../../../lib/retry-after.ts';
+import type { Format } from './format.ts';
+
+/** Standard Webhooks: signed by HMAC-SHA256, with a secret that is base64 after a prefix. */
 
 const PREFIX = 'whsec_';
 const SECRET_BYTES = 32;
@@ -42,3 +45,25 @@ export async function signatureHeaders(
     'webhook-signature': signatures.join(' '),
   };
 }
+
+export const standard: Format = {
+  isFor: () => true,
+  atOnce: 8,
+  hasNames: false,
+  message: ({ event, timestamp }) => JSON.stringify({ type: event.type, timestamp, data: event }),
+  ping: (webhookId, timestamp) => JSON.stringify({ type: 'ping', timestamp, data: { webhookId } }),
+  async request({ url, secret, previousSecret, previousSecretUntil }, { id, body }, now) {
+    const isRotating = previousSecret !== null && (previousSecretUntil ?? 0) > now;
+    const secrets = isRotating ? [secret, ...previousSecret.split(' ')] : [secret];
+    const signed = await signatureHeaders({ id: `msg_${id}`, body }, secrets, now);
+    return { url, headers: { 'User-Agent': 'Licet-Webhooks/1', ...signed } };
+  },
+  limit: ({ headers }, now) => ({
+    pauseMs: retryAfterMs(headers, now),
+    closedMs: 0,
+    isLimited: false,
+  }),
+  isGone: (status) =>
+    status === 410 ? 'The receiver returned 410: it wants no more events' : null,
+  isFinal: () => false,
+};
