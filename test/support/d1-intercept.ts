@@ -2,7 +2,7 @@
 export interface SentStatement {
   sql: string;
   params: readonly unknown[];
-  /** Undefined until D1 has responded, and where its response does not tell: `raw()` drops it. */
+  /** Undefined until D1 has responded, and for a single select. */
   meta: D1Meta | undefined;
 }
 
@@ -25,6 +25,17 @@ export async function counted<Result>(send: () => Promise<Result>): Promise<Resu
   } finally {
     sending--;
   }
+}
+
+/**
+ * The rows of a statement. `raw()` drops what they cost: a select can be sent again for it, and a write has columns of
+ * different names.
+ */
+async function sendForRows(statement: D1PreparedStatement, sent: SentStatement) {
+  if (sent.sql.startsWith('select ')) return statement.raw();
+  const { results, meta } = await statement.all();
+  sent.meta = meta;
+  return results.map((row) => Object.values(row));
 }
 
 /** The real database, each of whose round trips goes through an interceptor. */
@@ -58,7 +69,7 @@ export function interceptDatabase(db: D1Database, interceptor: Interceptor): D1D
           case 'run':
             return () => intercept([sent], sendForAll);
           case 'raw':
-            return () => intercept([sent], () => statement.raw());
+            return () => intercept([sent], () => sendForRows(statement, sent));
           default:
             throw new Error(`A statement's ${String(property)} is not intercepted`);
         }
