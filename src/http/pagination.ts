@@ -144,3 +144,17 @@ function streamList<Row extends ListRow>(
   const body = stream.pipeThrough(new TextEncoderStream());
   return c.body(body, 200, { 'Content-Type': 'application/json' });
 }
+
+/** A part of a list that is read as a whole; `after` is the id of its predecessor. */
+export function pageOf<Item extends { id: number }>(
+  c: Context,
+  items: readonly Item[],
+  { limit = items.length, after }: PageQuery,
+): readonly Item[] {
+  const previous = items.findIndex(({ id }) => id === after);
+  // If the predecessor is gone, the page is empty.
+  const start = !after ? 0 : previous === -1 ? items.length : previous + 1;
+  const page = items.slice(start, start + limit);
+  if (start + limit < items.length) linkNextPage(c, page.at(-1)?.id);
+  return page;
+}

@@ -13,7 +13,6 @@ import {
   slot,
 } from '@licet/contract/licenses';
 import { MAX_BATCH_LICENSES } from '@licet/contract/limits';
-import type { PageQuery } from '@licet/contract/parameters';
 import { installation } from '@licet/contract/requests';
 import { type Context, Hono } from 'hono';
 import type * as z from 'zod';
@@ -32,7 +31,7 @@ import {
 } from '../../http/input.ts';
 import { jsonResponse } from '../../http/json.ts';
 import { type Operation, operationsOn } from '../../http/operation.ts';
-import { linkNextPage, listResponse } from '../../http/pagination.ts';
+import { listResponse, pageOf } from '../../http/pagination.ts';
 import {
   listAddressesIn,
   listInstallations,
@@ -151,20 +150,6 @@ const replaceKey = (
     find: theOne(findLicense),
     respond: (row) => oneLicense(c, row),
   });
-
-/** A part of a list that is read as a whole; `after` is the id of its predecessor. */
-function pageOf<Item extends { id: number }>(
-  c: Context,
-  items: readonly Item[],
-  { limit = items.length, after }: PageQuery,
-): readonly Item[] {
-  const previous = items.findIndex(({ id }) => id === after);
-  // If the predecessor is gone, the page is empty.
-  const start = !after ? 0 : previous === -1 ? items.length : previous + 1;
-  const page = items.slice(start, start + limit);
-  if (start + limit < items.length) linkNextPage(c, page.at(-1)?.id);
-  return page;
-}
 
 const canRead = requireIntents(INTENTS.readLicenses);
 const canWrite = requireIntents(INTENTS.writeLicenses);
