@@ -425,7 +425,6 @@ describe('the purchases that a market lists', () => {
     expect(sent.map(({ authorization }) => authorization)).toEqual([
       'Token api-token-1',
       'Private api-token-1',
-      'Token api-token-1',
       'Private api-token-1',
     ]);
     listed = [{ id: '1' }, { id: '2', active: false }, { id: '3' }];
