@@ -702,3 +702,25 @@ describe('any order, any repetition, any time', () => {
     );
   });
 });
+describe('BuiltByBit', () => {
+  const download = { builtbybit: 'true', user_id: '1', resource_id: 'guard' };
+  const purchase = (days: number) => ({
+    user_id: '1',
+    resource_id: 'guard',
+    purchase_date: String(SECONDS + days * DAY),
+  });
+  const daysAfter = async (days: number, notice: object) => {
+    const world = new MarketWorld('builtbybit', [MONTHLY]);
+    await world.receive(download);
+    world.now = NOW + days * DAY_MS;
+    await world.receive(notice);
+    return world.only().license.expiresAfterDays;
+  };
+
+  it('a purchase after the license of a download extends it, and the one before it does not [9.3.9]', async () => {
+    expect(await daysAfter(20, purchase(20))).toBe(60);
+    expect(await daysAfter(20, purchase(-1))).toBe(30);
+    expect(await daysAfter(0, purchase(0))).toBe(30);
+  });
+});
+
