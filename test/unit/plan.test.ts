@@ -310,6 +310,16 @@ describe('Stripe', () => {
     for (let times = 0; times < 2; times++) await world.receive(nameless);
     expect(world.purchases).toMatchObject([{ item: 'plink_1', state: 'UNMATCHED' }]);
     expect(world.events).toEqual(['purchase.unmatched']);
+  it('a license that the version before deactivated, since the migration, is given back', async () => {
+    const events = [session(), dispute('created', 'needs_response')];
+    const world = await worldAfter(events, 'stripe');
+    const { purchase, license } = world.only();
+    license.deactivatedBy = null;
+    purchase.deactivatedRevision = license.revision;
+    await world.receive(dispute('closed', 'won'));
+    expect(world.only().license.state).toBe('ACTIVE');
+  });
+
     const [first] = world.purchases;
     const mapped = {
       ...MONTHLY,

@@ -128,7 +128,10 @@ function changeOf(
     next.notes = withNote(license.notes, noteOf(market, added.join(', '), now));
     next.deactivatedBy = purchase.id;
   }
-  const isOurs = license.state === 'DEACTIVATED' && license.deactivatedBy === purchase.id;
+  // The version before says it by the revision: it may have run since the migration.
+  const isOurs =
+    license.state === 'DEACTIVATED' &&
+    (license.deactivatedBy === purchase.id || license.revision === purchase.deactivatedRevision);
   if (after.reasons.length === 0 && applied.length > 0 && isOurs) {
     next.state = 'ACTIVE';
     next.notes = withNote(license.notes, noteOf(market, 'restored', now));
