@@ -593,6 +593,18 @@ describe('Tebex', () => {
       name: 'a dispute that is closed gives the license back',
       given: [
         completed(1, oneOff),
+  it('an item says until when its order is paid, also if the order is completed later', async () => {
+    const [, item] = monthly(1);
+    const completed = order('o1', 1, { subscription_id: 's1' });
+    for (const events of [
+      [item ?? {}, completed],
+      [completed, item ?? {}],
+    ]) {
+      const { license } = (await worldAfter(events, 'paynow')).only();
+      expect(license.expiresAt).toBe(NOW + MONTH * 1000 + GRACE_MS);
+    }
+  });
+
         about('dispute.opened', 1, oneOff),
         about('dispute.closed', 1, oneOff),
       ],
