@@ -1,13 +1,17 @@
 import { env } from 'cloudflare:workers';
+import { marketProduct } from '@licet/contract/markets';
+import { eq } from 'drizzle-orm';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { sessions } from '../../src/auth/schema.ts';
 import { discordInteractions, discordLinkCodes } from '../../src/channels/discord/schema.ts';
+import { LOOK_AFTER_MARKETS } from '../../src/channels/markets/scheduled.ts';
 import { marketDeliveries, markets, subjects } from '../../src/channels/markets/schema.ts';
 import { pageLinks, pageSessions } from '../../src/channels/portal/schema.ts';
 import { deliveries } from '../../src/channels/webhooks/schema.ts';
 import { openDatabase } from '../../src/db/client.ts';
 import { SERVICE } from '../../src/db/events.ts';
 import { events, idempotencyKeys, outbox } from '../../src/db/schema.ts';
+import type { Run, Task } from '../../src/db/task.ts';
 import { bucketOf, firstIdAt } from '../../src/lib/time-id.ts';
 import { dailyCounts, gaps } from '../../src/requests/schema.ts';
 import { tasksOf } from '../../src/scheduled.ts';
@@ -206,6 +210,42 @@ it.each(tasksOf(servicesOf(env)).map(({ failure, most }) => ({ failure, most }))
     expect(made()).toBe(most);
   },
 );
+
+it('the requests of a list that fails count for the run [8.5.12]', async () => {
+  const id = await createMarket();
+  const products = [{ item: '1', productId: license.productId }].map((one) =>
+    marketProduct.parse(one),
+  );
+  await db
+    .update(markets)
+    .set({ kind: 'voxel', apiToken: 'token', products })
+    .where(eq(markets.id, id));
+  const { bindings } = newCounted();
+  let asked = 0;
+  const fetch = async () => {
+    asked++;
+    const response = { more: asked < 3, next_start: String(asked), buyers: [] };
+    return Response.json(asked < 3 ? { response } : {}, { status: asked < 3 ? 200 : 500 });
+  };
+  vi.spyOn(console, 'error').mockImplementation(() => undefined);
+  const services = servicesOf({ ...bindings, OUTBOUND: { fetch } });
+  const due: Task[] = [LOOK_AFTER_MARKETS];
+  let spent = 0;
+  const run: Run = {
+    db: services.db,
+    now: NOW,
+    settings: SETTINGS,
+    outbound: services.outbound,
+    newSender: () => senderOf(services, SERVICE, () => undefined),
+    left: () => 50 - spent,
+    spend: (requests) => {
+      spent += requests;
+    },
+    add: (task) => due.push(task),
+  };
+  for (const task of due) await task.run(run).catch(() => undefined);
+  expect([asked, spent]).toEqual([3, 3]);
+});
 
 it('a run of all tasks with all their work makes at most 50 queries and requests, and later runs do the rest', async () => {
   expect(Object.keys(WORK)).toHaveLength(tasksOf(servicesOf(env)).length);

@@ -425,7 +425,6 @@ describe('the purchases that a market lists', () => {
     expect(sent.map(({ authorization }) => authorization)).toEqual([
       'Token api-token-1',
       'Private api-token-1',
-      'Token api-token-1',
       'Private api-token-1',
     ]);
     listed = [{ id: '1' }, { id: '2', active: false }, { id: '3' }];
@@ -444,6 +443,23 @@ describe('the purchases that a market lists', () => {
     expect((await service.isolate.call('GET', `${PATH}/${market.id}`)).json).toMatchObject({
       reconciledAt: expect.any(String),
     });
+  });
+
+  it('a purchase that is listed again is still extended by its notice, which comes later [9.3.9]', async () => {
+    const products = [{ item: '62494', productId, licenseType: 'TEMPORARY', expiresAfterDays: 30 }];
+    await service.update(market.id, { products });
+    const at = () => String(Math.floor(Date.now() / 1000));
+    for (const id of ['1', '2']) await service.bought(market, { user_id: id, purchase_date: at() });
+    listed = [{ id: '2' }];
+    for (let hour = 0; hour < 2; hour++) await passHour();
+    expect(await states()).toEqual({ 1: 'REVOKED', 2: 'GRANTED' });
+    setNow(Date.now() + MINUTE_MS);
+    const purchase_date = at();
+    listed = [{ id: '1' }, { id: '2' }];
+    await passHour();
+    await service.bought(market, { user_id: '1', purchase_date });
+    const [first] = (await service.purchases()).filter(({ reference }) => reference === '1');
+    expect(await service.license(first?.licenseId ?? 0)).toMatchObject({ expiresAfterDays: 60 });
   });
 
   it('a purchase that is missing once, then listed, then missing once, is kept [9.3.12]', async () => {

@@ -110,8 +110,10 @@ it('what arrived is shown without persons, secrets, and bodies that cannot be re
     { customerName: 'Ada L', fullName: 'Ada L' },
     { auth: 'abc"def' },
     { note: 'a@b.c' },
+    { receipt_url: 'https://p.example/bill' },
+    { hosted_invoice_url: 'https://p.example/bill', invoice_pdf: 'https://p.example/bill' },
   ].map((body) => redact(JSON.stringify(body), ['abc"def']));
-  expect(shown.join('')).not.toMatch(/Steve|Main|Ulm|Ada|abc|a@b/);
+  expect(shown.join('')).not.toMatch(/Steve|Main|Ulm|Ada|abc|a@b|bill/);
   expect(redact('[{"name":"Ada"}]', [])).not.toContain('Ada');
   expect(redact('--b\r\nname="username"\r\n\r\nkas', [])).not.toContain('kas');
   expect(redact(JSON.stringify({ product: { name: 'Guard' } }), [])).toContain('Guard');

@@ -1,4 +1,5 @@
 import { DAY_MS } from '@licet/contract/durations';
+import { marketProduct } from '@licet/contract/markets';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Notice } from '../../src/channels/markets/notice.ts';
@@ -236,6 +237,12 @@ describe('Stripe', () => {
       expected: revoked('unpaid'),
     },
     {
+      name: 'a credit after the end of a subscription does not bring it back',
+      given: [...first, subscription('canceled', 20), invoice(2, { total: -300 })],
+      after: 40,
+      expected: revoked('ended'),
+    },
+    {
       name: 'a subscription that is late is still tried',
       given: [...first, subscription('past_due', 31)],
       after: 32,
@@ -277,6 +284,11 @@ describe('Stripe', () => {
     expect(await end([subscribed(), invoice(1, { total: 0 })])).toBe(monthsPaid(1));
   });
 
+  it('a month that a coupon makes free is paid', async () => {
+    const free = invoice(2, { total: 0, billing_reason: 'subscription_cycle' });
+    expect(await end([...first, free])).toBe(monthsPaid(2));
+  });
+
   it('a test of a subscription lasts one day, also when it is paid', async () => {
     const tests = [subscribed(), invoice(1)].map((event) => ({ ...event, livemode: false }));
     const { license } = (await worldAfter(tests, 'stripe')).only();
@@ -294,6 +306,16 @@ describe('Stripe', () => {
     await world.receive(opened);
     expect(world.only().license.state).toBe('DEACTIVATED');
     other('wait');
+    await world.receive(dispute('closed', 'won'));
+    expect(world.only().license.state).toBe('ACTIVE');
+  });
+
+  it('a license that the version before deactivated, since the migration, is given back', async () => {
+    const events = [session(), dispute('created', 'needs_response')];
+    const world = await worldAfter(events, 'stripe');
+    const { purchase, license } = world.only();
+    license.deactivatedBy = null;
+    purchase.deactivatedRevision = license.revision;
     await world.receive(dispute('closed', 'won'));
     expect(world.only().license.state).toBe('ACTIVE');
   });
@@ -333,19 +355,21 @@ describe('Stripe', () => {
     expect(world.licenses).toEqual([]);
   });
 
-  it('the first invoice of a subscription says how many were bought', async () => {
-    const three = invoice(1, {
+  /** The first invoice of a subscription, with lines of one product. */
+  const bought = (...quantities: readonly number[]) =>
+    invoice(1, {
       billing_reason: 'subscription_create',
       lines: {
-        data: [
-          {
-            quantity: 3,
-            pricing: { price_details: { product: 'prod_1' } },
-            period: { end: SECONDS + MONTH },
-          },
-        ],
+        data: quantities.map((quantity) => ({
+          quantity,
+          pricing: { price_details: { product: 'prod_1' } },
+          period: { end: SECONDS + MONTH },
+        })),
       },
     });
+  const three = bought(3);
+
+  it('the first invoice of a subscription says how many were bought', async () => {
     for (const events of [
       [subscribed(), three],
       [three, subscribed()],
@@ -353,6 +377,49 @@ describe('Stripe', () => {
     ]) {
       expect((await worldAfter(events, 'stripe')).shown()).toHaveLength(3);
     }
+  });
+
+  it('an invoice with more licenses than one purchase may have needs a person', async () => {
+    const world = await worldAfter([subscribed(), bought(101)], 'stripe');
+    expect(world.licenses).toHaveLength(1);
+    expect(world.events).toEqual(['purchase.granted', 'purchase.unmatched']);
+    const other = await worldAfter([bought(101), subscribed()], 'stripe');
+    expect(other.licenses).toEqual([]);
+    expect(other.purchases).toMatchObject([{ state: 'UNMATCHED' }]);
+  });
+
+  it('an invoice with more than the limits of its one license needs a person', async () => {
+    const world = new MarketWorld('stripe', [{ ...MONTHLY, quantity: 'limits' }]);
+    for (const event of [subscribed(), three, three]) await world.receive(event);
+    expect(world.only().license.maxIPs).toBe(3);
+    expect(world.events).toEqual(['purchase.granted', 'purchase.unmatched']);
+  });
+
+  it('the lines of a session count before the quantity of an invoice', async () => {
+    const data = ['li_1', 'li_2'].map((id) => ({ id, quantity: 1, price: { product: 'guard' } }));
+    const lines = subscribed({ line_items: { data } });
+    for (const events of [
+      [lines, bought(1, 1)],
+      [bought(1, 1), lines],
+    ]) {
+      expect((await worldAfter(events, 'stripe')).licenses).toHaveLength(2);
+    }
+  });
+
+  it('a person who chooses the product later sells the quantity of the first invoice', async () => {
+    const world = new MarketWorld('stripe', []);
+    for (const event of [subscribed(), three]) await world.receive(event);
+    const mapped = marketProduct.parse({ ...MONTHLY, productId: 1 });
+    const purchaseId = world.purchases[0]?.id ?? 0;
+    world.apply({ do: 'choose', purchaseId, mapped });
+    expect(world.licenses).toHaveLength(3);
+  });
+
+  it('a quantity whose buyer was forgotten gets no more licenses', async () => {
+    const world = await worldAfter([subscribed(), three], 'stripe');
+    for (const one of world.purchases) one.reference = `forgotten-${one.id}`;
+    await world.receive(subscription('active', 2));
+    expect(world.licenses).toHaveLength(3);
   });
 
   it('a subscription without Checkout is granted by its invoice, and is one with its session', async () => {
@@ -526,6 +593,18 @@ describe('PayNow', () => {
 
   it.each(cases)('$name', (one) => expectState('paynow', one));
 
+  it('an item says until when its order is paid, also if the order is completed later', async () => {
+    const [, item] = monthly(1);
+    const completed = order('o1', 1, { subscription_id: 's1' });
+    for (const events of [
+      [item ?? {}, completed],
+      [completed, item ?? {}],
+    ]) {
+      const { license } = (await worldAfter(events, 'paynow')).only();
+      expect(license.expiresAt).toBe(NOW + MONTH * 1000 + GRACE_MS);
+    }
+  });
+
   it('a purchase that a former version stored by its order becomes one of the subscription', async () => {
     const [, first] = monthly(1);
     const world = await worldAfter([added()], 'paynow');
@@ -649,6 +728,28 @@ describe('Tebex', () => {
         { reference: 'other 0', state: 'GRANTED' },
       ]);
     }
+  });
+});
+
+describe('BuiltByBit', () => {
+  const download = { builtbybit: 'true', user_id: '1', resource_id: 'guard' };
+  const purchase = (days: number) => ({
+    user_id: '1',
+    resource_id: 'guard',
+    purchase_date: String(SECONDS + days * DAY),
+  });
+  const daysAfter = async (days: number, notice: object) => {
+    const world = new MarketWorld('builtbybit', [MONTHLY]);
+    await world.receive(download);
+    world.now = NOW + days * DAY_MS;
+    await world.receive(notice);
+    return world.only().license.expiresAfterDays;
+  };
+
+  it('a purchase after the license of a download extends it, and the one before it does not [9.3.9]', async () => {
+    expect(await daysAfter(20, purchase(20))).toBe(60);
+    expect(await daysAfter(20, purchase(-1))).toBe(30);
+    expect(await daysAfter(0, purchase(0))).toBe(30);
   });
 });
 

@@ -4,7 +4,7 @@ import { standingOf } from './facts.ts';
 import { isSamePurchase } from './identity.ts';
 import type { PurchaseRow } from './list.ts';
 import type { Binding, Choice, Entry } from './notice.ts';
-import { placeholderOf, saleOf } from './offer.ts';
+import { placeholderOf, quantityOf, saleOf } from './offer.ts';
 import { sell } from './sell.ts';
 import type { Context, Plan, PurchaseValues } from './state.ts';
 import { changedSubjects } from './subjects.ts';
@@ -24,7 +24,9 @@ export function planChoice(context: Context, { purchaseId, mapped }: Choice): Pl
   if (purchase.licenseId !== null) {
     throw new DomainError('conflict', 'The purchase has a license: send licenseId to change it');
   }
-  const sold = sell(context, saleOf(purchase), mapped);
+  const quantity = quantityOf(context, purchase);
+  const sale = { ...saleOf(purchase), purchase: { ...purchase, quantity } };
+  const sold = sell(context, sale, mapped);
   if (typeof sold === 'string') throw new DomainError('invalid', sold, 'productId');
   const { state } = sold.make.purchase;
   const others = context.state.purchases.filter((one) => one.purchase !== purchase);

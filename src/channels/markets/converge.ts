@@ -4,6 +4,7 @@ import { toTimestamp } from '@licet/contract/time';
 import { nextRevision } from '../../db/outbox.ts';
 import { EXPIRES_LATER } from '../../resources/licenses/rules.ts';
 import { type Standing, standingOf } from './facts.ts';
+import { isForgotten } from './identity.ts';
 import { isSameJson } from './json.ts';
 import type { PurchaseRow } from './list.ts';
 import type { Facts } from './schema.ts';
@@ -59,8 +60,7 @@ export function converge(context: Context, known: KnownPurchase, told: Told): Co
   const { market } = mapping.source;
   const orderId = orderOf(context, purchase, told.link);
   // A forgotten buyer stays so, although the market names them again.
-  const isForgotten = purchase.reference === `forgotten-${purchase.id}`;
-  const buyer = isForgotten ? undefined : told.link;
+  const buyer = isForgotten(purchase) ? undefined : told.link;
   const before = standingOf(purchase, subjectsBefore, market, now);
   const after = standingOf({ orderId, facts: told.facts }, subjectsAfter, market, now);
   const waits = appliedReasons(purchase).length === 0 ? purchase.reason : waitingFor(told.facts);
@@ -76,15 +76,21 @@ export function converge(context: Context, known: KnownPurchase, told: Told): Co
   };
   const licenseChange = license && changeOf(context, known, { before, after, told });
   const event = license && eventOf(context, { before: purchase, after: values }, licenseChange);
+  const isOneLicense = market.products.some(
+    ({ item, quantity }) => item === purchase.item && quantity === 'limits',
+  );
+  const lacks = (facts: Facts): boolean =>
+    isUnclear(facts) ||
+    (isOneLicense && facts.counted === undefined && (facts.quantity ?? 1) > purchase.quantity);
   const becomesUnclear =
-    license !== null && isUnclear(after.facts) && !isUnclear(before.facts) && !purchase.isTest;
+    license !== null && lacks(after.facts) && !lacks(before.facts) && !purchase.isTest;
   // One event for the licenses of a quantity.
   const isFirst = purchase.unit === 0;
   return {
     purchase: isSameJson(values, { ...purchase }) ? null : { before: purchase, after: values },
     license: licenseChange,
     event: !isFirst ? null : becomesUnclear ? alertOf(context, purchase) : (event?.planned ?? null),
-    completion: isForgotten ? null : completionOf(known, values, { before, after }),
+    completion: isForgotten(purchase) ? null : completionOf(known, values, { before, after }),
     text: becomesUnclear ? STILL_ONE : (event?.text ?? null),
     needsPerson: becomesUnclear,
   };
@@ -128,7 +134,10 @@ function changeOf(
     next.notes = withNote(license.notes, noteOf(market, added.join(', '), now));
     next.deactivatedBy = purchase.id;
   }
-  const isOurs = license.state === 'DEACTIVATED' && license.deactivatedBy === purchase.id;
+  // The version before says it by the revision: it may have run since the migration.
+  const isOurs =
+    license.state === 'DEACTIVATED' &&
+    (license.deactivatedBy === purchase.id || license.revision === purchase.deactivatedRevision);
   if (after.reasons.length === 0 && applied.length > 0 && isOurs) {
     next.state = 'ACTIVE';
     next.notes = withNote(license.notes, noteOf(market, 'restored', now));

@@ -52,6 +52,16 @@ function mergeDisputes(
   return merged;
 }
 
+const larger = (one: number | null, other: number | null): number | null =>
+  one === null || other === null ? (one ?? other) : Math.max(one, other);
+
+/** A payment with all that was said of it: an order and its items each say a part. */
+const mergePaid = (one: PaidPeriod, other: PaidPeriod): PaidPeriod => ({
+  at: Math.max(one.at, other.at),
+  until: larger(one.until, other.until),
+  amount: larger(one.amount, other.amount),
+});
+
 /** Merges facts. Neither order nor repetition counts. */
 export function mergeFacts(known: Facts, added: Facts): Facts {
   const merged: Facts = { ...known };
@@ -65,7 +75,7 @@ export function mergeFacts(known: Facts, added: Facts): Facts {
   }
   if (added.disputes) merged.disputes = mergeDisputes(known.disputes ?? {}, added.disputes);
   if (added.refunds) merged.refunds = mergeAmounts(known.refunds ?? {}, added.refunds);
-  if (added.paid && (!known.paid || isLater(added.paid, known.paid))) merged.paid = added.paid;
+  if (added.paid) merged.paid = known.paid ? mergePaid(known.paid, added.paid) : added.paid;
   return merged;
 }
 

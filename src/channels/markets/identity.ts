@@ -1,3 +1,4 @@
+import type { PurchaseRow } from './list.ts';
 import type { Identity } from './notice.ts';
 import type { Context, KnownPurchase, PurchaseValues } from './state.ts';
 
@@ -35,6 +36,10 @@ export function purchaseOf(
 }
 
 type Named = Pick<PurchaseValues, 'item' | 'reference'>;
+
+/** Whether the buyer was forgotten (6): each license of the purchase then stands alone. */
+export const isForgotten = ({ id, reference }: Pick<PurchaseRow, 'id' | 'reference'>): boolean =>
+  reference === `forgotten-${id}`;
 
 export const isSamePurchase = (one: Named, other: Named | undefined): boolean =>
   one.item === other?.item && one.reference === other.reference;

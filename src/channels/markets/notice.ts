@@ -147,16 +147,12 @@ export interface Accepted {
 
 /** The interface of a market, for what its requests do not say. */
 export interface MarketInterface {
-  outbound: Outbound;
+  outbound: Pick<Outbound, 'send'>;
   token: string;
 }
 
 /** The purchases that a market lists, by {@link listedKey}: whether each is active. */
-export interface ListedPurchases {
-  listed: Map<string, boolean>;
-  /** The requests that it took. */
-  requests: number;
-}
+export type ListedPurchases = Map<string, boolean>;
 
 export interface Listing extends MarketInterface {
   /** The mapped products of the market. */

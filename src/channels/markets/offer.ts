@@ -3,7 +3,7 @@ import type { MarketProduct } from '@licet/contract/markets';
 import type { ConvergedAll } from './compose.ts';
 import { isUnclear, NOT_ARRIVED } from './converge.ts';
 import { standingOf } from './facts.ts';
-import { isSamePurchase, referencesOf } from './identity.ts';
+import { isForgotten, isSamePurchase, referencesOf } from './identity.ts';
 import { isSameJson } from './json.ts';
 import type { PurchaseRow } from './list.ts';
 import type { Grant, Report } from './notice.ts';
@@ -28,21 +28,25 @@ export function mappedFor(
     .find((one) => one !== undefined);
 }
 
+/** How many were bought: as somebody has counted them, else what the first invoice says. */
+export function quantityOf(
+  { after, mapping, now }: Context,
+  { quantity, ...bought }: Pick<PurchaseValues, 'orderId' | 'facts' | 'quantity'>,
+): number {
+  const { facts } = standingOf(bought, after, mapping.source.market, now);
+  const invoiced = facts.counted === undefined ? (facts.quantity ?? 1) : 1;
+  return Math.min(Math.max(quantity, invoiced), Number.MAX_SAFE_INTEGER);
+}
+
 /** A purchase as it is sold. What was known before stays: an item is a name that the seller can edit. */
 export function newSale(
-  { after, mapping, now }: Context,
+  context: Context,
   { item, order, buyer, quantity, isTest, ...identity }: Grant,
   known: PurchaseRow | null,
   facts: Facts,
 ): Sale {
   const [reference = identity.reference] = referencesOf({ ...identity, item, order, isTest });
   const orderId = known?.orderId ?? order;
-  const { quantity: counted = 1 } = standingOf(
-    { orderId, facts },
-    after,
-    mapping.source.market,
-    now,
-  ).facts;
   return {
     purchase: {
       item: known?.item ?? item,
@@ -51,7 +55,7 @@ export function newSale(
       buyerId: known?.buyerId ?? buyer.id,
       buyerName: known?.buyerName ?? buyer.name,
       email: known?.email ?? buyer.email,
-      quantity: Math.min(Math.max(quantity, counted), Number.MAX_SAFE_INTEGER),
+      quantity: quantityOf(context, { orderId, facts, quantity }),
       isTest,
       state: 'UNMATCHED',
       reason: null,
@@ -169,10 +173,15 @@ export function more(context: Context, rows: readonly KnownPurchase[]): Sold | u
   const { after, mapping, now } = context;
   const [first] = rows;
   if (!first?.license || first.purchase.facts.boughtAt === undefined) return undefined;
+  if (isForgotten(first.purchase)) return undefined;
   const { facts, reasons } = standingOf(first.purchase, after, mapping.source.market, now);
   const quantity = Math.min(facts.quantity ?? 0, MAX_QUANTITY);
   const mapped = mappedFor(context, [first.purchase.item]);
-  const isMore = quantity > rows.length && reasons.length === 0 && mapped?.quantity === 'licenses';
+  const isMore =
+    facts.counted === undefined &&
+    quantity > rows.length &&
+    reasons.length === 0 &&
+    mapped?.quantity === 'licenses';
   if (!isMore || !mapped) return undefined;
   const sale = saleOf(first.purchase);
   const sold = sell(

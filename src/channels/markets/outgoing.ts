@@ -25,7 +25,7 @@ export const isWrongToken = (error: unknown): boolean =>
 
 /** Sends a request. @throws Error if it fails */
 export async function fetchJson(
-  outbound: Outbound,
+  outbound: Pick<Outbound, 'send'>,
   url: string,
   init: { method: 'GET' | 'POST'; headers: Record<string, string>; body?: string },
 ): Promise<Json> {

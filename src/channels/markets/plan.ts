@@ -1,3 +1,4 @@
+import { DAY_MS } from '@licet/contract/durations';
 import type { PurchaseState } from '@licet/contract/enums';
 import { planBinding, planChoice, planEntry } from './choices.ts';
 import { type ConvergedAll, convergeAll, planOf } from './compose.ts';
@@ -133,11 +134,12 @@ function renewalDays(
   { item, renews, facts: { boughtAt }, isTest }: Grant,
   { purchase, license }: KnownPurchase,
 ): number | null {
-  const before = purchase.facts.boughtAt;
+  // A download, and a purchase that was entered, have no time. Their own notice is not so late.
+  const before = purchase.facts.boughtAt ?? purchase.createdAt + DAY_MS;
   if (!renews || isTest || boughtAt === undefined || license?.licenseType !== 'TEMPORARY') {
     return null;
   }
-  if (before === undefined || boughtAt <= before) return null;
+  if (boughtAt <= before) return null;
   const mapped = mappedFor(context, [item]) ?? context.mapping.source.fallback;
   if (mapped?.expiresAfterDays) return mapped.expiresAfterDays;
   const product = context.mapping.products.find(({ id }) => id === license.productId);

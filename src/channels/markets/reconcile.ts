@@ -43,18 +43,19 @@ export interface Reconciling {
   platformLabels: string | undefined;
   /** The number of queries and requests that remain. */
   left: () => number;
+  /** Counts requests to the market. */
+  spend: (requests: number) => void;
 }
 
 /**
  * Compares a market. A list that cannot be read to its end, or that is suddenly short, revokes nothing.
  *
- * @returns the number of requests
  * @throws Error that says why the market was not compared
  */
 export async function reconcile(
-  { db, outbound, newSender, platformLabels, left }: Reconciling,
+  { db, outbound, newSender, platformLabels, left, spend }: Reconciling,
   marketId: number,
-): Promise<number> {
+): Promise<void> {
   const now = Date.now();
   // First: a market that fails must not keep the others waiting.
   const [market] = await db
@@ -64,12 +65,18 @@ export async function reconcile(
     .returning();
   // The market lists resources, and no add-ons.
   const items = market?.products.map(({ item }) => item).filter((item) => /^\d+$/.test(item)) ?? [];
-  if (!market?.apiToken || items.length === 0) return 0;
+  if (!market?.apiToken || items.length === 0) return;
   const { list } = ADAPTERS[market.kind];
-  if (!list) return 0;
+  if (!list) return;
   const maxPages = Math.min(MAX_PAGES, left() - OTHER_QUERIES);
-  const { listed, requests } = await list({
-    outbound,
+  const listed = await list({
+    // Also the requests of a list that fails count.
+    outbound: {
+      send(...sent) {
+        spend(1);
+        return outbound.send(...sent);
+      },
+    },
     token: market.apiToken,
     items,
     now,
@@ -129,14 +136,15 @@ export async function reconcile(
         buyer: { id: one.buyerId, name: one.buyerName, email: null },
         quantity: one.quantity,
         isTest: false,
-        facts: { boughtAt: now },
+        // Not now: a notice of the purchase may still come, and extend its license.
+        facts: { boughtAt: (one.facts.missing ?? now) + 1 },
         about: [],
       })),
   ];
   const source = sourceOf({ ...market, accountName: market.name }, platformLabels);
   let isWhole = true;
   for (const notice of notices) {
-    isWhole = left() - requests > NOTICE_QUERIES;
+    isWhole = left() > NOTICE_QUERIES;
     if (!isWhole) break;
     await applyNotice(newSender, source, notice);
   }
@@ -144,5 +152,4 @@ export async function reconcile(
     .update(markets)
     .set({ reconciledAt: now, ...(!isWhole && { comparisonDueAt: now + MINUTE_MS }) })
     .where(eq(markets.id, marketId));
-  return requests;
 }

@@ -6,7 +6,7 @@ const MAX_LENGTH = 4 * 1024;
 const MAX_DEPTH = 20;
 const HIDDEN = '***';
 const HIDDEN_NAME =
-  /secret|token|password|signature|mail|phone|postal|address|name$|^ip$|_ip$|^ip_|^street|^city$|^line[12]$/i;
+  /secret|token|password|signature|mail|phone|postal|address|name$|^ip$|_ip$|^ip_|^street|^city$|^line[12]$|^receipt_url$|^hosted_invoice_url$|^invoice_pdf$/i;
 /** Bounded, because a buyer may write what is searched. */
 const EMAIL = /[^\s"'<>&=:,;(){}[\]@]{1,64}@[^\s"'<>&=:,;(){}[\]@]{1,255}/g;
 /** Names of products are no names of persons. */

@@ -78,12 +78,11 @@ async function removeOldMarketRows(db: Database, now: number): Promise<number | 
 /**
  * Compares a market, and makes an event, at most one a day, if it cannot be compared.
  *
- * @returns the number of requests
  * @throws Error that says why the market was not compared
  */
-async function compareMarket(by: Reconciling, marketId: number): Promise<number> {
+async function compareMarket(by: Reconciling, marketId: number): Promise<void> {
   try {
-    return await reconcile(by, marketId);
+    await reconcile(by, marketId);
   } catch (error) {
     const now = Date.now();
     const why = error instanceof Error ? error.message : String(error);
@@ -119,9 +118,8 @@ const reportFailing = (db: Database, which: SQL, reason: SQL, now: number) =>
 const compare = (marketId: number): Task => ({
   failure: 'A market was not compared',
   most: RECONCILE_QUERIES,
-  async run({ settings, spend, ...run }) {
-    spend(await compareMarket({ ...run, platformLabels: settings.PLATFORM_LABELS }, marketId));
-  },
+  run: ({ settings, ...run }) =>
+    compareMarket({ ...run, platformLabels: settings.PLATFORM_LABELS }, marketId),
 });
 
 export const LOOK_AFTER_MARKETS: Task = {

@@ -127,7 +127,7 @@ export const purchases = sqliteTable(
     /** The facts about it (see `facts.ts`). */
     facts: text('facts', { mode: 'json' }).$type<Facts>().notNull(),
     licenseId: integer('license_id'),
-    /** Replaced by `licenses.deactivated_by`: only the previous version reads it. */
+    /** The revision of a license that the version before `licenses.deactivated_by` deactivated. */
     deactivatedRevision: integer('deactivated_revision'),
     /** Consecutive comparisons in which the market did not list it. */
     misses: integer('misses').notNull().default(0),

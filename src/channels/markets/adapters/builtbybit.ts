@@ -1,4 +1,3 @@
-import type { Outbound } from '../../../lib/outbound.ts';
 import type { Incoming } from '../incoming.ts';
 import { type Json, listAt, numberAt, secondsAt, textAt, valueAt } from '../json.ts';
 import {
@@ -78,25 +77,21 @@ async function read(incoming: Incoming): Promise<Accepted | Rejection> {
 
 const PAGE_ROWS = 100;
 
-/** BuiltByBit accepts one of two words before a token. */
-async function readPage(outbound: Outbound, url: string, token: string): Promise<Json> {
-  try {
-    const headers = { Authorization: `Token ${token}` };
-    return await fetchJson(outbound, url, { method: 'GET', headers });
-  } catch (error) {
-    if (!isWrongToken(error)) throw error;
-    const headers = { Authorization: `Private ${token}` };
-    return fetchJson(outbound, url, { method: 'GET', headers });
-  }
-}
-
 /** The licenses at BuiltByBit. Add-ons have ids of their own, and are not listed. */
 async function list({ outbound, token, items, now, maxPages }: Listing): Promise<ListedPurchases> {
   const listed = new Map<string, boolean>();
   const ids = items.join(',');
+  // BuiltByBit accepts one of two words before a token.
+  const readPage = (word: string, url: string) =>
+    fetchJson(outbound, url, { method: 'GET', headers: { Authorization: `${word} ${token}` } });
+  let word = 'Token';
   for (let page = 1; page <= maxPages; page++) {
     const url = `https://api.builtbybit.com/v2/resources/creator/licenses?resource_ids=${ids}&page=${page}&per_page=${PAGE_ROWS}`;
-    const json = await readPage(outbound, url, token);
+    const json: Json = await readPage(word, url).catch((error) => {
+      if (!isWrongToken(error) || page > 1) throw error;
+      word = 'Private';
+      return readPage(word, url);
+    });
     if (textAt(json, 'result') !== 'success') {
       throw new Error(`BuiltByBit: ${textAt(json, 'error.code') ?? 'no result'}`);
     }
@@ -111,7 +106,7 @@ async function list({ outbound, token, items, now, maxPages }: Listing): Promise
       const key = listedKey(item, buyer);
       listed.set(key, isActive || listed.get(key) === true);
     }
-    if (page >= (numberAt(json, 'data.stats.max_page') ?? 1)) return { listed, requests: page };
+    if (page >= (numberAt(json, 'data.stats.max_page') ?? 1)) return listed;
   }
   throw new Error('The market lists too many purchases');
 }

@@ -124,7 +124,8 @@ function orderCompleted(body: unknown, at: number): Notice[] {
     facts: {
       ...(total !== null && { total }),
       ...(email !== null && { email }),
-      ...(subscription !== null && { paid: { at, until: null, amount: total } }),
+      // A coupon can pay for an order.
+      ...(subscription !== null && { paid: { at, until: null, amount: total || null } }),
     },
   };
   const parts = lines.flatMap((line): Statement[] => {

@@ -1,3 +1,4 @@
+import { MAX_QUANTITY } from '@licet/contract/limits';
 import type { Incoming } from '../incoming.ts';
 import { listAt, numberAt, quantityAt, secondsAt, textAt, textOf, valueAt } from '../json.ts';
 import type {
@@ -186,28 +187,34 @@ function invoicePaid({ object, at, isTest }: Event): Read {
     ),
   );
   const quantity = sold.reduce<number>((sum, line) => sum + quantityAt(line, 'quantity'), 0);
-  const isFirst = textAt(object, 'billing_reason') === 'subscription_create';
+  const isUnclear = products.size > 1 || quantity > MAX_QUANTITY;
+  const reason = textAt(object, 'billing_reason');
+  const isFirst = reason === 'subscription_create';
+  const amount = numberAt(object, 'total') ?? numberAt(object, 'amount_paid');
+  // The last invoice of a canceled subscription, of which time is left.
+  const isCredit = amount !== null && amount < 0;
   const facts: Facts = {
     paid: {
       at: secondsAt(object, 'created') ?? at,
       until: ends.length === 0 ? null : Math.max(...ends),
-      amount: numberAt(object, 'total') ?? numberAt(object, 'amount_paid'),
+      // A coupon can make a month free, which is no trial.
+      amount: reason === 'subscription_cycle' && amount === 0 ? null : amount,
     },
-    ...(isFirst && products.size === 1 && quantity > 1 && { quantity }),
-    ...(isFirst && products.size > 1 && { unclear: 1 }),
+    ...(isFirst && !isUnclear && quantity > 1 && { quantity }),
+    ...(isFirst && isUnclear && { unclear: 1 }),
   };
   // An old version, or an event that was stored without the id of its invoice.
   const invoice = id ?? `${subscription}:${at}`;
   const about = [
     { id: invoice, parent: subscription, facts },
-    { id: subscription, facts: { continued: at } },
+    { id: subscription, ...(!isCredit && { facts: { continued: at } }) },
     ...link(idAt(object, 'payment_intent') ?? idAt(object, 'charge'), invoice),
   ];
   const metadata =
     valueAt(object, 'parent.subscription_details.metadata') ??
     valueAt(object, 'subscription_details.metadata');
   const item = textAt(metadata, 'licet_product');
-  if (item === null) return [report(about)];
+  if (item === null || isCredit) return [report(about)];
   const counted = countIn(metadata);
   return [
     {

@@ -110,7 +110,7 @@ async function list({ outbound, token, items, maxPages }: Listing): Promise<List
       start = valueAt(json, 'response.more') === true ? textAt(json, 'response.next_start') : null;
     }
   }
-  return { listed, requests };
+  return listed;
 }
 
 export const voxel: Adapter = {
