@@ -38,16 +38,16 @@ interface Roles {
 const FAULTS: Readonly<Record<number, string>> = {
   50013:
     'The bot may not give the role. Give it the right "Manage Roles", and move its role above the role that it gives.',
-  50001: 'The bot is not in the server. Invite it there.',
+  50001: 'The bot is not in the server. Run the setup with --bot-token, and open the invitation that it prints.',
   10011: 'The role is deleted at Discord. Choose another one at the product, or none.',
-  10004: 'The bot does not see the server. Check the id of the server.',
-  40001: 'Discord does not accept the token of the bot. Enter a new one.',
+  10004: 'The bot does not see the server. Run the setup with --guild and the id of the server.',
+  40001: 'Discord does not accept the token of the bot. Run the setup with --bot-token and a new one.',
 };
 const ROLE_ID = /^\d{15,21}$/;
 const UNKNOWN_MEMBER = 10007;
 const UNKNOWN_ROLE = 10011;
 
-const REFUSED = 'Your role could not be given: the shop has been told.';
+const REFUSED = 'Your role could not be given. Tell the shop: its settings say why.';
 
 type Outcome =
   | { outcome: 'done' }
@@ -67,7 +67,7 @@ async function sendRole(
   if (!ROLE_ID.test(roleId)) {
     return {
       outcome: 'refused',
-      fault: `The role "${roleId}" of a product is no id of a role.`,
+      fault: `The role "${roleId}" of a product is no id of a role. Enter the id of a role at the product, or none.`,
       isOfOne: true,
     };
   }
