@@ -114,7 +114,7 @@ describe(`a database of ${OLD}`, () => {
     else expect(body).toMatchObject(Object(asToday(old?.body)));
   });
 
-  it('has all its events', async () => {
+  it('an upgraded database has all its events', async () => {
     const now: Fields[] = Object(await get('/events?limit=1000')).body;
     const old: Fields[] = Object(before['/events?limit=1000']?.body);
     const byId = new Map(now.map((event) => [event.id, event]));

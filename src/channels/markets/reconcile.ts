@@ -56,7 +56,7 @@ export async function reconcile(
   marketId: number,
 ): Promise<number> {
   const now = Date.now();
-  // First: a market that fails must not keep the others waiting.
+  // Before the request, because a market that fails must not keep the others waiting.
   const [market] = await db
     .update(markets)
     .set({ comparisonDueAt: now + INTERVAL_MS })
@@ -118,7 +118,7 @@ export async function reconcile(
         about: [],
         purchase: { item, reference, order: null, facts: { missing: now } },
       })),
-    // Listed again. What the market itself has reported as removed stays so until it reports a purchase.
+    // Listed again. A purchase that the market itself reported as removed stays so until it reports another one.
     ...known
       .filter((one) => one.state === 'REVOKED' && one.reason === 'missing' && isListed(one))
       .map((one) => ({
