@@ -86,5 +86,5 @@ it('an address that takes no messages gets none, even if it is stored', async ()
     headers: {},
     body: '',
   });
-  expect(outcome).toEqual({ error: 'The address must have a name, not an address' });
+  expect(outcome).toEqual({ error: 'The address must have a name, not an IP address' });
 });
