@@ -145,7 +145,7 @@ export interface Accepted {
   respond?: (keys: readonly string[]) => { body: string; contentType: string };
 }
 
-/** The interface of a market, for what its requests do not say. */
+/** The API of a market, for values that its requests do not have. */
 export interface MarketInterface {
   outbound: Outbound;
   token: string;
@@ -184,7 +184,7 @@ export interface Adapter {
   /** Reads a request that comes from the market. */
   read: (incoming: Incoming, settings: MarketSettings) => Promise<Accepted | Rejection>;
   /**
-   * Reads all that was bought from the interface of the market, if its request does not say it.
+   * Reads all that was bought from the API of the market, if its request does not have it.
    *
    * @throws Error if the market does not respond: it repeats its request
    */

@@ -106,7 +106,7 @@ export async function receive(
   };
 }
 
-/** The notices, with what the market's interface adds to them. @throws Error if it does not respond */
+/** The notices, with the lines that the API of the market adds. @throws Error if it does not respond */
 async function wholeNotices(
   { outbound }: Receiver,
   { market }: MarketSource,
