@@ -198,7 +198,7 @@ it('a license without a customer belongs to the customer who has the account tha
   expect((await get.license(license.id)).customer).toEqual(own.customer);
 });
 
-/** What an account sees: the licenses of /licenses, those of its button, and those of its page. */
+/** The licenses that an account sees: those of /licenses, those of its button, and those of its page. */
 async function seenBy(user: typeof ADA): Promise<string[]> {
   const member = { user };
   const shown = (await discord.send({ name: 'licenses', member })).content;

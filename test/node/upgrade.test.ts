@@ -61,7 +61,7 @@ beforeAll(async () => {
   const { code, output } = await watch(restoring).ended;
   expect(code, output).toBe(0);
   holdBack(data);
-  // What is old by the clock of today is removed in a service of today, too.
+  // Rows that are old by the clock of today are removed in a service of today, too.
   const keepAll = ['--var', 'REQUEST_RETENTION_DAYS:0', '--var', 'EVENT_RETENTION_DAYS:0'];
   service = await startService(data, [...keepAll, '--var', 'PLATFORM_LABELS:PLATFORM_A=Tebex']);
   licet = new Licet({ url: service.address, token: readRootToken() });
