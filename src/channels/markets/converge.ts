@@ -211,7 +211,7 @@ const isEarlier = ({ before, after }: LicenseChange): boolean =>
   (after.expiresAt ?? 0) < (before.expiresAt ?? 0);
 
 const STILL_ONE =
-  'More may have been bought than the license that was made: look at the order, and make what is missing by hand';
+  'More may have been bought than the license that was made: look at the order, and make the missing licenses by hand';
 
 /** The alert of a purchase whose license was made before the market said that more was bought. */
 const alertOf = ({ mapping }: Context, purchase: PurchaseRow): PlannedEvent => ({

@@ -43,7 +43,7 @@ interface Item {
 /** @returns undefined for an item that names no product */
 function itemOf(body: unknown): Item | undefined {
   const [id, product] = [textAt(body, 'id'), textAt(body, 'product_id')];
-  // The metadata of the seller name the product, else its id.
+  // The seller's metadata names the product, else its id does.
   const item = textAt(body, 'product.metadata.licet_product') ?? product;
   if (id === null || item === null) return undefined;
   const order = textAt(body, 'order_id');
