@@ -324,7 +324,10 @@ const forMarkets = (description: string, example: string): ZodOpenApiResponseObj
 const MARKET: Responses = {
   200: forMarkets('It is done, or was done before. For a download: the key.', 'OK'),
   400: forMarkets('The request cannot be read.', 'The body has no user_id'),
-  401: forMarkets('The signature or the secret is wrong.', 'The secret is wrong: store the secret of the market in Licet again'),
+  401: forMarkets(
+    'The signature or the secret is wrong.',
+    'The secret is wrong: store the secret of the market in Licet again',
+  ),
   403: forMarkets('The market is off, or the purchase is revoked.', 'Already revoked'),
   404: forMarkets(
     'There is no market at this address, or no product is chosen.',

@@ -53,8 +53,10 @@ export class Outbound {
     const isAllowed =
       url?.protocol === 'https:' || (url?.protocol === 'http:' && this.#isPrivateAllowed);
     if (!url || !isAllowed) return 'must begin with https://';
-    if (url.username !== '' || url.password !== '') return 'must have no user name: remove what stands before the @';
-    if (url.hash !== '' || text.includes('#')) return 'must have no fragment: remove the # and what follows';
+    if (url.username !== '' || url.password !== '')
+      return 'must have no user name: remove what stands before the @';
+    if (url.hash !== '' || text.includes('#'))
+      return 'must have no fragment: remove the # and what follows';
     // The parser keeps a final dot, and has put the host into lower case.
     if (ownHosts.includes(url.host.replace(/\.(?=:|$)/, ''))) {
       return 'must not be this service itself: enter the address of the receiver';
@@ -92,7 +94,8 @@ export class Outbound {
 
 function faultOfHost(hostname: string): string | undefined {
   // The parser writes every form of an address in this way.
-  if (hostname.startsWith('[') || parseAddress(hostname)) return 'must have a name, not an IP address';
+  if (hostname.startsWith('[') || parseAddress(hostname))
+    return 'must have a name, not an IP address';
   if (hostname.endsWith('.')) return 'must not end in a dot: remove it';
   return isOwnHost(hostname) ? 'must be a public name, such as shop.example' : undefined;
 }

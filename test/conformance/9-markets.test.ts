@@ -261,7 +261,12 @@ describe('a market whose last requests were all rejected', () => {
     for (let run = 0; run < 2; run++) await service.isolate.runScheduled();
     const { json } = await service.isolate.call('GET', '/api/v2/events?type=market.failing');
     expect(json).toMatchObject([
-      { resourceId: market.id, changes: { reason: { after: 'No product is chosen for 7: add it to the products of the market' } } },
+      {
+        resourceId: market.id,
+        changes: {
+          reason: { after: 'No product is chosen for 7: add it to the products of the market' },
+        },
+      },
     ]);
     setNow(Date.now() + DAY_MS);
     await service.isolate.runScheduled();

@@ -48,10 +48,13 @@ describe('a Checkout session', () => {
     ]);
   });
 
-  it.each(['paid', 'no_payment_required'])('a Checkout session with the status %s is paid', async (status) => {
-    const sent = { ...session, payment_status: status };
-    expect((await read('checkout.session.completed', sent)).notices).toHaveLength(1);
-  });
+  it.each(['paid', 'no_payment_required'])(
+    'a Checkout session with the status %s is paid',
+    async (status) => {
+      const sent = { ...session, payment_status: status };
+      expect((await read('checkout.session.completed', sent)).notices).toHaveLength(1);
+    },
+  );
 
   it('a Checkout session that is not paid yet grants nothing before its payment', async () => {
     const sent = { ...session, payment_status: 'unpaid' };
@@ -67,10 +70,13 @@ describe('a Checkout session', () => {
   it.each([
     ['plink_1', 'plink_1'],
     [null, 'checkout'],
-  ])('a Checkout session without a product is known by its Payment Link %s', async (payment_link, item) => {
-    const sent = { ...session, metadata: {}, payment_link };
-    expect((await read('checkout.session.completed', sent)).notices).toMatchObject([{ item }]);
-  });
+  ])(
+    'a Checkout session without a product is known by its Payment Link %s',
+    async (payment_link, item) => {
+      const sent = { ...session, metadata: {}, payment_link };
+      expect((await read('checkout.session.completed', sent)).notices).toMatchObject([{ item }]);
+    },
+  );
 
   it('a Checkout session that saves a card sells nothing', async () => {
     const sent = { ...session, mode: 'setup', payment_status: 'no_payment_required' };
@@ -187,7 +193,9 @@ it('a charge of the old interface names its invoice', async () => {
 
 it('a dispute without a payment is shown, and changes nothing', async () => {
   const { ignored } = await read('charge.dispute.created', { id: 'dp_1', payment_intent: null });
-  expect(ignored).toBe('The event names no payment: find the purchase, and change its license by hand');
+  expect(ignored).toBe(
+    'The event names no payment: find the purchase, and change its license by hand',
+  );
 });
 
 it('a thin event is rejected with the setting to switch', async () => {

@@ -272,11 +272,14 @@ describe('the network of outgoing requests', () => {
     '[64:ff9b:1::10.0.0.1]',
     '[2002:7f00:1::]',
     '[fec0::1]',
-  ])('the network of outgoing requests does not even try to connect to %s [8.4.1]', async (host) => {
-    reported = [];
-    expect(await fetchBy(closed, host)).toMatch(/^failed: /);
-    await vi.waitFor(() => expect(String(reported)).toContain('blocked by restrictPeers()'));
-  });
+  ])(
+    'the network of outgoing requests does not even try to connect to %s [8.4.1]',
+    async (host) => {
+      reported = [];
+      expect(await fetchBy(closed, host)).toMatch(/^failed: /);
+      await vi.waitFor(() => expect(String(reported)).toContain('blocked by restrictPeers()'));
+    },
+  );
 
   it('the network of outgoing requests tries a public address behind NAT64, which a machine without IPv4 needs [8.4.1]', async () => {
     // The runtime's word for an address that is denied.

@@ -61,7 +61,10 @@ it.each([
   ['javascript:alert(1)', 'must begin with https://'],
   ['shop.example/hook', 'must begin with https://'],
   ['https://', 'must begin with https://'],
-  ['https://user:password@shop.example/', 'must have no user name: remove what stands before the @'],
+  [
+    'https://user:password@shop.example/',
+    'must have no user name: remove what stands before the @',
+  ],
   ['https://user@shop.example/', 'must have no user name: remove what stands before the @'],
   ['https://shop.example/#hook', 'must have no fragment: remove the # and what follows'],
   ['https://shop.example/#', 'must have no fragment: remove the # and what follows'],

@@ -38,10 +38,13 @@ interface Roles {
 const FAULTS: Readonly<Record<number, string>> = {
   50013:
     'The bot may not give the role. Give it the right "Manage Roles", and move its role above the role that it gives.',
-  50001: 'The bot is not in the server. Run npm run licet -- discord setup --bot-token FILE, and open the invitation that it prints.',
+  50001:
+    'The bot is not in the server. Run npm run licet -- discord setup --bot-token FILE, and open the invitation that it prints.',
   10011: 'The role is deleted at Discord. Choose another one at the product, or none.',
-  10004: 'The bot does not see the server. Run npm run licet -- discord setup with the id of the server as --guild.',
-  40001: 'Discord does not accept the token of the bot. Run npm run licet -- discord setup --bot-token FILE with a new one.',
+  10004:
+    'The bot does not see the server. Run npm run licet -- discord setup with the id of the server as --guild.',
+  40001:
+    'Discord does not accept the token of the bot. Run npm run licet -- discord setup --bot-token FILE with a new one.',
 };
 const ROLE_ID = /^\d{15,21}$/;
 const UNKNOWN_MEMBER = 10007;

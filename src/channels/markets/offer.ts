@@ -109,7 +109,8 @@ export function offer(
   mapped: MarketProduct | undefined,
 ): Sold | string {
   const { after, mapping, now } = context;
-  if (!mapped) return `No product is chosen for ${sale.purchase.item}: add it to the products of the market`;
+  if (!mapped)
+    return `No product is chosen for ${sale.purchase.item}: add it to the products of the market`;
   if (isUnclear(standingOf(sale.purchase, after, mapping.source.market, now).facts)) return UNCLEAR;
   return sell(context, sale, mapped);
 }

@@ -93,7 +93,9 @@ export async function reconcile(
   // An empty list says nothing: a shop with one purchase would lose it by a fault of the market.
   const missing = listed.size === 0 ? [] : active.filter((one) => !isListed(one));
   if (active.length >= MIN_COMPARED && missing.length > active.length * (1 - MIN_LISTED_SHARE)) {
-    throw new Error('The market lists less than half of the purchases, so none is revoked: check the API token and the products');
+    throw new Error(
+      'The market lists less than half of the purchases, so none is revoked: check the API token and the products',
+    );
   }
   // The second part of a comparison that took more queries than one run has counts nothing again.
   const isFirst = (market.reconciledAt ?? 0) <= now - INTERVAL_MS / 2;

@@ -35,7 +35,8 @@ function termsOf(
   const product = mapping.products.find(({ id }) => id === mapped.productId);
   if (!product) return `The chosen product ${mapped.productId} does not exist: choose another one`;
   const { quantity, isTest } = purchase;
-  if (quantity > MAX_QUANTITY) return `The quantity ${quantity} is larger than ${MAX_QUANTITY}: make the licenses by hand`;
+  if (quantity > MAX_QUANTITY)
+    return `The quantity ${quantity} is larger than ${MAX_QUANTITY}: make the licenses by hand`;
   const isOne = mapped.quantity === 'limits';
   const times = (limit: number): number =>
     isOne && limit > 0 ? Math.min(limit * quantity, MAX_LIMIT) : limit;

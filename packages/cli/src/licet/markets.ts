@@ -229,7 +229,9 @@ export function addMarkets(parent: CommandUnknownOpts, open: OpenSession): void 
 
   markets
     .command('deliveries')
-    .description('list what arrived in 30 days, newest last, each with its effect or why it was rejected')
+    .description(
+      'list what arrived in 30 days, newest last, each with its effect or why it was rejected',
+    )
     .argument('<id>', 'its id', idArgument)
     .option('--limit <n>', `the newest n (${DEFAULT_SHOWN})`, integerFrom(1), DEFAULT_SHOWN)
     .addHelpText('after', examples('markets deliveries 1'))

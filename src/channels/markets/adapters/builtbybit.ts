@@ -112,7 +112,9 @@ async function list({ outbound, token, items, now, maxPages }: Listing): Promise
     }
     if (page >= (numberAt(json, 'data.stats.max_page') ?? 1)) return { listed, requests: page };
   }
-  throw new Error('The market lists too many purchases: deactivate the licenses of refunds by hand');
+  throw new Error(
+    'The market lists too many purchases: deactivate the licenses of refunds by hand',
+  );
 }
 
 export const builtbybit: Adapter = {

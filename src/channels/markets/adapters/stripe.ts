@@ -25,7 +25,8 @@ const TOLERANCE_SECONDS = 300;
 /** The name of a product that neither the metadata nor a Payment Link names. */
 const UNNAMED = 'checkout';
 const MAX_LINES = 100;
-const UNCOUNTED = 'Stripe does not say how many were bought: store a restricted key as API token, or look at the order';
+const UNCOUNTED =
+  'Stripe does not say how many were bought: store a restricted key as API token, or look at the order';
 
 /** The notices of an event, or the reason for none. */
 type Read = readonly Notice[] | { ignored: string; needsPerson?: boolean };
@@ -66,13 +67,15 @@ const countIn = (metadata: unknown): number | null =>
   numberAt(metadata, 'licet_quantity') === null ? null : quantityAt(metadata, 'licet_quantity');
 
 function session({ object, at, isTest }: Event): Read {
-  if (textAt(object, 'mode') === 'setup') return { ignored: 'The session saves a card, and sells nothing' };
+  if (textAt(object, 'mode') === 'setup')
+    return { ignored: 'The session saves a card, and sells nothing' };
   const status = textAt(object, 'payment_status');
   if (status !== 'paid' && status !== 'no_payment_required') {
     return { ignored: 'The session is not paid yet: the license comes with the payment' };
   }
   const id = textAt(object, 'id');
-  if (id === null) return { ignored: 'The session has no id: make the license by hand', needsPerson: true };
+  if (id === null)
+    return { ignored: 'The session has no id: make the license by hand', needsPerson: true };
   const [subscription, invoice] = [idAt(object, 'subscription'), idAt(object, 'invoice')];
   const paymentLink = idAt(object, 'payment_link');
   const counted = countIn(valueAt(object, 'metadata'));

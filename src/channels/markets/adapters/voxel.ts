@@ -100,7 +100,10 @@ async function list({ outbound, token, items, maxPages }: Listing): Promise<List
   for (const item of items) {
     let start: string | null = '0';
     while (start !== null) {
-      if (++requests > maxPages) throw new Error('The market lists too many purchases: deactivate the licenses of refunds by hand');
+      if (++requests > maxPages)
+        throw new Error(
+          'The market lists too many purchases: deactivate the licenses of refunds by hand',
+        );
       const body = String(new URLSearchParams({ api_key: token, resource_id: item, start }));
       const headers = { 'Content-Type': 'application/x-www-form-urlencoded' };
       const url = 'https://api.voxel.shop/v1/listBuyers';
