@@ -178,7 +178,7 @@ describe('a renewal at BuiltByBit', () => {
     expect(await licenseOf(licenseId)).toMatchObject({ expiresAfterDays: 60, expiryDate: null });
   });
 
-  it('after a refund begins today [9.3.9]', async () => {
+  it('a renewal after a refund begins today [9.3.9]', async () => {
     await use();
     service = new MarketService();
     await env.DB.prepare(
