@@ -26,6 +26,8 @@ export interface Load {
 
 export interface ExpectedResponse {
   status: number;
+  /** That of a flood, once a limit is reached. */
+  limitedStatus?: number;
   /** The beginning of the body. */
   body: string;
   /** Another part of the body. */
@@ -240,7 +242,8 @@ export async function send(load: Load): Promise<Measured> {
     }
     if (DECIDED.includes(status)) recorded.set(request, (recorded.get(request) ?? 0) + 1);
     else uncertain.push(request);
-    const isExpected = status === expected.status && startsWith(body, expectedBody);
+    const isExpectedStatus = status === expected.status || status === expected.limitedStatus;
+    const isExpected = isExpectedStatus && startsWith(body, expectedBody);
     if (!isExpected || (contained && !body.includes(contained))) {
       wrong++;
       wrongResponse ??= `${status} ${body.toString()}`;

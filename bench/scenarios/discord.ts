@@ -126,7 +126,7 @@ export async function discord({ settings }: Bench): Promise<Finding> {
     url,
     from: 0,
     requestAt: (index) => toBytes('{"type":2}', timestamp, index.toString(16).padStart(128, '0')),
-    expected: { status: 401, body: '{' },
+    expected: { status: 401, limitedStatus: 429, body: '{' },
     connections: THRESHOLD_CONNECTIONS,
     until: { count: madeUp },
   });

@@ -3,7 +3,7 @@ import { WRONG_HOST } from '@licet/contract/messages';
 import type { Context, MiddlewareHandler } from 'hono';
 import { getCookie } from 'hono/cookie';
 import { matchedRoutes } from 'hono/route';
-import type { Found } from '../cache/snapshot-cache.ts';
+import type { CacheHit } from '../cache/snapshot-cache.ts';
 import { type TokenSnapshot, tokenSnapshot } from '../cache/snapshots.ts';
 import type { Sender } from '../db/change.ts';
 import type { Database } from '../db/client.ts';
@@ -245,11 +245,11 @@ export const requireIntents =
 export async function authorizeValidation(
   c: Context<AppEnv>,
   intents: readonly ApiIntent[],
-): Promise<Found<TokenSnapshot> | undefined> {
+): Promise<CacheHit<TokenSnapshot> | undefined> {
   const { caches, ceilings, recorder } = servicesOf(c.env);
   const timings = c.get('timings');
   const now = Date.now();
-  let token: Found<TokenSnapshot> | undefined;
+  let token: CacheHit<TokenSnapshot> | undefined;
   const find = async (hash: string) => {
     const client = clientIn(c);
     token = isOverLimit(c, client)

@@ -5,7 +5,7 @@ import type { Task } from '../db/task.ts';
 import type { WaitUntil } from '../lib/async.ts';
 import type { LicenseSnapshot } from '../resources/licenses/snapshot.ts';
 import type { Policy } from '../resources/policy.ts';
-import { type CacheContext, type Found, SnapshotCache } from './snapshot-cache.ts';
+import { type CacheContext, type CacheHit, SnapshotCache } from './snapshot-cache.ts';
 import {
   licenseSnapshot,
   policySnapshot,
@@ -65,7 +65,11 @@ export class Caches {
   }
 
   /** Read repair: see {@link SnapshotCache.repair}. Never rejects. */
-  async repair(found: Found<Snapshot>, current: number | undefined, usedAt: number): Promise<void> {
+  async repair(
+    found: CacheHit<Snapshot>,
+    current: number | undefined,
+    usedAt: number,
+  ): Promise<void> {
     await this.#byName.get(found.type)?.repair(found, current, usedAt);
   }
 
@@ -107,7 +111,7 @@ export class Caches {
 
 /** The snapshots on which a response was based. */
 export interface Use {
-  used: readonly Found<Snapshot>[];
+  used: readonly CacheHit<Snapshot>[];
   /** Milliseconds since 1970. */
   usedAt: number;
 }
@@ -121,11 +125,11 @@ interface Stale {
 /** Compares each snapshot that came from KV with D1, once, after it was used (1.5). */
 export class Comparison {
   readonly #caches: Caches;
-  readonly #uses: readonly { found: Found<Snapshot>; usedAt: number }[];
+  readonly #uses: readonly { found: CacheHit<Snapshot>; usedAt: number }[];
 
   constructor(caches: Caches, uses: readonly Use[]) {
     this.#caches = caches;
-    const lastUses = new Map<Found<Snapshot>, number>();
+    const lastUses = new Map<CacheHit<Snapshot>, number>();
     for (const { used, usedAt } of uses) {
       for (const found of used) if (found.needsComparison) lastUses.set(found, usedAt);
     }

@@ -16,13 +16,13 @@ const MAX_KEY_LENGTH = 765;
 const SPREADING_MS = 90_000;
 
 interface Entry<Value> {
-  found: Found<Value>;
+  found: CacheHit<Value>;
   /** When the load began. */
   loadedAt: number;
 }
 
 /** The result of a look-up. */
-export interface Found<Value> {
+export interface CacheHit<Value> {
   type: SnapshotType<Snapshot>['name'];
   key: string;
   /** Null for an unknown key. */
@@ -32,7 +32,7 @@ export interface Found<Value> {
 }
 
 interface Loaded<Value> {
-  found: Found<Value>;
+  found: CacheHit<Value>;
   tier: Tier;
 }
 
@@ -66,12 +66,12 @@ export class SnapshotCache<Value extends Snapshot> {
   }
 
   /** The snapshot of a key, at once if it is in memory. Rejects if no tier that can be reached has it. */
-  find(key: string, timings: RequestTimings): Found<Value> | Promise<Found<Value>> {
+  find(key: string, timings: RequestTimings): CacheHit<Value> | Promise<CacheHit<Value>> {
     if (key.length > MAX_KEY_LENGTH) return this.#found(key, null, false);
     return this.#findFresh(key, timings) ?? this.#findAway(key, timings);
   }
 
-  async #findAway(key: string, timings: RequestTimings): Promise<Found<Value>> {
+  async #findAway(key: string, timings: RequestTimings): Promise<CacheHit<Value>> {
     const { waitUntil } = timings;
     const load = () => this.#load(key, waitUntil);
     const { found, tier } = await this.#flights.run(key, load, waitUntil);
@@ -88,7 +88,7 @@ export class SnapshotCache<Value extends Snapshot> {
     key: string,
     timings: RequestTimings,
     mayReadPublished: () => Promise<boolean>,
-  ): Promise<Found<Value> | undefined> {
+  ): Promise<CacheHit<Value> | undefined> {
     const held = this.#findFresh(key, timings) ?? this.#findOnlyIsolate(key, timings);
     if (held) return held;
     if (key.length > MAX_KEY_LENGTH || !(await mayReadPublished())) return undefined;
@@ -138,7 +138,7 @@ export class SnapshotCache<Value extends Snapshot> {
    * @param usedAt milliseconds since 1970
    */
   async repair(
-    { key, value }: Found<Snapshot>,
+    { key, value }: CacheHit<Snapshot>,
     current: number | undefined,
     usedAt: number,
   ): Promise<void> {
@@ -161,7 +161,7 @@ export class SnapshotCache<Value extends Snapshot> {
     if (isSpread(next, usedAt) && this.canPublish()) await this.publish(key);
   }
 
-  #findFresh(key: string, timings: RequestTimings): Found<Value> | undefined {
+  #findFresh(key: string, timings: RequestTimings): CacheHit<Value> | undefined {
     const entry = this.#entries.get(key) ?? this.#unknown.get(key);
     // On Workers `performance.now()` is the wall clock, and can step back.
     if (!entry || Math.abs(performance.now() - entry.loadedAt) >= FRESH_MS) return undefined;
@@ -170,7 +170,7 @@ export class SnapshotCache<Value extends Snapshot> {
   }
 
   /** Without KV one isolate makes all changes and evicts their snapshots, so its memory is current. */
-  #findOnlyIsolate(key: string, timings: RequestTimings): Found<Value> | undefined {
+  #findOnlyIsolate(key: string, timings: RequestTimings): CacheHit<Value> | undefined {
     const held = this.#publisher ? undefined : this.#entries.get(key)?.found;
     if (held) timings.noteRead('memory');
     return held;
@@ -224,7 +224,7 @@ export class SnapshotCache<Value extends Snapshot> {
     }
   }
 
-  #put(key: string, value: Value | null, loadedAt: number, isFromKv: boolean): Found<Value> {
+  #put(key: string, value: Value | null, loadedAt: number, isFromKv: boolean): CacheHit<Value> {
     const found = this.#found(key, value, isFromKv);
     if (value === null) {
       this.#unknown.set(key, { found, loadedAt });
@@ -235,7 +235,7 @@ export class SnapshotCache<Value extends Snapshot> {
     return found;
   }
 
-  #found(key: string, value: Value | null, needsComparison: boolean): Found<Value> {
+  #found(key: string, value: Value | null, needsComparison: boolean): CacheHit<Value> {
     return { type: this.#type.name, key, value, needsComparison };
   }
 }

@@ -1,6 +1,6 @@
 import type { LicenseDataType } from '@licet/contract/enums';
 import type { BlockedType, ResponseType } from '@licet/contract/outcomes';
-import type { Found } from '../cache/snapshot-cache.ts';
+import type { CacheHit } from '../cache/snapshot-cache.ts';
 import { POLICY_KEY } from '../cache/snapshots.ts';
 import type { RequestTimings } from '../lib/request-timings.ts';
 import type { RecordDetails } from '../requests/record.ts';
@@ -111,8 +111,8 @@ export function detailsOf(
 
 /** The snapshots on which a validation is decided. */
 export interface Snapshots {
-  license: Found<LicenseSnapshot>;
-  policy: Found<Policy>;
+  license: CacheHit<LicenseSnapshot>;
+  policy: CacheHit<Policy>;
 }
 
 /**
@@ -138,7 +138,7 @@ export interface Circumstances extends Pick<Facts, 'connectingAddress' | 'requir
 }
 
 /** Decides on snapshots. */
-export function decideOn(
+export function decideFrom(
   { license, policy }: Snapshots,
   request: ValidationRequest,
   { connectingAddress, requireHwid, requestedAt }: Circumstances,
@@ -179,7 +179,7 @@ export interface Decision {
  * Decides in D1 if a decision on snapshots depends on slots or on the first use, unless this isolate has seen the license
  * full of such values just now.
  */
-export function decideOnSlots(
+export function confirmSlots(
   services: Services,
   decision: Decision,
   request: ValidationRequest,
@@ -192,7 +192,7 @@ export function decideOnSlots(
     const refusal = services.findFull(license, outcome.full, circumstances.requestedAt);
     if (refusal) return refuseFull(snapshots, outcome.full, refusal);
   } else if (outcome.responseType !== 'VALID' || !outcome.mustBeStored) return decision;
-  return bindAndDecide(services, license, snapshots, request, circumstances);
+  return bindSlots(services, license, snapshots, request, circumstances);
 }
 
 /** Such as `2026-10-01`: in UTC. */
@@ -229,7 +229,7 @@ function remarksOn(idle: readonly IdleSlot[]): string | null {
  *
  * @throws when the database cannot be reached
  */
-async function bindAndDecide(
+async function bindSlots(
   services: Services,
   known: LicenseSnapshot,
   snapshots: Snapshots,
@@ -264,7 +264,7 @@ async function bindAndDecide(
     caches.licenses.invalidate(key, known.revision + 1);
   }
   const bound = { ...snapshots, license: { ...found, value: license, needsComparison: false } };
-  const outcome = decideOn(bound, request, circumstances);
+  const outcome = decideFrom(bound, request, circumstances);
   if (!license || !('full' in outcome)) {
     return { outcome, snapshots: bound, remarks: remarksOn(idle) };
   }

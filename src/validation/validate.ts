@@ -1,7 +1,7 @@
 import type { RequestType } from '@licet/contract/enums';
 import { OUTCOMES, type ResponseType } from '@licet/contract/outcomes';
 import type { InvalidResponse, ValidResponse } from '@licet/contract/validation';
-import type { Found } from '../cache/snapshot-cache.ts';
+import type { CacheHit } from '../cache/snapshot-cache.ts';
 import type { Snapshot } from '../cache/snapshots.ts';
 import { clientOf } from '../lib/networks.ts';
 import type { Signer } from '../lib/signing-keys.ts';
@@ -11,9 +11,9 @@ import type { LicenseSnapshot } from '../resources/licenses/snapshot.ts';
 import type { Services } from '../services.ts';
 import {
   type Circumstances,
+  confirmSlots,
   type Decision,
-  decideOn,
-  decideOnSlots,
+  decideFrom,
   detailsOf,
   findSnapshots,
   findSnapshotsCachedOnly,
@@ -38,7 +38,7 @@ export interface ValidationContext extends Circumstances {
   requestType: RequestType;
   trustsBodyIp: boolean;
   /** The token of v2; rejects if it may not validate. Undefined under v1. */
-  authorized: Promise<Found<Snapshot> | undefined> | undefined;
+  authorized: Promise<CacheHit<Snapshot> | undefined> | undefined;
 }
 
 /** The result of a validation. `responseType` is its outcome in the history. */
@@ -103,7 +103,7 @@ class Validation {
   readonly #context: ValidationContext;
   /** The client that the limits count. Without an address nothing is limited. */
   readonly #client: string | null;
-  #token: Found<Snapshot> | undefined;
+  #token: CacheHit<Snapshot> | undefined;
   #snapshots: Snapshots | undefined;
   #signer: Signer | undefined;
 
@@ -146,7 +146,7 @@ class Validation {
       if (request.signature) this.#signer = await signingKeys?.signer(request.signature.kid);
       if (!finding) return await this.#decideOverLimit(request, client);
       const snapshots = finding instanceof Promise ? await finding : finding;
-      return await this.#decide(request, snapshots);
+      return await this.#validateKnown(request, snapshots);
     } catch (error) {
       return this.#fail(request, error);
     }
@@ -164,7 +164,7 @@ class Validation {
       this.#context.timings,
       async () => !ceilings.publishedReads.count(String(client)),
     );
-    const outcome = snapshots && decideOn(snapshots, request, this.#context);
+    const outcome = snapshots && decideFrom(snapshots, request, this.#context);
     if (outcome?.responseType !== 'VALID' || outcome.mustBeStored) {
       return this.#limit(request, { spam: true }, this.#countedWith(snapshots?.license.value));
     }
@@ -176,15 +176,15 @@ class Validation {
     return this.#accept(request, license);
   }
 
-  async #decide(request: ValidationRequest, found: Snapshots): Promise<ValidationResult> {
+  async #validateKnown(request: ValidationRequest, found: Snapshots): Promise<ValidationResult> {
     const services = this.#services;
     const known = found.license.value;
     this.#snapshots = found;
     if (known && (await this.#isOverValidations(known))) {
       return this.#limit(request, { spam: false }, this.#countedWith(known));
     }
-    const provisional = { outcome: decideOn(found, request, this.#context), snapshots: found };
-    const deciding = decideOnSlots(services, provisional, request, this.#context);
+    const provisional = { outcome: decideFrom(found, request, this.#context), snapshots: found };
+    const deciding = confirmSlots(services, provisional, request, this.#context);
     const decided: Decision = deciding instanceof Promise ? await deciding : deciding;
     const { outcome, snapshots, remarks } = decided;
     this.#snapshots = snapshots;

@@ -2,6 +2,7 @@ import { env } from 'cloudflare:workers';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { settled } from '../support/app.ts';
 import { create } from '../support/client.ts';
+import { spyOnDatabase, sumRows } from '../support/d1-spy.ts';
 import { DAY_MS, setNow } from '../support/history.ts';
 import { type Market, MarketService, SECRET } from '../support/shop-market.ts';
 import { asPaynow, asStripe, asTebex } from './samples.ts';
@@ -65,6 +66,14 @@ const session = {
 };
 const seconds = () => Math.floor(Date.now() / 1000);
 
+const charge = {
+  id: 'ch_1',
+  object: 'charge',
+  amount: 500,
+  amount_refunded: 500,
+  payment_intent: 'pi_1',
+};
+
 describe('Stripe', () => {
   const subscribed = {
     ...session,
@@ -82,13 +91,6 @@ describe('Stripe', () => {
     lines: { data: [{ period: { end: seconds() + 2_592_000 } }] },
   });
   const payment = { invoice: 'in_1', payment: { type: 'payment_intent', payment_intent: 'pi_1' } };
-  const charge = {
-    id: 'ch_1',
-    object: 'charge',
-    amount: 500,
-    amount_refunded: 500,
-    payment_intent: 'pi_1',
-  };
 
   it.each(['first', 'last'])(
     'a refund of a subscription payment that comes %s revokes [9.3.17]',
@@ -464,4 +466,34 @@ it('a purchase that is known is reported as known, also after a refund', async (
   const { status, text } = await service.isolate.call('POST', '/api/v2/purchases', { body });
   expect(status).toBe(409);
   expect(text).toContain('The purchase is known');
+});
+
+it('a notice reads no more rows at a market with thousands of purchases', async () => {
+  await start('stripe');
+  await stripe('checkout.session.completed', session);
+  const numbers = 'with recursive n(i) as (select 1 union all select i + 1 from n where i < 3000)';
+  await env.DB.batch(
+    [
+      `${numbers} insert into purchases (market_id, item, reference, unit, order_id, buyer_id, quantity, is_test, state,
+         facts, misses, created_at, updated_at, revision)
+       select market_id, item, 'old-' || i, unit, 'old-' || i, buyer_id, quantity, is_test, 'REVOKED', facts, 0,
+         created_at, updated_at, 1 from purchases, n`,
+      `${numbers} insert into market_orders (market_id, order_id, facts, revision, parent)
+       select ${market.id}, 'old-' || i, '{}', 1, 'parent-' || i from n`,
+    ].map((sql) => env.DB.prepare(sql)),
+  );
+  const { spy: DB, roundTrips } = spyOnDatabase(env.DB);
+  const isolate = service.newIsolate({ DB });
+  const paid = { ...session, id: 'cs_2', payment_intent: 'pi_2' };
+  const purchase = await asStripe('checkout.session.completed', paid);
+  const refund = await asStripe('charge.refunded', { ...charge, payment_intent: 'pi_2' });
+  for (const { body, headers } of [purchase, refund, purchase]) {
+    roundTrips.length = 0;
+    expect((await service.send(market, body, { headers, isolate })).status).toBe(200);
+    expect((await sumRows(roundTrips.flat())).read).toBeLessThanOrEqual(200);
+  }
+  const { results } = await env.DB.prepare(
+    `select state from purchases where reference not like 'old-%' order by id`,
+  ).all();
+  expect(results.map(({ state }) => state)).toEqual(['GRANTED', 'REVOKED']);
 });

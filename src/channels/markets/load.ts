@@ -62,10 +62,13 @@ export function namesOf(notice: AnyNotice): Names {
   }
 }
 
-/** The ids of the purchases that a notice identifies, in SQL. */
+/**
+ * The ids of the purchases that a notice identifies, in SQL. A cross join keeps the order of the tables, here and below:
+ * SQLite would rather read all purchases of the market.
+ */
 export const namedPurchases = (marketId: number, names: Names): SQL => sql`
-  select id from purchases where market_id = ${marketId} and item = ${names.item}
-    and reference in (select value from json_each(${JSON.stringify(names.references)}))
+  select p.id from json_each(${JSON.stringify(names.references)}) r cross join purchases p
+    on p.market_id = ${marketId} and p.item = ${names.item} and p.reference = r.value
   union select id from purchases where id = ${names.purchaseId} and market_id = ${marketId}`;
 
 /** The ids of all subjects on the trees of those that a notice names: up to the root, and all below it. */
@@ -74,16 +77,17 @@ const treeIds = (marketId: number, names: Names): SQL => sql`
     select value from json_each(${JSON.stringify(names.subjects)})
     union select order_id from purchases
       where order_id is not null and id in (${namedPurchases(marketId, names)})
-    union select s.parent from above join market_orders s
+    union select s.parent from above cross join market_orders s
       on s.market_id = ${marketId} and s.order_id = above.id where s.parent is not null),
   tree(id) as (
     select id from above
-    union select s.order_id from tree join market_orders s
+    union select s.order_id from tree cross join market_orders s
       on s.market_id = ${marketId} and s.parent = tree.id)
   select id from tree`;
 
 const purchaseIds = (marketId: number, names: Names): SQL => sql`
-  select id from purchases where market_id = ${marketId} and order_id in (${treeIds(marketId, names)})
+  select p.id from (${treeIds(marketId, names)}) t cross join purchases p
+    on p.market_id = ${marketId} and p.order_id = t.id
   union ${namedPurchases(marketId, names)}`;
 
 export interface Loaded {

@@ -94,17 +94,20 @@ function conditions({ names, state, mapping }: Loaded, { licenses: changed }: Pl
   const orders = state.purchases.map(({ purchase }) => purchase.orderId);
   const known = state.subjects.flatMap(({ id, parent }) => [id, parent]);
   const all = new Set([...names.subjects, ...known, ...orders].filter((id) => id !== null));
-  const ids = sql`(select value from json_each(${JSON.stringify([...all])}))`;
+  const ids = JSON.stringify([...all]);
   const rows = JSON.stringify(state.subjects.map(({ id, revision }) => [id, revision]));
   const count = state.subjects.length;
   const sameSubjects = sql`
-    (select count(*) from market_orders where market_id = ${marketId} and order_id in ${ids}) = ${count}
+    (select count(*) from json_each(${ids}) i cross join market_orders s
+      on s.market_id = ${marketId} and s.order_id = i.value) = ${count}
     and (select count(*) from json_each(${rows}) cross join market_orders s
       on s.market_id = ${marketId} and s.order_id = value ->> 0 and s.revision = value ->> 1) = ${count}
-    and not exists (select 1 from market_orders where market_id = ${marketId} and parent in ${ids}
-      and order_id not in ${ids})`;
+    and not exists (select 1 from json_each(${ids}) i cross join market_orders s
+      on s.market_id = ${marketId} and s.parent = i.value
+        and s.order_id not in (select value from json_each(${ids})))`;
   const samePurchases = sql`(select count(*) from (
-    select id from purchases where market_id = ${marketId} and order_id in ${ids}
+    select p.id from json_each(${ids}) i cross join purchases p
+      on p.market_id = ${marketId} and p.order_id = i.value
     union ${namedPurchases(marketId, names)})) = ${state.purchases.length}`;
   const read = state.purchases.map(({ purchase }) => purchase);
   return [
