@@ -324,11 +324,14 @@ const forMarkets = (description: string, example: string): ZodOpenApiResponseObj
 const MARKET: Responses = {
   200: forMarkets('It is done, or was done before. For a download: the key.', 'OK'),
   400: forMarkets('The request cannot be read.', 'The body has no user_id'),
-  401: forMarkets('The signature or the secret is wrong.', 'The secret is wrong'),
+  401: forMarkets(
+    'The signature or the secret is wrong.',
+    'The secret is wrong: store the secret of the market in Licet again',
+  ),
   403: forMarkets('The market is off, or the purchase is revoked.', 'Already revoked'),
   404: forMarkets(
     'There is no market at this address, or no product is chosen.',
-    'No product is chosen for 62494',
+    'No product is chosen for 62494: add it to the products of the market',
   ),
   422: forMarkets('The kind of event cannot be used.', 'Choose snapshot events'),
   408: forMarkets('The body did not arrive in time.', TOO_LATE),

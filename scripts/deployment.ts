@@ -167,7 +167,7 @@ function reportQueues({ name: worker, queues: { producers = [], consumers = [] }
   for (const name of new Set([...producers, ...consumers].map(({ queue }) => queue))) {
     planned(
       `The queue ${name} is no longer used. Remove the [[queues]] sections from ${SETTINGS_FILE}. Once the ` +
-        'dashboard shows no messages in the queue, and before the next upgrade, delete it:\n' +
+        'dashboard shows no messages in the queue, delete it before the next upgrade:\n' +
         `    npx wrangler queues consumer worker remove ${name} ${worker}\n` +
         `    npx wrangler queues delete ${name}`,
     );

@@ -40,7 +40,7 @@ export default {
     try {
       await worker.scheduled(controller, env, context);
     } catch (error) {
-      // The outcome of the run does not tell it from a request that failed.
+      // The outcome of the run does not differ from that of a failed request.
       logFailure('The scheduled tasks failed', error);
       throw error;
     }

@@ -14,7 +14,7 @@ import { MAX_BATCH_LICENSES, MIN_CHOSEN_SECRET_LENGTH } from '@licet/contract/li
 import { plural, texts } from './texts.ts';
 
 const COMPARES =
-  'With a token of its interface, Licet compares the purchases every hour, and finds refunds.';
+  'With an API token of the market, Licet compares the purchases every hour, and finds refunds.';
 
 /** The algorithms of public keys. A key of the other one does not fit a language. */
 const OTHER_ALGORITHM = { ES256: 'RS256', RS256: 'ES256' } as const;
@@ -903,7 +903,7 @@ export const screenTexts = {
     onRefundHint: 'A partial refund changes nothing.',
     refundActions: { deactivate: 'Deactivate the license', keep: 'Keep the license' },
     onDispute: 'After a dispute or chargeback',
-    onDisputeHint: 'A dispute that you win restores the license.',
+    onDisputeHint: 'A dispute that ends without a loss restores the license.',
     disputeActions: {
       deactivate: 'Deactivate the license at once',
       wait: 'Deactivate it when the dispute is lost',
@@ -912,8 +912,7 @@ export const screenTexts = {
     enabled: 'Switched on',
     enabledHint: 'While it is off, all requests of the market are rejected.',
     address: 'Address for the market',
-    addressHint:
-      'Keep it to yourself: who knows it can send requests, though only with the secret.',
+    addressHint: 'Keep it to yourself. A request needs the secret, too.',
     guide: 'Step by step, with refunds and how to try it',
     addressHidden: 'Only a token that may change everything sees the address.',
     steps: {
@@ -934,19 +933,19 @@ export const screenTexts = {
         'Store the secret of the shop here.',
       ],
       tebex: [
-        'In Tebex, open Developers, Webhooks, and add an endpoint with this address.',
-        'Choose the events of payments and recurring payments.',
-        'Store the secret of the endpoint here, then let Tebex validate it.',
+        'In Tebex, open Developers, Webhooks, Endpoints, and copy the secret.',
+        'Store the secret here first: Tebex checks this address when you add it.',
+        'Add an endpoint with this address, and choose the events of payments, disputes and recurring payments.',
       ],
       stripe: [
         'In Stripe, add an event destination with this address, with snapshot payloads.',
-        'Choose checkout.session, invoice.paid, customer.subscription, charge.refunded and charge.dispute.',
+        'Choose the events checkout.session, invoice.paid, invoice_payment.paid, customer.subscription, charge.refunded and charge.dispute.',
         'Store the signing secret here.',
-        'Put licet_product into the metadata of the Payment Link: its value is your product below.',
+        'Put licet_product into the metadata of the Payment Link, with a name such as guard. Enter that name under Products below.',
       ],
       paynow: [
         'In PayNow, add a webhook with this address.',
-        'Choose the events of delivery items, refunds and chargebacks.',
+        'Choose the events of delivery items, refunds and chargebacks, and ON_ORDER_COMPLETED.',
         'Store its secret here.',
       ],
     },
@@ -957,7 +956,7 @@ export const screenTexts = {
       builtbybit: 'The secret that you enter at BuiltByBit',
       voxel: 'The signing secrets of Voxel Shop',
       dynamic: 'The secret of the shop',
-      tebex: 'The secret of the endpoint at Tebex',
+      tebex: 'The secret of the webhooks at Tebex',
       stripe: 'The signing secret of Stripe (whsec_…)',
       paynow: 'The secret of the webhook at PayNow',
     },
@@ -971,7 +970,7 @@ export const screenTexts = {
       builtbybit: COMPARES,
       voxel: COMPARES,
       stripe:
-        'With a restricted key that can read Checkout sessions, several products and a quantity in one session are all sold.',
+        'Needed for sessions with several products or a chosen quantity: a restricted key that can read Checkout sessions.',
     } as Partial<Record<Market['kind'], string>>,
     storeSecret: 'Store',
     makeSecret: 'Make one',
@@ -985,7 +984,7 @@ export const screenTexts = {
       voxel: 'Product id',
       dynamic: 'Product id',
       tebex: 'Package id',
-      stripe: 'licet_product',
+      stripe: 'Name or id at Stripe',
       paynow: 'Product id',
     },
     itemHint: {
@@ -993,7 +992,8 @@ export const screenTexts = {
       voxel: 'The number in the address of the product.',
       dynamic: 'The id of the product in the shop.',
       tebex: 'The number of the package.',
-      stripe: 'The text that you put into the metadata.',
+      stripe:
+        'The value of licet_product in the metadata, or an id: plink_… of a Payment Link, prod_… or price_….',
       paynow: 'The id of the product, or its metadata licet_product.',
     },
     terms: 'Licenses',
@@ -1106,7 +1106,7 @@ export const screenTexts = {
     create: 'Add webhook',
     emptyTitle: 'No webhooks yet',
     empty:
-      'A webhook tells another place at once what happens here, such as a new license or one without a free slot. Paste the URL of a Discord channel or of your own server.',
+      'A webhook reports at once what happens here, such as a new license or one without a free slot. Paste the URL of a Discord channel or of your own server.',
     columns: {
       name: 'Name',
       state: 'State',

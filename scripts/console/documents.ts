@@ -188,7 +188,7 @@ export function writeChanged(file: string, content: string): void {
   if (!existsSync(file) || readFileSync(file, 'utf8') !== content) writeFileSync(file, content);
 }
 
-/** Removes the files of a former build: pages of removed documents, or removed examples. */
+/** Removes the files of an earlier build: pages of removed documents, or removed examples. */
 function removeOthers(folder: string, ending: string, names: readonly string[]): void {
   const others = readdirSync(folder).filter((name) => name.endsWith(ending));
   for (const name of others) if (!names.includes(name)) rmSync(join(folder, name));

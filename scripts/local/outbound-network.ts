@@ -29,8 +29,8 @@ const DENIED = [
 ];
 
 /**
- * The network for requests to addresses that a person has entered. workerd checks the addresses that a name resolves to
- * when it connects, so that no name leads into the network of this machine. Miniflare's own network leads there.
+ * The network for requests to addresses that a person has entered. When workerd connects, it checks the address to which
+ * the name resolves: no name leads into the network of this machine. Miniflare's own network leads there.
  */
 export const outboundNetwork = ({ OUTBOUND_PRIVATE }: Readonly<Record<string, unknown>>) => ({
   network: {

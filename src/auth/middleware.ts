@@ -75,21 +75,21 @@ export function rejectOverLimit(c: AnyContext): void {
   if (isOverLimit(c, clientIn(c))) throw TOO_MANY_FAILED;
 }
 
-/** A client at a door: an address whose requests have a secret or a signature, and no token. */
-function clientAt(c: AnyContext, door: string): string | null {
+/** A client at an address whose requests have a secret or a signature, and no token. */
+function clientAt(c: AnyContext, address: string): string | null {
   const client = clientIn(c);
-  return client && `${client} ${door}`;
+  return client && `${client} ${address}`;
 }
 
-/** Counts a request that a door rejects (1.7). @returns whether the client is over the limit there */
-export async function countRejection(c: AnyContext, door: string): Promise<boolean> {
-  const client = clientAt(c, door);
+/** Counts a rejection at such an address (1.7). @returns whether the client is over the limit there */
+export async function countRejection(c: AnyContext, address: string): Promise<boolean> {
+  const client = clientAt(c, address);
   return client !== null && (await servicesOf(c.env).limits.failedTokens.count(client));
 }
 
-/** Whether a client is over the limit of rejections at a door, which then reads none of its requests. Counts nothing. */
-export const isRejectedUnread = (c: AnyContext, door: string): boolean =>
-  isOverLimit(c, clientAt(c, door));
+/** Whether a client is over the limit of rejections at an address. Its requests are then rejected unread. Counts nothing. */
+export const isRejectedUnread = (c: AnyContext, address: string): boolean =>
+  isOverLimit(c, clientAt(c, address));
 
 async function rejectToken(c: AnyContext): Promise<never> {
   await countFailedToken(c);

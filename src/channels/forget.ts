@@ -139,8 +139,8 @@ const eraseEmails = (db: Database, { id }: CustomerRow) =>
     );
 
 /**
- * Forgets a person (6): erases the fields of a customer, those of licenses, events and channels that repeat them, and the
- * ways to the person's page. The row of the customer stays, with its id.
+ * Forgets a person (6): erases the fields of a customer, and the fields of licenses, events and channels that repeat them.
+ * The links and sessions of the customer's page end. The row of the customer stays, with its id.
  *
  * @throws DomainError if another request has changed the customer since it was read
  */

@@ -7,8 +7,8 @@ import { discordInteractions, discordLinkCodes, discordRoles } from './discord/s
 import { pageLinks, pageSessions, portalCodes, portalSessions } from './portal/schema.ts';
 
 /**
- * Removes old links, sessions, codes and interactions, and looks whether a role at Discord is due (10). A link is known for
- * a day after its end, to be told from a wrong one. Costs one query if there is nothing to do.
+ * Removes old links, sessions, codes and interactions, and finds out whether a role at Discord is due (10). A link is kept
+ * for a day after its end, so that its customer reads that it has expired. Costs one query if there is nothing to do.
  */
 export const LOOK_AFTER_CUSTOMERS: Task = {
   failure: 'Links, sessions and interactions of customers were not looked after',

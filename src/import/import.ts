@@ -100,7 +100,7 @@ export async function importItems(sender: Sender, request: ImportRequest): Promi
     await change(sender, {
       event: { type: EVENT_TYPES[kind], id: null, changes: { count: { before: 0, after: count } } },
       ...(touches && { touches }),
-      // Unknown until now; or a license that comes back under its old key, of which this isolate may hold a snapshot.
+      // Unknown until now; or a license that comes back under its earlier key, of which this isolate may hold a snapshot.
       adds: newKeys.map((key) => ({ subject: `license:${key}`, revision: now })),
       statements: { items: statements },
       errors: { unique: OVERTAKEN, reference: OVERTAKEN },

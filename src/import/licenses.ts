@@ -235,10 +235,10 @@ export const planLicenses: Planner<LicenseItem> = async ({ db, now, assumedProdu
         throw refusal('licenseKey is the text that a market leaves in a file without a key');
       }
       // Programs with the key must not get into another license.
-      const former = replaced.find((one) => one.licenseKeyNormalized === row.licenseKeyNormalized);
-      if (former) {
+      const known = replaced.find((one) => one.licenseKeyNormalized === row.licenseKeyNormalized);
+      if (known) {
         throw refusal(
-          `licenseKey is a former key of license ${former.licenseId}, which has a new one`,
+          `licenseKey is a replaced key of license ${known.licenseId}: import its new key, or leave it out`,
         );
       }
       firstOfKey.set(row.licenseKeyNormalized, row);

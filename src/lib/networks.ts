@@ -52,8 +52,8 @@ export function networkBits(canonical: string): string | null {
 }
 
 /**
- * The beginning that the canonical forms of all addresses in a canonical network have in common, to find them in an
- * index of text: the whole groups of its prefix, up to the first zero, which `::` may hide. Others may have it, too.
+ * The beginning that the canonical forms of all addresses in a canonical network share, to find them in an index of text.
+ * It has the whole groups of the prefix, up to the first zero, which `::` may hide. Others may have it, too.
  */
 export function commonBeginning(network: string): string {
   const [address = '', prefixBits] = network.split('/');

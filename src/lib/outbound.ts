@@ -6,7 +6,7 @@ import { isOwnHost } from './networks.ts';
 const TIMEOUT_MS = 10_000;
 const MAX_RESPONSE_BYTES = 4 * 1024;
 
-/** A response, or the reason for none. A reason names no address: it could tell of the network. */
+/** A response, or the reason for none. A reason names no address, because that could reveal the network. */
 export type OutboundResult = { durationMs: number } & (
   | { status: number; headers: Headers; body: string }
   | { error: string }
@@ -29,8 +29,8 @@ interface OutboundBindings {
 }
 
 /**
- * Requests to addresses that a person has entered (8). At Cloudflare and with `npm start`, the runtime connects to
- * public addresses only: a check of the name could not know to which address it resolves later.
+ * Requests to addresses that a person has entered (8). At Cloudflare and with `npm start`, the runtime connects to public
+ * addresses only. A check of the name could not know to which address it resolves later.
  */
 export class Outbound {
   readonly #network: Pick<Fetcher, 'fetch'>;
@@ -53,11 +53,13 @@ export class Outbound {
     const isAllowed =
       url?.protocol === 'https:' || (url?.protocol === 'http:' && this.#isPrivateAllowed);
     if (!url || !isAllowed) return 'must begin with https://';
-    if (url.username !== '' || url.password !== '') return 'must not have a user name';
-    if (url.hash !== '' || text.includes('#')) return 'must not have a fragment (#)';
+    if (url.username !== '' || url.password !== '')
+      return 'must have no user name: remove what stands before the @';
+    if (url.hash !== '' || text.includes('#'))
+      return 'must have no fragment: remove the # and what follows';
     // The parser keeps a final dot, and has put the host into lower case.
     if (ownHosts.includes(url.host.replace(/\.(?=:|$)/, ''))) {
-      return 'must not be this service itself';
+      return 'must not be this service itself: enter the address of the receiver';
     }
     return this.#isPrivateAllowed ? undefined : faultOfHost(url.hostname);
   }
@@ -92,9 +94,10 @@ export class Outbound {
 
 function faultOfHost(hostname: string): string | undefined {
   // The parser writes every form of an address in this way.
-  if (hostname.startsWith('[') || parseAddress(hostname)) return 'must have a name, not an address';
-  if (hostname.endsWith('.')) return 'must not end in a dot';
-  return isOwnHost(hostname) ? 'must be a public name' : undefined;
+  if (hostname.startsWith('[') || parseAddress(hostname))
+    return 'must have a name, not an IP address';
+  if (hostname.endsWith('.')) return 'must not end in a dot: remove it';
+  return isOwnHost(hostname) ? 'must be a public name, such as shop.example' : undefined;
 }
 
 /** The runtime names no reason but this one: a name without an address and a bad certificate are "internal error". */

@@ -15,13 +15,13 @@ export interface PublicUrl {
 }
 
 /**
- * The end of a sentence that begins with PUBLIC_URL; undefined for a right value, and for an empty one, which counts as
+ * The end of a sentence that begins with PUBLIC_URL. Undefined for a right value, and for an empty one, which counts as
  * none.
  */
 export function publicUrlFault(value: unknown): string | undefined {
   const text = typeof value === 'string' ? value.trim() : JSON.stringify(value);
   if (text === '') return undefined;
-  if (text.includes('@')) return 'must not have a user name.';
+  if (text.includes('@')) return 'must have no user name: write the scheme and the host alone.';
   const url = URL.parse(text);
   if (!url || !/^https?:$/.test(url.protocol)) {
     return `must be an address such as https://license.example.com, not ${JSON.stringify(value)}.`;
@@ -45,8 +45,8 @@ const hostsIn = ({ CONSOLE_HOSTS = '' }: AddressSettings): string[] =>
     .filter(Boolean);
 
 /**
- * The hosts under which people log in to the console behind a proxy (4): also that of PUBLIC_URL, unless it is http,
- * where every server of a machine shares cookies. Undefined without CONSOLE_HOSTS: each host counts.
+ * The hosts under which people log in to the console behind a proxy (4). That of PUBLIC_URL is one, unless it is http:
+ * every server of a machine shares its cookies. Undefined without CONSOLE_HOSTS: each host counts.
  */
 export function consoleHostsIn(settings: AddressSettings): readonly string[] | undefined {
   if (settings.CONSOLE_HOSTS === undefined) return undefined;

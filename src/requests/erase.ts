@@ -21,8 +21,8 @@ const MAX_INSTALLATIONS = 1_000;
 /** This many statements read the records without a license, because D1 limits the time of each. */
 const PARTS = 4;
 
-/** The former keys of licenses. */
-const isFormerKeyOf = (isLicense: SQL): SQL =>
+/** The replaced keys of licenses. */
+const isReplacedKeyOf = (isLicense: SQL): SQL =>
   sql`${replacedKeys.licenseId} in (select id from ${licenses} where ${isLicense})`;
 
 /** The installations of licenses, at most `limit` of them. An erased installation is no longer found. */
@@ -76,8 +76,8 @@ function eraseInstallations(db: Database, ids: readonly number[]) {
 }
 
 /**
- * The statements that erase records without a license but with a key of one: from programs that asked before the
- * license was imported, or with its former key.
+ * The statements that erase records without a license but with a key of one. Their programs asked before the license was
+ * imported, or with its replaced key.
  */
 async function eraseRecordsOfKeys(db: Database, isLicense: SQL) {
   const [range] = await db
@@ -92,7 +92,7 @@ async function eraseRecordsOfKeys(db: Database, isLicense: SQL) {
   const size = Math.ceil((last - first + 1) / PARTS);
   const sent = (name: string): SQL => sql.raw(`details ->> '${name}'`);
   const keys = sql`(select license_key_normalized from ${licenses} where ${isLicense}
-    union all select license_key_normalized from ${replacedKeys} where ${isFormerKeyOf(isLicense)})`;
+    union all select license_key_normalized from ${replacedKeys} where ${isReplacedKeyOf(isLicense)})`;
   return Array.from({ length: PARTS }, (_, part) =>
     db
       .update(requests)
@@ -115,8 +115,8 @@ async function eraseRecordsOfKeys(db: Database, isLicense: SQL) {
 }
 
 /**
- * Erases keys, addresses and hardware IDs in the history of the licenses of a customer, a bounded part of it, and at
- * its end their former keys. The licenses keep their counts and their bindings.
+ * Erases keys, addresses and hardware IDs in a bounded part of the history of the licenses of a customer. The last part
+ * also erases their replaced keys. The licenses keep their counts and their bindings.
  *
  * @returns whether nothing remains
  */
@@ -133,10 +133,10 @@ export async function eraseHistory(sender: Sender, customerId: number): Promise<
     if (ids.length > 0)
       await change(sender, { event: null, statements: eraseInstallations(db, ids) });
     if (ids.length === MAX_INSTALLATIONS) continue;
-    const isFormerKey = isFormerKeyOf(isOfCustomer);
-    if ((await db.$count(replacedKeys, isFormerKey)) > 0) {
-      const formerKeys = db.delete(replacedKeys).where(isFormerKey);
-      await change(sender, { event: null, statements: { formerKeys } });
+    const isReplacedKey = isReplacedKeyOf(isOfCustomer);
+    if ((await db.$count(replacedKeys, isReplacedKey)) > 0) {
+      const replaced = db.delete(replacedKeys).where(isReplacedKey);
+      await change(sender, { event: null, statements: { replaced } });
     }
     return true;
   }

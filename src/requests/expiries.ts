@@ -17,7 +17,7 @@ const CHECKED_AT = sql`(select value from counters where name = 'expiries_checke
 
 /**
  * Selects active licenses that expired, or will do so in a day or in seven, since the last check. After a pause of the
- * service each is told of once, by the last of these times. A license that was created after such a time is left out.
+ * service each has one event, by the last of these times. A license that was created after such a time is left out.
  */
 function selectExpiries(now: number): SQL {
   // The expiry of a license that waits for its first use is far away.

@@ -59,7 +59,7 @@ type RecordFilter = Omit<z.infer<typeof requestQuery>, 'limit'>;
 const equals = (field: SQL, value: string | number | undefined): SQL | undefined =>
   value === undefined ? undefined : sql`${field} = ${value}`;
 
-/** Records with the key, and those with former keys of its license. */
+/** Records with the key, and those with replaced keys of its license. */
 function hasKey(field: SQL, { licenseKey }: RecordFilter): SQL | undefined {
   if (!licenseKey) return undefined;
   const key = normalizeLicenseKey(licenseKey);

@@ -10,7 +10,7 @@ import { changesOfProduct, type ProductRow } from './products/queries.ts';
 import { products } from './products/schema.ts';
 
 /**
- * Deletes a product, its DELETED licenses with their former keys, and the blacklist entries for this product. The history
+ * Deletes a product, its DELETED licenses with their replaced keys, and the blacklist entries for this product. The history
  * stays. An import may bring the keys of the licenses back, and old snapshots would refuse them.
  *
  * @throws DomainError if a license is not DELETED, or if another request has changed the product since it was read
@@ -39,7 +39,7 @@ export async function deleteProduct(sender: Sender, row: ProductRow): Promise<vo
     statements: {
       bindings: db.delete(bindings).where(sql`${bindings.licenseId} in ${ofProduct}`),
       alerts: db.delete(alerts).where(sql`${alerts.licenseId} in ${ofProduct}`),
-      formerKeys: db.delete(replacedKeys).where(sql`${replacedKeys.licenseId} in ${ofProduct}`),
+      replacedKeys: db.delete(replacedKeys).where(sql`${replacedKeys.licenseId} in ${ofProduct}`),
       licenseIds: reserveIds(db, 'licenses', licenses, isOfProduct),
       licenses: db.delete(licenses).where(isOfProduct),
       entryIds: reserveIds(db, 'blacklists', blacklists, isEntryOfProduct),

@@ -61,8 +61,8 @@ function entranceOf(c: Context<AppEnv>): Entrance {
     ceilings,
     newSender: newSender(c),
     ip: addressIn(c),
-    isOverLimit: (door) => isRejectedUnread(c, door),
-    countRejection: (door) => countRejection(c, door),
+    isOverLimit: (countedAs) => isRejectedUnread(c, countedAs),
+    countRejection: (countedAs) => countRejection(c, countedAs),
     onFailure: (error) => failedNotices.count(error),
     writeLater: (writing) =>
       c.get('timings').waitUntil(writing.catch((error) => unlistedNotices.count(error))),

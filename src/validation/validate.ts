@@ -79,7 +79,7 @@ const validBody = (license: LicenseSnapshot, totalRequests: number): ValidRespon
  * Validates a license [4.7] and records the request [2.4]: parses it, checks the limits, looks the snapshots up,
  * decides and perhaps binds, signs and records.
  *
- * @throws what `authorized` rejects with: nothing is told to a sender without a token
+ * @throws what `authorized` rejects with: a sender without a token learns nothing
  */
 export function validate(
   services: Services,

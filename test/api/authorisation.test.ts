@@ -85,7 +85,7 @@ describe.each(routes)('$name', ({ name, method, path, intents }) => {
   it('the endpoint takes a token with one of its intents, and no other [1.1.19, 3.1.3, 3.2.8, interface 1, interface 4, interface 4.6, interface 5, interface 7]', async () => {
     for (const intent of API_INTENTS) {
       const response = await call(method, path, { token: tokenWith(intent) });
-      // Past the door: the empty body is bad, the id unknown, the list there.
+      // Past the check: the empty body is bad, the id unknown, the list there.
       if (intents.includes(intent)) expect([200, 400, 404], intent).toContain(response.status);
       else expectError(response, 403, FORBIDDEN, intents);
     }

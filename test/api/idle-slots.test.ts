@@ -64,7 +64,7 @@ it('a new value takes the slot of the value that is idle the longest, after more
   setNow(at(7) + 1);
   expect(await ask(license, { ip: NEW })).toBe('License is valid');
   expect((await get.license(license.id)).ips).toEqual(['203.0.113.8', NEW]);
-  // The former value needs a slot again.
+  // The replaced value needs a slot again.
   expect(await ask(license, { ip: OLD })).toBe('Max IPs reached');
 });
 

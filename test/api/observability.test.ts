@@ -132,7 +132,7 @@ it('only the first limited request of an address and minute is logged [1.7.23]',
   }
 });
 
-it('of rejections without a live token, the first of a client, status and minute is logged [1.7.23]', async () => {
+it('the first rejection without a live token of a client, status and minute is logged [1.7.23]', async () => {
   vi.useFakeTimers({ toFake: ['Date'] });
   try {
     const isolate = newIsolate({ FAILED_TOKEN_LIMITER: 1_000 });

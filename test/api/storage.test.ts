@@ -100,9 +100,9 @@ const STATUS = 'a status or type has too few values for an index to pay';
 
 interface Case {
   path: string;
-  /** How many rows a statement may read that reads the objects. */
+  /** The rows that a statement may read that reads the objects. */
   reads: number;
-  /** How many rows a statement may read that counts them; as many as `reads` unless given. */
+  /** The rows that a statement may read that counts them; as many as `reads` unless given. */
   counts?: number;
   /** Why a table may be scanned. */
   scan?: string;

@@ -421,7 +421,7 @@ describe('licet licenses', () => {
     expect(await licet.licenses.get(id)).toMatchObject({ ips: [], hwids: [] });
   });
 
-  it('licet licenses rotate gives a new key, once it is confirmed, and find alone leads from the old one to it [7.3.4]', async () => {
+  it('licet licenses rotate gives a new key, once it is confirmed, and find alone leads from the replaced one to it [7.3.4]', async () => {
     const { licenseKey, id } = await createLicense();
     const { code, stderr } = await runWith({}, 'licenses', 'rotate', licenseKey);
     expect(code).toBe(2);

@@ -71,7 +71,7 @@ it.each<[command: LocalCommand, args: string[], message: string]>([
   [
     'npm start',
     ['--var', 'PUBLIC_URL:https://a@b.example'],
-    'PUBLIC_URL must not have a user name.',
+    'PUBLIC_URL must have no user name: write the scheme and the host alone.',
   ],
   ['npm start', ['--var', 'REFUSED_LIMITER:many'], 'must be a number of requests a minute, not'],
   ['npm start', ['--var', 'ROOT_TOKEN:short'], 'ROOT_TOKEN has fewer than 32 characters, so the'],

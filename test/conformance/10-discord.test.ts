@@ -198,7 +198,7 @@ it('a license without a customer belongs to the customer who has the account tha
   expect((await get.license(license.id)).customer).toEqual(own.customer);
 });
 
-/** What an account sees: the licenses of /licenses, those of its button, and those of its page. */
+/** The licenses that an account sees: those of /licenses, those of its button, and those of its page. */
 async function seenBy(user: typeof ADA): Promise<string[]> {
   const member = { user };
   const shown = (await discord.send({ name: 'licenses', member })).content;
@@ -292,7 +292,7 @@ it('a code of the own page makes the account that of the customer, with later li
   expect((await link(code, EVE)).content).toContain('This code is wrong, used, or older than');
 });
 
-it('of two accounts that use one code at the same time, one is linked [10.3.6]', async () => {
+it('one of two accounts that use one code at the same time is linked [10.3.6]', async () => {
   const { customerId } = await buy();
   const code = await linkCode(await sessionOf(customerId));
   const answers = await Promise.all([link(code), link(code, EVE, discord.newIsolate())]);
@@ -793,7 +793,7 @@ it('a role that Discord refuses has its remedy in the settings, and is not tried
   await discord.setUp({ botToken: TOKEN });
   discord.fault = () => Response.json({ code: 50013 }, { status: 403 });
   expect((await redeem()).content).toContain(
-    'Your role could not be given: the shop has been told.',
+    'Your role could not be given. Tell the shop: its settings say why.',
   );
   await discord.newIsolate().call('GET', '/api/v2/healthy');
   const settings = await call('GET', '/api/v2/settings/discord');

@@ -182,7 +182,7 @@ it('sessions of the page and of the console do not open each other [10.2.3]', as
   expect((await call('GET', '/my/licenses', { headers: OWN_PAGE })).status).toBe(401);
 });
 
-it('shows the own licenses with masked keys and shortened values, and never the notes of the seller [10.2.8]', async () => {
+it('the page shows the own licenses with masked keys and shortened values, and never the notes of the seller [10.2.8]', async () => {
   const { license, cookie } = bought;
   await call('PUT', `/api/v2/licenses/${license.id}`, { body: { notes: 'difficult' } });
   const sent = await ask('GET', '/licenses', { cookie });
@@ -210,7 +210,7 @@ it('shows the own licenses with masked keys and shortened values, and never the 
   expect(key.json).toEqual({ licenseKey: license.licenseKey });
 });
 
-it('shows values of one beginning apart, and no more of them than that takes', async () => {
+it('the page shows values of one beginning apart, and no more of them than that takes', async () => {
   const { license } = bought;
   const body = {
     ips: ['203.0.113.21', '203.0.113.22', '203.0.115.22', '2001:db8:1::1', '2001:db8:2::1'],
@@ -247,7 +247,7 @@ it.each([
   expect((await get.license(other.license.id)).ips).toHaveLength(2);
 });
 
-it('frees one slot, or all, with the customer as the sender of the event [10.1.4]', async () => {
+it('a reset frees one slot, or all, with the customer as the sender of the event [10.1.4]', async () => {
   const { license, customerId, cookie } = bought;
   const [first] = await slotsIn(bought);
   const one = await reset(bought, first?.id);

@@ -249,5 +249,7 @@ it('a webhook cannot send to the public address of the service, also if it is ma
   const isolate = newIsolate({ PUBLIC_URL: PUBLIC.origin });
   const options = { host: 'localhost:8787', body: { url: `${PUBLIC.origin}/hook` } };
   const response = await isolate.call('POST', '/api/v2/webhooks', options);
-  expect(response.json).toMatchObject({ message: 'url must not be this service itself' });
+  expect(response.json).toMatchObject({
+    message: 'url must not be this service itself: enter the address of the receiver',
+  });
 });

@@ -74,7 +74,7 @@ it.each([
   },
 );
 
-it('of thousands of unknown fields the first 50 are named [3.5]', async () => {
+it('the first 50 of thousands of unknown fields are named [3.5]', async () => {
   const fields = Array.from({ length: 60_000 }, (_, index) => [`maxIPs${index}`, 1]);
   const { text } = await call('POST', products.path, { body: Object.fromEntries(fields) });
   expect(text.match(/is not a known field/g)).toHaveLength(50);

@@ -55,7 +55,7 @@ const eventsOf = async (id: number) =>
     .array()
     .parse((await call('GET', `/api/v2/events?resourceType=license&resourceId=${id}`)).json);
 
-const formerKeysOf = (id: number) =>
+const replacedKeysOf = (id: number) =>
   env.DB.prepare('select count(*) n from replaced_keys where license_id = ?').bind(id).first('n');
 
 describe('a new key', () => {
@@ -91,7 +91,7 @@ describe('a new key', () => {
     expectError(response, 400, 'licenseKey is not a known field');
   });
 
-  it('the old key is unknown at once in the isolate that rotated, and the new one is valid [7.3.3]', async () => {
+  it('the replaced key is unknown at once in the isolate that rotated, and the new one is valid [7.3.3]', async () => {
     const before = await create.license();
     expect((await validate(ask(before))).status).toBe(200);
     const after = await rotated(before);
@@ -103,7 +103,7 @@ describe('a new key', () => {
     expect((await validate(ask(after))).status).toBe(200);
   });
 
-  it('the old key leaves KV, and the new one is there [7.3.3]', async () => {
+  it('the replaced key leaves KV, and the new one is there [7.3.3]', async () => {
     const before = await create.license();
     await isAllPublished();
     expect([...(await contentsOfKv()).keys()]).toContain(await kvKeyOf(before));
@@ -114,7 +114,7 @@ describe('a new key', () => {
     expect(keys).toContain(await kvKeyOf(after));
   });
 
-  it('an isolate that still has a snapshot under the old key binds nothing more with it [7.3.3]', async () => {
+  it('an isolate that still has a snapshot under the replaced key binds nothing more with it [7.3.3]', async () => {
     const before = await create.license({ maxIPs: 3, maxHWIDs: -1 });
     const isolate = newIsolate();
     const first = await isolate.validate(ask(before, { ip: '203.0.113.1' }));
@@ -162,7 +162,7 @@ describe('a new key', () => {
     expect(trips).toEqual(other);
   });
 
-  it('the history of a license has its requests under former keys [7.3.7, 7.3.8]', async () => {
+  it('the history of a license has its requests under replaced keys [7.3.7, 7.3.8]', async () => {
     const first = await create.license();
     await validate(ask(first));
     await historyOf({ licenseKey: first.licenseKey }, 1);
@@ -182,7 +182,7 @@ describe('a new key', () => {
     expect(own[0]?.licenseKey).toBe(second.licenseKey);
   });
 
-  it('by-license-key returns 404 for a former key, because it is no proof of who owns the license [7.3.4]', async () => {
+  it('by-license-key returns 404 for a replaced key, because it is no proof of who owns the license [7.3.4]', async () => {
     const first = await create.license();
     const second = await rotated(first);
     const third = licenseIn(await transfer(second.id, { customerEmail: 'heir@example.com' }));
@@ -194,7 +194,7 @@ describe('a new key', () => {
     expect(licenseIn(await call('GET', path))).toEqual(await get.license(first.id));
   });
 
-  it('a former key leads to its license in lists by q, in any case [7.3.5]', async () => {
+  it('a replaced key leads to its license in lists by q, in any case [7.3.5]', async () => {
     const first = await create.license();
     const second = await rotated(first);
     const third = await rotated(second);
@@ -234,7 +234,7 @@ describe('a new key', () => {
     expect([...texts]).toEqual([`200 ${responses[0]?.text}`]);
     expect(await get.license(id)).toEqual(responses[0]?.json);
     expect(responses[0]?.json).toMatchObject({ totalRequests: 1 });
-    expect(await formerKeysOf(id)).toBe(1);
+    expect(await replacedKeysOf(id)).toBe(1);
     const again = await rotate(id, { headers });
     expect([again.status, again.text]).toEqual([200, responses[0]?.text]);
     expect(again.headers.get('ETag')).toBe(responses[0]?.headers.get('ETag'));
@@ -249,7 +249,7 @@ describe('a new key', () => {
     expect((await rotate(id, { headers })).text).toBe(first.text);
     const late = await rotate(id, { headers: { 'If-Match': etag } });
     expectError(late, 412, 'The object has changed since it was read');
-    expect(await formerKeysOf(id)).toBe(1);
+    expect(await replacedKeysOf(id)).toBe(1);
   });
 
   it('a rotation of a DELETED license returns 409, and one of an unknown license 404 [7.3.2]', async () => {
@@ -263,30 +263,30 @@ describe('a new key', () => {
     expectError(await rotate(999_999_999), 404, 'License not found');
   });
 
-  it('an import of a former key is refused and says whose it was [7.3.9]', async () => {
+  it('an import of a replaced key is refused and says whose it was [7.3.9]', async () => {
     const before = await create.license();
     const after = await rotated(before);
     for (const item of [before, { ...ask(before), licenseType: 'PERMANENT' }]) {
       expect(await importOne('licenses', item)).toMatchObject({
         outcome: 'refused',
-        reason: `licenseKey is a former key of license ${before.id}, which has a new one`,
+        reason: `licenseKey is a replaced key of license ${before.id}: import its new key, or leave it out`,
       });
     }
     expect(await importOne('licenses', after)).toMatchObject({ outcome: 'unchanged' });
   });
 
-  it('the former keys of a license go with its product [7.3.10]', async () => {
+  it('the replaced keys of a license go with its product [7.3.10]', async () => {
     const before = await create.license();
     const after = await rotated(before);
     expect((await call('DELETE', `${licenses.path}/${after.id}`)).status).toBe(204);
     const { productId } = before;
     expect((await call('DELETE', `${products.path}/${productId}`)).status).toBe(204);
-    expect(await formerKeysOf(before.id)).toBe(0);
+    expect(await replacedKeysOf(before.id)).toBe(0);
     const path = `${licenses.path}/by-license-key/${before.licenseKey}`;
     expectError(await call('GET', path), 404, 'License not found');
   });
 
-  it('forgetting a customer erases the former keys of the licenses, and the records with them [7.3.10]', async () => {
+  it('forgetting a customer erases the replaced keys of the licenses, and the records with them [7.3.10]', async () => {
     const before = await create.license({ customerEmail: 'rotated@example.com' });
     await validate(ask(before, { ip: '203.0.113.200', hwid: 'HW FORMER' }));
     await historyOf({ licenseKey: before.licenseKey }, 1);
@@ -294,7 +294,7 @@ describe('a new key', () => {
     await validate(ask(before, { ip: '203.0.113.201' }));
     await historyOf({ licenseKey: after.licenseKey }, 2);
     expect((await call('DELETE', `${customers.path}/${before.customer?.id}`)).status).toBe(204);
-    expect(await formerKeysOf(before.id)).toBe(0);
+    expect(await replacedKeysOf(before.id)).toBe(0);
     const tables = ['installations', 'requests', 'replaced_keys', 'idempotency_keys', 'events'];
     const selects = tables.map((table) => env.DB.prepare(`select * from ${table}`));
     const stored = JSON.stringify((await env.DB.batch(selects)).map(({ results }) => results));
@@ -356,7 +356,7 @@ describe('a new owner', () => {
     expect(after.licenseKey).not.toBe(before.licenseKey);
   });
 
-  it('forgetting the former owner leaves the history of a transferred license [7.4.5]', async () => {
+  it('forgetting the previous owner leaves the history of a transferred license [7.4.5]', async () => {
     const before = await create.license({ customerEmail: 'former-owner@example.com' });
     await validate(ask(before, { ip: '203.0.113.210' }));
     await historyOf({ licenseKey: before.licenseKey }, 1);
@@ -367,7 +367,7 @@ describe('a new owner', () => {
     expect(record?.ip).toBe('203.0.113.210');
   });
 
-  it('the accounts of the old owner lead no longer to a transferred license [7.4.3]', async () => {
+  it('the accounts of the previous owner lead no longer to a transferred license [7.4.3]', async () => {
     const before = await create.license({
       licensePlatform: 'MARKET_A',
       ownerPlatformId: 'account-before',
@@ -427,7 +427,7 @@ describe('a new owner', () => {
     const [, customerId] = /(\d+)$/.exec(hidden.headers.get('Location') ?? '') ?? [];
     const body = { customerId: Number(customerId) };
     expectError(await transfer(id, body, { token }), 403, /^customerId must be a customer with a/);
-    expect(await formerKeysOf(id)).toBe(0);
+    expect(await replacedKeysOf(id)).toBe(0);
     const known = { customerEmail: 'hidden@example.com' };
     expect(licenseIn(await transfer(id, known, { token })).customer?.id).toBe(Number(customerId));
     expect((await transfer((await create.license()).id, body, { token })).status).toBe(200);
@@ -455,7 +455,7 @@ describe('a new owner', () => {
     expect((await transfer(id, body, { headers })).json).toEqual(later);
     const other = await transfer(id, { customerEmail: 'other@example.com' }, { headers });
     expectError(other, 422, /^Idempotency-Key was sent with another request/);
-    expect(await formerKeysOf(id)).toBe(2);
+    expect(await replacedKeysOf(id)).toBe(2);
   });
 });
 
@@ -501,7 +501,7 @@ describe('sentences in the place of a key', () => {
 });
 
 // Last, because it moves the counters of the history into the future.
-it('requests under former keys stay counted, also after the aggregation and the retention [7.3.1]', async () => {
+it('requests under replaced keys stay counted, also after the aggregation and the retention [7.3.1]', async () => {
   const first = await create.license();
   await validate(ask(first, { productVersion: '1.0' }));
   await historyOf({ licenseKey: first.licenseKey }, 1);

@@ -249,7 +249,7 @@ it('a license that is not ACTIVE, waits for its first use, or got its expiry lat
   expect(await raised()).toEqual([]);
 });
 
-it('a license that is created with less than a day is told of at its end alone [8.5.6]', async () => {
+it('a license that is created with less than a day has an event at its end alone [8.5.6]', async () => {
   await runAfter(14 * MINUTE_MS);
   const { id } = await temporary(now + DAY_MS - 5 * MINUTE_MS);
   await runAfter(MINUTE_MS);

@@ -115,11 +115,17 @@ describe('the resource', () => {
 
   it.each([
     ['http://shop.example/', 'url must begin with https://'],
-    ['https://127.0.0.1/', 'url must have a name, not an address'],
-    ['https://2130706433/', 'url must have a name, not an address'],
-    ['https://router.local/', 'url must be a public name'],
-    ['https://licet.test/api', 'url must not be this service itself'],
-    ['https://LICET.test./api', 'url must not be this service itself'],
+    ['https://127.0.0.1/', 'url must have a name, not an IP address'],
+    ['https://2130706433/', 'url must have a name, not an IP address'],
+    ['https://router.local/', 'url must be a public name, such as shop.example'],
+    [
+      'https://licet.test/api',
+      'url must not be this service itself: enter the address of the receiver',
+    ],
+    [
+      'https://LICET.test./api',
+      'url must not be this service itself: enter the address of the receiver',
+    ],
   ])('%s is rejected on create and on update: %s [8.4.1]', async (url, message) => {
     expectError(await call('POST', webhooks.path, { body: { url } }), 400, message);
     const { id } = await sender.create({ url: SHOP, enabled: false });
@@ -151,7 +157,7 @@ describe('the resource', () => {
     expect(await sender.get(id)).toMatchObject({ url: SHOWN_DISCORD, format: 'discord' });
   });
 
-  it('of 20 webhooks that are created at once, ten are stored [8.1.5]', async () => {
+  it('ten of 20 webhooks that are created at once are stored [8.1.5]', async () => {
     const responses = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
         sender.newIsolate().call('POST', webhooks.path, {
@@ -462,7 +468,7 @@ describe('test and resend', () => {
 });
 
 describe('the list of deliveries', () => {
-  it('is newest first, in pages, and by state [8.1.9]', async () => {
+  it('the list of deliveries is newest first, in pages, and by state [8.1.9]', async () => {
     const { id } = await sender.create(ON_PRODUCTS);
     const names = ['A', 'B', 'C', 'D', 'E'];
     for (const name of names) {
@@ -510,7 +516,7 @@ describe('the list of deliveries', () => {
     },
   );
 
-  it('shows the response of the receiver to tokens with ALL_READ_WRITE alone [8.1.9]', async () => {
+  it('the list of deliveries shows the response of the receiver to tokens with ALL_READ_WRITE alone [8.1.9]', async () => {
     const { id } = await sender.create(ON_PRODUCTS);
     sender.receivers.at(SHOP, status(200, {}, 'internal host 10.0.0.7'));
     await sender.change();
@@ -770,7 +776,7 @@ describe('retries', () => {
     expect(sender.receivers.received.length).toBeGreaterThan(4 + 4 + 10);
   });
 
-  it('of many changes while a receiver does not respond, the last ones wait for the scheduled handler, without a lease [8.3.9]', async () => {
+  it('the last of many changes while a receiver does not respond wait for the scheduled handler, without a lease [8.3.9]', async () => {
     const { id } = await sender.create({ url: PANEL, types: ['product.*'] });
     const released = Promise.withResolvers<Response>();
     sender.receivers.at(PANEL, () => released.promise.then((response) => response.clone()));
@@ -831,7 +837,7 @@ describe('a webhook that is switched off', () => {
     expect(sender.receivers.of(SHOP)).toEqual([]);
   });
 
-  it('is switched off once, by whoever comes first [8.3.7]', async () => {
+  it('a webhook is switched off once, by the first of several isolates [8.3.7]', async () => {
     const { id } = await sender.create(ON_PRODUCTS);
     const arrived = Promise.withResolvers<void>();
     sender.receivers.at(SHOP, async () => {
@@ -890,7 +896,7 @@ describe('a webhook that is switched off', () => {
     },
   );
 
-  it('gets no events from while it was off, and those after it is on again [8.3.8]', async () => {
+  it('a webhook gets no events of the time in which it was off, and gets those after it is on again [8.3.8]', async () => {
     const { id } = await sender.create(ON_PRODUCTS);
     sender.receivers.at(SHOP, status(500));
     await sender.change('Before');
@@ -911,7 +917,7 @@ describe('a webhook that is switched off', () => {
     });
   });
 
-  it('is told from the isolate that still attempts: its outcome brings no retry [8.3.8]', async () => {
+  it('a webhook that is switched off gets no retry by the outcome of an attempt under way [8.3.8]', async () => {
     const { id } = await sender.create(ON_PRODUCTS);
     const asked = Promise.withResolvers<void>();
     const released = Promise.withResolvers<void>();
@@ -1003,7 +1009,7 @@ describe('Discord', () => {
   it.each([
     [404, {}],
     [429, { 'Retry-After': '3600' }],
-  ])('of many deliveries of a run, none is sent after a %d [8.3.6]', async (code, headers) => {
+  ])('no further delivery of a run is sent after a %d [8.3.6]', async (code, headers) => {
     const { id } = await sender.create({ url: DISCORD, types: ['product.*'], enabled: false });
     await sender.update(id, { enabled: true });
     sender.receivers.at(DISCORD, status(429, { 'Retry-After': '1' }));
@@ -1016,7 +1022,7 @@ describe('Discord', () => {
     expect(sender.receivers.received).toHaveLength(1);
   });
 
-  it('a failure without a wish does not end the pause for which another attempt was asked [8.3.6]', async () => {
+  it('a failure without Retry-After does not end the pause for which another attempt was asked [8.3.6]', async () => {
     const { id } = await sender.create(ON_DISCORD);
     sender.receivers.at(DISCORD, (received) =>
       received.body.includes('Second')

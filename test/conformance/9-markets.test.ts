@@ -34,7 +34,7 @@ const eventTypes = async (): Promise<string[]> => {
 };
 
 describe('a download', () => {
-  it('makes the license, and delivers its bare key [8.5.3, 9.2.1, 9.3.2]', async () => {
+  it('a download makes the license, and delivers its bare key [8.5.3, 9.2.1, 9.3.2]', async () => {
     const { status, text, headers } = await service.download(market);
     const { licenseId, ...purchase } = await service.purchase();
     const license = await service.license(licenseId);
@@ -64,7 +64,7 @@ describe('a download', () => {
     expect(await eventTypes()).toEqual(['purchase.granted', 'license.created']);
   });
 
-  it('delivers the same key again, and writes nothing but what arrived [9.3.1]', async () => {
+  it('a repeated download delivers the same key, and writes nothing but what arrived [9.3.1]', async () => {
     const first = await service.download(market);
     const again = await service.download(market);
     expect(again.text).toBe(first.text);
@@ -76,7 +76,7 @@ describe('a download', () => {
     ]);
   });
 
-  it('delivers the key of the purchase notice, which came before [9.3.1]', async () => {
+  it('a download delivers the key of the purchase notice, which came before [9.3.1]', async () => {
     expect(await service.bought(market)).toMatchObject({ status: 200, text: 'OK' });
     const { licenseId, buyerName } = await service.purchase();
     expect(buyerName).toBe('kas');
@@ -85,7 +85,7 @@ describe('a download', () => {
     expect(customer).toMatchObject({ username: 'kas' });
   });
 
-  it('of ten downloads and ten notices in four isolates at once, all are of one license [9.3.1]', async () => {
+  it('ten downloads and ten notices in four isolates at once are of one license [9.3.1]', async () => {
     const isolates = [1, 2, 3, 4].map(() => service.newIsolate());
     const sent = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
@@ -104,7 +104,7 @@ describe('a download', () => {
     expect(count).toEqual({ n: 1 });
   });
 
-  it('at the old address of the product takes a resource that is mapped nowhere [9.2.1]', async () => {
+  it('a download at the old address of the product takes a resource that is mapped nowhere [9.2.1]', async () => {
     const { status, text } = await service.download(`/api/v1/bbb/${productId}`, {
       resource_id: '99',
     });
@@ -118,7 +118,7 @@ describe('a download', () => {
     ['no secret', { secret: '' }, 401],
     ['no buyer', { user_id: '' }, 400],
     ['an unknown product', { resource_id: '1' }, 404],
-  ])('with %s is never 200, and makes no license [9.2.2]', async (_, fields, status) => {
+  ])('a download with %s is never 200, and makes no license [9.2.2]', async (_, fields, status) => {
     for (const to of [market, `/api/v1/bbb/${productId}`]) {
       const isOld = to !== market;
       const sent = await service.download(to, fields);
@@ -135,7 +135,7 @@ describe('a download', () => {
     },
   );
 
-  it('to a market that is off, or without a secret, is rejected [9.1.7]', async () => {
+  it('a download from a market that is off, or without a secret, is rejected [9.1.7]', async () => {
     await service.update(market.id, { enabled: false });
     expect((await service.download(market)).status).toBe(403);
     await service.update(market.id, { enabled: true, secrets: [] });
@@ -145,11 +145,11 @@ describe('a download', () => {
 });
 
 describe('a purchase without a product', () => {
-  it('is kept and told once, and granted by one action [9.3.11, 9.4.1]', async () => {
+  it('a purchase without a product is kept and reported once, and granted by one action [9.3.11, 9.4.1]', async () => {
     for (let time = 0; time < 3; time++) {
       expect(await service.download(market, { resource_id: '7' })).toMatchObject({
         status: 404,
-        text: 'No product is chosen for 7',
+        text: 'No product is chosen for 7: add it to the products of the market',
       });
     }
     const { id, ...purchase } = await service.purchase();
@@ -164,7 +164,7 @@ describe('a purchase without a product', () => {
     expect((await service.download(market, { resource_id: '7' })).text).toBe(licenseKey);
   });
 
-  it('gets its license by the next download, once its product is chosen [9.3.11, 9.4.1]', async () => {
+  it('a purchase without a product gets its license by the next download, once its product is chosen [9.3.11, 9.4.1]', async () => {
     await service.download(market, { resource_id: '7' });
     await service.update(market.id, { products: [{ item: '7', productId }] });
     expect((await service.download(market, { resource_id: '7' })).status).toBe(200);
@@ -206,14 +206,14 @@ it('a purchase from before is entered with its license, once [9.3.13, 9.4.2]', a
 });
 
 describe('what arrived', () => {
-  it('is listed newest first, accepted or not and why, without secrets and persons [9.2.9]', async () => {
+  it('the requests that arrived are listed newest first, accepted or not and why, without secrets and persons [9.2.9]', async () => {
     await service.bought(market, { username: 'kas', note: 'mail ada@shop.example' });
     await service.download(market, { secret: 'wrong-secret' });
     const [wrong, good] = await service.arrived(market.id);
     expect(wrong).toMatchObject({
       isAccepted: false,
       status: 401,
-      result: 'The secret is wrong',
+      result: 'The secret is wrong: store the secret of the market in Licet again',
       body: null,
     });
     expect(good).toMatchObject({ isAccepted: true, status: 200, type: 'purchase' });
@@ -222,7 +222,7 @@ describe('what arrived', () => {
     expect(good?.body).not.toMatch(/ada@|f3b9c2d1e0a45b6c7d8e9f00|kas/);
   });
 
-  it('has the body of each request from the market, also of those that were not understood [9.2.9]', async () => {
+  it('the list of what arrived has the body of each request from the market, also of those that were not understood [9.2.9]', async () => {
     for (let count = 0; count < 11; count++) await service.download(market, { user_id: '' });
     const arrived = await service.arrived(market.id);
     expect(arrived).toHaveLength(11);
@@ -232,7 +232,7 @@ describe('what arrived', () => {
     }
   });
 
-  it('has the body of a request to a market that is off [9.2.9]', async () => {
+  it('the list of what arrived has the body of a request to a market that is off [9.2.9]', async () => {
     await service.update(market.id, { enabled: false });
     await service.download(market);
     const [off] = await service.arrived(market.id);
@@ -240,7 +240,7 @@ describe('what arrived', () => {
     expect(off?.body).toContain('62494');
   });
 
-  it('is kept for 30 days [9.2.9]', async () => {
+  it('a request that arrived is kept for 30 days [9.2.9]', async () => {
     await service.download(market);
     setNow(Date.now() + 30 * DAY_MS - 1000);
     await service.isolate.runScheduled();
@@ -253,7 +253,7 @@ describe('what arrived', () => {
 });
 
 describe('a market whose last requests were all rejected', () => {
-  it('is an event, once a day, with the last reason [9.4.3]', async () => {
+  it('a market whose last requests were all rejected is an event, once a day, with the last reason [9.4.3]', async () => {
     for (let count = 0; count < 4; count++) await service.download(market, { secret: 'wrong-one' });
     await service.isolate.runScheduled();
     expect(await eventTypes()).toEqual([]);
@@ -261,14 +261,19 @@ describe('a market whose last requests were all rejected', () => {
     for (let run = 0; run < 2; run++) await service.isolate.runScheduled();
     const { json } = await service.isolate.call('GET', '/api/v2/events?type=market.failing');
     expect(json).toMatchObject([
-      { resourceId: market.id, changes: { reason: { after: 'No product is chosen for 7' } } },
+      {
+        resourceId: market.id,
+        changes: {
+          reason: { after: 'No product is chosen for 7: add it to the products of the market' },
+        },
+      },
     ]);
     setNow(Date.now() + DAY_MS);
     await service.isolate.runScheduled();
     expect((await eventTypes()).filter((type) => type === 'market.failing')).toHaveLength(2);
   });
 
-  it('is none after a request that was accepted [9.4.3]', async () => {
+  it('a market is not failing after a request that was accepted [9.4.3]', async () => {
     for (let count = 0; count < 6; count++) {
       await service.download(market, count === 3 ? {} : { secret: 'wrong-one' });
     }
@@ -278,7 +283,7 @@ describe('a market whose last requests were all rejected', () => {
 });
 
 describe('the resource', () => {
-  it('shows no secret, in no response and no event [9.1.3, 9.1.5]', async () => {
+  it('a market shows no secret, in no response and no event [9.1.3, 9.1.5]', async () => {
     const { id } = await service.create({
       secrets: ['top-secret-of-before'],
       apiToken: 'token-secret-2',
@@ -325,7 +330,7 @@ describe('the resource', () => {
     );
   });
 
-  it('its deletion keeps the purchases and their licenses, and ends its address [9.1.7]', async () => {
+  it('the deletion of a market keeps the purchases and their licenses, and ends its address [9.1.7]', async () => {
     await service.download(market);
     await service.isolate.call('DELETE', `${PATH}/${market.id}`);
     expect((await service.download(market)).status).toBe(404);
@@ -418,7 +423,7 @@ describe('the purchases that a market lists', () => {
   const states = async () =>
     Object.fromEntries((await service.purchases()).map((one) => [one.reference, one.state]));
 
-  it('are compared hourly at BuiltByBit: one that is missing twice in a row is revoked, and comes back when it is listed [9.3.12]', async () => {
+  it('purchases are compared hourly at BuiltByBit: one that is missing twice in a row is revoked, and comes back when it is listed [9.3.12]', async () => {
     for (const id of ['1', '2', '3']) await service.bought(market, { user_id: id });
     listed = [{ id: '1' }, { id: '2' }, { id: '3' }];
     await passHour();
@@ -559,7 +564,7 @@ describe('the purchases that a market lists', () => {
     expect(await states()).toEqual({ 9: 'GRANTED' });
   });
 
-  it('are compared at Voxel Shop, too [9.3.12]', async () => {
+  it('purchases are compared at Voxel Shop, too [9.3.12]', async () => {
     const voxel = await service.create({
       kind: 'voxel',
       apiToken: 'voxel-token-1',
@@ -769,7 +774,7 @@ describe('refunds, disputes and subscriptions', () => {
       payment({ transaction_id: 'tbx-3', products: [{ id: 127, quantity: 101 }] }),
     );
     expect((await service.purchases('?state=UNMATCHED'))[0]?.reason).toBe(
-      'The quantity 101 is larger than 100',
+      'The quantity 101 is larger than 100: make the licenses by hand',
     );
   });
 

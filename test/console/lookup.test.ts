@@ -62,7 +62,7 @@ describe('a pasted key', () => {
     expect(titles).toEqual([KEY, `History of ${KEY}`]);
   });
 
-  it('a former key finds the license that had it', async () => {
+  it('a replaced key finds the license that had it', async () => {
     const { titles, sent } = await search(KEY, { 'GET /licenses': found(license(7)) });
     expect(titles).toEqual(['KEY-7', `History of ${KEY}`]);
     expect(sent).toEqual([`/licenses/by-license-key/${KEY}`, '/licenses']);
@@ -115,7 +115,7 @@ describe('a pasted address', () => {
     expect(titles).toEqual(['History of 192.0.2.7', 'Block 192.0.2.7, or find its entry']);
   });
 
-  it('of an address that many licenses share, five are read', async () => {
+  it('five licenses are read of an address that many share', async () => {
     const ids = Array.from({ length: 20 }, (_, index) => index + 1);
     const { sent } = await search('192.0.2.7', { 'GET /requests': asked(...ids) });
     expect(sent.filter((path) => path.startsWith('/licenses/'))).toHaveLength(5);

@@ -73,7 +73,7 @@ describe('whether an event can be restored', () => {
     ['ips', true],
     ['hwids', true],
     ['notes', false],
-  ])('of %s it is %s that values added since stay', (field, isTrue) => {
+  ])('a restoration of %s keeps values that were added since: %s', (field, isTrue) => {
     expect(isKept(field)).toBe(isTrue);
   });
 });
@@ -109,13 +109,13 @@ describe('the restoration of an event', () => {
     expect(writes(sent)).toEqual([['PUT', PATH, { defaultMaxIPs: 5 }]]);
   });
 
-  it('its undo gives them the values after', async () => {
+  it('the undo of a restoration gives the fields the values after', async () => {
     const sent = serveObject(PATH, { defaultMaxIPs: 7 });
     await (await putBack(event())).undo();
     expect(writes(sent).at(-1)).toEqual(['PUT', PATH, { defaultMaxIPs: 7 }]);
   });
 
-  it('its undo changes nothing that somebody has changed since', async () => {
+  it('the undo of a restoration changes nothing that somebody has changed since', async () => {
     serveObject(PATH, { defaultMaxIPs: 7 });
     const { undo } = await putBack(event());
     await putBack(event({ changes: { defaultMaxIPs: { before: 9, after: 5 } } }));
@@ -162,7 +162,7 @@ describe('the restoration of an event', () => {
       { customer: null },
       event({ changes: { customerId: { before: 2, after: null } } }),
     ],
-  ])('not overtaken is %s', async (_, stored, one) => {
+  ])('an event is not overtaken by %s', async (_, stored, one) => {
     serveObject(PATH, stored);
     expect((await putBack(one)).overtaken).toEqual([]);
   });

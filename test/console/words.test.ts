@@ -150,7 +150,7 @@ describe('an error in words', () => {
     expect(rest).toBe('it is wrong.');
   });
 
-  it('an error about no field is told as a whole', () => {
+  it('an error about no field is shown as a whole', () => {
     expect(fieldErrors(new LicetError(409, 'It is there'), ['name'])).toEqual({
       byField: {},
       rest: 'It is there.',

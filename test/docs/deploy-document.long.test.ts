@@ -115,7 +115,7 @@ describe('backup and restore', () => {
       reference: '2',
       licenseId: license.id,
     });
-    // Its former key has a row, too.
+    // Its replaced key has a row, too.
     license = await client.licenses.rotate(license.id);
     deleted = await create(client);
     await client.blacklists.delete(deleted.entry.id);

@@ -61,7 +61,7 @@ const documented = proxies.map((proxy): Way => {
   };
 });
 
-/** Ends TLS, and sends the name of the service's machine as `Host`, as many proxies do unless they are told otherwise. */
+/** Ends TLS, and sends the name of the service's machine as `Host`, as many proxies do unless they are set otherwise. */
 const bare: Way = {
   name: 'a proxy that passes no host on',
   isMissing: false,

@@ -101,7 +101,7 @@ describe.each(runnable)('the receiver in %s', (language) => {
   /** The lines with a type of an event. */
   const printed = (): string[] => watched.output().match(/\b(license\.created|ping)\b/g) ?? [];
 
-  it('takes a message, and prints the type of its event [8.2.1]', async () => {
+  it('the receiver takes a message, and prints the type of its event [8.2.1]', async () => {
     const before = printed().length;
     expect(await send(newMessage('ping'))).toBe(204);
     await expect.poll(() => printed().slice(before)).toEqual(['ping']);

@@ -137,7 +137,7 @@ it('a flood of guesses writes nothing but one event [9.4.4]', async () => {
   expect(writes).toBe(1);
 });
 
-it('of requests with a wrong secret, ten an hour are listed, and those of the market all [9.2.9]', async () => {
+it('ten requests with a wrong secret an hour are listed, and all of the market [9.2.9]', async () => {
   for (let minute = 0; minute < 30; minute++) {
     await guess(market, 2);
     setNow(Date.now() + MINUTE_MS);
@@ -147,7 +147,7 @@ it('of requests with a wrong secret, ten an hour are listed, and those of the ma
   expect(listed.map(({ status }) => status)).toEqual([200, ...Array(10).fill(401)]);
 });
 
-it('of 19 markets with one product the form is read once, and the secret of the last is enough [9.2.3]', async () => {
+it('the form for 19 markets with one product is read once, and the secret of the last is enough [9.2.3]', async () => {
   const sold = { products: [{ item: '7', productId }] };
   for (let count = 0; count < 18; count++) {
     await service.create({ ...sold, secrets: [`the-secret-of-market-${count}`] });

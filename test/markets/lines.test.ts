@@ -57,7 +57,7 @@ it('order lines are told apart, whatever characters a buyer writes into an id [9
 });
 
 it.each(['A:1', 'A'])(
-  'a purchase that a former version has stored as %s keeps its license, and gets no second one [9.3.1]',
+  'a purchase that an earlier version has stored as %s keeps its license, and gets no second one [9.3.1]',
   async (reference) => {
     const line = reference === 'A' ? { order: 'A' } : { order: 'A', variant: '1' };
     const key = await keyOf(line);
@@ -67,7 +67,7 @@ it.each(['A:1', 'A'])(
   },
 );
 
-it('a purchase that waited under a former reference is granted under it [9.3.1]', async () => {
+it('a purchase that waited under an earlier reference is granted under it [9.3.1]', async () => {
   await service.update(market.id, { products: [] });
   const headers = { ...JSON_TYPE, 'X-Key': SECRET };
   const body = JSON.stringify({ product: 7, order: 'A', variant: '1' });

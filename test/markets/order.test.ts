@@ -162,7 +162,7 @@ describe('a renewal at BuiltByBit', () => {
     await recorded;
   };
 
-  it('extends the license once, from its end, or from now if it is over [9.3.8, 9.3.9]', async () => {
+  it('a renewal at BuiltByBit extends the license once, from its end, or from now if it is over [9.3.8, 9.3.9]', async () => {
     await use();
     expect(await daysLeft()).toBe(30);
     setNow(Date.now() + 10 * DAY_MS);
@@ -174,13 +174,13 @@ describe('a renewal at BuiltByBit', () => {
     await use();
   });
 
-  it('of a license that was never used makes its time longer', async () => {
+  it('a renewal of a license that was never used makes its time longer', async () => {
     await service.bought(market, inDays(1));
     const { licenseId } = await only();
     expect(await licenseOf(licenseId)).toMatchObject({ expiresAfterDays: 60, expiryDate: null });
   });
 
-  it('after a refund begins today [9.3.9]', async () => {
+  it('a renewal after a refund begins today [9.3.9]', async () => {
     await use();
     service = new MarketService();
     await env.DB.prepare(

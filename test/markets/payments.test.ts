@@ -172,7 +172,7 @@ describe('Stripe', () => {
     await start('stripe');
     await stripe('checkout.session.completed', session);
     expect((await last())?.result).toBe(
-      'Granted a license; Stripe does not say how many were bought: see its guide',
+      'Granted a license; Stripe does not say how many were bought: store a restricted key as API token, or look at the order',
     );
   });
 
@@ -307,7 +307,7 @@ describe('PayNow', () => {
     expect(await states()).toEqual(['REVOKED', 'DEACTIVATED']);
   });
 
-  it('a purchase that a former version stored by its delivery item is renewed, and made once', async () => {
+  it('a purchase that an earlier version stored by its delivery item is renewed, and made once', async () => {
     await start('paynow');
     await paynow('ON_DELIVERY_ITEM_ADDED', item());
     const until = new Date(Date.now() + 60 * DAY_MS).toISOString();
@@ -384,7 +384,7 @@ describe('Tebex', () => {
 });
 
 describe('what arrived', () => {
-  it('shows the body of each request that comes from the market, and whether a person is needed [9.2.9]', async () => {
+  it('the list of what arrived shows the body of each request from the market, and whether a person is needed [9.2.9]', async () => {
     market = await service.create({ products: [{ item: '62494', productId }] });
     await service.download(market, { user_id: '', note: `secret ${SECRET}` });
     await service.download(market, { secret: 'another-secret-12' });

@@ -123,7 +123,7 @@ const marketOf = (kind: MarketKind): Promise<Market> =>
   });
 
 describe.each(KINDS)('$kind', ({ kind, sample }) => {
-  it('secrets and e-mails are in no log, event, answer or list', async () => {
+  it('secrets and e-mails are in no log, event, response or list', async () => {
     const market = await marketOf(kind);
     const logged = captureConsole();
     const good = await sample(SECRET);

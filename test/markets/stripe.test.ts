@@ -29,7 +29,7 @@ const session = {
 };
 
 describe('a Checkout session', () => {
-  it('that is paid grants the product in its metadata [9.2.1]', async () => {
+  it('a paid Checkout session grants the product in its metadata [9.2.1]', async () => {
     expect((await read('checkout.session.completed', session)).notices).toEqual([
       {
         do: 'grant',
@@ -48,16 +48,19 @@ describe('a Checkout session', () => {
     ]);
   });
 
-  it.each(['paid', 'no_payment_required'])('with the status %s is paid', async (status) => {
-    const sent = { ...session, payment_status: status };
-    expect((await read('checkout.session.completed', sent)).notices).toHaveLength(1);
-  });
+  it.each(['paid', 'no_payment_required'])(
+    'a Checkout session with the status %s is paid',
+    async (status) => {
+      const sent = { ...session, payment_status: status };
+      expect((await read('checkout.session.completed', sent)).notices).toHaveLength(1);
+    },
+  );
 
-  it('that is not paid yet grants nothing before its payment', async () => {
+  it('a Checkout session that is not paid yet grants nothing before its payment', async () => {
     const sent = { ...session, payment_status: 'unpaid' };
     expect(await read('checkout.session.completed', sent)).toMatchObject({
       notices: [],
-      ignored: 'It is not paid yet: the license comes with the payment',
+      ignored: 'The session is not paid yet: the license comes with the payment',
     });
     expect((await read('checkout.session.async_payment_succeeded', session)).notices).toHaveLength(
       1,
@@ -67,17 +70,20 @@ describe('a Checkout session', () => {
   it.each([
     ['plink_1', 'plink_1'],
     [null, 'checkout'],
-  ])('without a product is known by its Payment Link %s', async (payment_link, item) => {
-    const sent = { ...session, metadata: {}, payment_link };
-    expect((await read('checkout.session.completed', sent)).notices).toMatchObject([{ item }]);
-  });
+  ])(
+    'a Checkout session without a product is known by its Payment Link %s',
+    async (payment_link, item) => {
+      const sent = { ...session, metadata: {}, payment_link };
+      expect((await read('checkout.session.completed', sent)).notices).toMatchObject([{ item }]);
+    },
+  );
 
-  it('that saves a card sells nothing', async () => {
+  it('a Checkout session that saves a card sells nothing', async () => {
     const sent = { ...session, mode: 'setup', payment_status: 'no_payment_required' };
     expect((await read('checkout.session.completed', sent)).notices).toEqual([]);
   });
 
-  it('with its lines in the event sells all of them', async () => {
+  it('a Checkout session with its lines in the event sells all of them', async () => {
     const line = (id: string, quantity: number) => ({
       id,
       quantity,
@@ -103,7 +109,7 @@ describe('a Checkout session', () => {
 describe('a subscription', () => {
   const subscribed = { ...session, payment_intent: null, subscription: 'sub_1', invoice: 'in_1' };
 
-  it('is the order, to which its invoices and their payments belong', async () => {
+  it('a subscription is the order, to which its invoices and their payments belong', async () => {
     expect((await read('checkout.session.completed', subscribed)).notices).toMatchObject([
       { order: 'sub_1', about: [{ id: 'in_1', parent: 'sub_1' }] },
     ]);
@@ -187,7 +193,9 @@ it('a charge of the old interface names its invoice', async () => {
 
 it('a dispute without a payment is shown, and changes nothing', async () => {
   const { ignored } = await read('charge.dispute.created', { id: 'dp_1', payment_intent: null });
-  expect(ignored).toBe('It names no payment that can be joined');
+  expect(ignored).toBe(
+    'The event names no payment: find the purchase, and change its license by hand',
+  );
 });
 
 it('a thin event is rejected with the setting to switch', async () => {

@@ -177,7 +177,7 @@ describe('the build', () => {
     expect(readFileSync(inFolder('public/console', assetOf(second)), 'utf8')).toContain('second');
     expect(existsSync(inFolder('public/console', assetOf(first)))).toBe(false);
 
-    // The scripts that make the pages are sources too. Files of a former build go.
+    // The scripts that make the pages are sources too. Files of an earlier build go.
     const former = ['public/docs/former.html', 'public/docs/examples/licet.former'];
     for (const path of former) write(path, 'of a removed source');
     write('scripts/console/documents.ts', '// changed');

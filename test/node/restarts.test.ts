@@ -94,7 +94,7 @@ beforeAll(async () => {
   receiver = await listen((_request, response) => received.push(response));
 });
 const respond = (status: number) => received.shift()?.writeHead(status).end();
-/** Makes a change, of which the receiver is told. */
+/** Makes a change, which the receiver gets. */
 async function changeAndReceive(): Promise<void> {
   received.length = 0;
   await change();

@@ -61,7 +61,7 @@ beforeAll(async () => {
   const { code, output } = await watch(restoring).ended;
   expect(code, output).toBe(0);
   holdBack(data);
-  // What is old by the clock of today is removed in a service of today, too.
+  // Rows that are old by the clock of today are removed in a service of today, too.
   const keepAll = ['--var', 'REQUEST_RETENTION_DAYS:0', '--var', 'EVENT_RETENTION_DAYS:0'];
   service = await startService(data, [...keepAll, '--var', 'PLATFORM_LABELS:PLATFORM_A=Tebex']);
   licet = new Licet({ url: service.address, token: readRootToken() });
@@ -114,7 +114,7 @@ describe(`a database of ${OLD}`, () => {
     else expect(body).toMatchObject(Object(asToday(old?.body)));
   });
 
-  it('has all its events', async () => {
+  it('an upgraded database has all its events', async () => {
     const now: Fields[] = Object(await get('/events?limit=1000')).body;
     const old: Fields[] = Object(before['/events?limit=1000']?.body);
     const byId = new Map(now.map((event) => [event.id, event]));

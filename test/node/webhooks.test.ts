@@ -108,19 +108,19 @@ describe('the outcome of an attempt', () => {
         error: 'The receiver returned 302, a redirect, which is not followed',
       },
     ],
-  ])('of the receiver %s is stored [8.3.5]', async (path, outcome) => {
+  ])('the outcome of an attempt at the receiver %s is stored [8.3.5]', async (path, outcome) => {
     const { delivery } = await outcomeOf(path);
     expect(delivery).toMatchObject({ type: 'ping', attempts: 1, nextAttemptAt: null, ...outcome });
     expect(received.some(({ path: asked }) => asked === '/target')).toBe(false);
   });
 
-  it('of a receiver that refuses connections is stored', async () => {
+  it('the outcome of an attempt at a receiver that refuses connections is stored', async () => {
     // Nobody listens on the port of TCP's multiplexer.
     const { delivery } = await outcomeOf('', 'http://127.0.0.1:1/');
     expect(delivery).toMatchObject({ state: 'FAILED', status: null, error: CLOSED });
   });
 
-  it('of a receiver that hangs is stored after ten seconds [8.4.3]', async () => {
+  it('the outcome of an attempt at a receiver that hangs is stored after ten seconds [8.4.3]', async () => {
     const { delivery } = await outcomeOf('/hangs');
     expect(delivery).toMatchObject({
       state: 'FAILED',
@@ -272,13 +272,16 @@ describe('the network of outgoing requests', () => {
     '[64:ff9b:1::10.0.0.1]',
     '[2002:7f00:1::]',
     '[fec0::1]',
-  ])('does not even try to connect to %s [8.4.1]', async (host) => {
-    reported = [];
-    expect(await fetchBy(closed, host)).toMatch(/^failed: /);
-    await vi.waitFor(() => expect(String(reported)).toContain('blocked by restrictPeers()'));
-  });
+  ])(
+    'the network of outgoing requests does not even try to connect to %s [8.4.1]',
+    async (host) => {
+      reported = [];
+      expect(await fetchBy(closed, host)).toMatch(/^failed: /);
+      await vi.waitFor(() => expect(String(reported)).toContain('blocked by restrictPeers()'));
+    },
+  );
 
-  it('tries a public address behind NAT64, which a machine without IPv4 needs [8.4.1]', async () => {
+  it('the network of outgoing requests tries a public address behind NAT64, which a machine without IPv4 needs [8.4.1]', async () => {
     // The runtime's word for an address that is denied.
     expect(await fetchBy(closed, '[64:ff9b::192.0.2.1]', '1')).not.toContain('internal error');
   });

@@ -128,7 +128,7 @@ export class MarketWorld {
     return { purchase, license };
   }
 
-  /** What a seller sees of all purchases. */
+  /** All purchases, as a seller sees them. */
   shown() {
     return this.purchases
       .map((purchase) => {

@@ -33,7 +33,7 @@ const PRIVATE: [url: string, fault: string][] = [
     'https://[::ffff:127.0.0.1]/',
     'https://[fd00:ec2::254]/',
     'https://203.0.113.9/',
-  ].map((url): [string, string] => [url, 'must have a name, not an address']),
+  ].map((url): [string, string] => [url, 'must have a name, not an IP address']),
   ...[
     'https://localhost/',
     'https://LOCALHOST:8787/',
@@ -43,8 +43,8 @@ const PRIVATE: [url: string, fault: string][] = [
     'https://nas.lan/',
     'https://nas.home.arpa/',
     'https://router/',
-  ].map((url): [string, string] => [url, 'must be a public name']),
-  ['https://shop.example./', 'must not end in a dot'],
+  ].map((url): [string, string] => [url, 'must be a public name, such as shop.example']),
+  ['https://shop.example./', 'must not end in a dot: remove it'],
 ];
 
 it.each(PRIVATE)(
@@ -61,10 +61,13 @@ it.each([
   ['javascript:alert(1)', 'must begin with https://'],
   ['shop.example/hook', 'must begin with https://'],
   ['https://', 'must begin with https://'],
-  ['https://user:password@shop.example/', 'must not have a user name'],
-  ['https://user@shop.example/', 'must not have a user name'],
-  ['https://shop.example/#hook', 'must not have a fragment (#)'],
-  ['https://shop.example/#', 'must not have a fragment (#)'],
+  [
+    'https://user:password@shop.example/',
+    'must have no user name: remove what stands before the @',
+  ],
+  ['https://user@shop.example/', 'must have no user name: remove what stands before the @'],
+  ['https://shop.example/#hook', 'must have no fragment: remove the # and what follows'],
+  ['https://shop.example/#', 'must have no fragment: remove the # and what follows'],
   [`https://shop.example/${'x'.repeat(2_048)}`, 'is too long'],
 ])('%s %s', (url, fault) => {
   for (const outbound of [deployed, closed, open]) expect(outbound.faultOf(url)).toBe(fault);
@@ -76,7 +79,9 @@ it.each([
   ['https://licet.example:443/hook', 'licet.example'],
   ['http://localhost:8787/', 'localhost:8787'],
 ])('%s must not be the service itself, at %s', (url, ownHost) => {
-  expect(open.faultOf(url, [ownHost])).toBe('must not be this service itself');
+  expect(open.faultOf(url, [ownHost])).toBe(
+    'must not be this service itself: enter the address of the receiver',
+  );
 });
 
 it('an address that takes no messages gets none, even if it is stored', async () => {
@@ -84,5 +89,5 @@ it('an address that takes no messages gets none, even if it is stored', async ()
     headers: {},
     body: '',
   });
-  expect(outcome).toEqual({ error: 'The address must have a name, not an address' });
+  expect(outcome).toEqual({ error: 'The address must have a name, not an IP address' });
 });

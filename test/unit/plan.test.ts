@@ -605,7 +605,7 @@ describe('PayNow', () => {
     }
   });
 
-  it('a purchase that a former version stored by its order becomes one of the subscription', async () => {
+  it('a purchase that an earlier version stored by its order becomes one of the subscription', async () => {
     const [, first] = monthly(1);
     const world = await worldAfter([added()], 'paynow');
     world.now = NOW + 40 * DAY_MS;

@@ -114,7 +114,7 @@ it.each([
 
 it('a PUBLIC_URL with a password is rejected, and the message does not repeat it', () => {
   const fault = publicUrlFault('https://ada:secret@license.example.com');
-  expect(fault).toBe('must not have a user name.');
+  expect(fault).toBe('must have no user name: write the scheme and the host alone.');
 });
 
 it.each([

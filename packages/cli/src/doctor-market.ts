@@ -72,7 +72,7 @@ const SENDS_LITTLE: readonly MarketKind[] = ['builtbybit'];
 
 /** A rejection by Licet: a sentence, and no page. */
 const isRejected = ({ status, text }: Answer): boolean =>
-  status === 401 && /^(The|This) [\w' -]+(is|has|are) [\w' -]+$/.test(text);
+  status === 401 && /^(The|This) [\w' -]+(is|has|are) [\w' -]+(: [\w' -]+)?$/.test(text);
 
 /** A sample that arrived with a right signature. Some are incomplete on purpose. */
 const isTaken = ({ status, text }: Answer): boolean =>

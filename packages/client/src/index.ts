@@ -345,7 +345,7 @@ class Licenses extends Managed<typeof LICENSES> {
     return this.connection.create(`${this.path}/batch`, { body, signal, idempotencyKey }, isList);
   }
 
-  /** Gives a license a new key once, also if the request has to be sent again. The old key is unknown from then on. */
+  /** Gives a license a new key once, also if the request has to be sent again. The replaced key is unknown from then on. */
   rotate(
     id: number,
     { signal, idempotencyKey, ifMatch }: CreateOptions & UpdateOptions = {},

@@ -720,7 +720,7 @@ export interface MarketCreate {
   reconciledAt?: null | undefined;
   /** The secrets that the market sends or signs with: one is enough for a request. A secret that you choose, for `builtbybit` and for `dynamic` with a sent secret, needs at least 16 characters. A PUT replaces all of them. No response shows them. */
   secrets?: string[] | undefined;
-  /** For `builtbybit` and `voxel`: a token of their interface, by which refunds are found. For `stripe`: a restricted key, by which the lines of a session are read. Null or empty for none. No response shows it. */
+  /** For `builtbybit` and `voxel`: a token of their API, with which purchases are compared. For `stripe`: a restricted key, with which the lines of a session are read. Null or empty for none. No response shows it. */
   apiToken?: string | null | undefined;
 }
 
@@ -844,7 +844,7 @@ export interface MarketUpdate {
   reconciledAt?: unknown | undefined;
   /** The secrets that the market sends or signs with: one is enough for a request. A secret that you choose, for `builtbybit` and for `dynamic` with a sent secret, needs at least 16 characters. A PUT replaces all of them. No response shows them. */
   secrets?: string[] | undefined;
-  /** For `builtbybit` and `voxel`: a token of their interface, by which refunds are found. For `stripe`: a restricted key, by which the lines of a session are read. Null or empty for none. No response shows it. */
+  /** For `builtbybit` and `voxel`: a token of their API, with which purchases are compared. For `stripe`: a restricted key, with which the lines of a session are read. Null or empty for none. No response shows it. */
   apiToken?: string | null | undefined;
 }
 
@@ -1758,9 +1758,9 @@ export interface Purchase {
   licenseId: number | null;
   /** The product of the license. */
   productId: number | null;
-  /** When the service first heard of it. */
+  /** The time of the first notice about it. */
   createdAt: string;
-  /** When it last changed. */
+  /** The time of its last change. */
   updatedAt: string;
 }
 

@@ -160,7 +160,7 @@ const sentFields = {
   ),
   apiToken: writeOnly(
     text(MAX_TEXT_LENGTH).trim().nullable(),
-    'For `builtbybit` and `voxel`: a token of their interface, by which refunds are found. For `stripe`: a restricted key, by which the lines of a session are read. Null or empty for none. No response shows it.',
+    'For `builtbybit` and `voxel`: a token of their API, with which purchases are compared. For `stripe`: a restricted key, with which the lines of a session are read. Null or empty for none. No response shows it.',
   ),
 };
 

@@ -38,8 +38,8 @@ const purchaseFields = {
   reason: setByService(z.string().nullable(), 'Why it is not `GRANTED`; null if it is.'),
   licenseId: required(id, z.int().nullable(), 'Its license; null before it has one.'),
   productId: setByService(z.int().nullable(), 'The product of the license.'),
-  createdAt: setByService(wireTimestamp, 'When the service first heard of it.'),
-  updatedAt: setByService(wireTimestamp, 'When it last changed.'),
+  createdAt: setByService(wireTimestamp, 'The time of the first notice about it.'),
+  updatedAt: setByService(wireTimestamp, 'The time of its last change.'),
 };
 
 export const purchase = named(

@@ -73,7 +73,8 @@ const NO_LICENSE = say('There is no such license. Choose one of the list, or use
 async function extend(context: CommandContext): Promise<Message> {
   const row = await anyLicense(context);
   if (!row || row.state === 'DELETED') return NO_LICENSE;
-  if (row.licenseType === 'PERMANENT') return say(`License #${row.id} does not expire.`);
+  if (row.licenseType === 'PERMANENT')
+    return say(`License #${row.id} does not expire. There is nothing to extend.`);
   const days = Number(context.interaction.options.get('days') ?? 0);
   if (!Number.isSafeInteger(days) || days < 1 || days > 3650) {
     return say('Give a number of days from 1 to 3650.');
@@ -107,7 +108,7 @@ async function deactivate(context: CommandContext): Promise<Message> {
     undefined,
   );
   return say(
-    `License #${row.id} \`${keyText(row)}\` is deactivated. The console activates it again.`,
+    `License #${row.id} \`${keyText(row)}\` is deactivated. To activate it again, use the console.`,
   );
 }
 

@@ -14,7 +14,7 @@ const MAX_CHOICES = 25;
 const MAX_CHOICE_LENGTH = 100;
 
 const NOT_ALLOWED = say(
-  'Only administrators may use this command. Ask one to give you the role that the shop has set.',
+  'Only administrators may use this command. Ask one for the role that the shop has set.',
 );
 
 const COMMANDS: Readonly<Record<string, Command>> = { ...CUSTOMER_COMMANDS, ...ADMIN_COMMANDS };
@@ -30,7 +30,9 @@ export async function runCommand(context: CommandContext): Promise<Message> {
     ? COMMANDS[interaction.name]
     : undefined;
   if (!command) {
-    return say('This command is gone. Ask an administrator to run: npm run licet -- discord setup');
+    return say(
+      'This command is gone. Ask the shop to run: npm run licet -- discord setup --client-secret FILE',
+    );
   }
   if (command.isForAdmins && !isAdmin(context)) return NOT_ALLOWED;
   if (command.changes) {
@@ -56,7 +58,7 @@ interface Choice {
   value: string;
 }
 
-/** @param end it stays whole, also after a long name */
+/** A choice with a short name. @param end the part that stays whole */
 const choice = (name: string, end: string, value: string): Choice => ({
   name: name.slice(0, MAX_CHOICE_LENGTH - end.length) + end,
   value,

@@ -24,7 +24,7 @@ const PAUSE_MS = HOUR_MS;
 const MAX_KEPT_MS = DAY_MS;
 /** Roles that are given, or looked at, at once. */
 const MAX_CHECKED = 5;
-/** The queries and requests about one role that is due, and before the first one. */
+/** The queries and requests about one role that is due, and those before the first one. */
 const ROLE_QUERIES = 4;
 
 interface Roles {
@@ -38,16 +38,19 @@ interface Roles {
 const FAULTS: Readonly<Record<number, string>> = {
   50013:
     'The bot may not give the role. Give it the right "Manage Roles", and move its role above the role that it gives.',
-  50001: 'The bot is not in the server. Invite it there.',
+  50001:
+    'The bot is not in the server. Run npm run licet -- discord setup --bot-token FILE, and open the invitation that it prints.',
   10011: 'The role is deleted at Discord. Choose another one at the product, or none.',
-  10004: 'The bot does not see the server. Check the id of the server.',
-  40001: 'Discord does not accept the token of the bot. Enter a new one.',
+  10004:
+    'The bot does not see the server. Run npm run licet -- discord setup with the id of the server as --guild.',
+  40001:
+    'Discord does not accept the token of the bot. Run npm run licet -- discord setup --bot-token FILE with a new one.',
 };
 const ROLE_ID = /^\d{15,21}$/;
 const UNKNOWN_MEMBER = 10007;
 const UNKNOWN_ROLE = 10011;
 
-const REFUSED = 'Your role could not be given: the shop has been told.';
+const REFUSED = 'Your role could not be given. Tell the shop: its settings say why.';
 
 type Outcome =
   | { outcome: 'done' }
@@ -67,7 +70,7 @@ async function sendRole(
   if (!ROLE_ID.test(roleId)) {
     return {
       outcome: 'refused',
-      fault: `The role "${roleId}" of a product is no id of a role.`,
+      fault: `The role "${roleId}" of a product is no id of a role. Enter the id of a role at the product, or none.`,
       isOfOne: true,
     };
   }
@@ -89,7 +92,7 @@ async function sendRole(
   const fault =
     FAULTS[result.status === 401 ? 40001 : code] ??
     (isRefused
-      ? `Discord refuses roles (${result.status}, code ${code}). Run the setup again: it checks the rights.`
+      ? `Discord refuses roles (${result.status}, code ${code}). Run npm run licet -- discord setup --bot-token FILE: it checks the rights.`
       : undefined);
   return fault
     ? { outcome: 'refused', fault, isOfOne: code === UNKNOWN_ROLE }
@@ -190,7 +193,7 @@ async function takeRoles(roles: Omit<Roles, 'settings'>, left: () => number): Pr
     .limit(MAX_CHECKED);
   const all = { ...roles, settings: (await readSettings(db, 'discord', NO_DISCORD)).value };
   if (all.settings.botToken === null) {
-    // Without a bot nothing can be taken, and nothing about the accounts is kept.
+    // Roles cannot be taken without a bot, and nothing about the accounts is kept.
     await db.delete(discordRoles).where(lte(discordRoles.dueAt, now));
     return 0;
   }
@@ -212,7 +215,7 @@ async function takeRoles(roles: Omit<Roles, 'settings'>, left: () => number): Pr
     requests++;
     const sent = await sendRole(all, 'DELETE', chatId, roleId);
     if (sent.outcome === 'later') {
-      // A limit is of the whole server.
+      // A limit holds for the whole server.
       await next(now + sent.afterMs);
       return requests;
     }

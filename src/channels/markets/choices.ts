@@ -15,7 +15,8 @@ import { shownChanges } from './words.ts';
 /** @throws DomainError if there is no such purchase any more */
 function chosen({ state }: Context, id: number): PurchaseRow {
   const found = state.purchases.find(({ purchase }) => purchase.id === id);
-  if (!found) throw new DomainError('overtaken', 'The purchase has changed since it was read');
+  if (!found)
+    throw new DomainError('overtaken', 'The purchase has changed since it was read: try again');
   return found.purchase;
 }
 
@@ -98,7 +99,10 @@ export function planEntry(context: Context, notice: Entry): Plan {
   checkLicense(context, licenseId);
   const { reasons } = standingOf({ orderId: order, facts: {} }, after, market, now);
   if (reasons.length > 0) {
-    throw new DomainError('conflict', `The order is revoked: ${reasons.join(', ')}`);
+    throw new DomainError(
+      'conflict',
+      `The order is revoked (${reasons.join(', ')}): its purchase cannot be entered`,
+    );
   }
   const { purchase } = placeholderOf({ item, reference, order, facts: {} });
   const entered: PurchaseValues = { ...purchase, buyerId, buyerName, licenseId, state: 'GRANTED' };

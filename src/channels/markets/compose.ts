@@ -1,17 +1,17 @@
-import { type Converged, converge, type Told } from './converge.ts';
+import { type Converged, converge, type Stated } from './converge.ts';
 import type { Sold } from './sell.ts';
 import type { Context, KnownPurchase, Plan } from './state.ts';
 
-/** Plans of their parts: changes of known purchases, and new licenses (9). */
+/** Composes plans of changes of known purchases, and of new licenses (9). */
 
-/** Known purchases, brought to the state that follows. @param told what the notice says of each of them */
+/** Known purchases, brought to the state that follows. @param stated the part of the notice about each of them */
 export function convergeAll(
   context: Context,
   known: readonly KnownPurchase[],
-  told: (one: KnownPurchase) => Partial<Told>,
+  stated: (one: KnownPurchase) => Partial<Stated>,
 ) {
   const changes = known.map((one) =>
-    converge(context, one, { facts: one.purchase.facts, ...told(one) }),
+    converge(context, one, { facts: one.purchase.facts, ...stated(one) }),
   );
   const some = <Value>(pick: (one: Converged) => Value | null): Value[] =>
     changes.flatMap((one) => pick(one) ?? []);

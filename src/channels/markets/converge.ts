@@ -29,7 +29,7 @@ export const GRACE_MS = 3 * DAY_MS;
 export type OrderLink = Pick<PurchaseValues, 'orderId' | 'buyerId' | 'buyerName'>;
 
 /** The part of a notice that is about the purchase itself. */
-export interface Told {
+export interface Stated {
   facts: Facts;
   link?: OrderLink;
   /** The days of another period that the buyer has paid for. */
@@ -54,27 +54,27 @@ const appliedReasons = ({ state, reason }: PurchaseValues): readonly string[] =>
 export const isUnclear = ({ unclear, counted }: Facts): boolean =>
   unclear !== undefined && counted === undefined;
 
-export function converge(context: Context, known: KnownPurchase, told: Told): Converged {
+export function converge(context: Context, known: KnownPurchase, stated: Stated): Converged {
   const { purchase, license } = known;
   const { before: subjectsBefore, after: subjectsAfter, mapping, now } = context;
   const { market } = mapping.source;
-  const orderId = orderOf(context, purchase, told.link);
+  const orderId = orderOf(context, purchase, stated.link);
   // A forgotten buyer stays so, although the market names them again.
-  const buyer = isForgotten(purchase) ? undefined : told.link;
+  const buyer = isForgotten(purchase) ? undefined : stated.link;
   const before = standingOf(purchase, subjectsBefore, market, now);
-  const after = standingOf({ orderId, facts: told.facts }, subjectsAfter, market, now);
-  const waits = appliedReasons(purchase).length === 0 ? purchase.reason : waitingFor(told.facts);
+  const after = standingOf({ orderId, facts: stated.facts }, subjectsAfter, market, now);
+  const waits = appliedReasons(purchase).length === 0 ? purchase.reason : waitingFor(stated.facts);
   const reason = after.reasons.join(', ') || (license ? null : waits);
   const values: PurchaseValues = {
     ...purchase,
     orderId,
     buyerId: purchase.buyerId ?? buyer?.buyerId ?? null,
     buyerName: purchase.buyerName ?? buyer?.buyerName ?? null,
-    facts: told.facts,
+    facts: stated.facts,
     state: after.reasons.length > 0 ? 'REVOKED' : license ? 'GRANTED' : 'UNMATCHED',
     reason,
   };
-  const licenseChange = license && changeOf(context, known, { before, after, told });
+  const licenseChange = license && changeOf(context, known, { before, after, stated });
   const event = license && eventOf(context, { before: purchase, after: values }, licenseChange);
   const isOneLicense = market.products.some(
     ({ item, quantity }) => item === purchase.item && quantity === 'limits',
@@ -96,22 +96,22 @@ export function converge(context: Context, known: KnownPurchase, told: Told): Co
   };
 }
 
-/** The order of a purchase: what a former version knew as its order can be a payment of its subscription. */
+/** The order of a purchase. An earlier version may have stored a payment of its subscription instead. */
 function orderOf(
   { after }: Context,
   { orderId }: PurchaseRow,
   link: OrderLink | undefined,
 ): string | null {
-  const told = link?.orderId ?? null;
-  if (orderId === null || told === null) return orderId ?? told;
-  return after.isWithin(orderId, told) ? told : orderId;
+  const named = link?.orderId ?? null;
+  if (orderId === null || named === null) return orderId ?? named;
+  return after.isWithin(orderId, named) ? named : orderId;
 }
 
 export const NOT_ARRIVED = 'The purchase has not arrived yet';
 
 /** Why a purchase that is no longer revoked has no license. */
 const waitingFor = ({ boughtAt }: Facts): string =>
-  boughtAt === undefined ? NOT_ARRIVED : 'It waits for a product';
+  boughtAt === undefined ? NOT_ARRIVED : 'The purchase waits for a product';
 
 interface Standings {
   before: Standing;
@@ -122,7 +122,7 @@ interface Standings {
 function changeOf(
   { mapping, now }: Context,
   { purchase, license }: KnownPurchase,
-  { before, after, told }: Standings & { told: Told },
+  { before, after, stated }: Standings & { stated: Stated },
 ): LicenseChange | null {
   if (!license) return null;
   const { market } = mapping.source;
@@ -144,10 +144,10 @@ function changeOf(
     next.deactivatedBy = null;
   }
   if (!purchase.isTest) Object.assign(next, paidEnd(license, before, after));
-  if (told.renewalDays != null) {
+  if (stated.renewalDays != null) {
     // The time that was left is paid for, unless it was paid back.
     const from = applied.length > 0 ? now : Math.max(now, license.expiresAt ?? now);
-    Object.assign(next, renewedEnd(license, told.renewalDays, from));
+    Object.assign(next, renewedEnd(license, stated.renewalDays, from));
   }
   return next.state !== license.state || isEndChanged(license, next)
     ? { before: license, after: next }
@@ -219,7 +219,8 @@ function eventOf(
 const isEarlier = ({ before, after }: LicenseChange): boolean =>
   (after.expiresAt ?? 0) < (before.expiresAt ?? 0);
 
-const STILL_ONE = 'More was bought than the license that was made: look at the order';
+const STILL_ONE =
+  'More may have been bought than the license that was made: look at the order, and make the missing licenses by hand';
 
 /** The alert of a purchase whose license was made before the market said that more was bought. */
 const alertOf = ({ mapping }: Context, purchase: PurchaseRow): PlannedEvent => ({

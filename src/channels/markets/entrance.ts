@@ -11,12 +11,12 @@ import { failure, type Receiver, type Reply, receive, reject, UNAVAILABLE } from
 import { type ArrivedRequest, insertDelivery, reportGuesses } from './received.ts';
 import { type MarketSource, type SellingMarket, sourceOf } from './source.ts';
 
-/** The entrance of the requests of markets: it finds the market, bounds what strangers cost, and lists what arrived (9). */
+/** The entrance of the requests of markets: it finds the market, bounds the cost of strangers, and lists the requests (9). */
 
 /** An address of markets. */
 export interface Address {
-  /** Its name for the limit of rejected requests. */
-  door: string;
+  /** The name under which rejections at it are counted. */
+  countedAs: string;
   /** Its name in messages to the seller, without a secret. */
   shown: string;
   isGuessable: boolean;
@@ -30,17 +30,17 @@ export interface Entrance extends Receiver {
   ceilings: Record<'rejectedNotices' | 'guesses', Pick<RateLimiter, 'count'>>;
   /** The connecting address; null if it is unknown. */
   ip: string | null;
-  /** Whether a door has rejected too many requests of the client. */
-  isOverLimit: (door: string) => boolean;
+  /** Whether too many requests of the client were rejected under a name. */
+  isOverLimit: (countedAs: string) => boolean;
   /** Counts a rejection. @returns whether the client is over the limit */
-  countRejection: (door: string) => Promise<boolean>;
+  countRejection: (countedAs: string) => Promise<boolean>;
   /** Writes after the response. */
   writeLater: (writing: Promise<unknown>) => void;
 }
 
 /** The address of a market, which the service has made. */
 export const secretAddress = (path: string, platformLabels: string | undefined): Address => ({
-  door: path,
+  countedAs: path,
   shown: 'its address',
   isGuessable: false,
   sourcesIn: (held) =>
@@ -58,7 +58,7 @@ export function oldAddress(
 ): Address {
   const path = ADAPTERS.builtbybit.oldPath?.(productId ?? Number.NaN) ?? UNKNOWN;
   return {
-    door: path,
+    countedAs: path,
     shown: path,
     isGuessable: true,
     sourcesIn: (held) =>
@@ -70,7 +70,7 @@ export function oldAddress(
   };
 }
 
-/** The door of all unknown addresses together: a client can make up any number of them. */
+/** The name of all unknown addresses together: a client can make up any number of them. */
 const UNKNOWN = 'markets';
 const NOT_FOUND = failure(404, 'There is no market at this address');
 const TOO_MANY = failure(TOO_MANY_REJECTED.status, TOO_MANY_REJECTED.message);
@@ -84,20 +84,20 @@ export async function enter(
   try {
     return await replyTo(entrance, address, request);
   } catch (error) {
-    // The market repeats it.
+    // The market repeats the request.
     entrance.onFailure(error);
     return UNAVAILABLE;
   }
 }
 
 /**
- * The order of the checks is the limit, the size, the secret, and the rest: nothing is read of a client over the limit.
+ * The checks come in this order: the limit, the size, the secret, the rest. A client over the limit is rejected unread.
  */
 async function replyTo(entrance: Entrance, address: Address, request: Request): Promise<Reply> {
   const { markets } = entrance;
   const { sourcesIn } = address;
   const known = sourcesIn(await markets.all());
-  if (entrance.isOverLimit(known.length > 0 ? address.door : UNKNOWN)) return TOO_MANY;
+  if (entrance.isOverLimit(known.length > 0 ? address.countedAs : UNKNOWN)) return TOO_MANY;
   const sources = known.length > 0 ? known : sourcesIn((await markets.again()) ?? []);
   const [first] = sources;
   if (!first) return (await entrance.countRejection(UNKNOWN)) ? TOO_MANY : NOT_FOUND;
@@ -140,7 +140,7 @@ async function findSource(
 
 const SWITCHED_OFF: Rejection = {
   status: 403,
-  why: 'The market is switched off in Licet',
+  why: 'The market is switched off in Licet: switch it on',
   isFromMarket: true,
 };
 
@@ -159,13 +159,13 @@ async function authenticate(
 /** The response to a request without proof that it comes from a market, or from a market that is off. */
 async function rejectFrom(
   entrance: Entrance,
-  { door, shown, isGuessable }: Address,
+  { countedAs, shown, isGuessable }: Address,
   { market }: MarketSource,
   rejection: Rejection,
   incoming?: Incoming,
 ): Promise<Reply> {
   const { db, ceilings, ip, writeLater } = entrance;
-  if (!rejection.isFromMarket && (await entrance.countRejection(door))) {
+  if (!rejection.isFromMarket && (await entrance.countRejection(countedAs))) {
     if (!ceilings.guesses.count(String(market.id))) {
       writeLater(reportGuesses(db, market.id, { ip, path: shown }, Date.now()));
     }

@@ -91,7 +91,7 @@ const REASONS: readonly RevokeReason[] = [
   'unpaid',
 ];
 
-/** The effects that a market was told to have (9). */
+/** The effects of refunds and disputes that the seller has chosen for a market (9). */
 export interface Policy {
   onRefund: RefundAction;
   onDispute: DisputeAction;
@@ -104,7 +104,7 @@ export interface Subject {
   facts: Facts;
 }
 
-/** A purchase, of which the state is asked. */
+/** A purchase whose state is sought. */
 interface Bought {
   orderId: string | null;
   facts: Facts;
@@ -114,13 +114,13 @@ interface Bought {
 export interface Standing {
   /** The reasons for which the license is not to be active; none if it is. */
   reasons: readonly RevokeReason[];
-  /** Until when it is paid; null without a subscription, or if nothing is left. */
+  /** The time until which it is paid; null without a subscription, or if nothing is left. */
   paidUntil: number | null;
   /** Its own facts with those of its subjects. */
   facts: Facts;
 }
 
-/** The subjects of a market as a forest. Markets cannot be trusted to make no circle. */
+/** The subjects of a market as a forest. A market may send links that form a circle. */
 export class Forest {
   readonly #byId: ReadonlyMap<string, Subject>;
   readonly #children = new Map<string, Subject[]>();
@@ -227,7 +227,7 @@ function lastOf(payments: readonly Payment[]): Payment | undefined {
 
 const isKept = ({ reasons }: Payment): boolean => reasons.length === 0;
 
-/** Until when the remaining payments pay; null if none does. */
+/** The time until which the remaining payments pay; null if none does. */
 function paidUntilOf(facts: Facts, payments: readonly Payment[]): number | null {
   const named = lastOf(payments.filter((one) => isKept(one) && one.paid?.until))?.paid?.until ?? 0;
   // A time for which no payment is named belongs to the last payment without a period.

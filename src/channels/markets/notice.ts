@@ -5,7 +5,7 @@ import type { Outbound } from '../../lib/outbound.ts';
 import type { Incoming } from './incoming.ts';
 import type { Facts } from './schema.ts';
 
-/** The language between the adapters of the markets and the plan of the purchases (9). */
+/** The notices: adapters of the markets make them, and the plan of the purchases reads them (9). */
 
 /** The settings of a market that an adapter needs. */
 export interface MarketSettings {
@@ -44,14 +44,14 @@ export interface Statement {
 /** The identity of a purchase. */
 export interface Identity {
   item: string;
-  /** The buyer, where one buys once, else the order line. */
+  /** The buyer, at markets where each buys once, else the order line. */
   reference: string;
   /** Other references under which the same purchase may be stored. */
   otherReferences?: readonly string[];
   /** Whether the reference alone identifies it: its `item` is a name that the seller can edit. */
   isLine?: boolean;
   order: string | null;
-  /** Whether each purchase of the order, or each one of this item, is this one, whatever its reference. */
+  /** Whether every purchase of the order, or every one of this item, counts as this one, under any reference. */
   onlyOf?: 'order' | 'item';
 }
 
@@ -64,7 +64,7 @@ export interface Grant extends Identity {
   quantity: number;
   isTest: boolean;
   facts: Facts;
-  /** The facts that the market does not say of the purchase, for people. */
+  /** The part of the purchase that the market does not report, in words for people. */
   caveat?: string;
   /** Whether the buyer, who has a license, pays again for another period of it. */
   renews?: boolean;
@@ -120,15 +120,15 @@ export interface Result {
   text: string;
 }
 
-/** A request that is rejected, with the reason for the seller. It tells nothing of the secrets. */
+/** A request that is rejected, with the reason for the seller, which repeats no secret. */
 export interface Rejection {
   status: number;
   why: string;
-  /** Whether it shows that it comes from the market: then it counts for no limit (9.2). */
+  /** Whether its signature or secret is right: then it counts for no limit (9.2). */
   isFromMarket?: true;
 }
 
-/** A request that shows that it comes from the market. */
+/** A request whose signature or secret is right. */
 export interface Accepted {
   /** The id that the market gave it. */
   eventId: string | null;
@@ -145,7 +145,7 @@ export interface Accepted {
   respond?: (keys: readonly string[]) => { body: string; contentType: string };
 }
 
-/** The interface of a market, for what its requests do not say. */
+/** The API of a market, for values that its requests do not have. */
 export interface MarketInterface {
   outbound: Pick<Outbound, 'send'>;
   token: string;
@@ -180,7 +180,7 @@ export interface Adapter {
   /** Reads a request that comes from the market. */
   read: (incoming: Incoming, settings: MarketSettings) => Promise<Accepted | Rejection>;
   /**
-   * Reads all that was bought from the interface of the market, if its request does not say it.
+   * Reads all that was bought from the API of the market, if its request does not have it.
    *
    * @throws Error if the market does not respond: it repeats its request
    */

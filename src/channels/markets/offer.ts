@@ -38,7 +38,7 @@ export function quantityOf(
   return Math.min(Math.max(quantity, invoiced), Number.MAX_SAFE_INTEGER);
 }
 
-/** A purchase as it is sold. What was known before stays: an item is a name that the seller can edit. */
+/** A purchase as it is sold. Known values stay, because an item is a name that the seller can edit. */
 export function newSale(
   context: Context,
   { item, order, buyer, quantity, isTest, ...identity }: Grant,
@@ -113,7 +113,8 @@ export function offer(
   mapped: MarketProduct | undefined,
 ): Sold | string {
   const { after, mapping, now } = context;
-  if (!mapped) return `No product is chosen for ${sale.purchase.item}`;
+  if (!mapped)
+    return `No product is chosen for ${sale.purchase.item}: add it to the products of the market`;
   if (isUnclear(standingOf(sale.purchase, after, mapping.source.market, now).facts)) return UNCLEAR;
   return sell(context, sale, mapped);
 }

@@ -1,16 +1,18 @@
 import type { Outbound } from '../../lib/outbound.ts';
 import { type Json, parseObject } from './json.ts';
 
-/** Requests to the interfaces of markets. */
+/** Requests to the APIs of markets. */
 
 const MAX_RESPONSE_BYTES = 256 * 1024;
+
+const isOfToken = (status: number): boolean => status === 401 || status === 403;
 
 /** A market that responds with an error. */
 class MarketError extends Error {
   readonly status: number;
 
   constructor(status: number) {
-    super(`The market returned ${status}`);
+    super(`The market returned ${status}${isOfToken(status) ? ': check the API token' : ''}`);
     this.status = status;
   }
 }
@@ -21,7 +23,7 @@ export const isRefusedBy = (error: unknown): boolean =>
 
 /** Whether a market does not accept the token. */
 export const isWrongToken = (error: unknown): boolean =>
-  error instanceof MarketError && (error.status === 401 || error.status === 403);
+  error instanceof MarketError && isOfToken(error.status);
 
 /** Sends a request. @throws Error if it fails */
 export async function fetchJson(

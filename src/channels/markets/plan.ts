@@ -69,10 +69,12 @@ function planGrant(context: Context, notice: Grant): Plan {
   return planOf(others, sold, { subjects, result });
 }
 
+/** The result of a notice whose facts are stored, and change no license. */
+const NOTED = 'Stored: no license changes';
 const RESULTS: Readonly<Record<PurchaseState, string>> = {
   GRANTED: 'Already granted: the same license',
   REVOKED: 'Already revoked',
-  UNMATCHED: 'It waits for a product',
+  UNMATCHED: 'The purchase waits for a product',
 };
 
 /** Another notice of a purchase that has its license. */
@@ -98,9 +100,9 @@ function planAgain(
   const isNoted = changes.purchases.length > 0 || subjects.length > 0;
   const texts = [...changes.texts, ...(sold ? [sold.text] : [])];
   const idle = isDeleted
-    ? 'The license of the purchase is deleted'
+    ? 'The license of the purchase is deleted: give the purchase another license'
     : isNoted
-      ? 'Noted'
+      ? NOTED
       : RESULTS[state ?? 'UNMATCHED'];
   return planOf(changes, sold, {
     subjects,
@@ -166,7 +168,7 @@ function planReport(context: Context, { purchase: about }: Report): Plan {
       state: sold?.make.purchase.state ?? stateAfter(concerned, changes),
       keys: [],
       effect: effectOf(texts, changes.needsPerson),
-      text: texts.join('; ') || (concerned.length === 0 ? KEPT : 'Noted'),
+      text: texts.join('; ') || (concerned.length === 0 ? KEPT : NOTED),
     },
   });
 }

@@ -9,7 +9,7 @@ import type { ArrivedRequest } from './received.ts';
 import { cleaned, redact } from './redact.ts';
 import type { MarketRow, MarketSource } from './source.ts';
 
-/** A request of a market: read, applied, and answered (9). */
+/** A request of a market: its reading, its effect and its response (9). */
 
 /** The response. A failure is never 200: its text would land where a key belongs. */
 export interface Reply {
@@ -83,7 +83,7 @@ export async function receive(
     }
     reply = replyTo(request, results);
   } catch (error) {
-    // The market repeats it, and what was applied already stays.
+    // The market repeats the request. Notices that were applied already stay.
     receiver.onFailure(error);
     reply = UNAVAILABLE;
   }
@@ -106,7 +106,7 @@ export async function receive(
   };
 }
 
-/** The notices, with what the market's interface adds to them. @throws Error if it does not respond */
+/** The notices, with the lines that the API of the market adds. @throws Error if it does not respond */
 async function wholeNotices(
   { outbound }: Receiver,
   { market }: MarketSource,

@@ -57,7 +57,7 @@ export async function reconcile(
   marketId: number,
 ): Promise<void> {
   const now = Date.now();
-  // First: a market that fails must not keep the others waiting.
+  // Before the request, because a market that fails must not keep the others waiting.
   const [market] = await db
     .update(markets)
     .set({ comparisonDueAt: now + INTERVAL_MS })
@@ -100,7 +100,9 @@ export async function reconcile(
   // An empty list says nothing: a shop with one purchase would lose it by a fault of the market.
   const missing = listed.size === 0 ? [] : active.filter((one) => !isListed(one));
   if (active.length >= MIN_COMPARED && missing.length > active.length * (1 - MIN_LISTED_SHARE)) {
-    throw new Error('The market lists less than half of the purchases');
+    throw new Error(
+      'The market lists less than half of the purchases, so none is revoked: check the API token and the products',
+    );
   }
   // The second part of a comparison that took more queries than one run has counts nothing again.
   const isFirst = (market.reconciledAt ?? 0) <= now - INTERVAL_MS / 2;
@@ -125,7 +127,7 @@ export async function reconcile(
         about: [],
         purchase: { item, reference, order: null, facts: { missing: now } },
       })),
-    // Listed again. What the market itself has reported as removed stays so until it reports a purchase.
+    // Listed again. A purchase that the market itself reported as removed stays so until it reports another one.
     ...known
       .filter((one) => one.state === 'REVOKED' && one.reason === 'missing' && isListed(one))
       .map((one) => ({

@@ -36,13 +36,13 @@ const oldRequests = (now: number, limit: number): SQL => sql`
 
 /** Subjects without a purchase whose time is over. */
 const isOldSubject = (now: number): SQL => sql`expires_at <= ${now}`;
-/** A former version let a purchase keep its order here. */
+/** An earlier version let a purchase keep its order here. */
 const isBought = sql`exists (select 1 from purchases p
   where p.market_id = market_orders.market_id and p.order_id = market_orders.order_id)`;
 
 /**
- * Makes an event of each market whose last requests were all rejected, at most one a day, and removes a bounded number
- * of old requests and subjects. Costs one query if there is nothing to do.
+ * Makes an event of each market whose last requests were all rejected, at most one a day. It also removes a bounded number
+ * of old requests and subjects. It costs one query if there is nothing to do.
  *
  * @param now milliseconds since 1970
  * @returns the market whose purchases are to be compared; null for none

@@ -64,8 +64,8 @@ export interface PaidPeriod {
 }
 
 /**
- * The facts about a purchase or a subject (9). They are merged and never taken back, and the state of a
- * purchase is a function of them: it does not depend on the order of the notices, nor on their repetitions.
+ * The facts about a purchase or a subject (9). They are merged and never taken back. The state of a purchase is a function
+ * of them: it depends neither on the order of the notices nor on their repetitions.
  */
 export interface Facts {
   /** The latest purchase, in milliseconds since 1970. A buyer may buy again after a refund. */
@@ -75,13 +75,13 @@ export interface Facts {
   missing?: number;
   /** The last steps of disputes, by their ids. */
   disputes?: Record<string, 'opened' | 'won' | 'lost'>;
-  /** When a subscription was told to have ended, and to go on. */
+  /** When the market reported that a subscription has ended, and that it goes on. */
   ended?: number;
   continued?: number;
   /** Until when something is paid by a payment that the market does not name. */
   paidUntil?: number;
   paid?: PaidPeriod;
-  /** When a subscription was told to be paused, unpaid, and active. */
+  /** When the market reported that a subscription is paused, unpaid, and active. */
   paused?: number;
   unpaid?: number;
   active?: number;
@@ -90,11 +90,11 @@ export interface Facts {
   refunds?: Record<string, number>;
   /** The order line of a purchase or a subject, where an order has several. */
   line?: string;
-  /** The e-mail of the buyer, which another notice than that of the purchase gives. */
+  /** The e-mail of the buyer, if another notice than the one of the purchase has it. */
   email?: string;
   /** The number of licenses that an invoice names. */
   quantity?: number;
-  /** 1 if more may have been bought than the notice says, and if another one has said it. */
+  /** 1 if more may have been bought than the notice says, and 1 if the quantity is known. */
   unclear?: number;
   counted?: number;
 }

@@ -33,9 +33,10 @@ function termsOf(
   mapped: MarketProduct,
 ): Terms | string {
   const product = mapping.products.find(({ id }) => id === mapped.productId);
-  if (!product) return `The product ${mapped.productId}, which is chosen for it, does not exist`;
+  if (!product) return `The chosen product ${mapped.productId} does not exist: choose another one`;
   const { quantity, isTest } = purchase;
-  if (quantity > MAX_QUANTITY) return `The quantity ${quantity} is larger than ${MAX_QUANTITY}`;
+  if (quantity > MAX_QUANTITY)
+    return `The quantity ${quantity} is larger than ${MAX_QUANTITY}: make the licenses by hand`;
   const isOne = mapped.quantity === 'limits';
   const times = (limit: number): number =>
     isOne && limit > 0 ? Math.min(limit * quantity, MAX_LIMIT) : limit;
@@ -45,7 +46,7 @@ function termsOf(
   const expiryDate = isTest ? now + TEST_DAYS_MS : boughtUntil && boughtUntil + GRACE_MS;
   const isTemporary = mapped.licenseType === 'TEMPORARY' || isTest;
   if (isTemporary && expiryDate === null && days === null) {
-    return 'The licenses are TEMPORARY, and neither the market nor the product says for how many days';
+    return 'TEMPORARY licenses need days: enter them at the market or at the product';
   }
   const expiry = { expiryDate, expiresAfterDays: expiryDate === null ? days : null };
   return {

@@ -3,6 +3,10 @@ import { sha256 } from '../../lib/sha256.ts';
 
 /** Secrets and signatures of markets, compared in constant time. */
 
+export const WRONG_SECRET = 'The secret is wrong: store the secret of the market in Licet again';
+export const WRONG_SIGNATURE =
+  'The signature is wrong: store the secret of the market in Licet again';
+
 const encoder = new TextEncoder();
 
 const join = (parts: readonly (string | Uint8Array)[]): Uint8Array =>

@@ -88,7 +88,7 @@ const isEmpty = (plan: Plan): boolean =>
     ({ length }) => length === 0,
   );
 
-/** Nothing that was read has changed, and nothing was added to it. */
+/** The conditions that the rows are as they were read, and that none was added. */
 function conditions({ names, state, mapping }: Loaded, { licenses: changed }: Plan): Condition[] {
   const marketId = mapping.source.market.id;
   const orders = state.purchases.map(({ purchase }) => purchase.orderId);
@@ -259,7 +259,7 @@ const nameCustomer = (db: Database, name: string, keys: string) =>
         where license_key_normalized = json_extract(${keys}, '$[0]')) and ${customers.username} is null`,
     );
 
-/** Stores what a later notice says of a buyer. A customer with an e-mail keeps it: one that is typed proves nothing. */
+/** Stores the name and e-mail of a later notice. A customer with an e-mail keeps it: one that is typed proves nothing. */
 function completeCustomer(db: Database, { licenseId, name, email }: Completion) {
   const revision = sql`${customers.revision} + 1`;
   const isBuyer = sql`${customers.id} = (select customer_id from licenses where id = ${licenseId})

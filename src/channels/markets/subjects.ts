@@ -9,7 +9,7 @@ import type { Context, SubjectAfter, SubjectRow } from './state.ts';
 /** The facts about subjects without a purchase are kept for this time: Stripe reports all orders of an account. */
 const KEPT_MS = 30 * DAY_MS;
 
-/** The subjects with the facts of a notice. Of two parents, the larger id counts: the order of notices does not. */
+/** The subjects with the facts of a notice. The larger id of two parents counts, so that the order of notices does not. */
 export function withStatements(known: readonly SubjectRow[], about: readonly Statement[]) {
   const subjects = new Map(
     known.map(({ id, parent, facts }) => [id, { id, parent, facts }] as const),

@@ -34,11 +34,11 @@ export const storedColumns = {
 
 /**
  * The statement that stores the deliveries of the events of this millisecond, after those events. A delivery that is
- * stored already stays. It returns the new ones. The caller must attempt those of them that have a lease.
+ * stored already stays. It returns the new ones. Those of them with a lease must be attempted.
  *
  * @param now milliseconds since 1970
- * @param isLater whether all attempts are left to the scheduled handler, as are those of webhooks that fail or are paused
- * @param full the ids of webhooks whose attempts are also left to it
+ * @param isLater whether the scheduled handler makes all attempts, as it does for webhooks that fail or are paused
+ * @param full the ids of webhooks whose attempts it makes, too
  */
 export function storeDeliveries(
   db: Database,

@@ -29,9 +29,9 @@ interface WebhookValues {
 /** Values of a client, and the origin of the console for links in messages: null if others cannot open it. */
 type Sent<Values> = Values & { consoleOrigin: string | null };
 
-/** The time for which a former secret still signs. */
+/** The time for which a replaced secret still signs. */
 const ROTATION_MS = DAY_MS;
-const MAX_FORMER_SECRETS = 3;
+const MAX_REPLACED_SECRETS = 3;
 const TOO_MANY = new DomainError(
   'conflict',
   `There are at most ${MAX_WEBHOOKS} webhooks: delete one first`,
@@ -138,15 +138,15 @@ export async function updateWebhook(
 }
 
 /**
- * Gives a webhook a new secret. Those of the last day sign for another day: the response to a rotation can get lost, and
- * the receiver then has the secret from before it. Throws like {@link updateWebhook}.
+ * Gives a webhook a new secret. The secrets of the last day sign for another day: if the response to a rotation gets
+ * lost, the receiver still has the replaced one. Throws like {@link updateWebhook}.
  */
 export function rotateSecret(sender: Sender, row: WebhookRow): Promise<WebhookRow> {
   const isKnown = (row.previousSecretUntil ?? 0) > sender.now;
-  const former = isKnown ? (row.previousSecret?.split(' ') ?? []) : [];
+  const replaced = isKnown ? (row.previousSecret?.split(' ') ?? []) : [];
   const values = {
     secret: newSecret(),
-    previousSecret: [row.secret, ...former].slice(0, MAX_FORMER_SECRETS).join(' '),
+    previousSecret: [row.secret, ...replaced].slice(0, MAX_REPLACED_SECRETS).join(' '),
     previousSecretUntil: sender.now + ROTATION_MS,
   };
   return write(sender, row, values, { secret: { before: null, after: null } });

@@ -199,7 +199,7 @@ export const findDisabled = (attempted: readonly Attempted[], now: number): Disa
 export const DISABLE_QUERIES = 3;
 
 /**
- * Switches webhooks off, which is an event of each. Nothing happens to one that is off.
+ * Switches webhooks off, which is an event of each. One that is off stays as it is.
  *
  * @param now milliseconds since 1970
  */

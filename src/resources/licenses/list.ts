@@ -92,7 +92,7 @@ const ofChatId = (chatId: string | undefined): SQL | undefined =>
 const askedFrom = (addresses: readonly string[]): SQL =>
   sql`${licenses.id} in (select license_id from installations where ${isOneOf(installations.ip, addresses)})`;
 
-/** Licenses with a former key that has the text. */
+/** Licenses with a replaced key that has the text. */
 const hadKeyWith = (q: string): SQL =>
   sql`${licenses.id} in (select license_id from ${replacedKeys}
     where ${containsText(q, [replacedKeys.licenseKeyNormalized])})`;

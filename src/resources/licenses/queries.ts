@@ -76,7 +76,7 @@ export const findOwnLicense = (
     .get();
 
 /**
- * The license with a key, which is compared as in a validation. A former key finds none: it has leaked, and bots take
+ * The license with a key, which is compared as in a validation. A replaced key finds none: it has leaked, and bots take
  * the sender of a key for the owner of its license (7).
  */
 export const findLicenseByKey = (

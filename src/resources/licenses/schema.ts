@@ -21,7 +21,7 @@ import { products } from '../products/schema.ts';
 
 /**
  * [2.2] `licenseKeyNormalized` is the key as it is compared, because imported keys have any format. The first
- * `revision` is the time of creation: a license created again under an old key is newer than every snapshot
+ * `revision` is the time of creation: a license created again under an earlier key is newer than every snapshot
  * of the old one.
  */
 export const licenses = sqliteTable(
@@ -98,7 +98,7 @@ export const bindings = sqliteTable(
   ],
 );
 
-/** The former keys of licenses that got a new one (7). Without a rowid. */
+/** The replaced keys of licenses (7). Without a rowid. */
 export const replacedKeys = sqliteTable(
   'replaced_keys',
   {

@@ -54,7 +54,7 @@ export const isAggregated = (installation: string): SQL =>
   sql`not ${hasRecent(installation, sql`true`)}`;
 
 /**
- * Whether an installation belongs to a license, under its key or a former one. An erased installation has no key, and
+ * Whether an installation belongs to a license, under its key or a replaced one. An erased installation has no key, and
  * belongs to none.
  *
  * @param installation the name of the table in the statement

@@ -232,7 +232,7 @@ const ROTATE: Operation = {
   tag: 'Licenses',
   summary: 'Give a license a new key',
   description:
-    'The old key is unknown from then on. Slots, history and id stay. 409 for a `DELETED` license. An extension.',
+    'The replaced key is unknown from then on. Slots, history and id stay. 409 for a `DELETED` license. An extension.',
   success: NEW_KEY_SUCCESS,
 };
 

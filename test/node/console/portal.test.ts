@@ -204,7 +204,7 @@ describeInBrowser("the customer's page", () => {
     }
   });
 
-  it('shows the seller, in the language of the browser, without a request to another host [10.2.9]', async () => {
+  it('the page shows the seller, in the language of the browser, without a request to another host [10.2.9]', async () => {
     const { customerId } = await buy();
     await licet.portalSettings.update({
       name: 'Ada Games',

@@ -179,7 +179,7 @@ function Discord({ settings }: { settings: DiscordSettings }) {
       <p>{isReady ? words.discordReady : words.discordNone}</p>
       <div className="flex flex-wrap items-center gap-2">
         <code className="min-w-0 rounded-lg border border-line bg-page px-3 py-2 text-[0.8125rem] break-all">
-          npm run licet -- discord setup
+          npm run licet -- discord setup --client-secret secret.txt
         </code>
         <a href="/docs/discord" className="text-accent underline underline-offset-2">
           {words.discordGuide}

@@ -479,7 +479,7 @@ ${examples('licenses find 7K2M-9QX4', 'licenses find ada@shop.example', 'license
       'give a license a new key; programs with the old one are rejected within about a minute',
     )
     .argument(...KEY)
-    .option('--yes', 'confirm that the old key stops working (required)')
+    .option('--yes', 'confirm that the replaced key stops working (required)')
     .addHelpText(
       'after',
       `

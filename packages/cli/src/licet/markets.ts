@@ -65,7 +65,7 @@ const SECRETS_OPTION = [
 ] as const;
 const TOKEN_OPTION = [
   '--api-token <file>',
-  'a file with a token of the market, by which refunds, or the lines of a Stripe session, are found; - for standard input',
+  'a file with an API token of the market, which finds refunds or the lines of a Stripe session; - for standard input',
 ] as const;
 const SETTINGS_OPTION = [
   '--settings <file>',
@@ -229,7 +229,9 @@ export function addMarkets(parent: CommandUnknownOpts, open: OpenSession): void 
 
   markets
     .command('deliveries')
-    .description('list what arrived in 30 days, newest last, accepted or not and why')
+    .description(
+      'list what arrived in 30 days, newest last, each with its effect or why it was rejected',
+    )
     .argument('<id>', 'its id', idArgument)
     .option('--limit <n>', `the newest n (${DEFAULT_SHOWN})`, integerFrom(1), DEFAULT_SHOWN)
     .addHelpText('after', examples('markets deliveries 1'))

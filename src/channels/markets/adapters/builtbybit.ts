@@ -11,11 +11,12 @@ import {
   type Rejection,
 } from '../notice.ts';
 import { fetchJson, isWrongToken } from '../outgoing.ts';
-import { isSecret } from '../signature.ts';
+import { isSecret, WRONG_SECRET } from '../signature.ts';
 
 /**
- * BuiltByBit: the placeholder "External license key", a form at each download whose response goes into the file, and
- * the webhook of a purchase, whose body the seller writes after our template. Neither is signed; both hold a secret.
+ * BuiltByBit: the placeholder "External license key", and the webhook of a purchase. The placeholder sends a form at each
+ * download, and the response goes into the file. The seller writes the body of the webhook after the template of the guide.
+ * Neither is signed; both hold a secret.
  */
 
 /** BuiltByBit sends 15 short fields. Anybody can guess the old address, and the secret is a field of the body. */
@@ -23,7 +24,7 @@ const MAX_BYTES = 16 * 1024;
 
 const UNREADABLE: Rejection = { status: 400, why: 'The body is neither a form nor JSON' };
 
-/** BuiltByBit sends `"0"`, `"none"` or nothing for an id that there is not. */
+/** An id. BuiltByBit sends `"0"`, `"none"` or nothing for a missing one. */
 function idAt(fields: Json, name: string): string | null {
   const id = textAt(fields, name);
   return id === '0' || id === 'none' || id === 'null' ? null : id;
@@ -37,9 +38,7 @@ async function authenticate(
   if (!fields) return UNREADABLE;
   const secret = textAt(fields, 'secret');
   if (secret === null) return { status: 401, why: 'The body has no secret' };
-  return (await isSecret(secrets, secret))
-    ? undefined
-    : { status: 401, why: 'The secret is wrong' };
+  return (await isSecret(secrets, secret)) ? undefined : { status: 401, why: WRONG_SECRET };
 }
 
 async function read(incoming: Incoming): Promise<Accepted | Rejection> {
@@ -108,7 +107,9 @@ async function list({ outbound, token, items, now, maxPages }: Listing): Promise
     }
     if (page >= (numberAt(json, 'data.stats.max_page') ?? 1)) return listed;
   }
-  throw new Error('The market lists too many purchases');
+  throw new Error(
+    'The market lists too many purchases: deactivate the licenses of refunds by hand',
+  );
 }
 
 export const builtbybit: Adapter = {

@@ -2,7 +2,7 @@ import type { DynamicSettings } from '@licet/contract/dynamic-market';
 import type { Incoming } from '../incoming.ts';
 import { quantityAt, textOf, valueAt } from '../json.ts';
 import type { Accepted, Adapter, Grant, MarketSettings, Rejection } from '../notice.ts';
-import { isRecent, isSecret, isSigned } from '../signature.ts';
+import { isRecent, isSecret, isSigned, WRONG_SECRET, WRONG_SIGNATURE } from '../signature.ts';
 
 /** Any shop that asks for a key and waits: SellAuth, Sell.app, Shoppex, and others, as the settings say. */
 
@@ -29,9 +29,9 @@ function lineAt(
   if (first === null) return undefined;
   if (others.length === 0) return { reference: first };
   const reference = JSON.stringify(texts);
-  // A former version joined the texts. A text that can be the JSON of another line is no former reference.
-  const former = texts.filter((one) => one !== null).join(':');
-  return former.startsWith('[') ? { reference } : { reference, otherReferences: [former] };
+  // An earlier version joined the texts. A text that can be the JSON of another line is no such reference.
+  const joined = texts.filter((one) => one !== null).join(':');
+  return joined.startsWith('[') ? { reference } : { reference, otherReferences: [joined] };
 }
 
 type Hmac = Extract<DynamicSettings['signature'], { kind: 'hmac' }>;
@@ -69,7 +69,7 @@ async function faultOf(
       : firstAt(incoming.json, signature.field);
     const secret = textOf(sent);
     if (secret === null) return 'The request has no secret';
-    return (await isSecret(secrets, secret)) ? undefined : 'The secret is wrong';
+    return (await isSecret(secrets, secret)) ? undefined : WRONG_SECRET;
   }
   const header = headers.get(signature.header)?.trim() ?? '';
   if (header === '') return `The header ${signature.header} is missing`;
@@ -77,7 +77,7 @@ async function faultOf(
   const id = signature.idHeader ? (headers.get(signature.idHeader)?.trim() ?? '') : '';
   const parts = messageOf(signature, bytes, time, id);
   if (!(await isSigned(secrets, [signatureIn(header, signature)], signature.encoding, parts))) {
-    return 'The signature is wrong';
+    return WRONG_SIGNATURE;
   }
   // A time that is not signed proves nothing.
   if (signature.message.includes('{time}') && !isRecent(time, now)) {

@@ -12,12 +12,15 @@ import type {
   Statement,
 } from '../notice.ts';
 import type { Facts } from '../schema.ts';
-import { isRecent, isSigned } from '../signature.ts';
+import { isRecent, isSigned, WRONG_SIGNATURE } from '../signature.ts';
 
 /**
  * PayNow. Each delivery item of an order has one license; all items of a line of a subscription share one. Refunds and
  * chargebacks name the order, which is a payment of its subscription.
  */
+
+const UNNAMED =
+  'The event names no delivery item or no order: look at the order, and change its license by hand';
 
 function buyerOf(customer: unknown): Buyer {
   const name =
@@ -40,7 +43,7 @@ interface Item {
 /** @returns undefined for an item that names no product */
 function itemOf(body: unknown): Item | undefined {
   const [id, product] = [textAt(body, 'id'), textAt(body, 'product_id')];
-  // The product by the seller's own data, else its id.
+  // The seller's metadata names the product, else its id does.
   const item = textAt(body, 'product.metadata.licet_product') ?? product;
   if (id === null || item === null) return undefined;
   const order = textAt(body, 'order_id');
@@ -50,7 +53,7 @@ function itemOf(body: unknown): Item | undefined {
     identity: {
       item,
       reference: isRenewed ? `${subscription}:${product}` : id,
-      // A former version knew the purchase by its first item.
+      // An earlier version knew the purchase by its first item.
       ...(isRenewed && { otherReferences: [id], onlyOf: 'item' as const }),
       isLine: true,
       order: subscription ?? order,
@@ -149,7 +152,7 @@ function refunded(body: unknown, at: number): Notice[] | string {
     return [{ do: 'report', about }];
   }
   const amount = numberAt(body, 'amount');
-  if (amount === null) return 'It names no amount';
+  if (amount === null) return 'The refund names no amount';
   return aboutOrder(order, { refunds: { [textAt(body, 'id') ?? '']: amount } });
 }
 
@@ -171,7 +174,7 @@ function noticesOf(type: string, body: unknown, at: number): readonly Notice[] |
     case 'ON_DELIVERY_ITEM_ACTIVATED':
     case 'ON_DELIVERY_ITEM_USED':
       return grantItem(body, at);
-    // Neither has a time of its own: the end that they name says which is later, in any order of arrival.
+    // Renewals and expiries have no time of their own. The end that they name says which is later, in any order of arrival.
     case 'ON_DELIVERY_ITEM_RENEWED': {
       const until = timeAt(body, 'expires_at');
       return aboutItem(body, {
@@ -206,7 +209,7 @@ async function authenticate(
   if (signatures.length === 0)
     return { status: 401, why: 'The header PayNow-Signature is missing' };
   if (!(await isSigned(secrets, signatures, 'base64', [`${timestamp}.`, bytes]))) {
-    return { status: 401, why: 'The signature is wrong' };
+    return { status: 401, why: WRONG_SIGNATURE };
   }
   // In milliseconds.
   if (!isRecent(timestamp.slice(0, -3), now)) {
@@ -232,7 +235,7 @@ async function read({ json: sent, now }: Incoming): Promise<Accepted | Rejection
   const notices = noticesOf(type ?? '', body, at);
   if (typeof notices === 'string') return { ...accepted, ignored: notices };
   if (notices.length === 0) {
-    return { ...accepted, ignored: 'It names no item or no order', needsPerson: true };
+    return { ...accepted, ignored: UNNAMED, needsPerson: true };
   }
   return { ...accepted, notices };
 }

@@ -14,19 +14,20 @@ import type {
 } from '../notice.ts';
 import { fetchJson, isRefusedBy } from '../outgoing.ts';
 import type { Facts } from '../schema.ts';
-import { isSigned } from '../signature.ts';
+import { isSigned, WRONG_SIGNATURE } from '../signature.ts';
 
 /**
  * Stripe: Checkout and Payment Links with the product in the metadata `licet_product`, subscriptions, refunds and
- * disputes. A purchase is one of its subscription, or else of its payment intent. Stripe says in several events which
- * payment belongs to which invoice, and which invoice to which subscription.
+ * disputes. A purchase belongs to its subscription, or else to its payment intent. Several events link payments to
+ * invoices, and invoices to subscriptions.
  */
 
 const TOLERANCE_SECONDS = 300;
 /** The name of a product that neither the metadata nor a Payment Link names. */
 const UNNAMED = 'checkout';
 const MAX_LINES = 100;
-const UNCOUNTED = 'Stripe does not say how many were bought: see its guide';
+const UNCOUNTED =
+  'Stripe does not say how many were bought: store a restricted key as API token, or look at the order';
 
 /** The notices of an event, or the reason for none. */
 type Read = readonly Notice[] | { ignored: string; needsPerson?: boolean };
@@ -67,13 +68,15 @@ const countIn = (metadata: unknown): number | null =>
   numberAt(metadata, 'licet_quantity') === null ? null : quantityAt(metadata, 'licet_quantity');
 
 function session({ object, at, isTest }: Event): Read {
-  if (textAt(object, 'mode') === 'setup') return { ignored: 'It saves a card, and sells nothing' };
+  if (textAt(object, 'mode') === 'setup')
+    return { ignored: 'The session saves a card, and sells nothing' };
   const status = textAt(object, 'payment_status');
   if (status !== 'paid' && status !== 'no_payment_required') {
-    return { ignored: 'It is not paid yet: the license comes with the payment' };
+    return { ignored: 'The session is not paid yet: the license comes with the payment' };
   }
   const id = textAt(object, 'id');
-  if (id === null) return { ignored: 'The session has no id', needsPerson: true };
+  if (id === null)
+    return { ignored: 'The session has no id: make the license by hand', needsPerson: true };
   const [subscription, invoice] = [idAt(object, 'subscription'), idAt(object, 'invoice')];
   const paymentLink = idAt(object, 'payment_link');
   const counted = countIn(valueAt(object, 'metadata'));
@@ -99,7 +102,7 @@ function session({ object, at, isTest }: Event): Read {
       ...(listAt(object, 'optional_items').length > 0 && { unclear: 1 }),
     },
     about: link(invoice, subscription),
-    // The first invoice of a subscription says it.
+    // The first invoice of a subscription has the quantity.
     ...(counted === null && subscription === null && { caveat: UNCOUNTED }),
   };
   return withLines(grant, listAt(object, 'line_items.data'));
@@ -178,7 +181,7 @@ function boughtLines(invoice: unknown) {
 
 function invoicePaid({ object, at, isTest }: Event): Read {
   const [id, subscription] = [textAt(object, 'id'), subscriptionOf(object)];
-  if (subscription === null) return { ignored: 'It is of no subscription' };
+  if (subscription === null) return { ignored: 'The invoice belongs to no subscription' };
   const ends = listAt(object, 'lines.data').flatMap((line) => secondsAt(line, 'period.end') ?? []);
   const sold = boughtLines(object);
   const products = new Set(
@@ -203,7 +206,7 @@ function invoicePaid({ object, at, isTest }: Event): Read {
     ...(isFirst && !isUnclear && quantity > 1 && { quantity }),
     ...(isFirst && isUnclear && { unclear: 1 }),
   };
-  // An old version, or an event that was stored without the id of its invoice.
+  // Events of old versions can lack the id of the invoice.
   const invoice = id ?? `${subscription}:${at}`;
   const about = [
     { id: invoice, parent: subscription, facts },
@@ -237,7 +240,7 @@ function invoicePaid({ object, at, isTest }: Event): Read {
   ];
 }
 
-/** The facts that a status of a subscription says. A payment that is late is still tried. */
+/** The facts that follow from the status of a subscription. Stripe still tries a payment that is late. */
 function statusFacts(status: string, at: number): Facts | undefined {
   switch (status) {
     case 'active':
@@ -272,7 +275,10 @@ function aboutPayment(object: unknown, facts: Facts): Read {
     textOf(charge) ??
     textAt(charge, 'id');
   if (payment === null) {
-    return { ignored: 'It names no payment that can be joined', needsPerson: true };
+    return {
+      ignored: 'The event names no payment: find the purchase, and change its license by hand',
+      needsPerson: true,
+    };
   }
   const invoice = valueAt(object, 'invoice') ?? valueAt(charge, 'invoice');
   const invoiceId = textOf(invoice) ?? textAt(invoice, 'id');
@@ -289,7 +295,7 @@ function refund({ object, at }: Event): Read {
   const refunded = numberAt(object, 'amount_refunded');
   // An amount of zero is no payment that could be refunded in full.
   if (amount === null || refunded === null || amount <= 0 || refunded < amount) {
-    return { ignored: 'It is refunded in part, which changes nothing' };
+    return { ignored: 'The charge is refunded in part, which changes nothing' };
   }
   return aboutPayment({ object: 'charge', ...Object(object) }, { refunded: at });
 }
@@ -304,7 +310,7 @@ function stepOf(type: string, status: string | null): 'opened' | 'won' | 'lost' 
 
 function dispute({ type, object }: Event): Read {
   const step = stepOf(type, textAt(object, 'status'));
-  if (!step) return { ignored: 'It is an inquiry: no money has moved' };
+  if (!step) return { ignored: 'An inquiry changes nothing: no money has moved' };
   return aboutPayment(object, { disputes: { [textAt(object, 'id') ?? '']: step } });
 }
 
@@ -312,7 +318,7 @@ function paymentOfInvoice({ object }: Event): Read {
   const payment = idAt(object, 'payment.payment_intent') ?? idAt(object, 'payment.charge');
   const about = link(payment, idAt(object, 'invoice'));
   return about.length === 0
-    ? { ignored: 'It names no payment that can be joined' }
+    ? { ignored: 'The event names no payment of an invoice' }
     : [report(about)];
 }
 
@@ -340,7 +346,7 @@ async function authenticate(
     return { status: 401, why: 'The header Stripe-Signature is missing' };
   }
   if (!(await isSigned(secrets, signatures, 'hex', [`${time}.`, bytes]))) {
-    return { status: 401, why: 'The signature is wrong' };
+    return { status: 401, why: WRONG_SIGNATURE };
   }
   if (now / 1000 - Number(time) > TOLERANCE_SECONDS) {
     return { status: 401, why: 'The signature is older than five minutes' };

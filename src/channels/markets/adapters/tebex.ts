@@ -12,7 +12,7 @@ import type {
   Statement,
 } from '../notice.ts';
 import type { Facts } from '../schema.ts';
-import { isSigned } from '../signature.ts';
+import { isSigned, WRONG_SIGNATURE } from '../signature.ts';
 
 /**
  * Tebex: payments with their packages, refunds, disputes and subscriptions. A subscription has a reference, to which its
@@ -21,6 +21,8 @@ import { isSigned } from '../signature.ts';
 
 /** Shops set up tests with this method. */
 const TEST_METHOD = 'Test Payments';
+const UNNAMED =
+  'The event names no transaction or no package: look at the payment, and change its license by hand';
 
 const subscriptionOf = (payment: unknown): string | null =>
   textAt(payment, 'recurring_payment_reference');
@@ -82,7 +84,7 @@ function grantsOf(payment: unknown, subscription: string | null, about: Statemen
     const own = isOneOff(payment, product) ? transaction : null;
     const order = own ?? subscription ?? transaction;
     if (order === null) return [];
-    // Not the place of the line: a renewal lists other lines.
+    // Counted for each item and not by the place of the line, because a renewal lists other lines.
     const before = seen.get(item) ?? 0;
     seen.set(item, before + 1);
     const [boughtAt, paidUntil] = [timeAt(payment, 'created_at'), timeAt(product, 'expires_at')];
@@ -159,7 +161,7 @@ async function authenticate(
   if (signature === '') return { status: 401, why: 'The header X-Signature is missing' };
   const digest = (await sha256Bytes(bytes)).toHex();
   if (!(await isSigned(secrets, [signature], 'hex', [digest]))) {
-    return { status: 401, why: 'The signature is wrong' };
+    return { status: 401, why: WRONG_SIGNATURE };
   }
   return undefined;
 }
@@ -179,7 +181,7 @@ async function read({ json: body, now }: Incoming): Promise<Accepted | Rejection
   const notices = noticesOf(type ?? '', body.subject, timeAt(body, 'date') ?? now);
   if (!notices) return { ...accepted, ignored: 'This event changes no purchase' };
   if (notices.length === 0) {
-    return { ...accepted, ignored: 'It has no transaction or no package', needsPerson: true };
+    return { ...accepted, ignored: UNNAMED, needsPerson: true };
   }
   return { ...accepted, notices };
 }

@@ -11,7 +11,7 @@ import {
   type Rejection,
 } from '../notice.ts';
 import { fetchJson } from '../outgoing.ts';
-import { isRecent, isSigned } from '../signature.ts';
+import { isRecent, isSigned, WRONG_SIGNATURE } from '../signature.ts';
 
 /**
  * Voxel Shop, formerly Polymart: the placeholder "External API", whose response is the key as JSON, and the webhooks of
@@ -21,6 +21,8 @@ import { isRecent, isSigned } from '../signature.ts';
 /** The events of a refund or chargeback. Only the first is in the documents. */
 const REMOVALS = ['product.user.purchaseRemoved', 'product.user.refund'];
 
+const UNNAMED =
+  'The removal names no product or no user: find the purchase, and deactivate its license by hand';
 const UNREADABLE: Rejection = { status: 400, why: 'The body is not JSON' };
 
 async function authenticate(
@@ -31,7 +33,7 @@ async function authenticate(
   const signature = headers.get('X-Polymart-Signature')?.trim() ?? '';
   if (signature === '') return { status: 401, why: 'The header X-Polymart-Signature is missing' };
   if (!(await isSigned(secrets, [signature], 'hex', [bytes]))) {
-    return { status: 401, why: 'The signature is wrong' };
+    return { status: 401, why: WRONG_SIGNATURE };
   }
   const { json: body } = incoming;
   if (!body) return { ...UNREADABLE, isFromMarket: true };
@@ -82,7 +84,7 @@ async function read({ json: body, now }: Incoming): Promise<Accepted | Rejection
   }
   if (REMOVALS.includes(event)) {
     if (item === null || buyerId === null) {
-      return { ...accepted, ignored: 'It names no product or no user', needsPerson: true };
+      return { ...accepted, ignored: UNNAMED, needsPerson: true };
     }
     const facts = { removed: time ?? now };
     const purchase = { item, reference: buyerId, order: null, facts };
@@ -98,7 +100,10 @@ async function list({ outbound, token, items, maxPages }: Listing): Promise<List
   for (const item of items) {
     let start: string | null = '0';
     while (start !== null) {
-      if (++requests > maxPages) throw new Error('The market lists too many purchases');
+      if (++requests > maxPages)
+        throw new Error(
+          'The market lists too many purchases: deactivate the licenses of refunds by hand',
+        );
       const body = String(new URLSearchParams({ api_key: token, resource_id: item, start }));
       const headers = { 'Content-Type': 'application/x-www-form-urlencoded' };
       const url = 'https://api.voxel.shop/v1/listBuyers';

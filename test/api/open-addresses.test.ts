@@ -24,8 +24,8 @@ const OWN_PAGE = { ...JSON_TYPE, 'Sec-Fetch-Site': 'same-origin' };
 
 type Sent = Pick<CallOptions, 'body' | 'headers'>;
 
-interface Door {
-  /** The routes behind it. */
+interface OpenAddress {
+  /** Its routes. */
   routes: readonly string[];
   path: () => Promise<string>;
   right: () => Promise<Sent>;
@@ -84,7 +84,7 @@ async function linkCode(): Promise<string> {
   return new URL(url).hash.slice('#code='.length);
 }
 
-const DOORS: Record<string, Door> = {
+const ADDRESSES: Record<string, OpenAddress> = {
   'a market whose secret is sent': {
     ...asBuiltByBit,
     routes: ['POST /markets/:path'],
@@ -186,24 +186,24 @@ beforeEach(async () => {
   ({ id: productId } = await create.product());
 });
 
-it('each route that needs no token and changes something is behind one of the doors [1.7.15]', () => {
+it('each route that needs no token and changes something is tested here [1.7.15]', () => {
   const VALIDATIONS = ['POST /api/v1/validate', 'POST /api/v2/validate'];
   const guarded = routes.filter(({ handler }) => declaredIntents(handler)).map(nameOf);
   const open = routes
     .filter(({ method }) => !['ALL', 'GET', 'OPTIONS'].includes(method))
     .map(nameOf)
     .filter((name) => !guarded.includes(name) && !VALIDATIONS.includes(name));
-  const known = Object.values(DOORS).flatMap((door) => door.routes);
+  const known = Object.values(ADDRESSES).flatMap(({ routes }) => routes);
   expect(new Set(open)).toEqual(new Set(known));
 });
 
 const nameOf = ({ method, path }: { method: string; path: string }): string => `${method} ${path}`;
 
-describe.each(Object.entries(DOORS))('%s', (_, door) => {
+describe.each(Object.entries(ADDRESSES))('%s', (_, address) => {
   let path: string;
   let isolate: Isolate;
   beforeEach(async () => {
-    path = await door.path();
+    path = await address.path();
     isolate = newIsolate({ FAILED_TOKEN_LIMITER: LIMIT });
   });
 
@@ -213,18 +213,18 @@ describe.each(Object.entries(DOORS))('%s', (_, door) => {
   };
 
   it('the size comes before the secret, and the secret before the rest [9.2.2]', async () => {
-    const { right, wrong, oversized, unreadable } = door;
+    const { right, wrong, oversized, unreadable } = address;
     const statuses = {
       right: (await send('192.0.2.1', await right())).status,
       wrong: (await send('192.0.2.2', wrong)).status,
       oversized: (await send('192.0.2.3', await oversized())).status,
       unreadable: (await send('192.0.2.4', unreadable)).status,
     };
-    expect(statuses).toEqual(door.statuses);
+    expect(statuses).toEqual(address.statuses);
   });
 
   it('nothing is read of a client over the limit, and others pass [1.7.15, 9.2.2]', async () => {
-    const { right, wrong, oversized, unreadable } = door;
+    const { right, wrong, oversized, unreadable } = address;
     const client = '2001:db8:0:1::1';
     for (const sent of [wrong, await oversized(), unreadable]) {
       expect((await send(client, sent)).status).not.toBe(429);
@@ -237,17 +237,17 @@ describe.each(Object.entries(DOORS))('%s', (_, door) => {
       expect(status).toBe(429);
       expect(Number(headers.get('Retry-After'))).toBeGreaterThan(0);
     }
-    expect((await send('2001:db8:0:2::1', await right())).status).toBe(door.statuses.right);
+    expect((await send('2001:db8:0:2::1', await right())).status).toBe(address.statuses.right);
   });
 
   it('each of its routes counts, and rejects a client over the limit', async () => {
-    for (const [index, route] of door.routes.entries()) {
+    for (const [index, route] of address.routes.entries()) {
       const [method = '', pattern = ''] = route.split(' ');
-      const to = door.routes.length === 1 ? path : pattern.replace(':id', '999999');
+      const to = address.routes.length === 1 ? path : pattern.replace(':id', '999999');
       const client = `192.0.2.${index}`;
       const statuses: number[] = [];
       for (let count = 0; count <= LIMIT; count++) {
-        statuses.push((await send(client, door.wrong, method, to)).status);
+        statuses.push((await send(client, address.wrong, method, to)).status);
       }
       expect(statuses.indexOf(429), route).toBe(LIMIT);
     }
