@@ -339,6 +339,21 @@ describe('the resource', () => {
   });
 });
 
+it('a purchase whose license was deleted with its product gets no other license by itself [9.3.1]', async () => {
+  await service.download(market);
+  const { licenseId } = await service.purchase();
+  const { id: otherId } = await create.product();
+  await service.isolate.call('DELETE', `/api/v2/licenses/${licenseId}`);
+  await service.update(market.id, {
+    ...market,
+    products: [{ item: '62494', productId: otherId }],
+  });
+  const deleted = await service.isolate.call('DELETE', `/api/v2/products/${productId}`);
+  expect(deleted.status).toBe(204);
+  expect((await service.download(market)).status).toBe(404);
+  expect(await service.purchase()).toMatchObject({ licenseId, state: 'GRANTED' });
+});
+
 it('a flood of wrong secrets costs a query a second, and the right one still passes [9.2.10, 9.2.11]', async () => {
   await service.download(market);
   const { DB } = env;

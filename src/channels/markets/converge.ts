@@ -64,14 +64,16 @@ export function converge(context: Context, known: KnownPurchase, stated: Stated)
   const before = standingOf(purchase, subjectsBefore, market, now);
   const after = standingOf({ orderId, facts: stated.facts }, subjectsAfter, market, now);
   const waits = appliedReasons(purchase).length === 0 ? purchase.reason : waitingFor(stated.facts);
-  const reason = after.reasons.join(', ') || (license ? null : waits);
+  // A license that was deleted with its product stays the one that was sold.
+  const isSold = license !== null || purchase.licenseId !== null;
+  const reason = after.reasons.join(', ') || (isSold ? null : waits);
   const values: PurchaseValues = {
     ...purchase,
     orderId,
     buyerId: purchase.buyerId ?? buyer?.buyerId ?? null,
     buyerName: purchase.buyerName ?? buyer?.buyerName ?? null,
     facts: stated.facts,
-    state: after.reasons.length > 0 ? 'REVOKED' : license ? 'GRANTED' : 'UNMATCHED',
+    state: after.reasons.length > 0 ? 'REVOKED' : isSold ? 'GRANTED' : 'UNMATCHED',
     reason,
   };
   const licenseChange = license && changeOf(context, known, { before, after, stated });

@@ -49,7 +49,7 @@ function planGrant(context: Context, notice: Grant): Plan {
   const found = purchaseOf(context, notice);
   const [first] = found;
   const facts = mergeFacts(first?.purchase.facts ?? {}, notice.facts);
-  if (first?.license) return planAgain(context, notice, found, facts);
+  if (first && first.purchase.licenseId !== null) return planAgain(context, notice, found, facts);
   const sale = newSale(context, notice, first?.purchase ?? null, facts);
   const items = [notice.item, ...(notice.otherItems ?? []), sale.purchase.item];
   const mapped = mappedFor(context, items) ?? context.mapping.source.fallback;
