@@ -21,8 +21,8 @@ import {
   storeOutcomes,
 } from './store.ts';
 
-/** The queries of a round, at most: its claim, its messages, their names, and the outcomes. */
-const ROUND_QUERIES = 8;
+/** The queries of a round, at most: its claim, its messages, their names, outcomes stored twice, and what it gives back. */
+const ROUND_QUERIES = 11;
 const MAX_IN_ROUND = 100;
 /** The scheduled handler begins no round after this time. */
 const MAX_RUN_MS = 25_000;
