@@ -170,9 +170,13 @@ export function more(context: Context, rows: readonly KnownPurchase[]): Sold | u
   const [first] = rows;
   if (!first?.license || first.purchase.facts.boughtAt === undefined) return undefined;
   const { facts, reasons } = standingOf(first.purchase, after, mapping.source.market, now);
-  const quantity = Math.min(facts.quantity ?? 0, MAX_QUANTITY);
+  const { quantity = 1 } = facts;
   const mapped = mappedFor(context, [first.purchase.item]);
-  const isMore = quantity > rows.length && reasons.length === 0 && mapped?.quantity === 'licenses';
+  const isMore =
+    quantity > rows.length &&
+    quantity <= MAX_QUANTITY &&
+    reasons.length === 0 &&
+    mapped?.quantity === 'licenses';
   if (!isMore || !mapped) return undefined;
   const sale = saleOf(first.purchase);
   const sold = sell(
