@@ -248,13 +248,13 @@ describe('Stripe', () => {
     },
   ];
 
-  it.each(cases)('$name', (one) => expectState('stripe', one));
+  it.each(cases)('$name [9.3.4, 9.3.17]', (one) => expectState('stripe', one));
 
   const end = async (events: readonly object[], days = 0) =>
     (await worldAfter(events, 'stripe', days)).only().license.expiresAt;
   const monthsPaid = (months: number) => NOW + months * MONTH * 1000 + GRACE_MS;
 
-  it('a refund of the renewal takes the end back to the period before, and a later end by hand stays', async () => {
+  it('a refund of the renewal takes the end back to the period before, and a later end by hand stays [9.3.8, 9.3.18]', async () => {
     expect(await end(second)).toBe(monthsPaid(2));
     expect(await end([...second, refund(2)])).toBe(monthsPaid(1));
     const world = await worldAfter(second, 'stripe');
@@ -264,7 +264,7 @@ describe('Stripe', () => {
     expect(world.only().license.expiresAt).toBe(monthsPaid(9));
   });
 
-  it('the latest invoice with an amount decides: a month after a year, and no change of the plan', async () => {
+  it('the latest invoice with an amount decides: a month after a year, and no change of the plan [9.3.18]', async () => {
     const yearly = invoice(1, { lines: { data: [{ period: { end: SECONDS + 12 * MONTH } }] } });
     const proration = invoice(3, { total: 0, id: 'in_zero' });
     for (const events of [
@@ -277,7 +277,7 @@ describe('Stripe', () => {
     expect(await end([subscribed(), invoice(1, { total: 0 })])).toBe(monthsPaid(1));
   });
 
-  it('a test of a subscription lasts one day, also when it is paid', async () => {
+  it('a test of a subscription lasts one day, also when it is paid [9.3.10]', async () => {
     const tests = [subscribed(), invoice(1)].map((event) => ({ ...event, livemode: false }));
     const { license } = (await worldAfter(tests, 'stripe')).only();
     expect(license).toMatchObject({ expiresAt: NOW + DAY_MS, notes: 'Test of Market' });
@@ -322,7 +322,7 @@ describe('Stripe', () => {
     expect(world.only().purchase.state).toBe('GRANTED');
   });
 
-  it('a session with optional items waits, and never makes a silent single license', async () => {
+  it('a session with optional items waits, and never makes a silent single license [9.3.21]', async () => {
     const world = await worldAfter(
       [session({ optional_items: [{ price: 'price_1', quantity: 1 }] })],
       'stripe',
@@ -333,7 +333,7 @@ describe('Stripe', () => {
     expect(world.licenses).toEqual([]);
   });
 
-  it('the first invoice of a subscription says how many were bought', async () => {
+  it('the first invoice of a subscription says how many were bought [9.3.21]', async () => {
     const three = invoice(1, {
       billing_reason: 'subscription_create',
       lines: {
@@ -353,6 +353,38 @@ describe('Stripe', () => {
     ]) {
       expect((await worldAfter(events, 'stripe')).shown()).toHaveLength(3);
     }
+  });
+
+  it('a quantity that comes after one license with its limits was made is an alert, once [9.3.21]', async () => {
+    const bought = (quantity: number) =>
+      invoice(1, {
+        billing_reason: 'subscription_create',
+        lines: { data: [{ quantity, period: { end: SECONDS + MONTH } }] },
+      });
+    const sellLimits = async (...events: object[]) => {
+      const world = new MarketWorld('stripe', [{ ...MONTHLY, quantity: 'limits' }]);
+      const results = [];
+      for (const event of events) results.push(...(await world.receive(event)));
+      const effect = results.at(-1)?.effect;
+      return { events: world.events, effect, maxIPs: world.only().license.maxIPs };
+    };
+    expect(await sellLimits(bought(3), subscribed())).toEqual({
+      events: ['purchase.granted'],
+      effect: 'CHANGED',
+      maxIPs: 9,
+    });
+    const [granted, alert] = ['purchase.granted', 'purchase.unmatched'];
+    expect(await sellLimits(subscribed(), bought(3))).toEqual({
+      events: [granted, alert],
+      effect: 'NEEDS_PERSON',
+      maxIPs: 3,
+    });
+    const again = await sellLimits(subscribed(), bought(3), bought(3), subscribed());
+    expect(again.events).toEqual([granted, alert]);
+    expect((await sellLimits(subscribed(), bought(1))).events).not.toContain(alert);
+    const many = await worldAfter([subscribed(), bought(101)], 'stripe');
+    expect(many.events).toContain(alert);
+    expect(many.licenses).toHaveLength(1);
   });
 
   it('a subscription without Checkout is granted by its invoice, and is one with its session', async () => {
@@ -524,9 +556,9 @@ describe('PayNow', () => {
     },
   ];
 
-  it.each(cases)('$name', (one) => expectState('paynow', one));
+  it.each(cases)('$name [9.3.4, 9.3.5, 9.3.17]', (one) => expectState('paynow', one));
 
-  it('a purchase that a former version stored by its order becomes one of the subscription', async () => {
+  it('a purchase that a former version stored by its order becomes one of the subscription [9.3.16]', async () => {
     const [, first] = monthly(1);
     const world = await worldAfter([added()], 'paynow');
     world.now = NOW + 40 * DAY_MS;
@@ -536,7 +568,7 @@ describe('PayNow', () => {
     expect(world.only().purchase).toMatchObject({ state: 'REVOKED', reason: 'refunded' });
   });
 
-  it('the license has the e-mail of the order, whichever comes first', async () => {
+  it('the license has the e-mail of the order, whichever comes first [9.3.3]', async () => {
     const world = await worldAfter([order('o1', 0), added()], 'paynow');
     expect(world.buyers).toMatchObject([{ email: 'ada@shop.example' }]);
     const other = await worldAfter([added(), order('o1', 0)], 'paynow');
@@ -632,7 +664,7 @@ describe('Tebex', () => {
     },
   ];
 
-  it.each(cases)('$name', (one) => expectState('tebex', one));
+  it.each(cases)('$name [9.3.4, 9.3.17]', (one) => expectState('tebex', one));
 
   it('a package beside a subscription survives its end, and a renewal grants nothing', async () => {
     const beside = { id: 'other', quantity: 1 };
@@ -672,7 +704,7 @@ describe('any order, any repetition, any time', () => {
   ];
   const END = 70;
 
-  it('a purchase has the same state', async () => {
+  it('a purchase has the same state [9.3.4]', async () => {
     const reader = new MarketWorld('stripe', [MONTHLY]);
     const [bought = [], ...pool] = await Promise.all(POOL.map((event) => reader.read(event)));
     const chosen = fc.subarray(pool, { maxLength: 7 });
