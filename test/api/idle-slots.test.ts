@@ -4,6 +4,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { newIsolate } from '../support/app.ts';
 import { call, create, get, historyOf, type License, updateLicense } from '../support/client.ts';
 import { spyOnDatabase } from '../support/d1-spy.ts';
+import { type Fault, withFaults } from '../support/faults.ts';
 import {
   DAY_MS,
   emptyHistory,
@@ -182,7 +183,7 @@ it('each product has its own days, and each type [7.2.1]', async () => {
   expect(await ask(never, { ip: NEW })).toBe('Max IPs reached');
 });
 
-it('address and hardware ID take slots over together or not at all, and the refusal names the one without [7.2.8, 7.2.13]', async () => {
+it('address and hardware ID take slots over together or not at all, and the refusal names the one without [7.2.8, 7.2.12, 7.2.13]', async () => {
   const fields = { maxIPs: 1, maxHWIDs: 1, ips: [OLD], hwids: ['HW-1'] };
   const license = await newLicense(fields, { ipIdleDays: 1, hwidIdleDays: 5 });
   const isolate = newIsolate();
@@ -206,6 +207,24 @@ it('a value that is bound with one that takes a slot over is bound too [7.2.8, 7
   expect(await ask(license, { ip: NEW, hwid: 'HW-1' })).toBe('License is valid');
   expect(await get.license(license.id)).toMatchObject({ ips: [NEW], hwids: ['HW-1'] });
 });
+
+it.each<{ fault: Fault; remark: string | null }>([
+  { fault: 'response is lost', remark: null },
+  { fault: 'fails', remark: `Took the slot of ${OLD}, idle since 2026-06-01` },
+])(
+  'a take-over that $fault is repeated, and the remark is $remark [7.2.17]',
+  async ({ fault, remark }) => {
+    const license = await newLicense({ maxIPs: 1, ips: [OLD] });
+    setNow(at(8));
+    const faults = [fault];
+    const DB = withFaults(env.DB, (sql) =>
+      sql.includes('insert into "bindings"') ? (faults.shift() ?? null) : null,
+    );
+    expect(await ask(license, { ip: NEW }, newIsolate({ DB }))).toBe('License is valid');
+    expect((await get.license(license.id)).ips).toEqual([NEW]);
+    expect(await remarkOf(license, 1)).toBe(remark);
+  },
+);
 
 it('beyond a lowered limit a value gives way only if fewer than the limit are in use [7.2.9]', async () => {
   const ips = [OLD, '203.0.113.7', '203.0.113.8'];

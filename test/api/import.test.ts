@@ -56,7 +56,7 @@ async function everything(): Promise<Record<ImportKind, Fields[]>> {
 
 /** Everything that an import stores, and the history of it. */
 const TABLES = [
-  ...['bindings', 'licenses', 'blacklists', 'customers', 'products'],
+  ...['bindings', 'replaced_keys', 'licenses', 'blacklists', 'customers', 'products'],
   ...['requests', 'buckets', 'installations', 'rollups', 'deleted_ids'],
 ];
 
@@ -205,7 +205,7 @@ async function fillShop(): Promise<void> {
   await historyOf({ licenseKey: lowered.licenseKey }, 1);
 }
 
-it('an import of all that GET shows into an empty service makes GET show the same, and again changes nothing [7.3.11]', async () => {
+it('an import of all that GET shows into an empty service makes GET show the same, and again changes nothing', async () => {
   await fillShop();
   const shop = await everything();
   expect(shop.licenses).toHaveLength(5);
@@ -220,6 +220,20 @@ it('an import of all that GET shows into an empty service makes GET show the sam
     );
   }
   expect(await everything()).toStrictEqual(shop);
+});
+
+it('a former key is in nothing that GET shows, and unknown where that is imported [7.3.11]', async () => {
+  await fillShop();
+  const [{ id, licenseKey: former } = {}] = await listOf('licenses');
+  const rotated = await call('POST', `/api/v2/licenses/${id}/rotate`);
+  expect(rotated.status, rotated.text).toBe(200);
+  const find = async () => (await call('GET', `/api/v2/licenses?q=${former}`)).json;
+  expect(await find()).toMatchObject([{ id }]);
+  const shop = await everything();
+  expect(JSON.stringify(shop)).not.toContain(former);
+  await emptyService();
+  await importAll(shop);
+  expect(await find()).toEqual([]);
 });
 
 const ALL = { products: [product], customers: [ada], licenses: [license], blacklists: [entry] };

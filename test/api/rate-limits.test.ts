@@ -318,6 +318,20 @@ it('licenses in memory stay valid on one machine, whenever they were loaded, whi
   expect(statementsWith('"license_key_normalized" in')).toBe(before);
 });
 
+it('over the limit of refused validations KV is asked for 300 keys a minute, and memory for all [1.7.13]', async () => {
+  const { spy: SNAPSHOTS, operations } = spyOnKv(env.SNAPSHOTS);
+  const { isolate, flood } = newFloodedIsolate({ SNAPSHOTS });
+  expect(await askAll(isolate)).toEqual(ALL_VALID);
+  await flood(101, {});
+  await settled();
+  operations.length = 0;
+  const madeUp = (attempt: number) => ({ licenseKey: `kv-${attempt}`, productId });
+  expect(await flood(400, madeUp)).toEqual({ 429: 400 });
+  await settled();
+  expect(operations.filter(({ key }) => key.startsWith('license'))).toHaveLength(300);
+  expect(await askAll(isolate)).toEqual(ALL_VALID);
+});
+
 it('a flood of unknown keys asks D1 for no more of them than the limit [1.7.3, 1.7.11, 1.7.12]', async () => {
   const { isolate, statementsWith, flood } = newFloodedIsolate();
   expect(await askAll(isolate)).toEqual(ALL_VALID);

@@ -404,7 +404,7 @@ it('keys that are longer when they are normalized count and find their records',
 });
 
 it.each<Fault>(['fails', 'response is lost'])(
-  'a binding that %s is repeated, and takes one slot [7.2.17]',
+  'a binding that %s is repeated, and takes one slot',
   async (fault) => {
     const license = await shop.newLicense({ maxIPs: 1, maxHWIDs: -1 });
     const body = askFor(license, { ip: '11.60.0.1' });

@@ -350,14 +350,17 @@ it.each([
 it('a lease follows a change of the product, also by an import, in the next validation [1.8.17, 1.8.18]', async () => {
   const other = await create.product();
   const license = await create.license({ productId: other.id });
-  const hasLease = async () => (await ask(signedBody(license, lease))).json.lease !== undefined;
+  const leaseNow = async () => (await ask(signedBody(license, lease))).json.lease;
+  const hasLease = async () => (await leaseNow()) !== undefined;
   expect(await hasLease()).toBe(false);
   const change = (offlineDays: number) =>
     isolate.call('PUT', `/api/v2/products/${other.id}`, { body: { offlineDays } });
   await change(3);
-  expect(await hasLease()).toBe(true);
+  const issued = await leaseNow();
   await change(0);
   expect(await hasLease()).toBe(false);
+  const { iat = 0, exp = 0 } = (await claimsOf(issued, es, 'licet-lease+jwt')).claims;
+  expect(exp - iat).toBe(3 * DAY_SECONDS);
   const item = { id: other.id + 1_000, name: 'Imported', productType: 'OTHER', offlineDays: 9 };
   const body = { kind: 'products', items: [item] };
   expect((await isolate.call('POST', '/api/v2/import', { body })).status).toBe(200);
@@ -444,7 +447,13 @@ it('the service lists the keys that installations still ask for, with the time [
   // An installation without a kid keeps its identity.
   await (await ask(unsigned, own)).recorded;
   const installations = await call('GET', `/api/v2/licenses/${license.id}/installations`);
-  expect(installations.json).toHaveLength(3);
+  const [latest, ...others] = Array.from(Object(installations.json));
+  expect(latest).toMatchObject({ hwid: 'HW-1', requests: 2 });
+  expect(Date.parse(Object(latest).firstSeen)).toBeLessThanOrEqual(before);
+  expect(others).toMatchObject([
+    { hwid: 'HW-2', requests: 1 },
+    { hwid: 'HW-1', requests: 2 },
+  ]);
 });
 
 it('a validation with a nonce and a lease costs the same in D1 and KV as one without', async () => {

@@ -247,6 +247,18 @@ it('one leaked key shows a stranger neither the other licenses of its owner nor 
   expect(await seenBy(EVE)).toEqual([leaked.licenseKey]);
 });
 
+it('a PUT that leaves or clears the account of a redeemed license links no customer by it [10.3.8]', async () => {
+  await redeem(license.licenseKey, EVE);
+  for (const ownerChatId of [EVE.id, '']) {
+    const shown = await get.license(license.id);
+    expect(shown).toMatchObject({ ownerChatId: EVE.id, customer: null });
+    await updateLicense(license.id, { ...shown, ownerChatId, notes: `Changed ${ownerChatId}` });
+  }
+  expect(await get.license(license.id)).toMatchObject({ ownerChatId: '', customer: null });
+  const { json } = await call('GET', `/api/v2/customers?q=${EVE.id}`);
+  expect(json).toEqual([]);
+});
+
 it('a stranger who buys with the e-mail of somebody else, before or after them, sees no license of theirs [10.3.5]', async () => {
   const { email, license: cheap } = await buy();
   await redeem(cheap.licenseKey, EVE);

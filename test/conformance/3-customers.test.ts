@@ -176,6 +176,26 @@ it('a token that may not read customers names those with a license by the id, an
   }
 });
 
+it('a token that may not read customers sees those of licenses, in each way to a license [3.57]', async () => {
+  const customerEmail = nextEmail();
+  const { id, licenseKey, productId, customer } = await create.license({ customerEmail });
+  expect(customer).toMatchObject({ email: customerEmail });
+  const token = await secretOf(['LICENSES_READ']);
+  for (const way of [
+    `/${id}`,
+    `/by-license-key/${licenseKey}`,
+    `/by-customer-email/${customerEmail}`,
+    `/by-product-id/${productId}`,
+    `?productId=${productId}`,
+  ]) {
+    const { json } = await call('GET', `${licenses.path}${way}`, { token });
+    expect([json].flat(), way).toMatchObject([{ id, customer }]);
+  }
+  for (const path of [customers.path, `${customers.path}/${customer?.id}`]) {
+    expect((await call('GET', path, { token })).status).toBe(403);
+  }
+});
+
 it.each(['CUSTOMERS_READ', 'ALL_READ'] as const)(
   'a token that also has %s names any customer of a license by the id [3.58]',
   async (intent) => {

@@ -1,4 +1,5 @@
 import { env } from 'cloudflare:workers';
+import { API_INTENTS } from '@licet/contract/enums';
 import { localConsoleName, newLoginCode } from '@licet/contract/login-code';
 import { WRONG_HOST } from '@licet/contract/messages';
 import { afterEach, beforeAll, expect, it, vi } from 'vitest';
@@ -154,6 +155,22 @@ const BAD_CODE =
   'The log-in link has expired or was used before. Make another one: npm run licet -- console';
 const logInWith = (code: unknown, headers = {}) =>
   logIn({ token: null, body: { code }, headers: { ...OWN_PAGE, ...headers } });
+
+it('GET tokens/self returns the token of the request, or of its session, with any intent [4.7]', async () => {
+  const path = '/api/v2/tokens/self';
+  for (const intent of API_INTENTS) {
+    const { id, token } = await create.token([intent]);
+    for (const self of [
+      await call('GET', path, { token }),
+      await callAs(await sessionOf(token), 'GET', path),
+    ]) {
+      expect(self.json, intent).toMatchObject({ id, intents: [intent] });
+      expect(self.text).not.toContain(token);
+    }
+  }
+  expect((await call('GET', path)).json).toMatchObject({ id: null, name: 'root' });
+  expect((await call('GET', path, { token: null })).status).toBe(401);
+});
 
 it('a log-in code works once, as ROOT_TOKEN, and stays used after its session has ended [4.8, 4.10]', async () => {
   const code = await newLoginCode(ROOT_TOKEN, Date.now());
@@ -532,6 +549,8 @@ it('on one machine, codes, tokens and cookies are refused under any other name, 
     const ping = await isolate.call('GET', '/api/v2/ping', withCookie);
     expectError(ping, 401, WRONG_HOST, ENDPOINTS['GET /api/v2/ping']);
     expect((await isolate.call('GET', '/api/v2/ping', { host })).status, host).toBe(200);
+    const body = { name: 'By token', productType: 'OTHER' };
+    expect((await isolate.call('POST', '/api/v2/products', { host, body })).status, host).toBe(201);
   }
   expect((await ping(cookie)).status).toBe(200);
   const host = 'console.example';

@@ -166,7 +166,21 @@ it('installations beyond 1,000 a day are in neither the list nor the statistics,
   await expectNamed();
 });
 
-it('a license without a validation has no installation, and an unknown one returns 404 [6.12, 6.14]', async () => {
+it('an installation whose records were all removed is left out, and one with a record stays [6.14]', async () => {
+  const license = await shop.newLicense();
+  const old = NOW - 100 * DAY_MS;
+  await write(
+    recordOf(license, old, { hwid: 'gone' }),
+    recordOf(license, old, { hwid: 'stays' }),
+    recordOf(license, NOW - DAY_MS, { hwid: 'stays' }),
+  );
+  const shown = async () => (await installationsOf(license)).map(({ hwid }) => hwid);
+  expect(await shown()).toEqual(['stays', 'gone']);
+  await runToTheEnd(NOW, { REQUEST_RETENTION_DAYS: '90' });
+  expect(await shown()).toEqual(['stays']);
+});
+
+it('a license without a validation has no installation, and an unknown one returns 404 [6.12]', async () => {
   expect(await installationsOf(await shop.newLicense())).toEqual([]);
   expectError(await ask({ id: 999_999_999 }), 404, 'License not found');
 });

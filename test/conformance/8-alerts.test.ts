@@ -297,7 +297,7 @@ it('a license that expires again on the same day leaves no second event on that 
   expect(await raisedTypes()).toEqual(['license.expired', 'license.expired']);
 });
 
-it('more addresses in 24 hours than MANY_ADDRESSES are the event license.many_addresses, after the hour [8.5.2, 8.5.10]', async () => {
+it('more addresses in 24 hours than MANY_ADDRESSES are the event license.many_addresses, after the hour [8.5.2]', async () => {
   const [shared, usual, old] = [
     await create.license(),
     await create.license(),
@@ -329,6 +329,30 @@ it('more addresses in 24 hours than MANY_ADDRESSES are the event license.many_ad
     {
       type: 'license.many_addresses',
       resourceId: shared.id,
+      changes: { addresses: { before: null, after: 11 } },
+    },
+  ]);
+});
+
+it('addresses of installations beyond the newest 1,000 of a license are not counted [8.5.10]', async () => {
+  const [many, few] = [await create.license(), await create.license()];
+  const addresses = (license: License, time: number) =>
+    Array.from({ length: 10 }, (_, index) =>
+      record(license, time + index, 'LICENSE_EXPIRED', { ip: `198.51.100.${index}`, hwid: 'old' }),
+    );
+  const later = (license: License, count: number) =>
+    Array.from({ length: count }, (_, index) =>
+      record(license, now + index, 'LICENSE_EXPIRED', { ip: '192.0.2.1', hwid: `HW-${index}` }),
+    );
+  await write(...addresses(many, START), ...addresses(few, START));
+  // On the next day, so that the license gets its 1,000 new installations.
+  await runAfter(13 * HOUR_MS);
+  await write(...later(many, 1_000), ...later(few, 10));
+  await runAfter(ROLLED_UP_MS);
+  expect(await raised()).toMatchObject([
+    {
+      type: 'license.many_addresses',
+      resourceId: few.id,
       changes: { addresses: { before: null, after: 11 } },
     },
   ]);
@@ -507,6 +531,39 @@ it('an event about a request is delivered with its record to the webhooks that a
   expect(delivered).toMatchObject(Array(2).fill({ state: 'DELIVERED', attempts: 1 }));
   expect(await deliveriesOf(some)).toMatchObject([{ type: 'blacklist.hit', state: 'DELIVERED' }]);
   expect(await deliveriesOf(none)).toEqual([]);
+});
+
+it('of a batch of records, up to five events are sent at once, and more wait for the scheduled handler [8.3.1]', async () => {
+  const id = await newWebhook({ url: 'https://shop.example/hook', types: ['license.*'] });
+  const attemptsAfter = async (count: number) => {
+    const used = await Promise.all(Array.from({ length: count }, () => create.license()));
+    await settled();
+    await write(...used.map((license) => record(license, now, 'VALID', { ip: '192.0.2.1' })));
+    const ids = used.map((license) => license.id);
+    const events = (await raised()).filter(({ resourceId }) => ids.includes(resourceId ?? 0));
+    const sent = await deliveriesOf(id);
+    return events.map((one) => sent.find((each) => each.id === one.id)?.attempts);
+  };
+  expect(await attemptsAfter(5)).toEqual(Array(5).fill(1));
+  expect(await attemptsAfter(6)).toEqual(Array(6).fill(0));
+});
+
+it('an event about a request is stored with its record or not at all [8.5.13]', async () => {
+  const license = await create.license();
+  const rows = async () => {
+    const { results } = await env.DB.prepare(
+      'select (select count(*) from requests) records, (select count(*) from alerts) alerts',
+    ).all();
+    return results;
+  };
+  const lines = captureConsole();
+  await withoutTable('alerts', async () => {
+    await validate(askFor(license, { ip: '192.0.2.1' }));
+    await vi.waitFor(() => expect(lines.join()).toContain('not written yet'), 5_000);
+    expect(await env.DB.prepare('select count(*) n from requests').first('n')).toBe(0);
+  });
+  await settled();
+  expect(await rows()).toEqual([{ records: 1, alerts: 1 }]);
 });
 
 it('events and their deliveries are stored together or not at all [8.5.12]', async () => {

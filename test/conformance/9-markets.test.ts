@@ -4,6 +4,7 @@ import { sha256Hex } from '../../src/lib/sha256.ts';
 import { hmac } from '../markets/samples.ts';
 import { settled } from '../support/app.ts';
 import { call, create, expectError } from '../support/client.ts';
+import { takeClock } from '../support/clock.ts';
 import { interceptDatabase } from '../support/d1-intercept.ts';
 import { spyOnDatabase, sumRows } from '../support/d1-spy.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, setNow } from '../support/history.ts';
@@ -192,6 +193,27 @@ it('a person gives a purchase another license, whose key the market then deliver
   );
 });
 
+it('purchases are filtered by market, license, state and text [9.3.13]', async () => {
+  const other = await service.create({ name: 'Other', products: [{ item: 62494, productId }] });
+  await service.download(market);
+  await service.download(market, { user_id: '7700', resource_id: '1' });
+  await service.download(other, { user_id: '7700' });
+  const licenseId = (await service.purchases()).at(-1)?.licenseId;
+  const found = async (query: string) =>
+    (await service.purchases(query)).map(({ marketId, reference }) => [marketId, reference]);
+  const [granted, waiting, elsewhere] = [
+    [market.id, '540773'],
+    [market.id, '7700'],
+    [other.id, '7700'],
+  ];
+  expect(await found('')).toEqual([granted, waiting, elsewhere]);
+  expect(await found(`?marketId=${market.id}`)).toEqual([granted, waiting]);
+  expect(await found(`?licenseId=${licenseId}`)).toEqual([elsewhere]);
+  expect(await found('?state=UNMATCHED')).toEqual([waiting]);
+  expect(await found('?q=7700')).toEqual([waiting, elsewhere]);
+  expect(await found(`?q=7700&state=GRANTED&marketId=${other.id}`)).toEqual([elsewhere]);
+});
+
 it('a purchase from before is entered with its license, once [9.3.13, 9.4.2]', async () => {
   const { id: licenseId, licenseKey } = await create.license({
     productId,
@@ -283,6 +305,40 @@ describe('a market whose last requests were all rejected', () => {
 });
 
 describe('the resource', () => {
+  it('a market has these fields unless they are set [9.1.1]', async () => {
+    const body = { kind: 'tebex', name: 'Shop' };
+    const { status, json } = await service.isolate.call('POST', PATH, { body });
+    expect(status).toBe(201);
+    expect(json).toEqual({
+      ...body,
+      id: expect.any(Number),
+      enabled: true,
+      products: [],
+      onRefund: 'deactivate',
+      onDispute: 'deactivate',
+      settings: null,
+      addresses: [expect.stringMatching(/\/markets\/[\w-]{32}$/)],
+      isPublic: expect.any(Boolean),
+      secretCount: 0,
+      hasApiToken: false,
+      createdAt: expect.any(String),
+      updatedAt: expect.any(String),
+      reconciledAt: null,
+    });
+  });
+
+  it('a market takes requests with each of its secrets, and a PUT replaces all of them [9.1.3]', async () => {
+    const secrets = Array.from({ length: 10 }, (_, index) => `a-secret-of-ten-${index}`);
+    await service.update(market.id, { secrets });
+    const statuses = async (tried: readonly string[]) =>
+      Promise.all(tried.map(async (secret) => (await service.download(market, { secret })).status));
+    expect(await statuses(secrets)).toEqual(Array(10).fill(200));
+    const body = { secrets: [...secrets, 'a-secret-beyond-ten'] };
+    expect((await call('PUT', `${PATH}/${market.id}`, { body })).status).toBe(400);
+    await service.update(market.id, { secrets: [SECRET] });
+    expect(await statuses([...secrets, SECRET])).toEqual([...Array(10).fill(401), 200]);
+  });
+
   it('a market shows no secret, in no response and no event [9.1.3, 9.1.5]', async () => {
     const { id } = await service.create({
       secrets: ['top-secret-of-before'],
@@ -310,6 +366,16 @@ describe('the resource', () => {
     ],
   ])('a PUT of %j is rejected [9.1.1]', async (body, message) => {
     expectError(await call('PUT', `${PATH}/${market.id}`, { body }), 400, message);
+  });
+
+  it('a change counts in an isolate that holds the market after ten seconds [9.1.6]', async () => {
+    const other = service.newIsolate();
+    expect((await service.download(market, {}, other)).status).toBe(200);
+    await settled();
+    const clock = takeClock();
+    await service.update(market.id, { enabled: false });
+    clock.elapse(10_001);
+    expect((await service.download(market, {}, other)).status).toBe(403);
   });
 
   it('there are at most 20 markets [9.1.6]', async () => {
@@ -791,6 +857,21 @@ describe('refunds, disputes and subscriptions', () => {
     expect((await service.purchases('?state=UNMATCHED'))[0]?.reason).toBe(
       'The quantity 101 is larger than 100: make the licenses by hand',
     );
+  });
+
+  it('a quantity that waits for its product gets all its licenses by one action [9.1.2, 9.3.11]', async () => {
+    await notice('payment.completed', payment({ products: [{ id: 999, quantity: 3 }] }));
+    const { id, quantity } = await service.purchase();
+    expect(quantity).toBe(3);
+    const path = `/api/v2/purchases/${id}/grant`;
+    const granted = await service.isolate.call('POST', path, { body: { productId } });
+    expect(granted.status, granted.text).toBe(200);
+    const made = await service.purchases();
+    expect(made.map(({ unit, state }) => `${unit} ${state}`)).toEqual(
+      [0, 1, 2].map((unit) => `${unit} GRANTED`),
+    );
+    expect(made[0]?.id).toBe(id);
+    expect(new Set(made.map(({ licenseId }) => licenseId)).size).toBe(3);
   });
 
   it('a test payment makes a license for a day, with a note, beside the real one [9.3.10]', async () => {

@@ -1,4 +1,5 @@
 import { env } from 'cloudflare:workers';
+import { DYNAMIC_PRESETS } from '@licet/contract/dynamic-presets';
 import { beforeEach, expect, it, vi } from 'vitest';
 import { settled } from '../support/app.ts';
 import { create } from '../support/client.ts';
@@ -6,6 +7,7 @@ import { captureConsole } from '../support/console.ts';
 import { withFaults } from '../support/faults.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, setNow } from '../support/history.ts';
 import { type Market, MarketService, OLD_PATH, SECRET } from '../support/shop-market.ts';
+import { hmac } from './samples.ts';
 
 /** Requests without the right secret (9.2): at most 60 a minute of a client at an address, and an event of the others. */
 
@@ -82,6 +84,57 @@ it('requests that come from the market count for no limit, whatever becomes of t
     expect(status).toBe(400);
   }
   expect((await download(market, SECRET)).status).toBe(200);
+});
+
+it('a request with a right signature that is too old counts for no limit, and is listed with its body [9.2.4, 9.2.7, 9.2.9]', async () => {
+  const shoppex = DYNAMIC_PRESETS.shoppex.settings;
+  const old = (ago: number) => Math.floor((Date.now() - ago) / 1000);
+  for (const [kind, sign] of [
+    [
+      'stripe',
+      async (time: number, body: string) => ({
+        'Stripe-Signature': `t=${time},v1=${await hmac(`${time}.${body}`, SECRET)}`,
+      }),
+    ],
+    [
+      'paynow',
+      async (time: number, body: string) => ({
+        'PayNow-Timestamp': `${time}000`,
+        'PayNow-Signature': await hmac(`${time}000.${body}`, SECRET, 'base64'),
+      }),
+    ],
+    [
+      'voxel',
+      async (_: number, body: string) => ({ 'X-Polymart-Signature': await hmac(body, SECRET) }),
+    ],
+    [
+      'dynamic',
+      async (time: number, body: string) => ({
+        'X-Shoppex-Signature-V2': `v1,t=${time},h=${await hmac(`d1.${time}.${body}`, SECRET)}`,
+        'X-Shoppex-Timestamp': String(time),
+        'X-Shoppex-Delivery-Id': 'd1',
+      }),
+    ],
+  ] as const) {
+    const settings = kind === 'dynamic' ? { settings: shoppex } : {};
+    const to = await service.create({ kind, ...settings });
+    const statuses = [];
+    for (let count = 0; count < 62; count++) {
+      const time = old(6 * MINUTE_MS);
+      const body = JSON.stringify({ type: 'ping', event: 'ping', time });
+      const headers = { ...(await sign(time, body)), 'CF-Connecting-IP': CLIENT };
+      statuses.push((await service.send(to, body, { headers })).status);
+    }
+    expect(statuses, kind).toEqual(Array(62).fill(401));
+    expect((await service.arrived(to.id))[0], kind).toMatchObject({
+      isFromMarket: true,
+      isAccepted: false,
+      status: 401,
+      effect: 'NEEDS_PERSON',
+      body: expect.stringContaining('ping'),
+    });
+  }
+  expect(await guessed()).toEqual([]);
 });
 
 it('requests of a market that is switched off count for no limit, and are no guesses [9.2.4]', async () => {

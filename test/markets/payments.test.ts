@@ -1,4 +1,5 @@
 import { env } from 'cloudflare:workers';
+import { market as marketWire } from '@licet/contract/markets';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { settled } from '../support/app.ts';
 import { create } from '../support/client.ts';
@@ -117,7 +118,7 @@ describe('Stripe', () => {
     expect(await states()).toEqual(['GRANTED', 'ACTIVE']);
   });
 
-  it('the facts about a payment of a subscription are kept as long as its purchase', async () => {
+  it('the facts about a payment of a subscription are kept as long as its purchase [9.3.17]', async () => {
     await start('stripe');
     await stripe('invoice_payment.paid', payment);
     await stripe('invoice.paid', invoice());
@@ -155,7 +156,7 @@ describe('Stripe', () => {
     expect(await states()).toEqual(['GRANTED', 'ACTIVE']);
   });
 
-  it('a license that was transferred since is not given back', async () => {
+  it('a license that was transferred since is not given back [9.3.6]', async () => {
     await start('stripe');
     await stripe('checkout.session.completed', session);
     const dispute = { id: 'dp_1', object: 'dispute', payment_intent: 'pi_1' };
@@ -166,6 +167,23 @@ describe('Stripe', () => {
     expect((await service.isolate.call('POST', path, { body })).status).toBe(200);
     await stripe('charge.dispute.closed', { ...dispute, status: 'won' });
     expect(await states()).toEqual(['GRANTED', 'DEACTIVATED']);
+  });
+
+  it('the licenses that a subscription lacks are made when its first invoice names more [9.3.21]', async () => {
+    await start('stripe');
+    await stripe('checkout.session.completed', subscribed);
+    const [period] = invoice().lines.data;
+    const first = {
+      ...invoice(),
+      billing_reason: 'subscription_create',
+      lines: { data: [{ ...period, quantity: 4 }] },
+    };
+    for (let times = 0; times < 2; times++) await stripe('invoice.paid', first);
+    const made = await service.purchases();
+    expect(made.map(({ unit, state }) => `${unit} ${state}`)).toEqual(
+      [0, 1, 2, 3].map((unit) => `${unit} GRANTED`),
+    );
+    expect(new Set(made.map(({ licenseId }) => licenseId)).size).toBe(4);
   });
 
   it('a session without a key says that its quantity is not known', async () => {
@@ -183,7 +201,7 @@ describe('Stripe', () => {
     expect(await service.purchases()).toEqual([]);
   });
 
-  it('a paid session that names no product waits under its Payment Link, which can be mapped', async () => {
+  it('a paid session that names no product waits under its Payment Link, which can be mapped [9.3.11]', async () => {
     await start('stripe');
     const nameless = { ...session, metadata: {}, payment_link: 'plink_1' };
     await stripe('checkout.session.completed', nameless);
@@ -195,7 +213,7 @@ describe('Stripe', () => {
     expect(await states()).toEqual(['GRANTED', 'ACTIVE']);
   });
 
-  it('two events of one session under other names, and another mapping, are one license', async () => {
+  it('two events of one session under other names, and another mapping, are one license [9.3.16]', async () => {
     await start('stripe', { products: ['guard', 'other'].map((item) => ({ item, productId })) });
     await stripe('checkout.session.completed', session);
     const renamed = { ...session, metadata: { licet_product: 'other' } };
@@ -232,7 +250,7 @@ describe('Stripe', () => {
     expect(new Set(after.map(({ state }) => state))).toEqual(new Set(['REVOKED']));
   });
 
-  it('a session whose lines the key may not read waits with its reason, and a failure is repeated', async () => {
+  it('a session whose lines the key may not read waits with its reason, and a failure is repeated [9.3.21]', async () => {
     await start('stripe', { apiToken: 'rk_1' });
     stripeStatus = 500;
     const { body, headers } = await asStripe('checkout.session.completed', session);
@@ -281,7 +299,7 @@ describe('PayNow', () => {
     status: 'completed',
   });
 
-  it('a refund in full revokes, whichever event comes first, and one in part does not', async () => {
+  it('a refund in full revokes, whichever event comes first, and one in part does not [9.3.5]', async () => {
     await start('paynow');
     await paynow('ON_DELIVERY_ITEM_ADDED', item());
     await paynow('ON_REFUND', refund('o1', 2500));
@@ -318,7 +336,7 @@ describe('PayNow', () => {
   });
 
   it.each(['before', 'after'])(
-    'the customer has the e-mail of an order that comes %s',
+    'the customer has the e-mail of an order that comes %s [9.3.3]',
     async (when) => {
       await start('paynow');
       const email = `${crypto.randomUUID()}@shop.example`;
@@ -349,7 +367,7 @@ describe('Tebex', () => {
     ...fields,
   });
 
-  it('a refund of a renewal takes its own period', async () => {
+  it('a refund of a renewal takes its own period [9.3.17]', async () => {
     await start('tebex');
     const first = payment('tbx-1');
     await tebex('payment.completed', first);
@@ -432,6 +450,28 @@ it.each([
   await service.update(id, { products: [temporary] });
 });
 
+it('a PUT of what GET returned takes a mapping that can sell nothing any more, and no other one [3.9, 9.1.9]', async () => {
+  const [days, gone] = [
+    await create.product({ defaultExpiresAfterDays: 30 }),
+    await create.product(),
+  ];
+  const products = [
+    { item: '1', productId: days.id, licenseType: 'TEMPORARY' as const },
+    { item: '2', productId: gone.id },
+  ];
+  const { id } = await service.create({ kind: 'voxel', products });
+  await service.isolate.call('PUT', `/api/v2/products/${days.id}`, {
+    body: { defaultExpiresAfterDays: null },
+  });
+  await service.isolate.call('DELETE', `/api/v2/products/${gone.id}`);
+  const { json } = await service.isolate.call('GET', `/api/v2/markets/${id}`);
+  const stored = marketWire.parse(json);
+  expect((await service.update(id, stored)).products).toEqual(stored.products);
+  const body = { products: [...stored.products, { item: '3', productId: gone.id }] };
+  const { status, headers } = await service.isolate.call('PUT', `/api/v2/markets/${id}`, { body });
+  expect([status, headers.get('Error-Field')]).toEqual([400, 'products[2].productId']);
+});
+
 it('another name of the market splits no buyers [9.3.16]', async () => {
   market = await service.create({ products: ['1', '2'].map((item) => ({ item, productId })) });
   await service.download(market, { resource_id: '1' });
@@ -443,7 +483,7 @@ it('another name of the market splits no buyers [9.3.16]', async () => {
   expect(other?.customer?.id).toBe(one?.customer?.id);
 });
 
-it('the notice of a purchase names the customer whose download came before', async () => {
+it('the notice of a purchase names the customer whose download came before [9.3.3]', async () => {
   market = await service.create({ products: [{ item: '62494', productId }] });
   const user_id = crypto.randomUUID();
   await service.download(market, { user_id });
@@ -452,7 +492,7 @@ it('the notice of a purchase names the customer whose download came before', asy
   expect((await service.license(licenseId)).customer).toMatchObject({ username: 'kas' });
 });
 
-it('a purchase that is known is reported as known, also after a refund', async () => {
+it('a purchase that is known is reported as known, also after a refund [9.3.13]', async () => {
   await start('stripe');
   await stripe('checkout.session.completed', session);
   await stripe('charge.refunded', {

@@ -64,7 +64,7 @@ it.each(['product.user.purchaseRemoved', 'product.user.refund'])('%s removes it'
 });
 
 it.each(['ping', 'testEvent', 'product.update', 'product.user.firstDownload', 'new.event'])(
-  '%s changes nothing',
+  '%s changes nothing [9.2.8]',
   async (event) => {
     const { notices, ignored } = accepted(
       await read({ event, time, nonce: 'n', payload: { webhook: 'text' } }),

@@ -178,6 +178,7 @@ describe('a backup of a service under load', () => {
   let boundBefore: number[];
   let sentAtEnd: number;
   let license: License;
+  let rotated: License;
   let history: LicenseRequest[];
   let secret: string;
 
@@ -191,6 +192,8 @@ describe('a backup of a service under load', () => {
     await licet.validate({ licenseKey, productId, ip: '192.0.2.1', hwid: 'disk 1' });
     history = await recordsOf(licet, licenseKey, 1);
     license = await licet.licenses.get(license.id);
+    rotated = await licet.licenses.create({ productId, licenseType: 'PERMANENT' });
+    await licet.licenses.rotate(rotated.id);
     secret = (await licet.tokens.create({ name: 'Shop', intents: ['LICENSES_READ'] })).token;
 
     load = new Load(licet, productId);
@@ -240,7 +243,7 @@ describe('a backup of a service under load', () => {
     expect(boundBefore.map((id) => bindings.get(id))).toEqual(boundBefore.map(() => MAX_IPS));
   });
 
-  it('a backup that is restored into a new folder is served with its ids, keys, bindings, tokens and history [7.3.11]', async () => {
+  it('a backup that is restored into a new folder is served with its ids, keys, former keys, bindings, tokens and history [7.3.11]', async () => {
     const output = await done(npmRun('restore', file, '--persist-to', restored));
     expect(output).toContain(restored);
     expect(output).not.toContain('previous');
@@ -250,6 +253,8 @@ describe('a backup of a service under load', () => {
     expect(await licet.licenses.get(license.id)).toEqual(license);
     const { licenseKey, productId } = license;
     expect(await licet.requests.list({ licenseKey })).toEqual(history);
+    const { id, licenseKey: former } = rotated;
+    expect(await licet.licenses.list({ q: former })).toMatchObject([{ id }]);
     const shop = new Licet({ url: service.address, token: secret });
     expect(await shop.licenses.findByKey(licenseKey)).toEqual(license);
     const program = { licenseKey, productId, hwid: 'disk 1' };

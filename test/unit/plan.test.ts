@@ -255,13 +255,13 @@ describe('Stripe', () => {
     },
   ];
 
-  it.each(cases)('$name', (one) => expectState('stripe', one));
+  it.each(cases)('$name [9.3.4, 9.3.17]', (one) => expectState('stripe', one));
 
   const end = async (events: readonly object[], days = 0) =>
     (await worldAfter(events, 'stripe', days)).only().license.expiresAt;
   const monthsPaid = (months: number) => NOW + months * MONTH * 1000 + GRACE_MS;
 
-  it('a refund of the renewal takes the end back to the period before, and a later end by hand stays', async () => {
+  it('a refund of the renewal takes the end back to the period before, and a later end by hand stays [9.3.8, 9.3.18]', async () => {
     expect(await end(second)).toBe(monthsPaid(2));
     expect(await end([...second, refund(2)])).toBe(monthsPaid(1));
     const world = await worldAfter(second, 'stripe');
@@ -271,7 +271,7 @@ describe('Stripe', () => {
     expect(world.only().license.expiresAt).toBe(monthsPaid(9));
   });
 
-  it('the latest invoice with an amount decides: a month after a year, and no change of the plan', async () => {
+  it('the latest invoice with an amount decides: a month after a year, and no change of the plan [9.3.18]', async () => {
     const yearly = invoice(1, { lines: { data: [{ period: { end: SECONDS + 12 * MONTH } }] } });
     const proration = invoice(3, { total: 0, id: 'in_zero' });
     for (const events of [
@@ -289,7 +289,7 @@ describe('Stripe', () => {
     expect(await end([...first, free])).toBe(monthsPaid(2));
   });
 
-  it('a test of a subscription lasts one day, also when it is paid', async () => {
+  it('a test of a subscription lasts one day, also when it is paid [9.3.10]', async () => {
     const tests = [subscribed(), invoice(1)].map((event) => ({ ...event, livemode: false }));
     const { license } = (await worldAfter(tests, 'stripe')).only();
     expect(license).toMatchObject({ expiresAt: NOW + DAY_MS, notes: 'Test of Market' });
@@ -344,7 +344,7 @@ describe('Stripe', () => {
     expect(world.only().purchase.state).toBe('GRANTED');
   });
 
-  it('a session with optional items waits, and never makes a silent single license', async () => {
+  it('a session with optional items waits, and never makes a silent single license [9.3.21]', async () => {
     const world = await worldAfter(
       [session({ optional_items: [{ price: 'price_1', quantity: 1 }] })],
       'stripe',
@@ -369,7 +369,7 @@ describe('Stripe', () => {
     });
   const three = bought(3);
 
-  it('the first invoice of a subscription says how many were bought', async () => {
+  it('the first invoice of a subscription says how many were bought [9.3.21]', async () => {
     for (const events of [
       [subscribed(), three],
       [three, subscribed()],
@@ -420,6 +420,38 @@ describe('Stripe', () => {
     for (const one of world.purchases) one.reference = `forgotten-${one.id}`;
     await world.receive(subscription('active', 2));
     expect(world.licenses).toHaveLength(3);
+  });
+
+  it('a quantity that comes after one license with its limits was made is an alert, once [9.3.21]', async () => {
+    const bought = (quantity: number) =>
+      invoice(1, {
+        billing_reason: 'subscription_create',
+        lines: { data: [{ quantity, period: { end: SECONDS + MONTH } }] },
+      });
+    const sellLimits = async (...events: object[]) => {
+      const world = new MarketWorld('stripe', [{ ...MONTHLY, quantity: 'limits' }]);
+      const results = [];
+      for (const event of events) results.push(...(await world.receive(event)));
+      const effect = results.at(-1)?.effect;
+      return { events: world.events, effect, maxIPs: world.only().license.maxIPs };
+    };
+    expect(await sellLimits(bought(3), subscribed())).toEqual({
+      events: ['purchase.granted'],
+      effect: 'CHANGED',
+      maxIPs: 9,
+    });
+    const [granted, alert] = ['purchase.granted', 'purchase.unmatched'];
+    expect(await sellLimits(subscribed(), bought(3))).toEqual({
+      events: [granted, alert],
+      effect: 'NEEDS_PERSON',
+      maxIPs: 3,
+    });
+    const again = await sellLimits(subscribed(), bought(3), bought(3), subscribed());
+    expect(again.events).toEqual([granted, alert]);
+    expect((await sellLimits(subscribed(), bought(1))).events).not.toContain(alert);
+    const many = await worldAfter([subscribed(), bought(101)], 'stripe');
+    expect(many.events).toContain(alert);
+    expect(many.licenses).toHaveLength(1);
   });
 
   it('a subscription without Checkout is granted by its invoice, and is one with its session', async () => {
@@ -591,7 +623,7 @@ describe('PayNow', () => {
     },
   ];
 
-  it.each(cases)('$name', (one) => expectState('paynow', one));
+  it.each(cases)('$name [9.3.4, 9.3.5, 9.3.17]', (one) => expectState('paynow', one));
 
   it('an item says until when its order is paid, also if the order is completed later', async () => {
     const [, item] = monthly(1);
@@ -615,7 +647,7 @@ describe('PayNow', () => {
     expect(world.only().purchase).toMatchObject({ state: 'REVOKED', reason: 'refunded' });
   });
 
-  it('the license has the e-mail of the order, whichever comes first', async () => {
+  it('the license has the e-mail of the order, whichever comes first [9.3.3]', async () => {
     const world = await worldAfter([order('o1', 0), added()], 'paynow');
     expect(world.buyers).toMatchObject([{ email: 'ada@shop.example' }]);
     const other = await worldAfter([added(), order('o1', 0)], 'paynow');
@@ -711,7 +743,7 @@ describe('Tebex', () => {
     },
   ];
 
-  it.each(cases)('$name', (one) => expectState('tebex', one));
+  it.each(cases)('$name [9.3.4, 9.3.17]', (one) => expectState('tebex', one));
 
   it('a package beside a subscription survives its end, and a renewal grants nothing', async () => {
     const beside = { id: 'other', quantity: 1 };
@@ -773,7 +805,7 @@ describe('any order, any repetition, any time', () => {
   ];
   const END = 70;
 
-  it('a purchase has the same state', async () => {
+  it('a purchase has the same state [9.3.4]', async () => {
     const reader = new MarketWorld('stripe', [MONTHLY]);
     const [bought = [], ...pool] = await Promise.all(POOL.map((event) => reader.read(event)));
     const chosen = fc.subarray(pool, { maxLength: 7 });

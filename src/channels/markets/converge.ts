@@ -1,5 +1,5 @@
 import { DAY_MS } from '@licet/contract/durations';
-import { MAX_EXPIRES_AFTER_DAYS } from '@licet/contract/limits';
+import { MAX_EXPIRES_AFTER_DAYS, MAX_QUANTITY } from '@licet/contract/limits';
 import { toTimestamp } from '@licet/contract/time';
 import { nextRevision } from '../../db/outbox.ts';
 import { EXPIRES_LATER } from '../../resources/licenses/rules.ts';
@@ -54,6 +54,14 @@ const appliedReasons = ({ state, reason }: PurchaseValues): readonly string[] =>
 export const isUnclear = ({ unclear, counted }: Facts): boolean =>
   unclear !== undefined && counted === undefined;
 
+/** Whether an invoice names more than was sold, for which no licenses are made: one has larger limits, or too many are due. */
+function isUnsold({ mapping }: Context, { item, quantity }: PurchaseRow, facts: Facts): boolean {
+  const { quantity: invoiced = 1, counted } = facts;
+  const mapped = mapping.source.market.products.find((one) => one.item === item);
+  const isMore = counted === undefined && invoiced > quantity;
+  return isMore && (mapped?.quantity !== 'licenses' || invoiced > MAX_QUANTITY);
+}
+
 export function converge(context: Context, known: KnownPurchase, stated: Stated): Converged {
   const { purchase, license } = known;
   const { before: subjectsBefore, after: subjectsAfter, mapping, now } = context;
@@ -78,14 +86,9 @@ export function converge(context: Context, known: KnownPurchase, stated: Stated)
   };
   const licenseChange = license && changeOf(context, known, { before, after, stated });
   const event = license && eventOf(context, { before: purchase, after: values }, licenseChange);
-  const isOneLicense = market.products.some(
-    ({ item, quantity }) => item === purchase.item && quantity === 'limits',
-  );
-  const lacks = (facts: Facts): boolean =>
-    isUnclear(facts) ||
-    (isOneLicense && facts.counted === undefined && (facts.quantity ?? 1) > purchase.quantity);
-  const becomesUnclear =
-    license !== null && lacks(after.facts) && !lacks(before.facts) && !purchase.isTest;
+  const isMore = ({ facts }: Standing): boolean =>
+    isUnclear(facts) || isUnsold(context, purchase, facts);
+  const becomesUnclear = license !== null && isMore(after) && !isMore(before) && !purchase.isTest;
   // One event for the licenses of a quantity.
   const isFirst = purchase.unit === 0;
   return {

@@ -176,11 +176,12 @@ export function more(context: Context, rows: readonly KnownPurchase[]): Sold | u
   if (!first?.license || first.purchase.facts.boughtAt === undefined) return undefined;
   if (isForgotten(first.purchase)) return undefined;
   const { facts, reasons } = standingOf(first.purchase, after, mapping.source.market, now);
-  const quantity = Math.min(facts.quantity ?? 0, MAX_QUANTITY);
+  const { quantity = 1 } = facts;
   const mapped = mappedFor(context, [first.purchase.item]);
   const isMore =
     facts.counted === undefined &&
     quantity > rows.length &&
+    quantity <= MAX_QUANTITY &&
     reasons.length === 0 &&
     mapped?.quantity === 'licenses';
   if (!isMore || !mapped) return undefined;

@@ -15,6 +15,7 @@ import { DomainError } from '../../lib/errors.ts';
 import type { PublicUrl } from '../../lib/public-url.ts';
 import { products } from '../../resources/products/schema.ts';
 import { ADAPTERS } from './adapters.ts';
+import { isSameJson } from './json.ts';
 import { markets, subjects } from './schema.ts';
 import type { MarketRow } from './source.ts';
 
@@ -106,15 +107,26 @@ function checkSecrets(
   );
 }
 
-/** Checks that each mapping can sell. @throws DomainError for an unknown product, and for TEMPORARY without days */
-async function checkProducts(db: Database, mapped: readonly MarketProduct[]): Promise<void> {
+/**
+ * Checks that each mapping can sell.
+ *
+ * @param stored mappings that may be sent again: their products can have changed since
+ * @throws DomainError for an unknown product, and for TEMPORARY without days
+ */
+async function checkProducts(
+  db: Database,
+  mapped: readonly MarketProduct[],
+  stored: readonly MarketProduct[],
+): Promise<void> {
   const ids = mapped.map(({ productId }) => productId);
   if (ids.length === 0) return;
   const known = await db
     .select({ id: products.id, days: products.defaultExpiresAfterDays })
     .from(products)
     .where(isOneOf(products.id, ids));
-  for (const [index, { productId, licenseType, expiresAfterDays }] of mapped.entries()) {
+  for (const [index, one] of mapped.entries()) {
+    if (stored.some((known) => isSameJson(known, one))) continue;
+    const { productId, licenseType, expiresAfterDays } = one;
     const product = known.find(({ id }) => id === productId);
     if (!product) {
       throw new DomainError(
@@ -142,7 +154,7 @@ export async function insertMarket(
   const { db, now } = sender;
   checkSettings(values.kind, values.settings);
   checkSecrets(values, []);
-  await checkProducts(db, values.products);
+  await checkProducts(db, values.products, []);
   const row = {
     ...values,
     apiToken: apiToken || null,
@@ -207,7 +219,7 @@ export async function updateMarket(
   };
   checkSettings(kind, updated.settings);
   checkSecrets(updated, row.secrets);
-  if (values.products) await checkProducts(db, values.products);
+  if (values.products) await checkProducts(db, values.products, row.products);
   const isSecret = (name: 'secrets' | 'apiToken'): boolean =>
     JSON.stringify(updated[name]) !== JSON.stringify(row[name]);
   const changedSecret = { before: null, after: null };

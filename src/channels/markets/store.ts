@@ -179,13 +179,27 @@ function putSubjects(db: Database, marketId: number, changed: readonly SubjectAf
     });
 }
 
-/** The columns of a new purchase. */
-const rowOf = (marketId: number, { facts, isTest, ...values }: PurchaseValues, now: number) => ({
-  ...values,
-  marketId,
-  unit: 0,
-  facts: JSON.stringify(facts),
-  isTest: Number(isTest),
+/** The columns of a new purchase. A purchase that is known has an id, which its further licenses do not get. */
+const rowOf = (
+  marketId: number,
+  {
+    item,
+    reference,
+    orderId,
+    buyerId,
+    buyerName,
+    email,
+    quantity,
+    isTest,
+    state,
+    reason,
+    licenseId,
+    facts,
+  }: PurchaseValues,
+  now: number,
+) => ({
+  ...{ marketId, item, reference, unit: 0, orderId, buyerId, buyerName, email, quantity },
+  ...{ isTest: Number(isTest), state, reason, licenseId, facts: JSON.stringify(facts) },
   misses: 0,
   deactivatedRevision: null,
   createdAt: now,

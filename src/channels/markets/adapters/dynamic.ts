@@ -56,32 +56,37 @@ function messageOf({ message }: Hmac, bytes: Uint8Array, time: string, id: strin
   return [fill(before), bytes, fill(after.join('{body}'))];
 }
 
-/** Why a request is not from the shop; undefined if it is. */
-async function faultOf(
+const unproved = (why: string): Rejection => ({ status: 401, why });
+
+/** The rejection of a request that is not from the shop, or is too old; undefined for any other. */
+async function rejectionOf(
   incoming: Incoming,
   signature: DynamicSettings['signature'],
   secrets: readonly string[],
-): Promise<string | undefined> {
+): Promise<Rejection | undefined> {
   const { bytes, headers, now } = incoming;
   if (signature.kind === 'secret') {
     const sent = signature.header
       ? headers.get(signature.header)
       : firstAt(incoming.json, signature.field);
     const secret = textOf(sent);
-    if (secret === null) return 'The request has no secret';
-    return (await isSecret(secrets, secret)) ? undefined : WRONG_SECRET;
+    if (secret === null) return unproved('The request has no secret');
+    return (await isSecret(secrets, secret)) ? undefined : unproved(WRONG_SECRET);
   }
   const header = headers.get(signature.header)?.trim() ?? '';
-  if (header === '') return `The header ${signature.header} is missing`;
+  if (header === '') return unproved(`The header ${signature.header} is missing`);
   const time = signature.timeHeader ? (headers.get(signature.timeHeader)?.trim() ?? '') : '';
   const id = signature.idHeader ? (headers.get(signature.idHeader)?.trim() ?? '') : '';
   const parts = messageOf(signature, bytes, time, id);
   if (!(await isSigned(secrets, [signatureIn(header, signature)], signature.encoding, parts))) {
-    return WRONG_SIGNATURE;
+    return unproved(WRONG_SIGNATURE);
   }
   // A time that is not signed proves nothing.
   if (signature.message.includes('{time}') && !isRecent(time, now)) {
-    return 'The time of the request is more than five minutes off';
+    return {
+      ...unproved('The time of the request is more than five minutes off'),
+      isFromMarket: true,
+    };
   }
   return undefined;
 }
@@ -99,8 +104,7 @@ async function authenticate(
   { secrets, settings }: MarketSettings,
 ): Promise<Rejection | undefined> {
   if (!settings) return NO_SETTINGS;
-  const fault = await faultOf(incoming, settings.signature, secrets);
-  return fault === undefined ? undefined : { status: 401, why: fault };
+  return rejectionOf(incoming, settings.signature, secrets);
 }
 
 async function read(

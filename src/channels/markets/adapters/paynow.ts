@@ -213,7 +213,11 @@ async function authenticate(
   }
   // In milliseconds.
   if (!isRecent(timestamp.slice(0, -3), now)) {
-    return { status: 401, why: 'The time of the request is more than five minutes off' };
+    return {
+      status: 401,
+      why: 'The time of the request is more than five minutes off',
+      isFromMarket: true,
+    };
   }
   return undefined;
 }

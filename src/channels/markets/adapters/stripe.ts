@@ -349,7 +349,7 @@ async function authenticate(
     return { status: 401, why: WRONG_SIGNATURE };
   }
   if (now / 1000 - Number(time) > TOLERANCE_SECONDS) {
-    return { status: 401, why: 'The signature is older than five minutes' };
+    return { status: 401, why: 'The signature is older than five minutes', isFromMarket: true };
   }
   return undefined;
 }

@@ -39,7 +39,11 @@ async function authenticate(
   if (!body) return { ...UNREADABLE, isFromMarket: true };
   const seconds = numberAt(body, 'time');
   if (seconds === null || !isRecent(String(Math.floor(seconds)), now)) {
-    return { status: 401, why: 'The time of the request is more than five minutes off' };
+    return {
+      status: 401,
+      why: 'The time of the request is more than five minutes off',
+      isFromMarket: true,
+    };
   }
   return undefined;
 }
