@@ -23,8 +23,8 @@ unhook.deregister();
 
 export default defineConfig({
   test: {
-    // Many tests wait for processes: four workers keep two cores busy.
-    maxWorkers: 4,
+    // Many tests wait for processes: three workers keep two cores busy, and more only slow each other down.
+    maxWorkers: 3,
     projects: [
       {
         // Runs in workerd, with the real local D1.

@@ -197,7 +197,7 @@ describe('npm run doctor', () => {
         const records = [await response.json()].flat();
         expect(records.length).toBeGreaterThanOrEqual(3);
       },
-      { timeout: 10_000 },
+      { timeout: 60_000 },
     );
   });
 

@@ -125,7 +125,7 @@ it.each([
   const child = startCommand('export', [at('stopped.jsonl'), '--url', from], ENV);
   const ended = endingOf(child);
   const files = () => readdirSync(folder).filter((name) => name.startsWith('stopped.jsonl'));
-  await expect.poll(files, { timeout: 10_000, interval: 5 }).toHaveLength(1);
+  await expect.poll(files, { timeout: 60_000, interval: 5 }).toHaveLength(1);
   child.kill(signal);
   const { code, output } = await ended;
   expect(output).toContain('✗ Stopped: nothing was exported');

@@ -22,5 +22,5 @@ export const recordsOf = (
       expect(records).toHaveLength(count);
       return records;
     },
-    { timeout: 10_000 },
+    { timeout: 60_000 },
   );
