@@ -96,8 +96,8 @@ async function firstUnrolledBucket(db: Database): Promise<number> {
 }
 
 /**
- * Counts the validations of a period, by step and by product. Reads the roll-ups of the step, and the records of the
- * buckets from `unrolled` on.
+ * Counts the validations of a period, by step and by product. Reads the roll-ups of the step, for the products those
+ * of whole days and the hours around them, and the records of the buckets from `unrolled` on.
  */
 async function countValidations(
   db: Database,
@@ -107,17 +107,25 @@ async function countValidations(
   unrolled: number,
 ) {
   const size = STEP_BUCKETS[step];
+  const firstDay = Math.ceil(first / BUCKETS_A_DAY) * BUCKETS_A_DAY;
   // The last day with a roll-up may still be incomplete.
-  const daysEnd = step === 'day' ? firstBucketOfDay(Math.min(end, unrolled - 1)) : first;
-  const days = { first, end: Math.max(first, daysEnd) };
-  const hours = { first: days.end, end: Math.min(end, unrolled) };
+  const daysEnd = Math.max(firstDay, firstBucketOfDay(Math.min(end, unrolled - 1)));
+  const days = { first: firstDay, end: daysEnd };
+  const hoursEnd = Math.min(end, unrolled);
+  const before = { first, end: Math.min(firstDay, hoursEnd) };
+  const after = { first: daysEnd, end: hoursEnd };
   const shown = productId ?? ALL_PRODUCTS;
   // A bucket that is rolled up meanwhile is read from the history all the same.
   const { ofSteps, ofProducts, recent } = await batch(db, {
-    ofSteps: unionAll(rolledUp(db, dailyRollups, days, shown), rolledUp(db, rollups, hours, shown)),
+    ofSteps:
+      step === 'hour'
+        ? rolledUp(db, rollups, { first, end: hoursEnd }, shown)
+        : unionAll(rolledUp(db, dailyRollups, days, shown), rolledUp(db, rollups, after, shown)),
+    // Of whole days at each step: the hours of all products are too many rows.
     ofProducts: unionAll(
       sumsOf(db, dailyRollups, days, productIds),
-      sumsOf(db, rollups, hours, productIds),
+      sumsOf(db, rollups, before, productIds),
+      sumsOf(db, rollups, after, productIds),
     ),
     recent: ofHistory(db, { first: Math.max(first, unrolled), end }, productId),
   });
