@@ -734,6 +734,26 @@ describe('licet blacklist', () => {
     expect(await run('blacklist', 'list')).toMatchObject({ stderr: 'The blacklist is empty.\n' });
   });
 
+  it('licet blacklist add asks for --force before it blocks a hardware ID that many machines share, and lists mark it [3.70]', async () => {
+    const add = ['blacklist', 'add', '--hwid', 'Default string'];
+    const refused = await fail(...add);
+    expect(refused).toContain(
+      'Many machines share this hardware ID: it is a placeholder of the firmware.',
+    );
+    expect(refused).toContain('add --force');
+    expect(await licet.blacklists.list()).toEqual([]);
+    await run(...add, '--force');
+    expect((await run('blacklist', 'list')).stdout).toContain('Default string (shared)');
+    await run('blacklist', 'remove', 'Default string');
+    const { id } = await licet.licenses.create({
+      productId,
+      licenseType: 'PERMANENT',
+      hwids: ['None'],
+    });
+    expect((await run('licenses', 'show', `id:${id}`)).stdout).toContain('1 of 5: None (shared)');
+    expect((await run('licenses', 'slots', `id:${id}`)).stdout).toContain('None (shared)');
+  });
+
   it('licet blacklist remove rejects a value of several entries', async () => {
     await run('blacklist', 'add', '--hwid', 'board-8');
     await run('blacklist', 'add', '--hwid', 'board-8', '--product', String(productId));

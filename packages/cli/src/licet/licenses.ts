@@ -32,6 +32,7 @@ import {
   examples,
   firstOf,
   limitText,
+  markShared,
   statusStyle,
   timeText,
 } from './output.ts';
@@ -90,7 +91,11 @@ export const licenseColumns = (nameProduct: NameProduct): Column<License>[] => [
 
 const SLOT_COLUMNS: Column<Slot>[] = [
   { title: 'TYPE', text: ({ type }) => type },
-  { title: 'VALUE', text: ({ value }) => value, isFlexible: true },
+  {
+    title: 'VALUE',
+    text: ({ type, value }) => (type === 'HWID' ? markShared(value) : value),
+    isFlexible: true,
+  },
   { title: 'LAST USED', text: ({ lastUsed }) => timeText(lastUsed) },
   { title: 'IDLE FROM', text: ({ idleDate }) => (idleDate ? timeText(idleDate) : 'never') },
 ];
@@ -121,7 +126,10 @@ const fieldsOf = (
   Status: license.licenseStatus,
   Expires: expiryWithTime(license),
   Addresses: boundText(license.ips, license.maxIPs),
-  'Hardware IDs': boundText(license.hwids, license.maxHWIDs),
+  'Hardware IDs': boundText(
+    license.hwids.map((hwid) => markShared(hwid)),
+    license.maxHWIDs,
+  ),
   Validations: String(license.totalRequests),
   Owner: ownerOf(license),
   Customer: license.customer
