@@ -730,7 +730,7 @@ it('administrators block an address or a hardware ID, and a fault is named [10.3
   );
 });
 
-it('administrators are asked before they block a hardware ID that many machines share [3.70]', async () => {
+it('administrators are asked before they block a hardware ID that many machines share [3.80]', async () => {
   const options = { type: 'HWID', value: 'To be filled by O.E.M.' };
   const block = (force?: boolean) =>
     discord.send({

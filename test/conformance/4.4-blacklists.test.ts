@@ -19,7 +19,7 @@ it('POST creates a blacklist entry for all products, whose productId is null [in
   expect(response.json).toMatchObject({ ...body, productId: null });
 });
 
-it('a hardware ID that many machines share is stored, and Warning says so on create and on update [3.70]', async () => {
+it('a hardware ID that many machines share is stored, and Warning says so on create and on update [3.80]', async () => {
   const body = { licenseDataType: 'HWID', data: 'Unknown', isForAllProducts: true, reason: '' };
   const warning = '299 - "Many machines share data: programs send it when their look-up fails"';
   const made = await post(body);

@@ -6,7 +6,7 @@ const NOTHING = 'it is the hash of an empty text';
 const FIRMWARE = 'it is a placeholder of the firmware';
 const FAILED = 'programs send it when their look-up fails';
 
-describe('hardware IDs that many machines share [3.70]', () => {
+describe('hardware IDs that many machines share [3.80]', () => {
   it.each(['md5', 'sha1', 'sha256', 'sha384', 'sha512'])('the %s of nothing', (name) => {
     const hash = createHash(name).digest('hex');
     for (const form of [hash, hash.toUpperCase(), ` ${hash.match(/.{4}/g)?.join('-')}\n`]) {
@@ -67,6 +67,6 @@ it.each([
   'unknown-machine-7',
   '0000-0000-0001',
   createHash('sha256').update('x').digest('hex'),
-])('the hardware ID %s is that of one machine [3.70]', (hwid) => {
+])('the hardware ID %s is that of one machine [3.80]', (hwid) => {
   expect(sharedHwid(hwid)).toBeUndefined();
 });
