@@ -1,8 +1,9 @@
 import { env } from 'cloudflare:workers';
 import { market as marketWire } from '@licet/contract/markets';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { settled } from '../support/app.ts';
 import { create } from '../support/client.ts';
+import { interceptDatabase } from '../support/d1-intercept.ts';
 import { spyOnDatabase, sumRows } from '../support/d1-spy.ts';
 import { DAY_MS, setNow } from '../support/history.ts';
 import { type Market, MarketService, SECRET } from '../support/shop-market.ts';
@@ -398,6 +399,55 @@ describe('Tebex', () => {
       await tebex(`payment.${type}`, payment('tbx-1'));
     }
     expect(await states()).toEqual(['GRANTED', 'ACTIVE']);
+  });
+
+  describe('a basket of twelve packages', () => {
+    const items = Array.from({ length: 12 }, (_, index) => `package-${index}`);
+    const basket = {
+      ...payment('tbx-1'),
+      recurring_payment_reference: null,
+      products: items.map((id) => ({ id, quantity: 1 })),
+    };
+    const startBasket = () =>
+      start('tebex', { products: items.map((item) => ({ item, productId })) });
+
+    it('a basket that is repeated costs the queries of one notice [9.3.1]', async () => {
+      await startBasket();
+      const { spy: DB, roundTrips } = spyOnDatabase(env.DB);
+      const isolate = service.newIsolate({ DB });
+      const { body, headers } = await asTebex('payment.completed', basket);
+      const queriesOfRequest = async () => {
+        roundTrips.length = 0;
+        expect((await service.send(market, body, { headers, isolate })).status).toBe(200);
+        return roundTrips.flat().length;
+      };
+      // The markets, 15 for each license, and the list of what arrived.
+      expect(await queriesOfRequest()).toBeLessThanOrEqual(12 * 15 + 2);
+      expect(await queriesOfRequest()).toBeLessThanOrEqual(5);
+      expect(await service.purchases()).toHaveLength(12);
+    });
+
+    it('a basket gets all its licenses by repetitions, each of which may make 50 queries', async () => {
+      await startBasket();
+      let left = 0;
+      const DB = interceptDatabase(env.DB, async (statements, send) => {
+        left -= statements.length;
+        if (left >= 0) return send();
+        // The work after the response would try again for seconds.
+        left = Number.POSITIVE_INFINITY;
+        throw new Error('D1_ERROR: too many queries');
+      });
+      vi.spyOn(console, 'error').mockImplementation(() => undefined);
+      const isolate = service.newIsolate({ DB });
+      const { body, headers } = await asTebex('payment.completed', basket);
+      const statuses: number[] = [];
+      while (statuses.at(-1) !== 200 && statuses.length < 12) {
+        left = 50;
+        statuses.push((await service.send(market, body, { headers, isolate })).status);
+      }
+      expect(statuses).toEqual([503, 503, 503, 200]);
+      expect(await service.purchases()).toHaveLength(12);
+    });
   });
 });
 

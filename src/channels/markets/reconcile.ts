@@ -5,7 +5,7 @@ import type { Database } from '../../db/client.ts';
 import { isOneOf } from '../../db/predicates.ts';
 import type { Outbound } from '../../lib/outbound.ts';
 import { ADAPTERS } from './adapters.ts';
-import { applyNotice } from './apply.ts';
+import { applyNotices } from './apply.ts';
 import type { PurchaseRow } from './list.ts';
 import { listedKey, type Notice } from './notice.ts';
 import { markets, purchases } from './schema.ts';
@@ -148,7 +148,7 @@ export async function reconcile(
   for (const notice of notices) {
     isWhole = left() > NOTICE_QUERIES;
     if (!isWhole) break;
-    await applyNotice(newSender, source, notice);
+    await applyNotices(newSender, source, [notice]);
   }
   await db
     .update(markets)
