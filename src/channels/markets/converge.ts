@@ -69,8 +69,10 @@ export function converge(context: Context, known: KnownPurchase, stated: Stated)
   const orderId = orderOf(context, purchase, stated.link);
   // A forgotten buyer stays so, although the market names them again.
   const buyer = isForgotten(purchase) ? undefined : stated.link;
-  const before = standingOf(purchase, subjectsBefore, market, now);
-  const after = standingOf({ orderId, facts: stated.facts }, subjectsAfter, market, now);
+  const isTemporary = license?.licenseType === 'TEMPORARY';
+  const before = standingOf({ ...purchase, isTemporary }, subjectsBefore, market, now);
+  const bought = { orderId, facts: stated.facts, isTemporary };
+  const after = standingOf(bought, subjectsAfter, market, now);
   const waits = appliedReasons(purchase).length === 0 ? purchase.reason : waitingFor(stated.facts);
   // A license that was deleted with its product stays the one that was sold.
   const isSold = license !== null || purchase.licenseId !== null;

@@ -108,6 +108,8 @@ export interface Subject {
 interface Bought {
   orderId: string | null;
   facts: Facts;
+  /** Whether its license ends by itself. */
+  isTemporary?: boolean;
 }
 
 /** The state of a purchase. */
@@ -198,11 +200,17 @@ function takenBack(facts: Facts, { onRefund, onDispute }: Policy, since: number)
   return reasons;
 }
 
-/** The reasons for which a subscription is not paid. */
-function stopped(facts: Facts): RevokeReason[] {
+/**
+ * The reasons for which a subscription is not paid. Only its market can say that one that has ended goes on: a late payment
+ * of an old invoice brings no more than its period.
+ *
+ * @param hasPeriod whether a paid period covers today, and the license ends with it
+ */
+function stopped(facts: Facts, hasPeriod: boolean): RevokeReason[] {
   const { ended = 0, paused = 0, unpaid = 0, continued = 0, boughtAt = 0, active = 0 } = facts;
+  const isPaidLate = hasPeriod && active > ended;
+  if (ended > 0 && ended >= continued && !isPaidLate) return ['ended'];
   const runs = Math.max(continued, boughtAt, active);
-  if (ended > 0 && ended >= runs) return ['ended'];
   if (paused > 0 && paused >= runs) return ['paused'];
   return unpaid > 0 && unpaid >= runs ? ['unpaid'] : [];
 }
@@ -241,7 +249,7 @@ function paidUntilOf(facts: Facts, payments: readonly Payment[]): number | null 
  * takes back what its payment bought: all, or the period of a subscription.
  */
 export function standingOf(
-  { orderId, facts: own }: Bought,
+  { orderId, facts: own, isTemporary = false }: Bought,
   subjects: Forest,
   policy: Policy,
   now: number,
@@ -268,7 +276,7 @@ export function standingOf(
     ...takenBack(whole, policy, since),
     ...above.flatMap(({ facts }) => takenBack(facts, policy, since)),
     ...(isPaid ? [] : later.flatMap((one) => one.reasons)),
-    ...stopped(whole),
+    ...stopped(whole, isTemporary && isPaid),
   ]);
   return {
     reasons: REASONS.filter((reason) => reasons.has(reason)),

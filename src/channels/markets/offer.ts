@@ -175,7 +175,9 @@ export function more(context: Context, rows: readonly KnownPurchase[]): Sold | u
   const [first] = rows;
   if (!first?.license || first.purchase.facts.boughtAt === undefined) return undefined;
   if (isForgotten(first.purchase)) return undefined;
-  const { facts, reasons } = standingOf(first.purchase, after, mapping.source.market, now);
+  const isTemporary = first.license.licenseType === 'TEMPORARY';
+  const bought = { ...first.purchase, isTemporary };
+  const { facts, reasons } = standingOf(bought, after, mapping.source.market, now);
   const { quantity = 1 } = facts;
   const mapped = mappedFor(context, [first.purchase.item]);
   const isMore =

@@ -81,7 +81,7 @@ export interface Facts {
   /** Until when something is paid by a payment that the market does not name. */
   paidUntil?: number;
   paid?: PaidPeriod;
-  /** When the market reported that a subscription is paused, unpaid, and active. */
+  /** When the market reported that a subscription is paused, unpaid, and active or paid. None of these takes back an end. */
   paused?: number;
   unpaid?: number;
   active?: number;

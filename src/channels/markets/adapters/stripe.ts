@@ -210,7 +210,8 @@ function invoicePaid({ object, at, isTest }: Event): Read {
   const invoice = id ?? `${subscription}:${at}`;
   const about = [
     { id: invoice, parent: subscription, facts },
-    { id: subscription, ...(!isCredit && { facts: { continued: at } }) },
+    // Stripe takes back no end: an old invoice can be paid after it.
+    { id: subscription, ...(!isCredit && { facts: { active: at } }) },
     ...link(idAt(object, 'payment_intent') ?? idAt(object, 'charge'), invoice),
   ];
   const metadata =
