@@ -542,6 +542,58 @@ it('the notice of a purchase names the customer whose download came before [9.3.
   expect((await service.license(licenseId)).customer).toMatchObject({ username: 'kas' });
 });
 
+describe('a later notice of a purchase', () => {
+  const request = async (kind: 'stripe' | 'tebex' | 'dynamic', id: string, about: object) => {
+    const [customer, time] = [{ ...about, username: { id, ...about } }, new Date().toISOString()];
+    switch (kind) {
+      case 'stripe':
+        return asStripe('checkout.session.completed', {
+          ...session,
+          customer: id,
+          customer_details: about,
+        });
+      case 'tebex':
+        return asTebex('payment.completed', {
+          transaction_id: id,
+          created_at: time,
+          customer,
+          products: [{ id: 'guard', quantity: 1 }],
+        });
+      case 'dynamic': {
+        const body = JSON.stringify({ order: id, product: 'guard', ...about });
+        return { body, headers: { 'Content-Type': 'application/json', 'X-Key': SECRET } };
+      }
+    }
+  };
+  const settings = {
+    signature: { kind: 'secret', header: 'X-Key' },
+    item: 'product',
+    line: 'order',
+    buyer: 'order',
+    email: 'email',
+    buyerName: 'name',
+  } as const;
+  const customerOf = async () =>
+    (await service.license((await service.purchase()).licenseId)).customer;
+
+  it.each(['stripe', 'tebex', 'dynamic'] as const)(
+    'a later e-mail and name go to the customer who has none, at %s [9.3.3]',
+    async (kind) => {
+      const id = crypto.randomUUID();
+      const email = `${id}@shop.example`;
+      const products = [{ item: 'guard', productId }];
+      market = await service.create({ kind, products, ...(kind === 'dynamic' && { settings }) });
+      await send(await request(kind, id, {}));
+      expect(await customerOf()).toMatchObject({ email: null, username: null });
+      await send(await request(kind, id, { email, name: 'Ada', username: 'Ada' }));
+      expect(await customerOf()).toMatchObject({ email, username: 'Ada' });
+      const other = { email: `other-${email}`, name: 'Eve', username: 'Eve' };
+      await send(await request(kind, id, other));
+      expect(await customerOf()).toMatchObject({ email, username: 'Ada' });
+    },
+  );
+});
+
 it('a purchase that is known is reported as known, also after a refund [9.3.13]', async () => {
   await start('stripe');
   await stripe('checkout.session.completed', session);

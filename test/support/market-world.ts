@@ -204,6 +204,8 @@ export class MarketWorld {
         updatedAt: this.now,
         deactivatedBy,
         revision: 1,
+        lacksName: make.buyer.name === null,
+        lacksEmail: make.buyer.email === null,
       });
     }
     this.events.push(...planned.events.map(({ type }) => type));

@@ -837,6 +837,66 @@ describe('BuiltByBit', () => {
   });
 });
 
+describe.each(['builtbybit', 'voxel'] as const)('a buyer who pays again at %s', (kind) => {
+  const paidOn = (day: number) =>
+    kind === 'builtbybit'
+      ? { user_id: '1', resource_id: 'guard', purchase_date: String(SECONDS + day * DAY) }
+      : {
+          event: 'product.user.purchase',
+          time: SECONDS + day * DAY,
+          payload: { product: { id: 'guard' }, user: { id: 1 } },
+        };
+  /** The days of the license after payments that arrive on some day. */
+  const daysOf = async (world: MarketWorld, arrival: number, ...paid: readonly number[]) => {
+    world.now = NOW + arrival * DAY_MS;
+    for (const day of paid) await world.receive(paidOn(day));
+    return world.only().license.expiresAfterDays;
+  };
+  const newWorld = () => new MarketWorld(kind, [MONTHLY]);
+
+  it('each payment extends the license once, in any order and with any repetition [9.3.9]', async () => {
+    const days = fc.array(fc.integer({ min: 0, max: 40 }), { minLength: 1, maxLength: 8 });
+    await fc.assert(
+      fc.asyncProperty(days, async (paid) => {
+        expect(await daysOf(newWorld(), 40, ...paid)).toBe(30 * new Set(paid).size);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('the payment of a license that a download made does not extend it, also after a later one [9.3.9]', async () => {
+    const download =
+      kind === 'builtbybit'
+        ? { builtbybit: 'true', user_id: '1', resource_id: 'guard' }
+        : { user: 1, product: 'guard', time: SECONDS };
+    for (const paid of [
+      [0, 20, 35],
+      [35, 20, 0, 20],
+    ]) {
+      const world = newWorld();
+      await world.receive(download);
+      expect(await daysOf(world, 35, ...paid)).toBe(90);
+    }
+  });
+
+  it('a payment that an earlier version may have counted extends nothing', async () => {
+    const world = newWorld();
+    await daysOf(world, 10, 10);
+    const { purchase } = world.only();
+    purchase.facts = { boughtAt: NOW + 10 * DAY_MS };
+    expect(await daysOf(world, 30, 5, 10, 20, 30, 20)).toBe(90);
+    expect(await daysOf(world, 30, 5, 10)).toBe(90);
+  });
+
+  it('a purchase lists its newest payments only, and an older one extends nothing', async () => {
+    const world = newWorld();
+    const paid = Array.from({ length: 60 }, (_, day) => day + 1);
+    const days = await daysOf(world, 60, ...paid);
+    expect(world.only().purchase.facts.payments?.times).toHaveLength(50);
+    expect(await daysOf(world, 60, ...paid, 0)).toBe(days);
+  });
+});
+
 describe('any order, any repetition, any time', () => {
   const monthOf = (month: number) => [invoice(month), payment(month), refund(month)];
   const POOL = [

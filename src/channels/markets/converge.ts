@@ -26,7 +26,7 @@ import { isEndChanged, noteOf, shownChanges, withNote } from './words.ts';
 export const GRACE_MS = 3 * DAY_MS;
 
 /** The order and the buyer, which a fact that arrives first lacks. */
-export type OrderLink = Pick<PurchaseValues, 'orderId' | 'buyerId' | 'buyerName'>;
+export type OrderLink = Pick<PurchaseValues, 'orderId' | 'buyerId' | 'buyerName' | 'email'>;
 
 /** The part of a notice that is about the purchase itself. */
 export interface Stated {
@@ -97,7 +97,7 @@ export function converge(context: Context, known: KnownPurchase, stated: Stated)
     purchase: isSameJson(values, { ...purchase }) ? null : { before: purchase, after: values },
     license: licenseChange,
     event: !isFirst ? null : becomesUnclear ? alertOf(context, purchase) : (event?.planned ?? null),
-    completion: isForgotten(purchase) ? null : completionOf(known, values, { before, after }),
+    completion: isForgotten(purchase) ? null : completionOf(known, stated.link, { before, after }),
     text: becomesUnclear ? STILL_ONE : (event?.text ?? null),
     needsPerson: becomesUnclear,
   };
@@ -236,15 +236,16 @@ const alertOf = ({ mapping }: Context, purchase: PurchaseRow): PlannedEvent => (
   changes: shownChanges(mapping.source.market, purchase, { reason: STILL_ONE }),
 });
 
-/** The name and e-mail that the notice adds to the customer of the license. */
+/** The name and e-mail that the notice adds to the customer of the license, who has none. */
 function completionOf(
-  { purchase, license }: KnownPurchase,
-  { buyerName }: PurchaseValues,
+  { license }: KnownPurchase,
+  link: OrderLink | undefined,
   { before, after }: Standings,
 ): Completion | null {
-  const name = buyerName === purchase.buyerName ? null : buyerName;
-  const { email = null } = after.facts;
-  const isNew = email !== null && email !== before.facts.email;
-  if (!license || (name === null && !isNew)) return null;
-  return { licenseId: license.id, name, email: isNew ? email : null };
+  if (!license) return null;
+  const { email: ordered = null } = after.facts;
+  const added = ordered === before.facts.email ? null : ordered;
+  const name = license.lacksName ? (link?.buyerName ?? null) : null;
+  const email = license.lacksEmail ? (link?.email ?? added) : null;
+  return name === null && email === null ? null : { licenseId: license.id, name, email };
 }

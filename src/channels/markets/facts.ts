@@ -1,6 +1,6 @@
 import type { DisputeAction, RefundAction } from '@licet/contract/enums';
 import type { RevokeReason } from './notice.ts';
-import type { Facts, PaidPeriod } from './schema.ts';
+import type { Facts, PaidPeriod, PaymentTimes } from './schema.ts';
 
 /** The facts about a purchase and its subjects, merged, and the state that follows from them (9). */
 
@@ -62,6 +62,21 @@ const mergePaid = (one: PaidPeriod, other: PaidPeriod): PaidPeriod => ({
   amount: larger(one.amount, other.amount),
 });
 
+/** Payments that a purchase lists. */
+const MAX_PAYMENTS = 50;
+
+/** The payments of a purchase. An earlier version kept the time of the last one only. */
+export const paymentsOf = ({ payments, boughtAt = 0 }: Facts): PaymentTimes =>
+  payments ?? { times: [], since: boughtAt };
+
+function mergePayments(known: PaymentTimes, added: PaymentTimes): PaymentTimes {
+  const before = Math.max(known.since, added.since);
+  const all = [...new Set([...known.times, ...added.times])]
+    .filter((time) => time > before)
+    .sort((one, other) => other - one);
+  return { times: all.slice(0, MAX_PAYMENTS), since: all[MAX_PAYMENTS] ?? before };
+}
+
 /** Merges facts. Neither order nor repetition counts. */
 export function mergeFacts(known: Facts, added: Facts): Facts {
   const merged: Facts = { ...known };
@@ -74,6 +89,7 @@ export function mergeFacts(known: Facts, added: Facts): Facts {
     if (text !== undefined && text > (merged[name] ?? '')) merged[name] = text;
   }
   if (added.disputes) merged.disputes = mergeDisputes(known.disputes ?? {}, added.disputes);
+  if (added.payments) merged.payments = mergePayments(paymentsOf(known), added.payments);
   if (added.refunds) merged.refunds = mergeAmounts(known.refunds ?? {}, added.refunds);
   if (added.paid) merged.paid = known.paid ? mergePaid(known.paid, added.paid) : added.paid;
   return merged;

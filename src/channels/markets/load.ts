@@ -1,4 +1,4 @@
-import { and, eq, type SQL, sql } from 'drizzle-orm';
+import { and, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
 import { batch, type Database } from '../../db/client.ts';
 import { isOneOf } from '../../db/predicates.ts';
 import { licenses } from '../../resources/licenses/schema.ts';
@@ -90,6 +90,19 @@ const purchaseIds = (marketId: number, names: Names): SQL => sql`
     on p.market_id = ${marketId} and p.order_id = t.id
   union ${namedPurchases(marketId, names)}`;
 
+/** Whether the customer of a license has no e-mail and, in SQL, another field is null. */
+const lacks = (field: 'email' | 'username', name: string) =>
+  sql`ifnull((select email is null and ${sql.raw(field)} is null from customers
+    where customers.id = licenses.customer_id), 0)`
+    .mapWith(Boolean)
+    .as(name);
+
+const licenseColumns = {
+  ...getTableColumns(licenses),
+  lacksName: lacks('username', 'lacks_name'),
+  lacksEmail: lacks('email', 'lacks_email'),
+};
+
 export interface Loaded {
   names: Names;
   state: State;
@@ -123,7 +136,7 @@ export async function load(
       .orderBy(purchases.id),
     // Not joined: drizzle mixes up columns of the same name in a batch.
     licenses: db
-      .select()
+      .select(licenseColumns)
       .from(licenses)
       .where(
         sql`${licenses.id} in (select license_id from purchases where id in (${ids}) union select ${names.licenseId})`,

@@ -3,8 +3,9 @@ import type { PurchaseState } from '@licet/contract/enums';
 import { planBinding, planChoice, planEntry } from './choices.ts';
 import { type ConvergedAll, convergeAll, planOf } from './compose.ts';
 import { NOT_ARRIVED } from './converge.ts';
-import { Forest, mergeFacts } from './facts.ts';
+import { Forest, mergeFacts, paymentsOf } from './facts.ts';
 import { purchaseOf } from './identity.ts';
+import type { PurchaseRow } from './list.ts';
 import type { AnyNotice, Grant, Report, Result } from './notice.ts';
 import {
   keep,
@@ -45,10 +46,16 @@ export function plan(state: State, notice: AnyNotice, mapping: Mapping, now: num
   }
 }
 
+/** The facts of a notice. A payment of a buyer who pays again is listed, because notices can come in reverse order. */
+const factsOf = ({ renews, facts }: Grant): Facts =>
+  renews && facts.boughtAt !== undefined
+    ? { ...facts, payments: { times: [facts.boughtAt], since: 0 } }
+    : facts;
+
 function planGrant(context: Context, notice: Grant): Plan {
   const found = purchaseOf(context, notice);
   const [first] = found;
-  const facts = mergeFacts(first?.purchase.facts ?? {}, notice.facts);
+  const facts = mergeFacts(first?.purchase.facts ?? {}, factsOf(notice));
   if (first && first.purchase.licenseId !== null) return planAgain(context, notice, found, facts);
   const sale = newSale(context, notice, first?.purchase ?? null, facts);
   const items = [notice.item, ...(notice.otherItems ?? []), sale.purchase.item];
@@ -85,7 +92,7 @@ function planAgain(
   facts: Facts,
 ): Plan {
   const { order: orderId, buyer } = notice;
-  const link = { orderId, buyerId: buyer.id, buyerName: buyer.name };
+  const link = { orderId, buyerId: buyer.id, buyerName: buyer.name, email: buyer.email };
   const changes = convergeAll(context, context.state.purchases, (one) =>
     found.includes(one) ? { facts, link, renewalDays: renewalDays(context, notice, one) } : {},
   );
@@ -127,6 +134,15 @@ function stateAfter(
   return changed?.after.state ?? first?.purchase.state ?? null;
 }
 
+/** Whether a payment is another one than that by which the license was bought, and was not counted before. */
+function isAnother(time: number, { facts, createdAt }: PurchaseRow): boolean {
+  const { times, since } = paymentsOf(facts);
+  if (time <= since || times.includes(time)) return false;
+  // A download, and a purchase that was entered, have no time. Their own notice is not so late.
+  const isOwn = (one: number): boolean => one <= createdAt + DAY_MS;
+  return !isOwn(time) || [...times, since || Number.POSITIVE_INFINITY].some(isOwn);
+}
+
 /**
  * The days by which another payment of the buyer extends the license; null for a download, a repetition, and a license
  * that does not end.
@@ -136,12 +152,10 @@ function renewalDays(
   { item, renews, facts: { boughtAt }, isTest }: Grant,
   { purchase, license }: KnownPurchase,
 ): number | null {
-  // A download, and a purchase that was entered, have no time. Their own notice is not so late.
-  const before = purchase.facts.boughtAt ?? purchase.createdAt + DAY_MS;
   if (!renews || isTest || boughtAt === undefined || license?.licenseType !== 'TEMPORARY') {
     return null;
   }
-  if (boughtAt <= before) return null;
+  if (!isAnother(boughtAt, purchase)) return null;
   const mapped = mappedFor(context, [item]) ?? context.mapping.source.fallback;
   if (mapped?.expiresAfterDays) return mapped.expiresAfterDays;
   const product = context.mapping.products.find(({ id }) => id === license.productId);

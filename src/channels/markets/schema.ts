@@ -63,6 +63,14 @@ export interface PaidPeriod {
   amount: number | null;
 }
 
+/** The payments of a buyer who pays again for the same purchase, by their times, in milliseconds since 1970. */
+export interface PaymentTimes {
+  /** The newest ones, newest first. */
+  times: readonly number[];
+  /** Payments until this time count as known: they are no longer listed, or an earlier version did not list them. */
+  since: number;
+}
+
 /**
  * The facts about a purchase or a subject (9). They are merged and never taken back. The state of a purchase is a function
  * of them: it depends neither on the order of the notices nor on their repetitions.
@@ -70,6 +78,7 @@ export interface PaidPeriod {
 export interface Facts {
   /** The latest purchase, in milliseconds since 1970. A buyer may buy again after a refund. */
   boughtAt?: number;
+  payments?: PaymentTimes;
   refunded?: number;
   removed?: number;
   missing?: number;
