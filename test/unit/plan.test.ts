@@ -436,6 +436,44 @@ describe('Stripe', () => {
     }
   });
 
+  it('an invoice with more than licet_quantity says never makes a silent single license [9.3.21]', async () => {
+    const one = subscribed({ metadata: { licet_product: 'guard', licet_quantity: '1' } });
+    const world = await worldAfter([one, three, three, one], 'stripe');
+    expect(world.licenses).toHaveLength(1);
+    expect(world.events).toEqual(['purchase.granted', 'purchase.unmatched']);
+    const other = await worldAfter([three, one], 'stripe');
+    expect(other.licenses).toEqual([]);
+    expect(other.purchases).toMatchObject([
+      { state: 'UNMATCHED', reason: expect.stringContaining('More may') },
+    ]);
+    const data = [{ id: 'li_1', quantity: 5, price: { product: 'guard' } }];
+    const lines = { ...one, data: { object: { ...one.data.object, line_items: { data } } } };
+    expect((await worldAfter([lines], 'stripe')).licenses).toEqual([]);
+    const thrice = subscribed({ metadata: { licet_product: 'guard', licet_quantity: '3' } });
+    expect((await worldAfter([three, thrice], 'stripe')).licenses).toHaveLength(3);
+  });
+
+  it('a purchase that another of its ids maps gets all its licenses, whichever event comes first', async () => {
+    const byLink = subscribed({ payment_link: 'plink_1' });
+    for (const [events, mapsLater] of [
+      [[byLink, three], false],
+      [[three, byLink], false],
+      [[byLink, three], true],
+    ] as const) {
+      const product = { item: 'plink_1', licenseType: 'TEMPORARY', expiresAfterDays: 30 } as const;
+      const world = new MarketWorld('stripe', mapsLater ? [] : [product]);
+      for (const event of events) {
+        await world.receive(event);
+        if (mapsLater) {
+          const products = [marketProduct.parse({ ...product, productId: 1 })];
+          Object.assign(world.market, { products });
+        }
+      }
+      expect(world.shown()).toHaveLength(3);
+      expect(new Set(world.shown().map(({ state }) => state))).toEqual(new Set(['GRANTED']));
+    }
+  });
+
   it('an invoice with more licenses than one purchase may have needs a person', async () => {
     const world = await worldAfter([subscribed(), bought(101)], 'stripe');
     expect(world.licenses).toHaveLength(1);

@@ -7,6 +7,8 @@ import { type Standing, standingOf } from './facts.ts';
 import { isForgotten } from './identity.ts';
 import { isSameJson } from './json.ts';
 import type { PurchaseRow } from './list.ts';
+import { itemsOf, mappedFor } from './mapped.ts';
+import { NOT_ARRIVED } from './placeholders.ts';
 import type { Facts } from './schema.ts';
 import type {
   Completion,
@@ -50,15 +52,15 @@ export interface Converged {
 const appliedReasons = ({ state, reason }: PurchaseValues): readonly string[] =>
   state === 'REVOKED' ? (reason ?? '').split(', ') : [];
 
-/** Whether more may have been bought than the market has said. */
-export const isUnclear = ({ unclear, counted }: Facts): boolean =>
-  unclear !== undefined && counted === undefined;
+/** Whether more may have been bought than the market, or the seller in the metadata, has said. */
+export const isUnclear = ({ unclear, counted, stated, quantity = 1 }: Facts): boolean =>
+  counted === undefined ? unclear !== undefined : stated !== undefined && quantity > stated;
 
 /** Whether an invoice names more than was sold, for which no licenses are made: one has larger limits, or too many are due. */
-function isUnsold({ mapping }: Context, { item, quantity }: PurchaseRow, facts: Facts): boolean {
+function isUnsold(context: Context, purchase: PurchaseRow, facts: Facts): boolean {
   const { quantity: invoiced = 1, counted } = facts;
-  const mapped = mapping.source.market.products.find((one) => one.item === item);
-  const isMore = counted === undefined && invoiced > quantity;
+  const mapped = mappedFor(context, itemsOf(purchase));
+  const isMore = counted === undefined && invoiced > purchase.quantity;
   return isMore && (mapped?.quantity !== 'licenses' || invoiced > MAX_QUANTITY);
 }
 
@@ -113,8 +115,6 @@ function orderOf(
   if (orderId === null || named === null) return orderId ?? named;
   return after.isWithin(orderId, named) ? named : orderId;
 }
-
-export const NOT_ARRIVED = 'The purchase has not arrived yet';
 
 /** Why a purchase that is no longer revoked has no license. */
 const waitingFor = ({ boughtAt }: Facts): string =>

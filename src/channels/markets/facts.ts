@@ -20,6 +20,7 @@ const LARGEST = [
   'quantity',
   'unclear',
   'counted',
+  'stated',
 ] as const satisfies readonly (keyof Facts)[];
 const TEXTS = ['line', 'email'] as const satisfies readonly (keyof Facts)[];
 const STEPS = { opened: 0, won: 1, lost: 2 } as const;
@@ -77,6 +78,12 @@ function mergePayments(known: PaymentTimes, added: PaymentTimes): PaymentTimes {
   return { times: all.slice(0, MAX_PAYMENTS), since: all[MAX_PAYMENTS] ?? before };
 }
 
+/** The longer one of two lists of ids; the rest makes the choice the same for any order. */
+function longer(one: readonly string[], other: readonly string[]): readonly string[] {
+  if (one.length !== other.length) return one.length > other.length ? one : other;
+  return JSON.stringify(one) > JSON.stringify(other) ? one : other;
+}
+
 /** Merges facts. Neither order nor repetition counts. */
 export function mergeFacts(known: Facts, added: Facts): Facts {
   const merged: Facts = { ...known };
@@ -90,6 +97,7 @@ export function mergeFacts(known: Facts, added: Facts): Facts {
   }
   if (added.disputes) merged.disputes = mergeDisputes(known.disputes ?? {}, added.disputes);
   if (added.payments) merged.payments = mergePayments(paymentsOf(known), added.payments);
+  if (added.items) merged.items = longer(known.items ?? [], added.items);
   if (added.refunds) merged.refunds = mergeAmounts(known.refunds ?? {}, added.refunds);
   if (added.paid) merged.paid = known.paid ? mergePaid(known.paid, added.paid) : added.paid;
   return merged;

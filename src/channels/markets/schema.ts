@@ -106,6 +106,10 @@ export interface Facts {
   /** 1 if more may have been bought than the notice says, and 1 if the quantity is known. */
   unclear?: number;
   counted?: number;
+  /** The quantity that the seller has put into the metadata. */
+  stated?: number;
+  /** Other ids by which the seller may have chosen the product. */
+  items?: readonly string[];
 }
 
 /**
@@ -149,6 +153,7 @@ export const purchases = sqliteTable(
     index('purchases_order').on(t.marketId, t.orderId).where(sql`${t.orderId} is not null`),
     index('purchases_license').on(t.licenseId).where(sql`${t.licenseId} is not null`),
     index('purchases_market').on(t.marketId, t.id),
+    index('purchases_waiting').on(t.updatedAt).where(sql`${t.licenseId} is null`),
     index('purchases_unmatched').on(t.id).where(sql`${t.state} = 'UNMATCHED'`),
     check('purchases_state', oneOf(t.state, PURCHASE_STATES)),
   ],
