@@ -459,14 +459,18 @@ describe('the purchases that a market lists', () => {
       const request = new Request(input, init);
       const { url, headers } = request;
       const authorization = headers.get('Authorization');
-      sent.push({ url, authorization, body: await request.text() });
+      const body = await request.text();
+      sent.push({ url, authorization, body });
       if (fault) return Response.json({ result: 'error' }, { status: fault });
       if (url.startsWith('https://api.voxel.shop/v1/listBuyers')) {
-        const buyers = listed.map(({ id, active = true }) => ({
+        const start = Number(new URLSearchParams(body).get('start'));
+        const next = start + 6_000;
+        const buyers = listed.slice(start, next).map(({ id, active = true }) => ({
           userID: Number(id),
           valid: active,
         }));
-        return Response.json({ response: { more: false, buyers } });
+        const more = listed.length > next;
+        return Response.json({ response: { more, next_start: next, buyers } });
       }
       if (authorization?.startsWith('Token')) {
         return Response.json({ result: 'error' }, { status: 401 });
@@ -682,13 +686,18 @@ describe('the purchases that a market lists', () => {
       const { results } = await env.DB.prepare(sql).all();
       return results.map(({ reference }) => reference);
     };
-    // A run may have too much other work.
-    for (let hour = 0; hour < 5 && (await revoked()).length === 0; hour++) {
+    const compareHourly = async () => {
       setNow(Date.now() + HOUR_MS);
       await isolate.runScheduled();
-    }
+    };
+    // A run may have too much other work.
+    for (let hour = 0; hour < 5 && (await revoked()).length === 0; hour++) await compareHourly();
     expect(await revoked()).toEqual(['1']);
     expect(largest).toBeLessThan(20_000);
+    listed = Array.from({ length: 50_001 }, (_, index) => ({ id: String(index + 3) }));
+    for (let hour = 0; hour < 2; hour++) await compareHourly();
+    expect(logged).toHaveBeenCalledWith(expect.stringContaining('A market was not compared'));
+    expect(await revoked()).toEqual(['1']);
   });
 
   it('purchases are compared at Voxel Shop, too [9.3.12]', async () => {
