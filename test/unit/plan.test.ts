@@ -826,6 +826,16 @@ describe('Tebex', () => {
       expected: GRANTED,
     },
     {
+      name: 'a payment after the end of the subscription goes on with it',
+      given: [
+        completed(1),
+        tebex('recurring-payment.ended', { reference: 'tbx-r-1' }, 29),
+        completed(2),
+      ],
+      after: 32,
+      expected: GRANTED,
+    },
+    {
       name: 'an end of the subscription takes the license',
       given: [completed(1), tebex('recurring-payment.ended', { reference: 'tbx-r-1' }, 31)],
       after: 32,

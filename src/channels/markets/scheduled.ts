@@ -40,7 +40,8 @@ const oldRequests = (now: number, limit: number): SQL => sql`
 const isOldSubject = (now: number): SQL => sql`expires_at <= ${now}`;
 /** An earlier version let a purchase keep its order here. */
 const isBought = sql`exists (select 1 from purchases p
-  where p.market_id = market_orders.market_id and p.order_id = market_orders.order_id and not (${isPlaceholderSql}))`;
+  where p.market_id = market_orders.market_id and p.order_id = market_orders.order_id
+    and (${isPlaceholderSql}) is not true)`;
 
 /** Facts whose purchase has not arrived in time. */
 const isOldPlaceholder = (now: number): SQL =>
