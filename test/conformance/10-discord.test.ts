@@ -828,7 +828,7 @@ it('a role that Discord refuses has its remedy in the settings, and is not tried
   expect(discord.roles.get(ADA.id)).toEqual(new Set([CUSTOMER_ROLE]));
 });
 
-it('a PUT that changes no setting leaves the fault of roles, and one that changes a setting or sends the token clears it [10.3.11]', async () => {
+it('a PUT leaves the fault of roles, unless it changes the application or the server, or sends the token [10.3.11]', async () => {
   await discord.setUp({ botToken: TOKEN });
   discord.fault = () => Response.json({ code: 50013 }, { status: 403 });
   const path = '/api/v2/settings/discord';
@@ -847,10 +847,123 @@ it('a PUT that changes no setting leaves the fault of roles, and one that change
     expect(await faultAfter(body)).toBe(rolesFault);
   }
   expect((await call('GET', path)).json).toEqual(before);
+  expect(await faultAfter({ adminRoleId: null })).toBe(rolesFault);
   expect(await faultAfter({ botToken: TOKEN })).toBeNull();
   await discord.send({ name: 'licenses' }, discord.newIsolate());
   expect(await faultAfter({})).toBe(rolesFault);
-  expect(await faultAfter({ adminRoleId: null })).toBeNull();
+  expect(await faultAfter({ guildId: '1100000000000000099' })).toBeNull();
+});
+
+const rolesFault = async (): Promise<string | null> =>
+  Object((await call('GET', '/api/v2/settings/discord')).json).rolesFault;
+/** Discord refuses one role, as one above that of the bot. */
+const refuse = (roleId: string) => {
+  discord.fault = () =>
+    discord.requests.at(-1)?.url.endsWith(`/${roleId}`)
+      ? Response.json({ code: 50013 }, { status: 403 })
+      : new Response(null, { status: 204 });
+};
+/** A product with a role that no other product gives, and a license of it. */
+async function buyWithRole(roleId: string, ownerChatId = ADA.id) {
+  const { id, name } = await create.product({ name: `Role ${crypto.randomUUID()}`, roleId });
+  await create.license({ productId: id, ownerChatId });
+  return { id, name };
+}
+
+it('after one refusal no command of any member, and no scheduled run, tries a role for an hour [10.3.11]', async () => {
+  await discord.setUp({ botToken: TOKEN });
+  await redeem(license.licenseKey, EVE);
+  expect(discord.roles.get(EVE.id)).toEqual(new Set([CUSTOMER_ROLE]));
+  await create.license({ productId, ownerChatId: ADA.id });
+  discord.fault = () => Response.json({ code: 50001 }, { status: 403 });
+  const before = discord.requests.length;
+  // In the isolate that has just read the settings, and in one that read them before.
+  const other = discord.newIsolate();
+  await discord.send({ name: 'licenses', member: { user: EVE } }, other);
+  for (let times = 0; times < 5; times++) {
+    await discord.send({ name: 'licenses' });
+    await discord.send({ name: 'licenses' }, other);
+  }
+  await updateLicense(license.id, { licenseStatus: 'DEACTIVATED' });
+  await discord.isolate.runScheduled();
+  expect(discord.requests).toHaveLength(before + 1);
+  discord.fault = undefined;
+  setNow(Date.now() + 61 * MINUTE_MS);
+  await discord.isolate.runScheduled();
+  expect(discord.roles.get(EVE.id)).toEqual(new Set());
+  expect(discord.roles.get(ADA.id)).toEqual(new Set([CUSTOMER_ROLE]));
+});
+
+it('a limit of Discord pauses the roles of the whole server [10.3.11]', async () => {
+  await discord.setUp({ botToken: TOKEN });
+  await create.license({ productId, ownerChatId: EVE.id });
+  discord.fault = () => Response.json({ retry_after: 90 }, { status: 429 });
+  expect((await redeem()).content).toContain('Your role follows');
+  const member = { user: EVE };
+  expect((await discord.send({ name: 'licenses', member })).content).toContain('Your role follows');
+  expect(discord.requests).toHaveLength(1);
+  discord.fault = undefined;
+  setNow(Date.now() + 91_000);
+  await discord.isolate.runScheduled();
+  expect(discord.roles.get(ADA.id)).toEqual(new Set([CUSTOMER_ROLE]));
+  expect(discord.roles.get(EVE.id)).toEqual(new Set([CUSTOMER_ROLE]));
+});
+
+it('a refused role stands in the settings with its product, also while others are given, until it is given [10.3.11]', async () => {
+  await discord.setUp({ botToken: TOKEN });
+  const high = '3300000000000000077';
+  const { name } = await buyWithRole(high);
+  refuse(high);
+  await discord.send({ name: 'licenses' });
+  const fault = `Role ${high} of the product "${name}": The bot may not give it. Give the bot`;
+  expect(await rolesFault()).toContain(fault);
+  // After the pause, the role that is not refused comes first.
+  setNow(Date.now() + 61 * MINUTE_MS);
+  expect((await redeem()).content).toContain('could not be given');
+  expect(discord.requests.slice(1).map(({ url }) => url.slice(-19))).toEqual([CUSTOMER_ROLE, high]);
+  expect(await rolesFault()).toContain(fault);
+  discord.fault = undefined;
+  setNow(Date.now() + 61 * MINUTE_MS);
+  await discord.isolate.runScheduled();
+  expect(discord.roles.get(ADA.id)).toContain(high);
+  expect(await rolesFault()).toBeNull();
+});
+
+it('each refused role is named, and one that no product gives any more is not [10.3.11]', async () => {
+  await discord.setUp({ botToken: TOKEN });
+  const gone = await buyWithRole('3300000000000000088');
+  const odd = await buyWithRole('Customer');
+  discord.fault = () => Response.json({ code: 10011 }, { status: 404 });
+  await discord.send({ name: 'licenses' });
+  const [first, second] = (await rolesFault())?.split('\n') ?? [];
+  expect(first).toBe(
+    `Role 3300000000000000088 of the product "${gone.name}": It is deleted at Discord. Choose another one at the product, or none.`,
+  );
+  expect(second).toBe(
+    `Role Customer of the product "${odd.name}": It is no id of a role. Enter the id of a role at the product, or none.`,
+  );
+  for (const { id } of [gone, odd]) {
+    await call('PUT', `/api/v2/products/${id}`, { body: { roleId: null } });
+  }
+  expect(await rolesFault()).toBeNull();
+});
+
+it.each([
+  ['a token that Discord does not accept', 401, 0, 'does not accept the token of the bot'],
+  ['a bot that is not in the server', 403, 50001, 'The bot is not in the server'],
+  ['a server that the bot does not see', 404, 10004, 'The bot does not see the server'],
+  ['an unknown refusal', 403, 0, 'Discord refuses it (code 403)'],
+])('%s is named with its remedy until any role is given [10.3.11]', async (_, status, code, words) => {
+  await discord.setUp({ botToken: TOKEN });
+  discord.fault = () => Response.json({ code }, { status });
+  await redeem();
+  expect(await rolesFault()).toContain(words);
+  expect(await rolesFault()).toContain('npm run licet -- discord setup');
+  discord.fault = undefined;
+  setNow(Date.now() + 61 * MINUTE_MS);
+  await create.license({ productId, ownerChatId: EVE.id });
+  await discord.send({ name: 'licenses', member: { user: EVE } });
+  expect(await rolesFault()).toBeNull();
 });
 
 it('a role that was deleted at Discord is named, and keeps no other role from being given', async () => {
@@ -872,13 +985,37 @@ it('a role that was deleted at Discord is named, and keeps no other role from be
 it.each([
   ['429', () => Response.json({ retry_after: 0.5 }, { status: 429 })],
   ['500', () => new Response('', { status: 500 })],
-])('a role that meets %s is tried again later [10.3.11]', async (_, fault) => {
+  ['no connection', () => Promise.reject(new Error('Gone'))],
+])('a role that meets %s follows, by the next command or by itself [10.3.11]', async (_, fault) => {
   await discord.setUp({ botToken: TOKEN });
+  await create.license({ productId, ownerChatId: EVE.id });
   discord.fault = fault;
   expect((await redeem()).content).toContain('Your role follows');
+  await discord.send({ name: 'licenses', member: { user: EVE } });
   discord.fault = undefined;
   await discord.send({ name: 'licenses' });
   expect(discord.roles.get(ADA.id)).toEqual(new Set([CUSTOMER_ROLE]));
+  setNow(Date.now() + 11 * MINUTE_MS);
+  await discord.isolate.runScheduled();
+  expect(discord.roles.get(EVE.id)).toEqual(new Set([CUSTOMER_ROLE]));
+  // It is taken as every other one.
+  await call('PUT', `/api/v2/licenses/${license.id}`, { body: { licenseStatus: 'DEACTIVATED' } });
+  await discord.isolate.runScheduled();
+  expect(discord.roles.get(ADA.id)).toEqual(new Set());
+});
+
+it('a role is not tried again for a member who has left the server [10.3.11]', async () => {
+  await discord.setUp({ botToken: TOKEN });
+  discord.fault = () => new Response('', { status: 500 });
+  await redeem();
+  discord.fault = () => Response.json({ code: 10007 }, { status: 404 });
+  expect((await discord.send({ name: 'licenses' })).content).toContain('Join it, then use /licenses');
+  for (let runs = 0; runs < 3; runs++) {
+    setNow(Date.now() + 11 * MINUTE_MS);
+    await discord.isolate.runScheduled();
+  }
+  expect(discord.requests).toHaveLength(3);
+  expect(await rolesFault()).toBeNull();
 });
 
 it('a slow command is deferred, and its message is edited later [10.3.2]', async () => {

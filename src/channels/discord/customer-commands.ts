@@ -36,8 +36,8 @@ const NOT_REACHABLE = say(
   'Nobody can open the page of this shop yet: its service does not know its public address. Tell the shop to set PUBLIC_URL.',
 );
 async function withRoles(context: CommandContext, text: string): Promise<Message> {
-  const { db, outbound, settings, interaction } = context;
-  const trouble = await giveRoles({ db, outbound, settings, now: Date.now() }, interaction.user.id);
+  const { db, outbound, interaction } = context;
+  const trouble = await giveRoles({ db, outbound, now: Date.now() }, interaction.user.id);
   // First: the end of a long message is cut.
   return say(trouble ? `${trouble}\n${text}` : text);
 }

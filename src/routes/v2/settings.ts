@@ -71,8 +71,13 @@ const UPDATE_DISCORD: Operation = {
 const portalResponse = (c: Context, stored: StoredSettings<PortalSettings>): Response =>
   objectResponse(c, stored, stored.value);
 
-const discordResponse = (c: Context<AuthEnv>, stored: StoredSettings<DiscordSettings>): Response =>
-  objectResponse(c, stored, toDiscordSettings(stored.value, publicUrlOf(c.env, c.req.url)));
+async function discordResponse(
+  c: Context<AuthEnv>,
+  stored: StoredSettings<DiscordSettings>,
+): Promise<Response> {
+  const publicUrl = publicUrlOf(c.env, c.req.url);
+  return objectResponse(c, stored, await toDiscordSettings(databaseOf(c), stored.value, publicUrl));
+}
 
 const readPortal = (db: Database) => readSettings(db, 'portal', DEFAULT_PORTAL_SETTINGS);
 const readDiscord = (db: Database) => readSettings(db, 'discord', NO_DISCORD);
