@@ -125,7 +125,9 @@ it.each([
 ])('a command of %s gives nothing away [10.3.2]', async (_, where) => {
   await redeem();
   const { content } = await discord.send({ name: 'licenses', ...where });
-  expect(content).toBe('This command works in the server of the shop only.');
+  expect(content).toBe(
+    'This command works in the server of the shop only. Write it in a channel there.',
+  );
   const suggested = await discord.send({
     type: 4,
     name: 'reset',
@@ -134,6 +136,30 @@ it.each([
     ...where,
   });
   expect(suggested.json.data?.choices).toEqual([]);
+});
+
+it.each([
+  ['member', { member: { user: ADA } }],
+  ['member', { member: 'ada' }],
+  ['user of a member', { member: { user: { id: 1 }, roles: [], permissions: '0' } }],
+])(
+  'a command with an unreadable %s gets a message with the next step [10.3.2]',
+  async (_, member) => {
+    const body = { ...JSON.parse(discord.body({ name: 'licenses' })), ...member };
+    const { status, json } = await discord.post(JSON.stringify(body));
+    expect([status, Object(json).data?.content]).toEqual([
+      200,
+      'Discord has sent this command without your account. Write it again, or tell the shop.',
+    ]);
+    const suggested = await discord.post(JSON.stringify({ ...body, type: 4 }));
+    expect(suggested.json).toEqual({ type: 8, data: { choices: [] } });
+  },
+);
+
+it('a command with unreadable data gets a message with the next step [10.3.2]', async () => {
+  const body = { ...JSON.parse(discord.body({ name: 'licenses' })), data: { options: 1 } };
+  const { json } = await discord.post(JSON.stringify(body));
+  expect(Object(json).data.content).toContain('This command is gone. Ask the shop to run');
 });
 
 it('all messages are for their reader alone, and mention nobody [10.3.2]', async () => {
@@ -498,6 +524,101 @@ it('a license of another account is refused without a name, and an unknown, repl
   expect((await redeem(deleted.licenseKey, EVE)).content).toBe(unknown.content);
 });
 
+it('the slower one of two accounts that redeem one key at once reads that the other was faster [10.3.5]', async () => {
+  let meanwhile = true;
+  const batch = async (statements: D1PreparedStatement[]) => {
+    if (meanwhile) {
+      meanwhile = false;
+      await redeem(license.licenseKey, EVE);
+    }
+    return env.DB.batch(statements);
+  };
+  const DB = new Proxy(env.DB, {
+    get: (target, name) => (name === 'batch' ? batch : Reflect.get(target, name).bind(target)),
+  });
+  const sent = { name: 'redeem', options: { key: license.licenseKey } };
+  const slower = await discord.send(sent, new FakeDiscord({ DB }).isolate);
+  expect(slower.content).toBe(
+    'Another account was faster: this license is linked to it now. Ask the shop to move it to yours.',
+  );
+  expect(await get.license(license.id)).toMatchObject({ ownerChatId: EVE.id });
+});
+
+/** The messages of a customer about one license. */
+async function messagesAbout(sold: License): Promise<string[]> {
+  const options = { license: `#${sold.id}` };
+  const member = { roles: [BUYER_ROLE] };
+  const product = { product: String(sold.productId) };
+  const sent = [
+    { name: 'redeem', options: { key: sold.licenseKey } },
+    { name: 'redeem', options: { key: sold.licenseKey } },
+    { name: 'licenses' },
+    { type: 3, customId: 'keys' },
+    { name: 'reset', options },
+    { name: 'get-license', options: product, member },
+  ];
+  const contents: string[] = [];
+  for (const one of sent) contents.push((await discord.send(one)).content);
+  return contents;
+}
+
+it('each message about a DEACTIVATED license says so, and whom to ask [10.3.2]', async () => {
+  await updateLicense(license.id, { licenseStatus: 'DEACTIVATED', ips: ['192.0.2.1'] });
+  const contents = await messagesAbout(license);
+  expect(contents).toHaveLength(6);
+  for (const text of contents) {
+    expect(text).toMatch(/(deactivated by the shop|The shop has deactivated)/);
+    expect(text).toMatch(/Ask the shop/);
+    expect(text).not.toContain('does not expire');
+  }
+});
+
+it('each message about an expired license says when it expired, once, and whom to ask [10.3.2]', async () => {
+  const sold = await create.license({
+    productId,
+    licenseType: 'TEMPORARY',
+    expiryDate: new Date(Date.now() - DAY_MS).toISOString(),
+  });
+  const contents = await messagesAbout(sold);
+  expect(contents).toHaveLength(6);
+  for (const text of contents) {
+    expect(text.match(/expired/g)).toHaveLength(1);
+    expect(text).toMatch(/expired on <t:\d+:D>.*Ask the shop to renew it\./);
+  }
+});
+
+it('an account sees and finds all of 60 licenses, and gets none that it has [10.3.4, 10.3.9]', async () => {
+  const [made, ...others] = await Promise.all(
+    Array.from({ length: 60 }, () => create.license({ productId, ownerChatId: ADA.id })),
+  );
+  const { id, name } = await create.product({ name: 'Last', purchaseRoleId: BUYER_ROLE });
+  const last = await create.license({ productId: id, ownerChatId: ADA.id });
+  expect([made?.id, others.length]).toEqual([expect.any(Number), 59]);
+  const { content } = await discord.send({ name: 'licenses' });
+  const shown = content.split('\n').filter((line) => line.startsWith('- ')).length;
+  expect(content).toContain(`… and ${61 - shown} more: use /portal`);
+  const suggested = await discord.send({
+    type: 4,
+    name: 'reset',
+    options: { license: name },
+    focused: 'license',
+  });
+  expect(suggested.json.data?.choices).toMatchObject([{ value: `#${last.id}` }]);
+  const all = await discord.send({
+    type: 4,
+    name: 'reset',
+    options: { license: '' },
+    focused: 'license',
+  });
+  expect(all.json.data?.choices).toHaveLength(25);
+  const got = await discord.send({
+    name: 'get-license',
+    options: { product: String(id) },
+    member: { roles: [BUYER_ROLE] },
+  });
+  expect(got.content).toContain(last.licenseKey);
+});
+
 it('an account tries at most ten keys a minute [10.3.5, 10.3.7]', async () => {
   for (let times = 0; times < 10; times++) await redeem('nothing', EVE);
   expect((await redeem(license.licenseKey, EVE)).content).toContain('Too many attempts');
@@ -726,7 +847,38 @@ it('administrators block an address or a hardware ID, and a fault is named [10.3
     'for all products',
   );
   expect((await block({ type: 'IP', value: 'nonsense' })).content).toContain(
-    'data must be an IP address or a CIDR range',
+    'value must be an IP address or a CIDR range',
+  );
+});
+
+it('a refusal of a command of administrators names the option and the next step [10.3.2, 10.3.10]', async () => {
+  const content = async (
+    name: string,
+    subcommand: string,
+    options: Record<string, string | number>,
+  ) => (await discord.send({ name, subcommand, options, member: ADMIN })).content;
+  const range = await content('blacklist', 'add', { type: 'IP', value: '0.0.0.0/1' });
+  expect(range).toMatch(/^value must be a range of .*Correct it, and write the command again\.$/);
+  const entry = { type: 'HWID', value: crypto.randomUUID() };
+  await content('blacklist', 'add', entry);
+  expect(await content('blacklist', 'add', entry)).toBe(
+    `\`${entry.value}\` is blocked for all products already. To change the entry, use the console.`,
+  );
+  for (const days of [0, -1, 3651, 1.5]) {
+    const made = await content('license', 'create', { product: String(productId), days });
+    expect(made, String(days)).toBe('Give a number of days from 1 to 3650.');
+  }
+  const options = { license: `#${license.id}`, days: 7 };
+  expect(await content('license', 'extend', options)).toContain(
+    'To give it an end, use the console',
+  );
+  const expiryDate = new Date(Date.now() + DAY_MS).toISOString();
+  const state = { licenseType: 'TEMPORARY', expiryDate, licenseStatus: 'DEACTIVATED' };
+  await updateLicense(license.id, state);
+  const stays = 'To activate it, use the console.';
+  expect(await content('license', 'extend', options)).toContain(`It stays deactivated. ${stays}`);
+  expect(await content('license', 'deactivate', options)).toContain(
+    'is deactivated already. To activate it again, use the console.',
   );
 });
 
@@ -953,18 +1105,21 @@ it.each([
   ['a bot that is not in the server', 403, 50001, 'The bot is not in the server'],
   ['a server that the bot does not see', 404, 10004, 'The bot does not see the server'],
   ['an unknown refusal', 403, 0, 'Discord refuses it (code 403)'],
-])('%s is named with its remedy until any role is given [10.3.11]', async (_, status, code, words) => {
-  await discord.setUp({ botToken: TOKEN });
-  discord.fault = () => Response.json({ code }, { status });
-  await redeem();
-  expect(await rolesFault()).toContain(words);
-  expect(await rolesFault()).toContain('npm run licet -- discord setup');
-  discord.fault = undefined;
-  setNow(Date.now() + 61 * MINUTE_MS);
-  await create.license({ productId, ownerChatId: EVE.id });
-  await discord.send({ name: 'licenses', member: { user: EVE } });
-  expect(await rolesFault()).toBeNull();
-});
+])(
+  '%s is named with its remedy until any role is given [10.3.11]',
+  async (_, status, code, words) => {
+    await discord.setUp({ botToken: TOKEN });
+    discord.fault = () => Response.json({ code }, { status });
+    await redeem();
+    expect(await rolesFault()).toContain(words);
+    expect(await rolesFault()).toContain('npm run licet -- discord setup');
+    discord.fault = undefined;
+    setNow(Date.now() + 61 * MINUTE_MS);
+    await create.license({ productId, ownerChatId: EVE.id });
+    await discord.send({ name: 'licenses', member: { user: EVE } });
+    expect(await rolesFault()).toBeNull();
+  },
+);
 
 it('a role that was deleted at Discord is named, and keeps no other role from being given', async () => {
   await discord.setUp({ botToken: TOKEN });
@@ -1009,7 +1164,9 @@ it('a role is not tried again for a member who has left the server [10.3.11]', a
   discord.fault = () => new Response('', { status: 500 });
   await redeem();
   discord.fault = () => Response.json({ code: 10007 }, { status: 404 });
-  expect((await discord.send({ name: 'licenses' })).content).toContain('Join it, then use /licenses');
+  expect((await discord.send({ name: 'licenses' })).content).toContain(
+    'Join it, then use /licenses',
+  );
   for (let runs = 0; runs < 3; runs++) {
     setNow(Date.now() + 11 * MINUTE_MS);
     await discord.isolate.runScheduled();

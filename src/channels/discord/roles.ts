@@ -42,7 +42,8 @@ const UNKNOWN_MEMBER = 10007;
 
 const REFUSED = 'Your role could not be given. Tell the shop: its settings say why.';
 const FOLLOWS = 'Your role follows: Discord does not take it now, and it is tried again by itself.';
-const NO_MEMBER = 'You have no role, because you are not in the server. Join it, then use /licenses.';
+const NO_MEMBER =
+  'You have no role, because you are not in the server. Join it, then use /licenses.';
 
 type Outcome =
   | { outcome: 'done' }
