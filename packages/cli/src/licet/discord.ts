@@ -4,14 +4,21 @@ import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import type { Licet } from '@licet/client';
 import { DISCORD_API, DISCORD_USER_AGENT } from '@licet/contract/discord';
 import { DISCORD_COMMANDS } from '@licet/contract/discord-commands';
+import { atDiscord, discordUrlFault } from '@licet/contract/discord-url';
 import { parseJson } from '@licet/contract/json';
 import { argumentError } from '../command-line.ts';
-import { CliError } from '../terminal.ts';
+import { CliError, usageError } from '../terminal.ts';
 import { examples, type Output } from './output.ts';
 import type { OpenSession } from './session.ts';
 
-/** `LICET_DISCORD_API` is the Discord of tests. */
-const apiUrl = (): string => process.env.LICET_DISCORD_API ?? DISCORD_API;
+/** An address of Discord, or that of the Discord of `DISCORD_URL`. */
+function addressAt(address: string): string {
+  const { DISCORD_URL = '' } = process.env;
+  const fault = discordUrlFault(DISCORD_URL);
+  if (fault) throw usageError(`DISCORD_URL ${fault}`);
+  return atDiscord(address, DISCORD_URL) ?? address;
+}
+
 const MANAGE_ROLES = 1n << 28n;
 const ADMINISTRATOR = 1n << 3n;
 
@@ -43,7 +50,7 @@ function remedyOf({ status }: DiscordError): string {
 }
 
 async function request(path: string, init: RequestInit): Promise<unknown> {
-  const response = await fetch(apiUrl() + path, init).catch((error: unknown) => {
+  const response = await fetch(addressAt(DISCORD_API + path), init).catch((error: unknown) => {
     throw new CliError(
       `Discord cannot be reached: ${error instanceof Error ? error.message : error}`,
     );
@@ -154,6 +161,7 @@ interface Options {
 
 async function setUp(licet: Licet, output: Output, options: Options): Promise<void> {
   const { clientSecret, botToken: tokenFile } = options;
+  const invitation = addressAt('https://discord.com/oauth2/authorize');
   if (clientSecret === undefined && tokenFile === undefined) {
     throw argumentError('Give --client-secret FILE, or --bot-token FILE if products give roles.');
   }
@@ -177,7 +185,7 @@ async function setUp(licet: Licet, output: Output, options: Options): Promise<vo
     ? `bot+applications.commands&permissions=${MANAGE_ROLES}`
     : 'applications.commands';
   output.note(
-    `  Invitation to your server: https://discord.com/oauth2/authorize?client_id=${applicationId}&scope=${scope}`,
+    `  Invitation to your server: ${invitation}?client_id=${applicationId}&scope=${scope}`,
   );
   const authorization =
     botToken === undefined ? await bearerOf(applicationId, secret) : `Bot ${botToken}`;
