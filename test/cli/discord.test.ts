@@ -1,3 +1,4 @@
+import { generateKeyPairSync, sign } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -138,8 +139,8 @@ it('without a bot, the commands are registered with the client secret, and no se
 });
 
 it('with DISCORD_URL, setup, roles, late messages and webhooks reach that Discord over HTTP, and nothing else opens [8.4.6]', async () => {
-  const keys = await crypto.subtle.generateKey('Ed25519', true, ['sign', 'verify']);
-  const publicKey = Buffer.from(await crypto.subtle.exportKey('raw', keys.publicKey));
+  const keys = generateKeyPairSync('ed25519');
+  const publicKey = keys.publicKey.export({ format: 'der', type: 'spki' }).subarray(-32);
   const ids = ['--application', APPLICATION, '--guild', GUILD];
   const key = ['--public-key', publicKey.toString('hex')];
   const { code, stderr } = await setUp(...ids, ...key, '--bot-token', fileWith(BOT_TOKEN));
@@ -164,16 +165,12 @@ it('with DISCORD_URL, setup, roles, late messages and webhooks reach that Discor
   const send = async (id: string): Promise<{ type?: number; data?: { content?: string } }> => {
     const body = JSON.stringify(interaction(id));
     const timestamp = String(Math.floor(Date.now() / 1000));
-    const signed = await crypto.subtle.sign(
-      'Ed25519',
-      keys.privateKey,
-      Buffer.from(timestamp + body),
-    );
+    const signed = sign(null, Buffer.from(timestamp + body), keys.privateKey);
     const response = await fetch(`${service.address}/discord/interactions`, {
       method: 'POST',
       headers: {
         'X-Signature-Timestamp': timestamp,
-        'X-Signature-Ed25519': Buffer.from(signed).toString('hex'),
+        'X-Signature-Ed25519': signed.toString('hex'),
       },
       body,
     });
@@ -230,22 +227,52 @@ it('each command stays within the limits of Discord', async () => {
 });
 
 it.each([
-  ['too low', roles(3, String(1 << 28)), 'The role of the bot stands below "Customer"'],
-  ['without the right', roles(9, '0'), 'The bot lacks the right "Manage Roles"'],
-  [
-    'gone',
-    [roles(9, '8')[0], roles(9, '8')[2]],
-    `The role ${ROLE} of product Guard does not exist`,
-  ],
-])('a role that is %s is named with its remedy', async (_, held, message) => {
+  ['--bot-token', BOT_TOKEN],
+  ['--client-secret', SECRET],
+])(
+  'setup with %s checks the roles with the stored token, and names each fault with its remedy [10.3.14]',
+  async (option, secret) => {
+    const { id } = await licet.products.create({
+      name: 'Guard',
+      productType: 'OTHER',
+      roleId: ROLE,
+    });
+    await licet.discordSettings.update({ botToken: BOT_TOKEN });
+    const faults: [held: unknown, message: string][] = [
+      [
+        roles(3, String(1 << 28)),
+        'The role of the bot stands below "Customer" of product Guard. Move',
+      ],
+      [roles(9, '0'), 'The bot lacks the right "Manage Roles"'],
+      [[roles(9, '8')[0], roles(9, '8')[2]], `The role ${ROLE} of product Guard does not exist`],
+    ];
+    for (const [held, message] of faults) {
+      answers[`GET /guilds/${GUILD}/roles`] = [200, held];
+      const { code, stderr } = await setUp(...IDS, option, fileWith(secret));
+      expect(code, stderr).toBe(1);
+      expect(stderr).toContain(`✗ ${message}`);
+      expect(stderr).toContain('permissions=268435456');
+      expect(stderr).not.toContain(secret);
+      expect((await licet.discordSettings.get()).rolesFault).toContain(
+        `Role ${ROLE} of the product`,
+      );
+    }
+    answers[`GET /guilds/${GUILD}/roles`] = [200, roles(9, String(1 << 28))];
+    const { code, stderr } = await setUp(...IDS, option, fileWith(secret));
+    expect(code, stderr).toBe(0);
+    expect(stderr).toContain('✓ The bot can give the roles of all products');
+    expect((await licet.discordSettings.get()).rolesFault).toBeNull();
+    await licet.products.delete(id);
+  },
+);
+
+it('setup without any token says that products with roles need a bot [10.3.14]', async () => {
   const { id } = await licet.products.create({ name: 'Guard', productType: 'OTHER', roleId: ROLE });
-  answers[`GET /guilds/${GUILD}/roles`] = [200, held];
-  const { code, stderr } = await setUp(...IDS, '--bot-token', fileWith(BOT_TOKEN));
+  await licet.discordSettings.update({ botToken: null });
+  const { code, stderr } = await setUp(...IDS, '--client-secret', fileWith(SECRET));
   await licet.products.delete(id);
   expect(code).toBe(1);
-  expect(stderr).toContain(message);
-  expect(stderr).toContain('permissions=268435456');
-  expect(stderr).not.toContain(BOT_TOKEN);
+  expect(stderr).toContain('✗ Products give roles, which need a bot: run');
 });
 
 it.each([

@@ -1100,6 +1100,62 @@ it('each refused role is named, and one that no product gives any more is not [1
   expect(await rolesFault()).toBeNull();
 });
 
+it('a test asks Discord for the roles, notes what it finds, and ends the pause when all is right [10.3.14]', async () => {
+  await discord.setUp({ botToken: TOKEN });
+  await env.DB.prepare('update products set role_id = null where id <> ?').bind(productId).run();
+  const test = async () =>
+    (await discord.isolate.call('POST', '/api/v2/settings/discord/test')).json;
+  const serverRoles = (position: number) => [
+    { id: GUILD, name: '@everyone', position: 0, permissions: '0' },
+    { id: CUSTOMER_ROLE, name: 'Customer', position: 5, permissions: '0' },
+    { id: '3300000000000000099', name: 'Bot', position, permissions: String(1 << 28) },
+  ];
+  let position = 9;
+  const right = () => {
+    const { method = '', url = '' } = discord.requests.at(-1) ?? {};
+    if (url.endsWith('/users/@me')) return Response.json({ id: '42' });
+    if (url.endsWith('/members/42')) return Response.json({ roles: ['3300000000000000099'] });
+    if (url.endsWith('/roles')) return Response.json(serverRoles(position));
+    return new Response(null, { status: method === 'PUT' ? 204 : 404 });
+  };
+  discord.fault = () => Response.json({ code: 50013 }, { status: 403 });
+  await redeem();
+  expect(await rolesFault()).toContain('move its role above this role');
+  // Without a response nothing is known.
+  discord.fault = () => new Response('', { status: 500 });
+  expect(await test()).toMatchObject({
+    roles: 1,
+    faults: [expect.stringContaining('Discord returned 500. Roles could not be checked')],
+  });
+  expect(await rolesFault()).toContain('move its role above this role');
+  for (const [status, code, words] of [
+    [401, 0, 'Discord does not accept the token of the bot'],
+    [403, 50001, 'The bot is not in the server'],
+    [404, 10004, 'The bot does not see the server'],
+  ] as const) {
+    discord.fault = () => Response.json({ code }, { status });
+    expect(await test()).toMatchObject({ roles: 1, faults: [expect.stringContaining(words)] });
+    expect(await rolesFault()).toContain(
+      `Role ${CUSTOMER_ROLE} of the product "${productName}": ${words}`,
+    );
+  }
+  discord.fault = right;
+  position = 4;
+  expect(await test()).toEqual({
+    roles: 1,
+    faults: [
+      `The role of the bot stands below "Customer" of product ${productName}. Move it above.`,
+    ],
+  });
+  await discord.send({ name: 'licenses' });
+  expect(discord.requests.at(-1)?.method).toBe('GET');
+  position = 9;
+  expect(await test()).toEqual({ roles: 1, faults: [] });
+  expect(await rolesFault()).toBeNull();
+  expect((await discord.send({ name: 'licenses' })).content).not.toContain('role');
+  expect(discord.requests.at(-1)?.method).toBe('PUT');
+});
+
 it.each([
   ['a token that Discord does not accept', 401, 0, 'does not accept the token of the bot'],
   ['a bot that is not in the server', 403, 50001, 'The bot is not in the server'],

@@ -33,13 +33,10 @@ const NO_ID = 'It is no id of a role. Enter the id of a role at the product, or 
 /** Whether a text is an id of a role. That of a product is free text, and could lead into another path. */
 export const isRoleId = (text: string): boolean => ROLE_ID.test(text);
 
-const remedyOf = (roleId: string, code: number): string => {
-  if (!isRoleId(roleId)) return NO_ID;
-  return (
-    REMEDIES[code] ??
-    `Discord refuses it (code ${code}). Run npm run licet -- discord setup --bot-token FILE: it checks the rights.`
-  );
-};
+/** The remedy for a code of Discord. */
+export const remedyOf = (code: number): string =>
+  REMEDIES[code] ??
+  `Discord refuses it (code ${code}). Run npm run licet -- discord setup --bot-token FILE: it checks the rights.`;
 
 /** The faults that a role that was given has cured: its own, and those that concern the bot and not one role. */
 export const curedBy = (given: string, faults: RoleFaults): string[] =>
@@ -65,7 +62,8 @@ export async function describeFaults(db: Database, faults: RoleFaults): Promise<
   const lines = [...Map.groupBy(giving, ({ roleId }) => roleId ?? '')].map(([roleId, sold]) => {
     const names = shortList(sold.map(({ name }) => `"${name}"`)).join(', ');
     const of = sold.length > 1 ? 'the products' : 'the product';
-    return `Role ${roleId} of ${of} ${names}: ${remedyOf(roleId, faults[roleId] ?? 0)}`;
+    const remedy = isRoleId(roleId) ? remedyOf(faults[roleId] ?? 0) : NO_ID;
+    return `Role ${roleId} of ${of} ${names}: ${remedy}`;
   });
   return lines.length > 0 ? shortList(lines).join('\n') : null;
 }

@@ -1,4 +1,4 @@
-import { DISCORD_API, DISCORD_USER_AGENT } from '@licet/contract/discord';
+import { DISCORD_API } from '@licet/contract/discord';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '@licet/contract/durations';
 import { parseJson } from '@licet/contract/json';
 import { and, eq, isNotNull, lte, min, type SQL, sql } from 'drizzle-orm';
@@ -14,7 +14,7 @@ import { products } from '../../resources/products/schema.ts';
 import { readSettings } from '../settings/store.ts';
 import { curedBy, isRoleId, UNKNOWN_ROLE, UNKNOWN_SERVER, WRONG_TOKEN } from './role-faults.ts';
 import { discordRoles } from './schema.ts';
-import { type DiscordSettings, NO_DISCORD, noteRoles } from './settings.ts';
+import { botHeaders, type DiscordSettings, NO_DISCORD, noteRoles } from './settings.ts';
 
 /** The roles of buyers at Discord (10): given with a license, and taken when the last one that gives it ends. */
 
@@ -64,11 +64,7 @@ async function sendRole(
 ): Promise<Outcome> {
   if (!isRoleId(roleId)) return { outcome: 'unknown role', code: UNKNOWN_ROLE };
   const url = `${DISCORD_API}/guilds/${settings.guildId}/members/${userId}/roles/${roleId}`;
-  const headers = {
-    Authorization: `Bot ${settings.botToken}`,
-    'User-Agent': DISCORD_USER_AGENT,
-    'X-Audit-Log-Reason': REASON,
-  };
+  const headers = { ...botHeaders(settings), 'X-Audit-Log-Reason': REASON };
   const result = await outbound.send(url, { method, headers });
   if ('error' in result) return { outcome: 'failed' };
   const { status } = result;

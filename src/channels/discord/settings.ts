@@ -1,3 +1,4 @@
+import { DISCORD_USER_AGENT } from '@licet/contract/discord';
 import { DISCORD_PATH, type discordSettings } from '@licet/contract/discord-settings';
 import { eq, sql } from 'drizzle-orm';
 import type * as z from 'zod';
@@ -52,6 +53,12 @@ export const toDiscordSettings = async (
 
 export const SHOWN_FIELDS = ['applicationId', 'publicKey', 'guildId', 'adminRoleId'] as const;
 
+/** The headers of a request of the bot. */
+export const botHeaders = ({ botToken }: DiscordSettings) => ({
+  Authorization: `Bot ${botToken}`,
+  'User-Agent': DISCORD_USER_AGENT,
+});
+
 /** The fields on which roles depend, beside the token of the bot. */
 const ROLE_FIELDS = ['applicationId', 'guildId'] as const;
 
@@ -69,11 +76,11 @@ export function withChanges(
 /**
  * Notes what Discord has said about roles. It is no change by a person, and makes no event.
  *
- * @param news the roles that it refuses, with null for each that was given, and the end of a pause
+ * @param news the roles that it refuses, with null for each that was given, and the end of a pause; null ends it
  */
 export const noteRoles = (
   db: Database,
-  news: { roleFaults?: Record<string, number | null>; rolesPausedUntil?: number },
+  news: { roleFaults?: Record<string, number | null>; rolesPausedUntil?: number | null },
 ) =>
   db
     .update(settings)
