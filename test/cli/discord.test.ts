@@ -138,7 +138,7 @@ it('without a bot, the commands are registered with the client secret, and no se
   expect(await licet.discordSettings.get()).toMatchObject({ guildId: GUILD, hasBotToken: false });
 });
 
-it('with DISCORD_URL, setup, roles, late messages and webhooks reach that Discord over HTTP, and nothing else opens [8.4.6]', async () => {
+it('with DISCORD_URL, setup, roles, late messages and webhooks reach that Discord over HTTP, and nothing else opens [8.4.5]', async () => {
   const keys = generateKeyPairSync('ed25519');
   const publicKey = keys.publicKey.export({ format: 'der', type: 'spki' }).subarray(-32);
   const ids = ['--application', APPLICATION, '--guild', GUILD];
@@ -193,7 +193,7 @@ it('with DISCORD_URL, setup, roles, late messages and webhooks reach that Discor
   await licet.products.update(product.id, { roleId: null });
 });
 
-it('a DISCORD_URL that would show the secret on the way is rejected, and nothing is stored [8.4.6]', async () => {
+it('a DISCORD_URL that would show the secret on the way is rejected, and nothing is stored [8.4.5]', async () => {
   const before = await licet.discordSettings.get();
   const file = fileWith(SECRET);
   const { code, stderr } = await runHere(

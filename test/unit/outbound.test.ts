@@ -104,7 +104,7 @@ function networks() {
   return { sent, OUTBOUND: named('public'), DISCORD_NETWORK: named('own') };
 }
 
-it('DISCORD_URL gets each request to Discord, and no other one [8.4.6]', async () => {
+it('DISCORD_URL gets each request to Discord, and no other one [8.4.5]', async () => {
   const { sent, ...bindings } = networks();
   const outbound = new Outbound({ ...bindings, DISCORD_URL: ' http://127.0.0.1:9000/ ' });
   const urls = [
@@ -130,7 +130,7 @@ it.each([
   ['https://localhost', 'must be a public name, such as shop.example'],
   ['discord', 'must be an address such as https://discord.com, not "discord".'],
 ])(
-  'a deployment sends nothing to Discord while DISCORD_URL is %s, and says why [8.4.6]',
+  'a deployment sends nothing to Discord while DISCORD_URL is %s, and says why [8.4.5]',
   async (DISCORD_URL, fault) => {
     const { sent, OUTBOUND } = networks();
     const outbound = new Outbound({ OUTBOUND, DISCORD_URL });
