@@ -339,7 +339,8 @@ class DiscordSettings extends Settings<typeof DISCORD_SETTINGS> {
   test({
     signal,
   }: CallOptions = {}): Promise<Part<`POST ${typeof DISCORD_SETTINGS}/test`, 'response'>> {
-    return this.connection.read('POST', `${DISCORD_SETTINGS}/test`, { signal }, isObject);
+    const isTest: Check = (body) => isObject(body) && 'faults' in body;
+    return this.connection.read('POST', `${DISCORD_SETTINGS}/test`, { signal }, isTest);
   }
 }
 
