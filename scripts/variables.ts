@@ -2,6 +2,7 @@ import { rootTokenFault } from '@licet/cli/root-token';
 import { isSigningKey } from '@licet/cli/signing-keys';
 import { usageError } from '@licet/cli/terminal';
 import { canonicalNetwork } from '@licet/contract/addresses';
+import { discordUrlFault } from '@licet/contract/discord-url';
 import { LABELLED_PLATFORMS } from '@licet/contract/enums';
 import { isTimeZone } from '@licet/contract/time-zone';
 import { parseBoolean } from '../src/lib/boolean-setting.ts';
@@ -78,6 +79,7 @@ const FAULTS: Readonly<Record<string, FindFault>> = {
   PUBLIC_URL: publicUrlFault,
   CONSOLE_HOSTS: hosts,
   OUTBOUND_PRIVATE: boolean,
+  DISCORD_URL: discordUrlFault,
   VALIDATION_LIMITER: requests,
   REFUSED_LIMITER: requests,
   FAILED_TOKEN_LIMITER: requests,

@@ -50,7 +50,7 @@ const LIMITS: Readonly<Record<Limiters, number>> = {
  * - `SIGNING_KEY_<n>` are optional secrets, which {@link SigningKeys} finds by their names.
  * - `TRUSTED_PROXIES`: see {@link Services.trustedProxies}.
  * - `CONSOLE_HOSTS`: see {@link Services.consoleHosts}, and public-url.ts.
- * - `OUTBOUND`, `OUTBOUND_PRIVATE`: see {@link Outbound}.
+ * - `OUTBOUND`, `OUTBOUND_PRIVATE`, `DISCORD_URL`, `DISCORD_NETWORK`: see {@link Outbound}.
  */
 export type Bindings = Omit<Env, 'SNAPSHOTS' | Limiters> &
   Partial<Record<Limiters, RateLimit | number | string>> & {
@@ -61,6 +61,8 @@ export type Bindings = Omit<Env, 'SNAPSHOTS' | Limiters> &
     CONSOLE_HOSTS?: string;
     OUTBOUND?: Pick<Fetcher, 'fetch'>;
     OUTBOUND_PRIVATE?: string;
+    DISCORD_URL?: string;
+    DISCORD_NETWORK?: Pick<Fetcher, 'fetch'>;
   };
 
 /** The bindings and the state of a request, as its handlers see them. */
@@ -191,6 +193,10 @@ export class Services {
     this.consoleHosts = consoleHostsIn(env);
     const fault = publicUrlFault(env.PUBLIC_URL ?? '');
     if (fault) logFailure(`PUBLIC_URL is ignored: it ${fault}`, new RangeError());
+    const { discordFault } = this.outbound;
+    if (discordFault) {
+      logFailure(`Nothing is sent to Discord: DISCORD_URL ${discordFault}`, new RangeError());
+    }
     this.signingKeys = SigningKeys.of(env);
   }
 

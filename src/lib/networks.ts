@@ -15,19 +15,6 @@ export function publicAddress(text: string): string | null {
   return address && !OWN_NAMES.has(address.range()) ? formatAddress(address) : null;
 }
 
-/** Ranges of addresses that only a machine or its network can reach. */
-const OWN_RANGES: ReadonlySet<string> = new Set([...OWN_NAMES, 'carrierGradeNat']);
-/** Names that lead to this machine or its network. */
-const OWN_HOST = /^[^.]*$|\.(?:localhost|local|internal|lan|home\.arpa)$/;
-
-/** Whether the host of a URL is one of this machine or its network: others cannot open it (3.3, 8). */
-export function isOwnHost(hostname: string): boolean {
-  const address = parseAddress(hostname.replace(/^\[(.*)\]$/, '$1'));
-  if (address) return OWN_RANGES.has(address.range());
-  // The parser of URLs keeps a final dot.
-  return OWN_HOST.test(hostname.replace(/\.$/, ''));
-}
-
 /** The client behind a canonical address, for limits: IPv6 by its /64, of which one client has all addresses (1.7). */
 export const clientOf = (canonical: string): string =>
   (canonical.includes(':') && canonicalNetwork(`${canonical}/64`)) || canonical;

@@ -939,6 +939,10 @@ export interface DiscordSettingsUpdate {
   botToken?: string | null | undefined;
 }
 
+/** No field, or no body at all. */
+export interface DiscordAction {
+}
+
 /** Objects of another service, of one kind. */
 export interface ImportRequest {
   /** The kind of the items. Products come before customers, licenses and blacklist entries. */
@@ -1808,6 +1812,14 @@ export interface DiscordSettings {
   interactionsUrl: string;
   /** Whether others can open the address. If false, only the machine of the service and its network can: set the variable `PUBLIC_URL`. */
   isPublic: boolean;
+}
+
+/** Whether the bot can give the roles of the products. */
+export interface DiscordTest {
+  /** The number of roles that products give. */
+  roles: number;
+  /** Why roles cannot be given, and the remedies. */
+  faults: string[];
 }
 
 /** The results of an import. */
@@ -2708,6 +2720,12 @@ export interface Operations {
     query: undefined;
     body: DiscordSettingsUpdate;
     response: DiscordSettings;
+  };
+  /** Test whether the bot can give the roles of the products */
+  'POST /api/v2/settings/discord/test': {
+    query: undefined;
+    body: DiscordAction;
+    response: DiscordTest;
   };
   /** Import objects of another service */
   'POST /api/v2/import': {

@@ -20,7 +20,7 @@ export const en = {
   loading: 'Loading…',
   help: 'Get help',
   signOut: 'Sign out',
-  none: 'You have no licenses here.',
+  none: 'You have no licenses here. If that is wrong, ask the shop.',
   cut: 'Only the newest 100 licenses are shown.',
   discordLead:
     'Link your Discord account. The Discord of the shop then shows you these licenses, and those that you buy later.',
@@ -59,6 +59,7 @@ export const en = {
   cancel: 'Cancel',
   resets: (left: number, allowed: number) => `Resets left: ${left} of ${allowed} in 30 days.`,
   returns: (date: string) => `One more from ${date}.`,
+  renew: 'This license has expired. Ask the shop to renew it.',
   outcomes: {
     freed: 'Done. The next place that asks gets the slot.',
     kept: 'Blocked values stay.',
