@@ -10,6 +10,7 @@ interface __BaseEnv_Env {
 	PUBLIC_URL: string;
 	REQUIRE_HWID: string;
 	TRUST_BODY_IP: string;
+	IPV6_SLOT_PREFIX: string;
 	REQUEST_RETENTION_DAYS: string;
 	EVENT_RETENTION_DAYS: string;
 	MANY_ADDRESSES: string;
@@ -30,5 +31,5 @@ type StringifyValues<EnvType extends Record<string, unknown>> = {
 	[Binding in keyof EnvType]: EnvType[Binding] extends string ? EnvType[Binding] : string;
 };
 declare namespace NodeJS {
-	interface ProcessEnv extends StringifyValues<Pick<Cloudflare.Env, "PUBLIC_URL" | "REQUIRE_HWID" | "TRUST_BODY_IP" | "REQUEST_RETENTION_DAYS" | "EVENT_RETENTION_DAYS" | "MANY_ADDRESSES" | "LOG_REQUESTS" | "PLATFORM_LABELS" | "SIGNING_ISSUER" | "SIGNING_DEFAULT_KID" | "ROOT_TOKEN">> {}
+	interface ProcessEnv extends StringifyValues<Pick<Cloudflare.Env, "PUBLIC_URL" | "REQUIRE_HWID" | "TRUST_BODY_IP" | "IPV6_SLOT_PREFIX" | "REQUEST_RETENTION_DAYS" | "EVENT_RETENTION_DAYS" | "MANY_ADDRESSES" | "LOG_REQUESTS" | "PLATFORM_LABELS" | "SIGNING_ISSUER" | "SIGNING_DEFAULT_KID" | "ROOT_TOKEN">> {}
 }

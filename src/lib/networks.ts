@@ -1,22 +1,14 @@
-import { canonicalNetwork, formatAddress, parseAddress } from '@licet/contract/addresses';
+import { canonicalNetwork, parseAddress } from '@licet/contract/addresses';
 
-/** Ranges whose addresses are not unique on the Internet, so they identify no machine. */
-const OWN_NAMES: ReadonlySet<string> = new Set([
+/** Ranges of addresses that only a machine or its network can reach. */
+const OWN_RANGES: ReadonlySet<string> = new Set([
   'loopback',
   'private',
   'uniqueLocal',
   'linkLocal',
   'unspecified',
+  'carrierGradeNat',
 ]);
-
-/** The canonical form of an address of the public network; null for other text, and for other addresses (1.2). */
-export function publicAddress(text: string): string | null {
-  const address = parseAddress(text.trim());
-  return address && !OWN_NAMES.has(address.range()) ? formatAddress(address) : null;
-}
-
-/** Ranges of addresses that only a machine or its network can reach. */
-const OWN_RANGES: ReadonlySet<string> = new Set([...OWN_NAMES, 'carrierGradeNat']);
 /** Names that lead to this machine or its network. */
 const OWN_HOST = /^[^.]*$|\.(?:localhost|local|internal|lan|home\.arpa)$/;
 

@@ -105,6 +105,7 @@ async function reply(
       requestType,
       connectingAddress: connectingAddressOf(c.req.raw, services.trustedProxies),
       trustsBodyIp: parseBoolean(c.env.TRUST_BODY_IP) ?? true,
+      ipv6SlotPrefix: services.db.ipv6SlotPrefix,
       requireHwid: parseBoolean(c.env.REQUIRE_HWID) ?? false,
       authorized,
       requestedAt,

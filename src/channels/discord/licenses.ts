@@ -1,3 +1,4 @@
+import { countGlobal } from '@licet/contract/addresses';
 import { DAY_MS } from '@licet/contract/durations';
 import { and, asc } from 'drizzle-orm';
 import type { Database } from '../../db/client.ts';
@@ -75,7 +76,7 @@ export function lineOf(row: LicenseRow, productName: string, now: number): strin
     `**${escapeMarkdown(productName)}** \`${keyText(row)}\``,
     STATUS_WORDS[statusAt(row, now)],
     endText(row, now),
-    `IP addresses ${limitText(row.ips.length, row.maxIPs)}`,
+    `IP addresses ${limitText(countGlobal(row.ips), row.maxIPs)}`,
     `hardware IDs ${limitText(row.hwids.length, row.maxHWIDs)}`,
   ];
   return parts.join(', ');

@@ -1,3 +1,4 @@
+import { countGlobal, isGlobal } from '@licet/contract/addresses';
 import type { PortalData, PortalSlot } from '@licet/contract/portal-page';
 import { toOptionalTimestamp } from '@licet/contract/time';
 import { desc } from 'drizzle-orm';
@@ -54,7 +55,7 @@ export async function licensesOf(
         expiresAfterDays: expiresAfterDays ?? null,
         keyEnd: keyEnd(row.licenseKey),
         slots: {
-          IP: { taken: row.ips.length, limit: row.maxIPs },
+          IP: { taken: countGlobal(row.ips), limit: row.maxIPs },
           HWID: { taken: row.hwids.length, limit: row.maxHWIDs },
         },
         resets: budgets.get(row.id) ?? { allowed: 0, left: 0, returnsAt: null },
@@ -105,7 +106,8 @@ export async function slotsOf(
   secret: string,
   now: number,
 ): Promise<PortalSlot[]> {
-  const slots = (await listSlots(db, licenseId, now)) ?? [];
+  const listed = (await listSlots(db, licenseId, now)) ?? [];
+  const slots = listed.filter(({ type, value }) => type === 'HWID' || isGlobal(value));
   const shown = shownValues(slots);
   return Promise.all(
     slots.map(async ({ type, value, lastUsed, idleDate }, index) => ({
