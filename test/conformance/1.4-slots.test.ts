@@ -153,7 +153,10 @@ it('IPv6 addresses of one /64 share a slot, which shows the first; the history k
 
 it('of 50 parallel first requests from ten networks of IPv6 five networks are bound, each once [1.4.9, 1.4.15]', async () => {
   const license = await newLicense({ maxIPs: 5 });
-  const asking = Array.from({ length: 50 }, (_, index) => `2a01:4:4:${1 + (index % 10)}::${index + 1}`);
+  const asking = Array.from(
+    { length: 50 },
+    (_, index) => `2a01:4:4:${1 + (index % 10)}::${index + 1}`,
+  );
   const isolates = [newReader(), newReader(), newReader()];
   const messages = await Promise.all(
     asking.map((ip, index) => ask(license, ip, isolates[index % 3])),
