@@ -35,7 +35,10 @@ export function codingOf({ headers }: Request): Coding | undefined {
 }
 
 /** The format of bytes: under the name of deflate, some clients send it without the frame of zlib. */
-function formatOf(coding: Coding, [first = 0, second = 0]: Uint8Array): ConstructorParameters<typeof DecompressionStream>[0] {
+function formatOf(
+  coding: Coding,
+  [first = 0, second = 0]: Uint8Array,
+): ConstructorParameters<typeof DecompressionStream>[0] {
   if (coding === 'gzip') return coding;
   const isFramed = (first & 0x0f) === 8 && (first * 256 + second) % 31 === 0;
   return isFramed ? 'deflate' : 'deflate-raw';

@@ -1,4 +1,4 @@
-import { countGlobal, isGlobal } from '@licet/contract/addresses';
+import { countGlobal, isGlobal, slotOf } from '@licet/contract/addresses';
 import type { PortalData, PortalSlot } from '@licet/contract/portal-page';
 import { toOptionalTimestamp } from '@licet/contract/time';
 import { desc } from 'drizzle-orm';
@@ -97,12 +97,14 @@ function shownValues(slots: readonly SlotValue[]): string[] {
 /**
  * The taken slots of a license.
  *
+ * @param address from which the page was asked for
  * @param secret see {@link slotIdOf}
  * @param now milliseconds since 1970
  */
 export async function slotsOf(
   db: Database,
   licenseId: number,
+  address: string | null,
   secret: string,
   now: number,
 ): Promise<PortalSlot[]> {
@@ -114,6 +116,10 @@ export async function slotsOf(
       id: await slotIdOf({ type, value }, secret),
       type,
       shown: shown[index] ?? '',
+      isThisBrowser:
+        type === 'IP' &&
+        address !== null &&
+        slotOf(value, db.ipv6SlotPrefix) === slotOf(address, db.ipv6SlotPrefix),
       lastUsed,
       idleDate,
     })),

@@ -13,6 +13,7 @@ import {
   type Product,
   type Slot,
 } from '@licet/client';
+import { countGlobal } from '@licet/contract/addresses';
 import { DAY_MS } from '@licet/contract/durations';
 import { LICENSE_PLATFORMS, LICENSE_STATUSES } from '@licet/contract/enums';
 import {
@@ -81,7 +82,7 @@ export const licenseColumns = (nameProduct: NameProduct): Column<License>[] => [
     style: ({ licenseStatus }) => statusStyle(licenseStatus),
   },
   { title: 'EXPIRES', text: (license) => expiryOf(license, dayText) },
-  { title: 'IPS', text: ({ ips, maxIPs }) => `${ips.length}/${limitText(maxIPs)}` },
+  { title: 'IPS', text: ({ ips, maxIPs }) => `${countGlobal(ips)}/${limitText(maxIPs)}` },
   { title: 'HWIDS', text: ({ hwids, maxHWIDs }) => `${hwids.length}/${limitText(maxHWIDs)}` },
   { title: 'OWNER', text: ownerOf, isFlexible: true },
   { title: 'PRODUCT', text: ({ productId }) => nameProduct(productId), isFlexible: true },
@@ -95,8 +96,8 @@ const SLOT_COLUMNS: Column<Slot>[] = [
   { title: 'IDLE FROM', text: ({ idleDate }) => (idleDate ? timeText(idleDate) : 'never') },
 ];
 
-const boundText = (values: readonly string[], limit: number): string =>
-  `${values.length} of ${limitText(limit)}${values.length > 0 ? ': ' : ''}${values.join(', ')}`;
+const boundText = (values: readonly string[], limit: number, count = values.length): string =>
+  `${count} of ${limitText(limit)}${values.length > 0 ? ': ' : ''}${values.join(', ')}`;
 
 const CSV_FIELDS = [
   'licenseKey',
@@ -120,7 +121,7 @@ const fieldsOf = (
   Product: nameProduct(license.productId),
   Status: license.licenseStatus,
   Expires: expiryWithTime(license),
-  Addresses: boundText(license.ips, license.maxIPs),
+  Addresses: boundText(license.ips, license.maxIPs, countGlobal(license.ips)),
   'Hardware IDs': boundText(license.hwids, license.maxHWIDs),
   Validations: String(license.totalRequests),
   Owner: ownerOf(license),
