@@ -99,10 +99,10 @@ export async function bind(
     with ${slotsOf(db, sql`${id}`, now)},
     asked as materialized (
       select w.*, ${idleDays('w.type')} as days, ${MAX} as max,
-        (select count(*) from taken t where t.kind = w.kind) as bound
+        (select count(distinct b.slot) from bound b where b.kind = w.kind) as bound
       from licenses l join products p on p.id = l.product_id cross join (${wantedSlots}) w
       where ${isValidNow} and not exists (
-        select 1 from taken t where t.type = w.type and t.slot = w.slot)),
+        select 1 from bound b where b.type = w.type and b.slot = w.slot)),
     due as (
       select type, kind, value, bound < max as is_free, iif(bound < max or days is null, null, (
         select ${idleFrom('s.used_at', sql`days`)} from slots s

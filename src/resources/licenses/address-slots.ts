@@ -16,7 +16,7 @@ function matchesOne(text: string, patterns: readonly string[]): string {
   return `(${matchesOne(text, begin)} or ${matchesOne(text, end)})`;
 }
 
-/** Whether an address does not say where a machine is. The parameters here are names of columns. */
+/** Whether an address does not say where a machine is. The parameters here are columns, by no name of json_each. */
 const isLocal = (address: string): string => matchesOne(address, LOCAL_PATTERNS);
 
 /** The 32 hexadecimal digits of a canonical IPv6 address: `::` stands for the missing groups. */

@@ -18,27 +18,22 @@ import { recentRecords } from './totals.ts';
 /** A key holder can make up installations. A license with more of them counts as used now in all its slots. */
 const MAX_INSTALLATIONS = sql.raw('10000');
 
-/** When a binding `b` of a license `l` was last used, as far as its row has it. */
-const KNOWN_USE = sql.raw('ifnull(b.used_at, l.revision)');
+/** The digits of a position before a value: the smallest text is that of the value that was bound first. */
+const POSITION_DIGITS = 16;
+const valueIn = (first: string): SQL => sql.raw(`substr(${first}, ${POSITION_DIGITS + 1})`);
 
 /**
- * The table expression `bound`: the bound values of a license with their slots, and `taken`: a row for each slot, with the
- * value that was bound first.
- */
-const takenSlots = (db: Database, license: SQL): SQL => sql`
-  bound as materialized (
-    select b.type, b.value, b.position, ${slotKind('b.type', 'b.value')} as kind,
-      ${valueSlot(db, 'b.type', 'b.value')} as slot, ${KNOWN_USE} as used_at
-    from bindings b join licenses l on l.id = b.license_id where b.license_id = ${license}),
-  taken as materialized (
-    select type, kind, slot, value, min(position) as position from bound group by type, slot)`;
-
-/**
- * The table expressions up to `slots`, which has the `type`, `kind`, `slot`, `value`, `position` and `used_at` of each slot,
- * and its `place` among those of its kind: 1 is unused for the longest.
+ * The table expressions up to `slots`, which has the `type`, `kind`, `value`, `position` and `used_at` of each slot, with
+ * the value that was bound first, and its `place` among those of its kind: 1 is unused for the longest. Before them, `bound`
+ * has the bound values, each with its `slot`.
  */
 export const slotsOf = (db: Database, license: SQL, now: number): SQL => sql`
-  ${takenSlots(db, license)},
+  bound as materialized (
+    select b.type, b.position, ${slotKind('b.type', 'b.value')} as kind,
+      ${valueSlot(db, 'b.type', 'b.value')} as slot,
+      printf('%0${sql.raw(String(POSITION_DIGITS))}d', b.position) || b.value as first,
+      ifnull(b.used_at, (select l.revision from licenses l where l.id = ${license})) as used_at
+    from bindings b where b.license_id = ${license}),
   known as materialized (
     select id, product_id, aggregated_bucket, last_seen_at, ${addressSlot(db, 'ip')} as ip, hwid, ${IS_SHARED} as is_shared
     from installations where license_id = ${license} limit ${MAX_INSTALLATIONS} + 1),
@@ -46,22 +41,20 @@ export const slotsOf = (db: Database, license: SQL, now: number): SQL => sql`
     select ip, hwid, is_shared, max(last_seen_at, ifnull((
       select ${timeOfIdSql(sql`max(r.id)`)} from ${recentRecords('known')}), 0)) as used_at
     from known
-    where is_shared or ip in (select slot from taken where type = 'IP')
-      or hwid in (select slot from taken where type = 'HWID')),
+    where is_shared or ip in (select slot from bound where type = 'IP')
+      or hwid in (select slot from bound where type = 'HWID')),
   used as (
-    select type, slot, max(
+    select type, max(kind) as kind, ${valueIn('min(first)')} as value, min(position) as position, max(
       max(used_at),
       ifnull((select max(used_at) from uses where is_shared), 0),
       iif((select count(*) from known) > ${MAX_INSTALLATIONS}, ${now}, 0)) as used_at
     from (
-      select type, slot, used_at from bound
-      union all select 'IP', ip, used_at from uses
-      union all select 'HWID', hwid, used_at from uses)
-    group by type, slot),
+      select type, kind, slot, first, position, used_at from bound
+      union all select 'IP', null, ip, null, null, used_at from uses
+      union all select 'HWID', null, hwid, null, null, used_at from uses)
+    group by type, slot having min(position) is not null),
   slots as materialized (
-    select t.type, t.kind, t.slot, t.value, t.position, u.used_at,
-      row_number() over (partition by t.kind order by u.used_at, t.position) as place
-    from taken t join used u on u.type = t.type and u.slot = t.slot)`;
+    select *, row_number() over (partition by kind order by used_at, position) as place from used)`;
 
 /** The days after which a value of a type is idle, in a select from the products `p`; null for never. */
 export const idleDays = (type: string): SQL =>
@@ -99,7 +92,7 @@ export const keepUses = (db: Database, isLost: SQL) =>
             and (gone.is_shared
               or ${valueSlot(db, 'b.type', 'b.value')} = iif(b.type = 'IP', gone.ip, gone.hwid))
           join licenses l on l.id = b.license_id
-        where gone.last_seen_at > ${KNOWN_USE}
+        where gone.last_seen_at > ifnull(b.used_at, l.revision)
         group by 1, 2, 3) lost`,
     )
     .where(
