@@ -133,6 +133,8 @@ interface Resource<Values, Row extends NewRow> {
   /** The row as GET shows it. */
   toWire: (row: Row) => object;
   notCompared: readonly string[];
+  /** The values of an item that are not stored. */
+  changesOf?: (item: Item<Values>) => Change[];
   /** Refuses an item whose identity belongs to another object. */
   checkFound?: (item: Item<Values>, row: Row, existing: Row, differences: string[]) => void;
   /** Completes or refuses a new row. */
@@ -151,6 +153,7 @@ export function planRows<Values extends { id?: number | undefined }, Row extends
   identityOf,
   toWire,
   notCompared,
+  changesOf,
   checkFound,
   complete,
 }: Resource<Values, Row>) {
@@ -172,7 +175,7 @@ export function planRows<Values extends { id?: number | undefined }, Row extends
     complete(item, row);
     known.set(identityOf(row), row);
     news.push(row);
-    return created(row, item);
+    return created(row, item, changesOf?.(item));
   };
   return { news, take };
 }

@@ -1,19 +1,4 @@
-import { canonicalNetwork, formatAddress, parseAddress } from '@licet/contract/addresses';
-
-/** Ranges whose addresses are not unique on the Internet, so they identify no machine. */
-const OWN_NAMES: ReadonlySet<string> = new Set([
-  'loopback',
-  'private',
-  'uniqueLocal',
-  'linkLocal',
-  'unspecified',
-]);
-
-/** The canonical form of an address of the public network; null for other text, and for other addresses (1.2). */
-export function publicAddress(text: string): string | null {
-  const address = parseAddress(text.trim());
-  return address && !OWN_NAMES.has(address.range()) ? formatAddress(address) : null;
-}
+import { canonicalNetwork, parseAddress } from '@licet/contract/addresses';
 
 /** The client behind a canonical address, for limits: IPv6 by its /64, of which one client has all addresses (1.7). */
 export const clientOf = (canonical: string): string =>

@@ -187,6 +187,7 @@ function Slots({ license, onFailure, onChange }: Omit<LicenseProps, 'contact'>) 
                 <li key={slot.id} className="flex flex-wrap items-center gap-x-3 gap-y-1 py-2">
                   <div className="min-w-0 flex-1 basis-40">
                     <span className="font-mono break-all">{slot.shown}</span>
+                    {slot.isThisBrowser && ` (${words.thisBrowser})`}
                     <span className="block text-xs text-muted">
                       {words.lastUsed(timeOf(slot.lastUsed))}
                       {slot.idleDate !== null && `, ${words.idle(dayOf(slot.idleDate))}`}

@@ -115,7 +115,7 @@ export interface ValidationRequest {
   productVersion?: string | null | undefined;
   /** The hardware ID to check and bind. */
   hwid?: string | null | undefined;
-  /** The address to check and bind. Without one, and for a private or loopback address, which a machine gives itself, the connecting address counts. */
+  /** The address to check and bind. Without one, and for a private or reserved address, which identifies no machine, the connecting address counts. */
   ip?: string | null | undefined;
   /** For the history. */
   operatingSystem?: string | null | undefined;
@@ -268,7 +268,7 @@ export interface LicenseCreate {
   licenseStatus?: LicenseStatus | undefined;
   /** The bound hardware IDs, in the order in which they were bound. `[]` frees all. */
   hwids?: string[] | undefined;
-  /** The bound addresses, in the order in which they were bound. `[]` frees all. */
+  /** The bound addresses, in the order in which they were bound. `[]` frees all. IPv6 addresses of one /64 share a slot, which shows the first. New ones that are private or reserved are rejected. */
   ips?: string[] | undefined;
   /** For administrators. */
   notes?: string | null | undefined;
@@ -323,7 +323,7 @@ export interface LicenseBatch {
   licenseStatus?: LicenseStatus | undefined;
   /** The bound hardware IDs, in the order in which they were bound. `[]` frees all. */
   hwids?: string[] | undefined;
-  /** The bound addresses, in the order in which they were bound. `[]` frees all. */
+  /** The bound addresses, in the order in which they were bound. `[]` frees all. IPv6 addresses of one /64 share a slot, which shows the first. New ones that are private or reserved are rejected. */
   ips?: string[] | undefined;
   /** For administrators. */
   notes?: string | null | undefined;
@@ -377,7 +377,7 @@ export interface LicenseUpdate {
   licenseStatus?: LicenseStatus | undefined;
   /** The bound hardware IDs, in the order in which they were bound. `[]` frees all. */
   hwids?: string[] | undefined;
-  /** The bound addresses, in the order in which they were bound. `[]` frees all. */
+  /** The bound addresses, in the order in which they were bound. `[]` frees all. IPv6 addresses of one /64 share a slot, which shows the first. New ones that are private or reserved are rejected. */
   ips?: string[] | undefined;
   /** For administrators. */
   notes?: string | null | undefined;
@@ -1145,7 +1145,7 @@ export interface License {
   licenseStatus: LicenseStatus;
   /** The bound hardware IDs, in the order in which they were bound. `[]` frees all. */
   hwids: string[];
-  /** The bound addresses, in the order in which they were bound. `[]` frees all. */
+  /** The bound addresses, in the order in which they were bound. `[]` frees all. IPv6 addresses of one /64 share a slot, which shows the first. New ones that are private or reserved are rejected. */
   ips: string[];
   /** For administrators. */
   notes: string;
@@ -1917,7 +1917,7 @@ export interface SentSecretOutput {
 }
 
 /** The kind of an error of v2, for programs (3.1). */
-export type ErrorCode = 'INVALID_JSON' | 'MISSING_FIELD' | 'UNKNOWN_FIELD' | 'INVALID_VALUE' | 'INVALID_REQUEST' | 'UNAUTHORIZED' | 'FORBIDDEN' | 'NOT_FOUND' | 'METHOD_NOT_ALLOWED' | 'BODY_TIMEOUT' | 'CONFLICT' | 'CHANGED_MEANWHILE' | 'PRECONDITION_FAILED' | 'BODY_TOO_LARGE' | 'IDEMPOTENCY_KEY_REUSED' | 'TOO_MANY_REQUESTS' | 'INTERNAL_ERROR' | 'UNAVAILABLE';
+export type ErrorCode = 'INVALID_JSON' | 'MISSING_FIELD' | 'UNKNOWN_FIELD' | 'INVALID_VALUE' | 'INVALID_REQUEST' | 'UNAUTHORIZED' | 'FORBIDDEN' | 'NOT_FOUND' | 'METHOD_NOT_ALLOWED' | 'BODY_TIMEOUT' | 'CONFLICT' | 'CHANGED_MEANWHILE' | 'PRECONDITION_FAILED' | 'BODY_TOO_LARGE' | 'UNSUPPORTED_ENCODING' | 'IDEMPOTENCY_KEY_REUSED' | 'TOO_MANY_REQUESTS' | 'INTERNAL_ERROR' | 'UNAVAILABLE';
 
 /** Filters: List products */
 export interface ListProductsQuery {

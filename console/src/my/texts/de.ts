@@ -49,6 +49,7 @@ export const de: MyTexts = {
   types: { IP: 'IP-Adressen', HWID: 'Hardware-IDs' },
   taken: (taken, limit) => (limit < 0 ? `${taken}, unbegrenzt` : `${taken} von ${limit}`),
   noSlots: 'Kein Platz ist belegt.',
+  thisBrowser: 'dieser Browser',
   lastUsed: (date) => `zuletzt benutzt ${date}`,
   idle: (date) => `weicht einem anderen ab ${date}`,
   free: 'Freigeben',

@@ -48,6 +48,7 @@ export const en = {
   taken: (taken: number, limit: number) =>
     limit < 0 ? `${taken}, no limit` : `${taken} of ${limit}`,
   noSlots: 'No slot is taken.',
+  thisBrowser: 'this browser',
   lastUsed: (date: string) => `last used ${date}`,
   idle: (date: string) => `gives way to another from ${date}`,
   free: 'Free',

@@ -48,6 +48,7 @@ export const es: MyTexts = {
   types: { IP: 'Direcciones IP', HWID: 'ID de hardware' },
   taken: (taken, limit) => (limit < 0 ? `${taken}, sin límite` : `${taken} de ${limit}`),
   noSlots: 'No hay plazas ocupadas.',
+  thisBrowser: 'este navegador',
   lastUsed: (date) => `último uso ${date}`,
   idle: (date) => `cede su plaza desde el ${date}`,
   free: 'Liberar',

@@ -49,6 +49,7 @@ export const fr: MyTexts = {
   types: { IP: 'Adresses IP', HWID: 'Identifiants matériels' },
   taken: (taken, limit) => (limit < 0 ? `${taken}, sans limite` : `${taken} sur ${limit}`),
   noSlots: 'Aucun emplacement n’est pris.',
+  thisBrowser: 'ce navigateur',
   lastUsed: (date) => `dernière utilisation ${date}`,
   idle: (date) => `cède sa place à partir du ${date}`,
   free: 'Libérer',

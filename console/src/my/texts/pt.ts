@@ -48,6 +48,7 @@ export const pt: MyTexts = {
   types: { IP: 'Endereços IP', HWID: 'IDs de hardware' },
   taken: (taken, limit) => (limit < 0 ? `${taken}, sem limite` : `${taken} de ${limit}`),
   noSlots: 'Nenhum lugar está ocupado.',
+  thisBrowser: 'este navegador',
   lastUsed: (date) => `último uso ${date}`,
   idle: (date) => `cede o lugar a partir de ${date}`,
   free: 'Libertar',
