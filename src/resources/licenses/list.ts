@@ -16,7 +16,7 @@ import { normalizeEmail } from '../customers/row.ts';
 import { customers } from '../customers/schema.ts';
 import { licenseColumns, selectLicenses } from './queries.ts';
 import type { LicenseRow } from './row.ts';
-import { EXPIRES_LATER, isExpiredSql } from './rules.ts';
+import { EXPIRES_LATER, isExpiredSql, keysMeantBy } from './rules.ts';
 import { installations, licenses, replacedKeys } from './schema.ts';
 import { hasIdleSlot } from './slot-uses.ts';
 import { listedValues } from './snapshot.ts';
@@ -97,6 +97,13 @@ const hadKeyWith = (q: string): SQL =>
   sql`${licenses.id} in (select license_id from ${replacedKeys}
     where ${containsText(q, [replacedKeys.licenseKeyNormalized])})`;
 
+/** Licenses with a key, or a replaced key, that the text means as a whole (1.2). */
+function hasKeyMeantBy(q: string): SQL {
+  const keys = keysMeantBy(q);
+  return sql`(${isOneOf(licenses.licenseKeyNormalized, keys)} or ${licenses.id} in (
+    select license_id from ${replacedKeys} where ${isOneOf(replacedKeys.licenseKeyNormalized, keys)}))`;
+}
+
 const isFull = sql`(
   (licenses.max_ips >= 0 and licenses.max_ips <= (
     select count(*) from bindings where license_id = licenses.id and type = 'IP'))
@@ -147,6 +154,7 @@ function matching(filter: LicenseFilter, now: number): SQL | undefined {
         licenses.notes,
       ]),
       q === undefined ? undefined : hadKeyWith(q),
+      q === undefined ? undefined : hasKeyMeantBy(q),
       q === undefined
         ? undefined
         : sql`${licenses.customerId} in (select id from ${customers} where ${matchingCustomers(filter)})`,
