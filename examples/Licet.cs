@@ -166,7 +166,7 @@ public sealed class Licet
     {
         using (var sha = SHA256.Create())
         {
-            var sub = Base64url(sha.ComputeHash(Encoding.UTF8.GetBytes(LicenseKey.Trim().ToUpperInvariant())));
+            var sub = Base64url(sha.ComputeHash(Encoding.UTF8.GetBytes(LicenseKey)));
             return new Dictionary<string, string> { { "aud", Json(ProductId.ToString()) }, { "sub", Json(sub) }, { "hwid", Json(hwid) } };
         }
     }
@@ -246,7 +246,7 @@ public sealed class Licet
             using (var handler = new HttpClientHandler { AllowAutoRedirect = false })
             using (var http = new HttpClient(handler) { Timeout = TimeSpan.FromSeconds(TimeoutSeconds) })
             {
-                http.DefaultRequestHeaders.Add("User-Agent", "licet-client/1");
+                http.DefaultRequestHeaders.Add("User-Agent", "licet-client/2");
                 var content = new StringContent(body, Encoding.UTF8, "application/json");
                 // Answers when the whole body is there, within the time-out.
                 var response = await http.PostAsync(Url + "/api/v1/validate", content).ConfigureAwait(false);
@@ -295,7 +295,12 @@ public sealed class Licet
 
     static string Json(string text)
     {
-        return "\"" + Regex.Replace(text, "[\"\\\\\u0000-\u001f]", c => "\\u" + ((int)c.Value[0]).ToString("x4")) + "\"";
+        const string Short = "\b\t\n\f\r\"\\"; // as the service escapes them
+        return "\"" + Regex.Replace(text, "[\"\\\\\u0000-\u001f]", found =>
+        {
+            var at = Short.IndexOf(found.Value[0]);
+            return at < 0 ? "\\u" + ((int)found.Value[0]).ToString("x4") : "\\" + "btnfr\"\\"[at];
+        }) + "\"";
     }
 
     string Mark(long time, string hwid)

@@ -205,7 +205,7 @@ public final class Licet {
     private Map<String, String> expected(String hwid) {
         Map<String, String> claims = new HashMap<>();
         claims.put("aud", json(String.valueOf(productId)));
-        claims.put("sub", json(base64url(hash(licenseKey.trim().toUpperCase(Locale.ROOT)))));
+        claims.put("sub", json(base64url(hash(licenseKey))));
         claims.put("hwid", json(hwid));
         return claims;
     }
@@ -291,7 +291,7 @@ public final class Licet {
         http.setConnectTimeout(Math.min(5, timeoutSeconds) * 1000);
         http.setReadTimeout(timeoutSeconds * 1000);
         http.setRequestProperty("Content-Type", "application/json");
-        http.setRequestProperty("User-Agent", "licet-client/1");
+        http.setRequestProperty("User-Agent", "licet-client/2");
         http.setDoOutput(true);
         http.setFixedLengthStreamingMode(body.getBytes(UTF_8).length);
         http.getOutputStream().write(body.getBytes(UTF_8));
@@ -348,7 +348,8 @@ public final class Licet {
     private static String json(String text) {
         StringBuilder quoted = new StringBuilder("\"");
         for (char c : text.toCharArray()) {
-            if (c == '"' || c == '\\') quoted.append('\\').append(c);
+            int at = "\b\t\n\f\r\"\\".indexOf(c); // as the service escapes them
+            if (at >= 0) quoted.append('\\').append("btnfr\"\\".charAt(at));
             else if (c < ' ') quoted.append(String.format("\\u%04x", (int) c));
             else quoted.append(c);
         }

@@ -188,7 +188,7 @@ public record Licet17(String url, int productId, String productVersion, String l
     }
 
     private Map<String, String> expected(String hwid) {
-        var sub = base64url(hash(licenseKey.strip().toUpperCase(Locale.ROOT)));
+        var sub = base64url(hash(licenseKey));
         return Map.of("aud", json(String.valueOf(productId)), "sub", json(sub), "hwid", json(hwid));
     }
 
@@ -254,7 +254,7 @@ public record Licet17(String url, int productId, String productVersion, String l
             var http = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1)
                 .connectTimeout(Duration.ofSeconds(Math.min(5, timeoutSeconds))).build();
             var request = HttpRequest.newBuilder(URI.create(url + "/api/v1/validate"))
-                .header("Content-Type", "application/json").header("User-Agent", "licet-client/1")
+                .header("Content-Type", "application/json").header("User-Agent", "licet-client/2")
                 .POST(HttpRequest.BodyPublishers.ofString(body)).build();
             // The request's own time-out ends where the body of the answer begins.
             var answer = http.sendAsync(request, HttpResponse.BodyHandlers.ofString())
@@ -308,7 +308,8 @@ public record Licet17(String url, int productId, String productVersion, String l
     private static String json(String text) {
         var quoted = new StringBuilder("\"");
         for (var c : text.toCharArray()) {
-            if (c == '"' || c == '\\') quoted.append('\\').append(c);
+            var at = "\b\t\n\f\r\"\\".indexOf(c); // as the service escapes them
+            if (at >= 0) quoted.append('\\').append("btnfr\"\\".charAt(at));
             else if (c < ' ') quoted.append(String.format("\\u%04x", (int) c));
             else quoted.append(c);
         }

@@ -92,6 +92,7 @@ func (program Program) Check() Answer {
 	if err := program.CheckForm(); err != nil {
 		panic(err)
 	}
+	program.LicenseKey = strings.ToValidUTF8(program.LicenseKey, "\uFFFD") // as it is sent
 	if strings.TrimSpace(program.LicenseKey) == "" {
 		return Answer{Refused, "License refused: licenseKey is required"}
 	}
@@ -219,7 +220,7 @@ func (program Program) keepLease(jws any, latest int64) {
 }
 
 func (program Program) expected(hwid string) claims {
-	sub := sha256.Sum256([]byte(strings.ToUpper(strings.TrimSpace(program.LicenseKey))))
+	sub := sha256.Sum256([]byte(program.LicenseKey))
 	return claims{"aud": strconv.Itoa(program.ProductID), "sub": base64url(sub[:]), "hwid": hwid}
 }
 
@@ -290,7 +291,7 @@ func (program Program) ask(hwid, nonce, key string) reply {
 		return unreachable(err.Error())
 	}
 	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("User-Agent", "licet-client/1")
+	request.Header.Set("User-Agent", "licet-client/2")
 	client := http.Client{
 		Timeout: time.Duration(program.TimeoutSeconds) * time.Second,
 		Transport: &http.Transport{

@@ -12,7 +12,7 @@ function licet.send(url, body)
   file:write(body)
   file:close()
   local curl = io.popen(('curl -q -sS -i --suppress-connect-headers --connect-timeout %d --max-time %d ' ..
-    '-H "Content-Type: application/json" -A licet-client/1 --data-binary "@%s" "%s" 2>&1')
+    '-H "Content-Type: application/json" -A licet-client/2 --data-binary "@%s" "%s" 2>&1')
     :format(math.min(5, licet.timeout_seconds), licet.timeout_seconds, name, url))
   local answer = curl:read("a"):gsub("\r", "")
   local ok = curl:close()
@@ -153,6 +153,21 @@ local function is_signed(data, signature, modulus)
   return power(s, s) == power(one, to_limbs(block))
 end
 
+-- Escapes as the service does.
+local function json(text)
+  local short = { ["\b"] = "b", ["\t"] = "t", ["\n"] = "n", ["\f"] = "f", ["\r"] = "r", ['"'] = '"', ["\\"] = "\\" }
+  return '"' .. text:gsub('[\0-\31"\\]', function(c)
+    return "\\" .. (short[c] or ("u%04x"):format(c:byte()))
+  end) .. '"'
+end
+
+-- Bytes that are no UTF-8 become U+FFFD: the service hashes what it reads.
+local function to_utf8(text)
+  local length, at = utf8.len(text)
+  if length then return text end
+  return to_utf8(text:sub(1, at - 1) .. "\u{FFFD}" .. text:sub(at + 1))
+end
+
 -- Returns the claims, as text, of a JWS that a pinned key signed and that has this type and these claims. The
 -- service writes JSON without blanks, and escapes quotes in texts: "name":"value" is found as a member only.
 local function verified(jws, typ, public_keys, expected)
@@ -169,7 +184,7 @@ local function verified(jws, typ, public_keys, expected)
     local modulus = from_base64url(key)
     if is_exact and modulus and is_signed(header .. "." .. payload, signature_bytes, modulus) then
       for name, value in pairs(expected) do
-        if not claims:find(('"%s":"%s"'):format(name, value), 1, true) then return nil end
+        if not claims:find(('"%s":%s'):format(name, json(value)), 1, true) then return nil end
       end
       return claims
     end
@@ -195,10 +210,6 @@ local function read(name)
   local text = file:read("a")
   file:close()
   return text:match("^%s*(.-)%s*$")
-end
-
-local function json(text)
-  return '"' .. text:gsub('[%c"\\]', function(c) return ("\\u%04x"):format(c:byte()) end) .. '"'
 end
 
 function licet.hardware_id()
@@ -264,7 +275,7 @@ function licet.check(program)
   local keys = program.public_keys or ""
   local misform = misformed(program.url, keys)
   if misform then error(misform, 2) end
-  local license_key = tostring(program.license_key or "") -- a number in the configuration is a key, too
+  local license_key = to_utf8(tostring(program.license_key or "")) -- a number in the configuration is a key, too
   if not license_key:find("%S") then return "refused", "License refused: licenseKey is required" end
   local id_file = (program.mark_file:match("^.*[/\\]") or "") .. "licet-id"
   local hwid = program.hwid or installation_id(id_file)
@@ -278,7 +289,7 @@ function licet.check(program)
   local body = ('{"licenseKey":%s,"productId":%d,"hwid":%s,"productVersion":%s'):format(
     json(license_key), program.product_id, json(hwid), json(program.product_version))
   local nonce = keys ~= "" and to_base64url(licet.random(16))
-  local sub = to_base64url(from_hex(sha256(license_key:match("^%s*(.-)%s*$"):upper())))
+  local sub = to_base64url(from_hex(sha256(license_key)))
   local own = { aud = ("%d"):format(program.product_id), sub = sub, hwid = hwid }
   local function lease_of(jws)
     local claims = verified(jws, "licet-lease+jwt", keys, own)

@@ -45,7 +45,8 @@ final class Licet
         private int $graceHours = 72,
         private string $hwid = '',
     ) {
-        $this->licenseKey = (string) $licenseKey;
+        // As it is sent: bytes that are no UTF-8 are replaced.
+        $this->licenseKey = json_decode(json_encode((string) $licenseKey, JSON_INVALID_UTF8_SUBSTITUTE));
         if (!preg_match('~^https?://.~i', $url)) {
             throw new InvalidArgumentException("'$url' is no address of a service; url has the form https://license.example.com");
         }
@@ -149,7 +150,7 @@ final class Licet
 
     private function expected(string $hwid): array
     {
-        $sub = self::base64url(hash('sha256', strtoupper(trim($this->licenseKey)), true));
+        $sub = self::base64url(hash('sha256', $this->licenseKey, true));
         return ['aud' => (string) $this->productId, 'sub' => $sub, 'hwid' => $hwid];
     }
 
@@ -211,7 +212,7 @@ final class Licet
         curl_setopt_array($http, [
             CURLOPT_POSTFIELDS => json_encode($fields, JSON_INVALID_UTF8_SUBSTITUTE),
             CURLOPT_HTTPHEADER => ['Content-Type: application/json'],
-            CURLOPT_USERAGENT => 'licet-client/1',
+            CURLOPT_USERAGENT => 'licet-client/2',
             CURLOPT_PROTOCOLS => CURLPROTO_HTTP | CURLPROTO_HTTPS,
             CURLOPT_CONNECTTIMEOUT => min(5, $this->timeoutSeconds),
             CURLOPT_TIMEOUT => $this->timeoutSeconds,

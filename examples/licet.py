@@ -134,7 +134,7 @@ _Believe = Callable[[dict, int], dict]
 
 
 def _ask(url: str, fields: dict, timeout_seconds: float, believe: _Believe) -> _Reply:
-    headers = {"Content-Type": "application/json", "User-Agent": "licet-client/1"}
+    headers = {"Content-Type": "application/json", "User-Agent": "licet-client/2"}
     request = urllib.request.Request(url + "/api/v1/validate", json.dumps(fields).encode(), headers)
     try:
         answer = urllib.request.build_opener(_NoRedirect).open(request, timeout=timeout_seconds)
@@ -195,7 +195,8 @@ def check_license(
     if not re.match("(?i)https?://.", str(url)):
         raise ValueError(f"'{url}' is no address of a service; url has the form https://license.example.com")
     _check_form(public_keys)
-    license_key = "" if license_key is None else str(license_key)
+    # A byte that is no UTF-8 is a lone surrogate here. The service hashes what it gets.
+    license_key = re.sub("[\ud800-\udfff]", "\ufffd", "" if license_key is None else str(license_key))
     if not license_key.strip():
         return Answer("refused", "License refused: licenseKey is required")
     id_file = os.path.join(os.path.dirname(mark_file), "licet-id")
@@ -217,7 +218,7 @@ def check_license(
         "osVersion": platform.release(),
         "osArchitecture": platform.machine(),
     }
-    sub = _base64url(hashlib.sha256(license_key.strip().upper().encode()).digest())
+    sub = _base64url(hashlib.sha256(license_key.encode()).digest())
     own = {"aud": str(product_id), "sub": sub, "hwid": hwid}
     nonce = secrets.token_urlsafe(16)
     kids = [key.split(":")[0] for key in public_keys.split(" ")]

@@ -10,8 +10,14 @@ licet_sha256() {
   if command -v sha256sum >/dev/null; then sha256sum; else shasum -a 256; fi | cut -d ' ' -f 1
 }
 
+# licet_text TEXT: prints it without the control characters that are not sent.
+licet_text() {
+  printf '%s' "$1" | tr -d '\000-\010\012-\037'
+}
+
+# licet_json TEXT: prints it as JSON, escaped as the service does.
 licet_json() {
-  printf '"%s"' "$(printf '%s' "$1" | tr -d '\000-\037' | sed 's/[\\"]/\\&/g')"
+  printf '"%s"' "$(licet_text "$1" | sed "s/[\\\\\"]/\\\\&/g; s/$(printf '\t')/\\\\t/g")"
 }
 
 licet_hardware_id() {
@@ -69,7 +75,7 @@ licet_verified() (
     claims=$(licet_from_base64url "${signed#*.}")
     case $claims in *"\"aud\":\"$product\""*) ;; *) return 1 ;; esac
     case $claims in *"\"sub\":\"$sub\""*) ;; *) return 1 ;; esac
-    case $claims in *"\"hwid\":\"$hwid\""*) ;; *) return 1 ;; esac
+    case $claims in *"\"hwid\":$(licet_json "$hwid")"*) ;; *) return 1 ;; esac
     case $claims in *"${3:+\"nonce\":\"$3\"}"*) ;; *) return 1 ;; esac
     printf '%s\n' "$claims"
     return 0
@@ -83,7 +89,7 @@ licet_ask() {
   valid= status= pause=$licet_retry_seconds
   connect=$((licet_timeout_seconds < 5 ? licet_timeout_seconds : 5))
   if ! answer=$(printf '%s' "$body" | curl -q -sS -i --suppress-connect-headers \
-    --connect-timeout $connect --max-time "$licet_timeout_seconds" -A licet-client/1 \
+    --connect-timeout $connect --max-time "$licet_timeout_seconds" -A licet-client/2 \
     -H 'Content-Type: application/json' --data-binary @- "$url/api/v1/validate" 2>&1); then
     text=$(printf '%s\n' "$answer" | grep '^curl: ')
     return
@@ -135,7 +141,7 @@ licet_misformed() (
 # program may run, 1 for a license that is refused, 2 where the service cannot be reached, 3 for a url or a
 # public key that is none.
 licet_check() (
-  url=$1 product=$2 key=$4 file=$5 public_keys=${6:-} hwid=${7:-}
+  url=$1 product=$2 key=$(licet_text "$4") file=$5 public_keys=${6:-} hwid=${7:-}
   case $url in
     [Hh][Tt][Tt][Pp]://?* | [Hh][Tt][Tt][Pp][Ss]://?*) ;;
     *)
@@ -178,13 +184,12 @@ licet_check() (
     expires=$(printf '%s\n' "$claims" | sed -n 's/.*"exp":\([0-9]\{1,12\}\)[,}].*/\1/p')
     [ -n "$issued" ] && [ -n "$expires" ]
   }
-  fields="{\"licenseKey\":$(licet_json "$key"),\"productId\":$product,\"hwid\":\"$hwid\","
+  fields="{\"licenseKey\":$(licet_json "$key"),\"productId\":$product,\"hwid\":$(licet_json "$hwid"),"
   fields="$fields\"productVersion\":$(licet_json "$3"),\"operatingSystem\":$(licet_json "$(uname -s)"),"
   fields="$fields\"osVersion\":$(licet_json "$(uname -r)"),\"osArchitecture\":$(licet_json "$(uname -m)")"
   if [ -n "$public_keys" ]; then
     nonce=$(openssl rand -hex 16) || return 2
-    sub=$(printf '%s' "$key" | sed 's/^[[:space:]]*//; s/[[:space:]]*$//' | tr '[:lower:]' '[:upper:]' |
-      openssl dgst -sha256 -binary | licet_base64url)
+    sub=$(printf '%s' "$key" | openssl dgst -sha256 -binary | licet_base64url)
     fields="$fields,\"nonce\":\"$nonce\",\"lease\":true,\"kid\":\""
     body="$fields${public_keys%%:*}\"}"
   else

@@ -130,7 +130,7 @@ async function ask(
   try {
     const answer = await fetch(`${url}/api/v1/validate`, {
       method: 'POST',
-      headers: { 'Content-Type': 'application/json', 'User-Agent': 'licet-client/1' },
+      headers: { 'Content-Type': 'application/json', 'User-Agent': 'licet-client/2' },
       body: JSON.stringify(body),
       redirect: 'manual',
       signal: AbortSignal.timeout(timeoutSeconds * 1000),
@@ -182,7 +182,7 @@ export async function checkLicense(program: Program): Promise<Answer> {
   const fields = { licenseKey, productId, hwid, productVersion, ...system };
   const nonce = randomBytes(16).toString('base64url');
   const [firstKid, secondKid = firstKid] = publicKeys.split(' ').map((key) => key.split(':')[0]);
-  const sub = createHash('sha256').update(licenseKey.trim().toUpperCase()).digest('base64url');
+  const sub = createHash('sha256').update(licenseKey).digest('base64url');
   const own = { aud: String(productId), sub, hwid };
   const leaseOf = (jws: unknown) => verified(jws, 'licet-lease+jwt', publicKeys, own);
   const askFor = (kid: string | undefined) =>

@@ -97,7 +97,7 @@ async function eraseRecordsOfKeys(db: Database, isLicense: SQL) {
     db
       .update(requests)
       .set({
-        details: sql`json_remove(${requests.details}, '$.licenseKey', '$.licenseKeyNormalized',
+        details: sql`json_remove(${requests.details}, '$.licenseKey', '$.licenseKeyNormalized', '$.licenseKeyRead',
           '$.ip', '$.hwid', '$.macAddress')`,
       })
       .where(
@@ -108,7 +108,8 @@ async function eraseRecordsOfKeys(db: Database, isLicense: SQL) {
           eq(requests.productId, NO_PRODUCT),
           eq(requests.installationId, NO_INSTALLATION),
           isNotNull(requests.details),
-          sql`ifnull(${sent('licenseKeyNormalized')}, ${sent('licenseKey')}) in ${keys}`,
+          sql`(ifnull(${sent('licenseKeyNormalized')}, ${sent('licenseKey')}) in ${keys}
+            or ${sent('licenseKeyRead')} in ${keys})`,
         ),
       ),
   );

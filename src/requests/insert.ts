@@ -7,6 +7,7 @@ import { bucketOfIdSql, isStored, productOf, timeOfIdSql } from '../db/records.t
 import { counters } from '../db/schema.ts';
 import { BoundedMap } from '../lib/bounded-map.ts';
 import { BUCKET_MS, BUCKETS_A_DAY, bucketAt, bucketOf, dayOf, timeOfId } from '../lib/time-id.ts';
+import { keysMeantBy } from '../resources/licenses/rules.ts';
 import { installations, licenses, replacedKeys } from '../resources/licenses/schema.ts';
 import { aggregatedBucketOfNew, countLate } from '../resources/licenses/totals.ts';
 import { RecordAlerts, raiseForRecords } from './alerts.ts';
@@ -34,15 +35,37 @@ interface OwnedRecord {
   fingerprint: string | undefined;
 }
 
+/** The keys that a record without a license may mean (1.2), as it was sent first. */
+const keysOf = ({ licenseKeyNormalized, installation }: HistoryRecord): string[] => {
+  if (licenseKeyNormalized === null) return [];
+  return [...new Set([licenseKeyNormalized, ...keysMeantBy(installation.licenseKey ?? '')])];
+};
+
+/** A record with the license that its key means, if none was looked up. */
+function withLicense(
+  record: HistoryRecord,
+  licenseIds: ReadonlyMap<string, number>,
+): HistoryRecord {
+  if (record.licenseId !== undefined) return record;
+  const key = keysOf(record).find((one) => licenseIds.has(one));
+  if (key === undefined) return record;
+  return { ...record, licenseId: licenseIds.get(key), licenseKeyNormalized: key };
+}
+
 /** The details of a record as JSON. One of no license has no installation, so all fields are there. */
 function detailsOf(
   { installation, licenseKeyNormalized, details }: HistoryRecord,
-  isOwned: boolean,
+  keys: readonly string[] | null,
 ): string | null {
   const { blockReason, remarks, spam } = details;
+  const isOwned = keys === null;
   if (isOwned && !blockReason && !remarks && !spam) return null;
   const isAsSent = licenseKeyNormalized === installation.licenseKey;
-  const sent = { ...installation, licenseKeyNormalized: isAsSent ? null : licenseKeyNormalized };
+  const sent = {
+    ...installation,
+    licenseKeyNormalized: isAsSent ? null : licenseKeyNormalized,
+    licenseKeyRead: keys?.slice(1).at(-1),
+  };
   const fields = { ...(isOwned ? {} : sent), ...details, spam: spam || null };
   const text = JSON.stringify(fields, (_, value: unknown) => value ?? undefined);
   return text === '{}' ? null : text;
@@ -52,7 +75,10 @@ function detailsOf(
 const value = (key: number | string): SQL =>
   sql.raw(`r.value ->> ${typeof key === 'number' ? key : `'${key}'`}`);
 
-/** The values of a record: its key, two of its installation, which are null for a record of no license, then its own. */
+/**
+ * The values of a record: its key, two of its installation, which are null for a record of no license, then its own. The
+ * keys that it may mean are null for a record of a license.
+ */
 const VALUES = {
   key: value(0),
   fingerprint: value(1),
@@ -62,11 +88,13 @@ const VALUES = {
   type: value(5),
   outcome: value(6),
   details: value(7),
+  keys: value(8),
 };
 
 const rowOf = (
   record: HistoryRecord,
   { fingerprint, shared }: Record<'fingerprint' | 'shared', string | null>,
+  keys: readonly string[] | null = null,
 ): Row => [
   record.licenseKeyNormalized,
   fingerprint,
@@ -75,7 +103,8 @@ const rowOf = (
   record.nonce,
   REQUEST_TYPE_CODES[record.type],
   RESPONSE_TYPE_CODES[record.outcome],
-  detailsOf(record, shared !== null),
+  detailsOf(record, keys),
+  keys && JSON.stringify(keys),
 ];
 
 const NO_LICENSE = { fingerprint: null, shared: null };
@@ -95,7 +124,8 @@ const NOT_FOUND = sql.raw(String(RESPONSE_TYPE_CODES.LICENSE_NOT_FOUND));
 const DETAILS_WITH_REMARK = sql`iif(${VALUES.sharedFingerprint} is null and ${VALUES.outcome} = ${NOT_FOUND}, ifnull((
   select json_set(${VALUES.details}, '$.remarks',
     'This key was replaced on ' || date(${replacedKeys.replacedAt} / 1000, 'unixepoch'))
-  from ${replacedKeys} where ${replacedKeys.licenseKeyNormalized} = ${VALUES.key}), ${VALUES.details}), ${VALUES.details})`;
+  from json_each(${VALUES.keys}) k cross join ${replacedKeys}
+    on ${replacedKeys.licenseKeyNormalized} = k.value order by k.key limit 1), ${VALUES.details}), ${VALUES.details})`;
 
 const NEW_KEY = value('licenseKeyNormalized');
 /** Whether a new installation has no row yet. */
@@ -140,10 +170,11 @@ export class HistoryInserter {
     const licenseIds = await this.#findLicenses(records);
     const owned: OwnedRecord[] = [];
     const others: Row[] = [];
-    for (const record of records) {
-      const { licenseId = licenseIds.get(record.licenseKeyNormalized) ?? null } = record;
+    for (const sent of records) {
+      const record = withLicense(sent, licenseIds);
+      const { licenseId = null } = record;
       if (licenseId === null) {
-        others.push(rowOf(record, NO_LICENSE));
+        others.push(rowOf(record, NO_LICENSE, keysOf(record)));
         continue;
       }
       const identity = identityOf(licenseId, record);
@@ -194,10 +225,10 @@ export class HistoryInserter {
     this.#fingerprints.clear();
   }
 
-  /** The licenses of records without a look-up, by normalized key. */
-  async #findLicenses(records: readonly HistoryRecord[]): Promise<Map<string | null, number>> {
-    const keys = records.flatMap(({ licenseId, licenseKeyNormalized }) =>
-      licenseId === undefined ? (licenseKeyNormalized ?? []) : [],
+  /** The licenses that records without a look-up may mean, by normalized key. */
+  async #findLicenses(records: readonly HistoryRecord[]): Promise<Map<string, number>> {
+    const keys = records.flatMap((record) =>
+      record.licenseId === undefined ? keysOf(record) : [],
     );
     if (keys.length === 0) return new Map();
     const found = await this.#db

@@ -7,7 +7,7 @@ import type { Database } from '../db/client.ts';
 import { ALL_PRODUCTS, NO_INSTALLATION, NO_PRODUCT, RESPONSE_TYPE_CODES } from '../db/codes.ts';
 import { productOf } from '../db/records.ts';
 import { BUCKET_MS, bucketAt, bucketOf, EPOCH, firstIdAt, timeOfId } from '../lib/time-id.ts';
-import { normalizeLicenseKey } from '../resources/licenses/rules.ts';
+import { keysMeantBy } from '../resources/licenses/rules.ts';
 import { installations, licenses, replacedKeys } from '../resources/licenses/schema.ts';
 import { aggregatedBucketOf } from '../resources/licenses/totals.ts';
 import { mayHave } from './aggregate.ts';
@@ -59,19 +59,27 @@ type RecordFilter = Omit<z.infer<typeof requestQuery>, 'limit'>;
 const equals = (field: SQL, value: string | number | undefined): SQL | undefined =>
   value === undefined ? undefined : sql`${field} = ${value}`;
 
-/** Records with the key, and those with replaced keys of its license. */
-function hasKey(field: SQL, { licenseKey }: RecordFilter): SQL | undefined {
-  if (!licenseKey) return undefined;
-  const key = normalizeLicenseKey(licenseKey);
-  return sql`${field} in (
-    select ${key} union all select ${replacedKeys.licenseKeyNormalized} from ${replacedKeys}
-    where ${replacedKeys.licenseId} = (
-      select ${licenses.id} from ${licenses} where ${licenses.licenseKeyNormalized} = ${key}))`;
+/**
+ * The keys that a filter can mean (1.2), up to the first that is the key of a license, and the replaced keys of that
+ * license.
+ */
+function keysOf(licenseKey: string): SQL {
+  const keys = sql`json_each(${JSON.stringify(keysMeantBy(licenseKey))}) k`;
+  const meant = (column: string) =>
+    sql`(select ${sql.raw(column)} from ${keys} cross join ${licenses}
+      on ${licenses.licenseKeyNormalized} = k.value order by k.key limit 1)`;
+  return sql`(
+    select k.value from ${keys} where k.key <= ifnull(${meant('k.key')}, k.key)
+    union all select ${replacedKeys.licenseKeyNormalized} from ${replacedKeys}
+    where ${replacedKeys.licenseId} = ${meant('licenses.id')})`;
 }
+
+const isOneOfKeys = (field: SQL, { licenseKey }: RecordFilter): SQL | undefined =>
+  licenseKey ? sql`${field} in ${keysOf(licenseKey)}` : undefined;
 
 const matchesInstallation = (filter: RecordFilter): SQL | undefined =>
   and(
-    hasKey(sql`${installations.licenseKeyNormalized}`, filter),
+    isOneOfKeys(sql`${installations.licenseKeyNormalized}`, filter),
     equals(sql`${installations.hwid}`, filter.hwid),
     equals(sql`${installations.ip}`, filter.ip),
     equals(sql`${installations.productId}`, filter.productId),
@@ -82,7 +90,7 @@ function matchesDetails(filter: RecordFilter): SQL | undefined {
   const sent = (name: string): SQL => sql`${requests.details} ->> ${sql.raw(`'${name}'`)}`;
   const key = sql`ifnull(${sent('licenseKeyNormalized')}, ${sent('licenseKey')})`;
   return and(
-    hasKey(key, filter),
+    or(isOneOfKeys(key, filter), isOneOfKeys(sent('licenseKeyRead'), filter)),
     equals(sent('hwid'), filter.hwid),
     equals(sent('ip'), filter.ip),
     equals(sent('productId'), filter.productId),

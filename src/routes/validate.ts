@@ -48,6 +48,9 @@ const LIMITED = reject(
   }),
 );
 
+/** The name of the examples of version 0.2.0, in programs that cannot be updated. */
+const FIRST_EXAMPLES = 'licet-client/1';
+
 /** Any page in a browser may call v1. */
 const V1_HEADERS = { 'Access-Control-Allow-Origin': '*' };
 
@@ -106,6 +109,7 @@ async function reply(
       connectingAddress: connectingAddressOf(c.req.raw, services.trustedProxies),
       trustsBodyIp: parseBoolean(c.env.TRUST_BODY_IP) ?? true,
       ipv6SlotPrefix: services.db.ipv6SlotPrefix,
+      expectsNormalized: () => c.req.raw.headers.get('User-Agent') === FIRST_EXAMPLES,
       requireHwid: parseBoolean(c.env.REQUIRE_HWID) ?? false,
       authorized,
       requestedAt,

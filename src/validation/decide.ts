@@ -1,12 +1,12 @@
 import { countGlobal, firstOfSlots, isGlobal, slotOf } from '@licet/contract/addresses';
 import type { LicenseDataType } from '@licet/contract/enums';
 import type { BlockedType, ResponseType } from '@licet/contract/outcomes';
-import type { CacheHit } from '../cache/snapshot-cache.ts';
+import type { CacheHit, SnapshotCache } from '../cache/snapshot-cache.ts';
 import { POLICY_KEY } from '../cache/snapshots.ts';
 import type { RequestTimings } from '../lib/request-timings.ts';
 import type { RecordDetails } from '../requests/record.ts';
 import type { Blacklist } from '../resources/blacklists/blacklist.ts';
-import { statusAt, whyNoKey } from '../resources/licenses/rules.ts';
+import { keysMeantBy, statusAt, whyNoKey } from '../resources/licenses/rules.ts';
 import type { LicenseSnapshot } from '../resources/licenses/snapshot.ts';
 import type { Policy } from '../resources/policy.ts';
 import type { FullRefusal, Services } from '../services.ts';
@@ -128,11 +128,13 @@ function addressSlotFor(
 /** Details of an outcome, for administrators alone. */
 export function detailsOf(
   outcome: Outcome,
-  { key, ip }: Pick<ValidationRequest, 'key' | 'ip'>,
+  { licenseKey, ip }: Pick<ValidationRequest, 'licenseKey' | 'ip'>,
   connectingAddress: string | null,
 ): RecordDetails {
   if (outcome.responseType === 'INVALID_REQUEST') return { remarks: outcome.message };
-  if (outcome.responseType === 'LICENSE_NOT_FOUND') return { remarks: whyNoKey(key) ?? null };
+  if (outcome.responseType === 'LICENSE_NOT_FOUND') {
+    return { remarks: keysMeantBy(licenseKey).map(whyNoKey).find(Boolean) ?? null };
+  }
   if (!('blockReason' in outcome)) return {};
   const { responseType, blockReason } = outcome;
   if (responseType !== 'IP_BLACKLISTED') return { blockReason };
@@ -154,14 +156,65 @@ export interface Snapshots {
  */
 export function findSnapshots(
   { caches }: Services,
-  { key }: ValidationRequest,
+  request: ValidationRequest,
   timings: RequestTimings,
 ): Snapshots | Promise<Snapshots> {
-  const license = caches.licenses.find(key, timings);
+  const exact = caches.licenses.find(request.key, timings);
+  const isKnown = !(exact instanceof Promise) && exact.value !== null;
+  const license = isKnown ? exact : findMeant(caches.licenses, exact, request, timings);
   const policy = caches.policy.find(POLICY_KEY, timings);
   if (!(license instanceof Promise || policy instanceof Promise)) return { license, policy };
   return Promise.all([license, policy]).then((found) => ({ license: found[0], policy: found[1] }));
 }
+
+type LicenseCache = SnapshotCache<LicenseSnapshot>;
+type LicenseHit = CacheHit<LicenseSnapshot>;
+
+/** The keys that a request may mean where no license has the key as it was sent (1.2). */
+const otherKeysOf = ({ licenseKey, key }: ValidationRequest): string[] =>
+  keysMeantBy(licenseKey).filter((one) => one !== key);
+
+/**
+ * The license that is meant by a key: the one that has it as it was sent, else as a person reads it (1.2). The readings
+ * of a key are looked up in one query. While D1 cannot be reached, a reading that memory or KV knows is better than none.
+ */
+async function findMeant(
+  cache: LicenseCache,
+  finding: LicenseHit | Promise<LicenseHit>,
+  request: ValidationRequest,
+  timings: RequestTimings,
+): Promise<LicenseHit> {
+  try {
+    const exact = await finding;
+    if (exact.value) return exact;
+    const others = await Promise.all(otherKeysOf(request).map((key) => cache.find(key, timings)));
+    return others.find(({ value }) => value !== null) ?? exact;
+  } catch (error) {
+    const published = await findPublished(cache, otherKeysOf(request), timings, async () => true);
+    if (published) return published;
+    throw error;
+  }
+}
+
+/** The first of some keys that memory or KV knows. */
+async function findPublished(
+  cache: LicenseCache,
+  keys: readonly string[],
+  timings: RequestTimings,
+  mayReadPublished: () => Promise<boolean>,
+): Promise<LicenseHit | undefined> {
+  for (const key of keys) {
+    const found = await cache.findCachedOnly(key, timings, mayReadPublished);
+    if (found?.value) return found;
+  }
+  return undefined;
+}
+
+/** A request with the key of the license that it means; as it is if it means none. */
+export const withMeantKey = (
+  request: ValidationRequest,
+  { license }: Snapshots,
+): ValidationRequest => (license.key === request.key ? request : { ...request, key: license.key });
 
 /** The circumstances of a decision beside the request and the snapshots. */
 export interface Circumstances
@@ -198,12 +251,13 @@ export function decideFrom(
  */
 export async function findSnapshotsCachedOnly(
   { caches }: Services,
-  { key }: ValidationRequest,
+  request: ValidationRequest,
   timings: RequestTimings,
   mayReadPublished: () => Promise<boolean>,
 ): Promise<Snapshots | undefined> {
-  const license = await caches.licenses.findCachedOnly(key, timings, mayReadPublished);
-  if (!license?.value) return undefined;
+  const keys = keysMeantBy(request.licenseKey);
+  const license = await findPublished(caches.licenses, keys, timings, mayReadPublished);
+  if (!license) return undefined;
   return { license, policy: await caches.policy.find(POLICY_KEY, timings) };
 }
 

@@ -1,10 +1,16 @@
 import { globalAddress } from '@licet/contract/addresses';
 import { isObject, type JsonObject, parseJson } from '@licet/contract/json';
+import { withWesternDigits } from '@licet/contract/license-key';
 import { MAX_HWID_BYTES } from '@licet/contract/limits';
 import type { InstallationFields } from '@licet/contract/requests';
 import { fitsHwid } from '@licet/contract/texts';
 import type { SigningKeys } from '../lib/signing-keys.ts';
-import { normalizeLicenseKey, toSqliteText } from '../resources/licenses/rules.ts';
+import {
+  KEY_END_LENGTH,
+  keyEnd,
+  normalizeLicenseKey,
+  toSqliteText,
+} from '../resources/licenses/rules.ts';
 
 /**
  * Copies a text. V8 makes a slice a view of its parent: 20 characters would keep a body of 16 KB in memory.
@@ -31,6 +37,8 @@ export interface SignatureRequest {
   /** Null for the default key. */
   kid: string | null;
   wantsLease: boolean;
+  /** The license key and the hardware ID exactly as they were sent: a program compares them with what it sent. */
+  sent: { licenseKey: string; hwid: string | null };
 }
 
 /** The fields that only the history has. */
@@ -38,8 +46,8 @@ type LoggedFields = Omit<InstallationFields, 'licenseKey' | 'productId' | 'ip' |
 
 export type ParsedRequest =
   | { ok: true; request: ValidationRequest }
-  /** `partial` has the fields that could be read, for the record. */
-  | { ok: false; message: string; partial: PartialRequest };
+  /** `partial` has the fields that could be read, for the record, and `remarks` what is wrong. */
+  | { ok: false; message: string; partial: PartialRequest; remarks: string };
 
 export interface PartialRequest extends Pick<ValidationRequest, 'ip' | 'hwid' | 'logged'> {
   licenseKey: string | null;
@@ -73,6 +81,26 @@ const TEXT_FIELDS = [
 ] as const;
 const NONCE = /^[\w-]{16,128}$/;
 
+/** The start of an unreadable body that goes into the record. */
+const MAX_SHOWN_LENGTH = 64;
+/** Longer than {@link MAX_SHOWN_LENGTH}, so that no key is cut before it is recognised. */
+const MAX_READ_LENGTH = 512;
+/** The value after `licenseKey`, and texts in groups, or of letters and digits, that may be a key. */
+const LIKE_A_KEY =
+  /(?<=licenseKey\W{1,8})[\p{L}\p{N}][^"'&,}\r\n]*|[\p{L}\p{N}]+(?:\p{Dash}[\p{L}\p{N}]+){2,}|(?=\p{L}*\p{N})[\p{L}\p{N}]{16,}/giu;
+/** The end of a shorter one would be most of it. */
+const MIN_KEY_LENGTH = 3 * KEY_END_LENGTH;
+
+/**
+ * The parts of a body that a format string made: a text, a control character, a digit of another script. A text without
+ * an end is one too, or each of its quotes would be tried to the end of the body.
+ */
+const PARTS = /"(?:[^"\\]|\\.?)*"?|\p{Cc}|(?!\d)\p{Nd}/gsu;
+const CONTROLS = /\p{Cc}/gu;
+/** What a repair has to look at. It takes milliseconds for thousands. */
+const LOOKED_AT = /["\\\p{Cc}]|(?!\d)\p{Nd}/u;
+const MAX_LOOKED_AT = 1_000;
+
 /** A text field. Null, empty text and the text `null` count as absent. */
 function readText(value: unknown): string | null {
   if (typeof value !== 'string') return null;
@@ -82,7 +110,7 @@ function readText(value: unknown): string | null {
 
 /** 602, 602.0 and "602" are the same product. */
 function readProductId(value: unknown): number | null {
-  const text = typeof value === 'string' ? value.trim() : '';
+  const text = typeof value === 'string' ? withWesternDigits(value.trim()) : '';
   const number = /^-?\d+(\.0+)?$/.test(text) ? Number(text) : value;
   return Number.isSafeInteger(number) ? Number(number) : null;
 }
@@ -119,11 +147,52 @@ function readNumbers(json: string, body: JsonObject): JsonObject {
   return { ...body, ...Object.fromEntries(texts) };
 }
 
+/** Escapes the control characters of a text. */
+const escapeControls = (text: string): string =>
+  text.replaceAll(CONTROLS, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`);
+
+/**
+ * A body that a format string made, as JSON (1.1): with control characters within texts, and as blanks elsewhere, and
+ * with the digits of other scripts.
+ */
+const repairJson = (text: string): string =>
+  text.replaceAll(PARTS, (part) => {
+    if (part.startsWith('"')) return escapeControls(part);
+    return /\p{Nd}/u.test(part) ? withWesternDigits(part) : ' ';
+  });
+
+/** A text without the control characters and blanks behind it: some programs send their whole buffer. */
+function withoutEnd(text: string): string {
+  let end = text.length;
+  while (end > 0 && text.charCodeAt(end - 1) <= 0x20) end--;
+  return text.slice(0, end);
+}
+
+/** The bodies that a text can be, the likeliest first. A program that escapes nothing means each backslash as it is. */
+function* readingsOf(text: string): Generator<string> {
+  yield text;
+  const body = withoutEnd(text);
+  if (hasMoreThan(body, LOOKED_AT, MAX_LOOKED_AT)) return;
+  yield repairJson(body);
+  yield repairJson(body.replaceAll('\\', '\\\\'));
+}
+
 function parseObject(bodyText: string): JsonObject | null {
-  const json = bodyText.replace(/^\uFEFF/, '');
-  if (hasMoreThan(json, /[[{]/, MAX_BRACKETS)) return null;
-  const body = parseJson(json);
-  return isObject(body) ? readNumbers(json, body) : null;
+  const text = bodyText.replace(/^\uFEFF/, '');
+  if (hasMoreThan(text, /[[{]/, MAX_BRACKETS)) return null;
+  for (const json of readingsOf(text)) {
+    const body = parseJson(json);
+    if (body !== undefined) return isObject(body) ? readNumbers(json, body) : null;
+  }
+  return null;
+}
+
+/** The start of a body that cannot be read, with the end alone of all that may be a key. */
+function shownStart(bodyText: string): string {
+  const shown = toSqliteText(bodyText.slice(0, MAX_READ_LENGTH)).replaceAll(LIKE_A_KEY, (key) =>
+    key.length < MIN_KEY_LENGTH ? '…' : `…${keyEnd(key)}`,
+  );
+  return copyText(shown.slice(0, MAX_SHOWN_LENGTH).toWellFormed());
 }
 
 /** A request whose body could not be read, for the record. */
@@ -172,10 +241,13 @@ export function parseRequest(
 ): ParsedRequest {
   const body = parseObject(bodyText);
   if (!body) {
+    const message = 'Body must be a JSON object';
+    const start = shownStart(bodyText);
     return {
       ok: false,
-      message: 'Body must be a JSON object',
+      message,
       partial: unreadableRequest(connectingAddress),
+      remarks: start === '' ? message : `${message}, not: ${start}`,
     };
   }
 
@@ -197,7 +269,7 @@ export function parseRequest(
       hwid: cut(hwid, MAX_LOGGED_LENGTH),
       logged: readLoggedFields(body),
     };
-    return { ok: false, message, partial };
+    return { ok: false, message, partial, remarks: message };
   };
 
   if (licenseKey === null && body.licenseKey != null) return reject('licenseKey must be a string');
@@ -218,7 +290,7 @@ export function parseRequest(
 
 /** @returns undefined for a request without a nonce, which asks for no signature; a text for an invalid one */
 function readSignature(
-  { nonce, kid: sentKid, lease }: JsonObject,
+  { nonce, kid: sentKid, lease, licenseKey, hwid }: JsonObject,
   keys: Pick<SigningKeys, 'isUnknown'>,
 ): SignatureRequest | string | undefined {
   if (nonce == null || (typeof nonce === 'string' && readText(nonce) === null)) return undefined;
@@ -228,5 +300,9 @@ function readSignature(
   const kid = readText(sentKid);
   const isText = sentKid == null || typeof sentKid === 'string';
   if (!isText || (kid !== null && keys.isUnknown(kid))) return 'kid is unknown';
-  return { nonce, kid, wantsLease: lease === true };
+  const sent = {
+    licenseKey: String(licenseKey),
+    hwid: typeof hwid === 'string' ? hwid : null,
+  };
+  return { nonce, kid, wantsLease: lease === true, sent };
 }

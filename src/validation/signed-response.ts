@@ -14,7 +14,9 @@ const DAY_SECONDS = DAY_MS / 1000;
 
 /** A decided validation. */
 export interface Decided {
-  request: ValidationRequest;
+  request: Pick<ValidationRequest, 'productId' | 'hwid' | 'ip'>;
+  /** The license key and the hardware ID for the claims. */
+  sent: SignatureRequest['sent'];
   body: ValidResponse | InvalidResponse;
   /** Null for a rejection: its claims hold nothing about the license. */
   license: Pick<LicenseSnapshot, 'expiresAt'> | null;
@@ -27,14 +29,14 @@ export interface Decided {
 /** The fields that a signature adds to a response. */
 export type Signatures = Required<Pick<ValidResponse, 'signed'>> & Pick<ValidResponse, 'lease'>;
 
-/** The hashed keys of licenses in memory: a hash costs a tenth of a signature. */
-const subjects = new WeakMap<object, string>();
+/** The last hashed keys of licenses in memory: a hash costs a tenth of a signature. */
+const subjects = new WeakMap<object, { licenseKey: string; subject: string }>();
 
-async function subjectOf(key: string, license: object | null): Promise<string> {
+async function subjectOf(licenseKey: string, license: object | null): Promise<string> {
   const known = license && subjects.get(license);
-  if (known) return known;
-  const subject = toBase64url(await sha256(key));
-  if (license) subjects.set(license, subject);
+  if (known?.licenseKey === licenseKey) return known.subject;
+  const subject = toBase64url(await sha256(licenseKey));
+  if (license) subjects.set(license, { licenseKey, subject });
   return subject;
 }
 
@@ -43,7 +45,7 @@ export async function signResponse(
   signer: Signer,
   issuer: string,
   { nonce, wantsLease }: SignatureRequest,
-  { request, body, license, offlineDays, decidedAt }: Decided,
+  { request, sent, body, license, offlineDays, decidedAt }: Decided,
 ): Promise<Signatures> {
   const iat = Math.floor(decidedAt / 1000);
   const expiresAt = license?.expiresAt ?? null;
@@ -51,11 +53,11 @@ export async function signResponse(
   const claims = {
     iss: issuer,
     aud: String(request.productId),
-    sub: await subjectOf(request.key, license),
+    sub: await subjectOf(sent.licenseKey, license),
     iat,
     valid: body.valid,
     message: body.message,
-    hwid: request.hwid,
+    hwid: sent.hwid,
     ip: request.ip,
     licenseExpires,
   };

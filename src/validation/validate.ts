@@ -19,6 +19,7 @@ import {
   findSnapshotsCachedOnly,
   type Outcome,
   type Snapshots,
+  withMeantKey,
 } from './decide.ts';
 import {
   briefRequest,
@@ -40,6 +41,8 @@ export type SentBody = { text: string } | { text: null; fault: BodyFault; messag
 export interface ValidationContext extends Circumstances {
   requestType: RequestType;
   trustsBodyIp: boolean;
+  /** Whether the claims repeat the key and the hardware ID as they are compared, not as they were sent (1.8). */
+  expectsNormalized: () => boolean;
   /** The token of v2; rejects if it may not validate. Undefined under v1. */
   authorized: Promise<CacheHit<Snapshot> | undefined> | undefined;
 }
@@ -93,10 +96,12 @@ export function validate(
   const validation = new Validation(services, context);
   if (sent.text === null) {
     const request = unreadableRequest(connectingAddress);
-    return validation.rejectUnreadable(request, sent.message, sent.fault);
+    return validation.rejectUnreadable(request, sent.message, sent.message, sent.fault);
   }
   const parsed = parseRequest(sent.text, connectingAddress, trustsBodyIp, services.signingKeys);
-  if (!parsed.ok) return validation.rejectUnreadable(parsed.partial, parsed.message);
+  if (!parsed.ok) {
+    return validation.rejectUnreadable(parsed.partial, parsed.message, parsed.remarks);
+  }
   return validation.validate(parsed.request);
 }
 
@@ -119,6 +124,7 @@ class Validation {
   async rejectUnreadable(
     request: PartialRequest,
     message: string,
+    remarks: string,
     kind: BodyFault = 'unreadable',
   ): Promise<ValidationResult> {
     const { limits, ceilings } = this.#services;
@@ -128,7 +134,7 @@ class Validation {
       return this.#limit(request, { spam: true }, client);
     }
     const isRecorded = client === null || !ceilings.unreadableRecords.count(client);
-    if (isRecorded) this.#record(request, 'INVALID_REQUEST', { remarks: message });
+    if (isRecorded) this.#record(request, 'INVALID_REQUEST', { remarks });
     return { kind, responseType: 'INVALID_REQUEST', body: { valid: false, message } };
   }
 
@@ -148,7 +154,7 @@ class Validation {
       if (request.signature) this.#signer = await signingKeys?.signer(request.signature.kid);
       if (!finding) return await this.#decideOverLimit(request, client);
       const snapshots = finding instanceof Promise ? await finding : finding;
-      return await this.#validateKnown(request, snapshots);
+      return await this.#validateKnown(withMeantKey(request, snapshots), snapshots);
     } catch (error) {
       return this.#fail(request, error);
     }
@@ -156,16 +162,17 @@ class Validation {
 
   /** Decides on memory and KV alone: VALID, or limited (1.7). */
   async #decideOverLimit(
-    request: ValidationRequest,
+    sent: ValidationRequest,
     client: string | null,
   ): Promise<ValidationResult> {
     const { ceilings } = this.#services;
     const snapshots = await findSnapshotsCachedOnly(
       this.#services,
-      request,
+      sent,
       this.#context.timings,
       async () => !ceilings.publishedReads.count(String(client)),
     );
+    const request = snapshots ? withMeantKey(sent, snapshots) : sent;
     const outcome = snapshots && decideFrom(snapshots, request, this.#context);
     if (outcome?.responseType !== 'VALID' || outcome.mustBeStored) {
       return this.#limit(request, { spam: true }, this.#countedWith(snapshots?.license.value));
@@ -269,8 +276,12 @@ class Validation {
     const { signingKeys } = this.#services;
     if (!signature || !signingKeys) return body;
     const offlineDays = this.#snapshots?.policy.value?.products[productId]?.offlineDays ?? 0;
-    const decidedAt = this.#context.requestedAt;
-    const decided = { request, body, license, offlineDays, decidedAt };
+    const { requestedAt: decidedAt, expectsNormalized } = this.#context;
+    const { licenseKey } = signature.sent;
+    const sent = expectsNormalized()
+      ? { licenseKey: normalizeLicenseKey(licenseKey), hwid: request.hwid }
+      : signature.sent;
+    const decided = { request, sent, body, license, offlineDays, decidedAt };
     return { ...body, ...(await signResponse(signer, signingKeys.issuer, signature, decided)) };
   }
 
@@ -292,7 +303,8 @@ class Validation {
         outcome,
         licenseId: license === null ? null : license?.id,
         // Not cut itself, because a license key can be longer when it is normalized.
-        licenseKeyNormalized: cutKey === licenseKey ? key : cutKey && normalizeLicenseKey(cutKey),
+        licenseKeyNormalized:
+          license || cutKey === licenseKey ? key : cutKey && normalizeLicenseKey(cutKey),
         installation: { licenseKey: cutKey, productId, ip, hwid, ...logged },
         details,
         ...(kid !== undefined && { kid }),

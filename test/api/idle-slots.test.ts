@@ -479,7 +479,7 @@ it('a slot with several addresses of an earlier version gives way as one: the li
   expect(await ask(license, { ip: '2a01:6::2' }, isolate)).toBe('Max IPs reached');
 });
 
-it('an address that identifies no machine gives way to none that does [1.2.24, 7.2.7]', async () => {
+it('an address that identifies no machine gives way to none that does [1.2.31, 7.2.7]', async () => {
   const license = await newLicense({ maxIPs: 1 });
   await store(license, ['172.18.0.5', OLD]);
   setNow(at(8));

@@ -58,7 +58,7 @@ const VALID = 'License is valid';
 const FULL = 'Max IPs reached';
 
 it.each(['172.18.0.5', '0.0.0.0', 'fe80::1', '100.64.3.4', 'fd00::7'])(
-  'a license that was bound to %s elsewhere has its slot for the address of a machine [1.2.24]',
+  'a license that was bound to %s elsewhere has its slot for the address of a machine [1.2.31]',
   async (local) => {
     const license = await newLicense({ maxIPs: 1 });
     await store(license, [local]);
@@ -70,7 +70,7 @@ it.each(['172.18.0.5', '0.0.0.0', 'fe80::1', '100.64.3.4', 'fd00::7'])(
   },
 );
 
-it('programs that connect from a private network have as many slots, among them [1.2.24]', async () => {
+it('programs that connect from a private network have as many slots, among them [1.2.31]', async () => {
   const license = await newLicense({ maxIPs: 2 });
   const asking = ['10.0.0.1', '10.0.0.2', 'fd00::3', '10.0.0.1'];
   const messages = [];
@@ -79,7 +79,7 @@ it('programs that connect from a private network have as many slots, among them 
   expect(await ask(license, PUBLIC)).toBe(VALID);
 });
 
-it('POST, PUT and a batch refuse new addresses that identify no machine, and take stored ones [1.2.22]', async () => {
+it('POST, PUT and a batch refuse new addresses that identify no machine, and take stored ones [1.2.29]', async () => {
   const license = await newLicense({ maxIPs: 2 });
   await store(license, ['172.18.0.5']);
   const message = /^ips must not have 10\.0\.0\.7, which is .* leave it out$/;
@@ -106,7 +106,7 @@ it('POST, PUT and a batch refuse new addresses that identify no machine, and tak
   expect(ips).toEqual(['172.18.0.5', '198.51.100.7', '198.51.100.8']);
 });
 
-it('an import leaves out addresses that identify no machine, and reports them [1.2.23]', async () => {
+it('an import leaves out addresses that identify no machine, and reports them [1.2.30]', async () => {
   const { productId } = await newLicense();
   const item = { licenseKey: crypto.randomUUID(), productId, licenseType: 'PERMANENT', maxIPs: 1 };
   const ips = ['172.18.0.5', '2a01:1:2:3::1', '2a01:1:2:3::2', '64:ff9b::10.0.0.1'];

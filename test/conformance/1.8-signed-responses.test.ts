@@ -11,9 +11,12 @@ import {
   historyOf,
   type License,
   type Product,
+  updateLicense,
   validate,
 } from '../support/client.ts';
+import { importOne } from '../support/import.ts';
 import { arrange, OUTCOME_ROWS } from '../support/outcomes.ts';
+import vectors from '../support/signed-vectors.json';
 import { newWatchedIsolate } from '../support/watched-isolate.ts';
 
 /** Decisions 1.8: signed responses and leases. */
@@ -98,7 +101,7 @@ const signedBody = ({ licenseKey, productId }: License, fields: object = {}) => 
 });
 
 const subjectOf = async (licenseKey: string): Promise<string> =>
-  (await sha256(licenseKey.trim().toUpperCase())).toBase64({
+  (await sha256(licenseKey)).toBase64({
     alphabet: 'base64url',
     omitPadding: true,
   });
@@ -219,16 +222,57 @@ it('the claims cover the request, its time and the whole response [1.8.6, 1.8.7,
   expect(claims).toEqual({
     iss: 'licet',
     aud: String(product.id),
-    sub: await subjectOf(license.licenseKey),
+    sub: await subjectOf(body.licenseKey),
     nonce: body.nonce,
     iat,
     exp: iat + 300,
     valid: true,
     message: 'License is valid',
-    hwid: 'HW-1',
+    hwid: ' HW-1 ',
     ip: '2001:db8::1',
     licenseExpires: Math.floor(Date.parse(expiryDate) / 1000),
   });
+});
+
+it.each(vectors)(
+  'the key and the hardware ID are signed as they were sent: $name [1.8.10, 1.8.12]',
+  async ({ licenseKey, sub, hwid }) => {
+    const { id, outcome, reason } = await importOne('licenses', {
+      licenseKey: licenseKey.trim(),
+      productId: product.id,
+      licenseType: 'PERMANENT',
+    });
+    expect(['created', 'unchanged', 'kept'], String(reason)).toContain(outcome);
+    await updateLicense(Number(id), { hwids: [], ips: [] });
+    const body = { licenseKey, productId: product.id, nonce: newNonce(), hwid, lease: true };
+    // The second response has the hash of the first in memory, the third is of another spelling.
+    for (const sent of [body, body, { ...body, licenseKey: `${licenseKey} ` }]) {
+      const { status, json } = await ask(sent);
+      expect(status).toBe(200);
+      const expected = { sub: sent === body ? sub : await subjectOf(sent.licenseKey), hwid };
+      expect((await claimsOf(json.signed, es)).claims).toMatchObject(expected);
+      expect((await claimsOf(json.lease, es, 'licet-lease+jwt')).claims).toMatchObject(expected);
+    }
+  },
+);
+
+it('a refused key, and a number as a key, are signed as they were sent [1.8.10]', async () => {
+  const unknown = { licenseKey: ' “No such key” ', productId: product.id, nonce: newNonce() };
+  const refused = (await claimsOf((await ask(unknown)).json.signed, es)).claims;
+  expect(refused).toMatchObject({ valid: false, sub: await subjectOf(unknown.licenseKey) });
+  const number = { ...unknown, licenseKey: 1.5, hwid: 2 };
+  const { claims } = await claimsOf((await ask(number)).json.signed, es);
+  expect(claims).toMatchObject({ sub: await subjectOf('1.5'), hwid: '2' });
+});
+
+it('an example of version 0.2.0 gets the claims that it compares [1.8.33]', async () => {
+  const license = await newLicense();
+  const licenseKey = ` ${license.licenseKey.toLowerCase()}\n`;
+  const body = { ...signedBody(license), licenseKey, hwid: ' HW-1 ', lease: true };
+  const { json } = await ask(body, isolate, { 'User-Agent': 'licet-client/1' });
+  const expected = { sub: await subjectOf(license.licenseKey), hwid: 'HW-1' };
+  expect((await claimsOf(json.signed, es)).claims).toMatchObject(expected);
+  expect((await claimsOf(json.lease, es, 'licet-lease+jwt')).claims).toMatchObject(expected);
 });
 
 it('claims are null for fields that were not sent, and for a license without an expiry [1.8.6, 1.8.7, 1.8.13]', async () => {

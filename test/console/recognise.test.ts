@@ -66,6 +66,10 @@ it.each([
   ['with blanks', KEY.replaceAll('-', ' ')],
   ['with the dashes of a word processor', KEY.replaceAll('-', '—')],
   ['over two lines', `${KEY.slice(0, 14)}\n${KEY.slice(14)}`],
+  ['in quotes', `“${KEY}”.`],
+  ['without hyphens, and with O for 0', KEY.replaceAll('-', '').replace('0', 'O')],
+  ['with Arabic digits', KEY.replace('9', '٩')],
+  ['with a character that nobody sees', `${KEY}\u200b`],
 ])('a key %s is written in groups and capitals', (_, pasted) => {
   expect(keyOf(pasted)).toBe(KEY);
 });

@@ -32,8 +32,8 @@ interface Asked extends ValidationRequest {
 }
 
 const claimsFor = ({ nonce }: Pick<Asked, 'nonce'>): Claims => ({
-  ...{ iss: 'licet', aud: '602', hwid: 'machine', ip: '192.0.2.1', licenseExpires: null },
-  sub: createHash('sha256').update('HÄUSCHEN-1').digest('base64url'),
+  ...{ iss: 'licet', aud: '602', hwid: ' machine ', ip: '192.0.2.1', licenseExpires: null },
+  sub: createHash('sha256').update(' häuschen-1\n').digest('base64url'),
   ...{ nonce, iat: 1_795_350_000, exp: 1_795_350_300, ...VALID },
 });
 

@@ -163,7 +163,7 @@ export const drivers: Record<string, Driver> = {
 declare(strict_types=1);
 require 'licet.php';
 while (($line = fgets(STDIN)) !== false) {
-  [$url, $markFile, $publicKeys, $licenseKey, $productId, $timeout, $hwid] = explode('|', rtrim($line));
+  [$url, $markFile, $publicKeys, $licenseKey, $productId, $timeout, $hwid] = explode('|', rtrim($line, "\\n"));
   $key = $licenseKey === 'null' ? null : (ctype_digit($licenseKey) ? (int) $licenseKey : $licenseKey);
   if ($hwid === 'machine') $hwid = Licet::hardwareId();
   try {

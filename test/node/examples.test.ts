@@ -413,7 +413,7 @@ for (const program of programs) {
       expect(more).toEqual([]);
       expect((second?.atMs ?? 0) - (first?.atMs ?? 0)).toBeGreaterThanOrEqual(990);
       expect(JSON.parse(second?.body ?? '')).toMatchObject({ licenseKey, productId });
-      expect(second?.headers).toMatchObject({ 'user-agent': 'licet-client/1' });
+      expect(second?.headers).toMatchObject({ 'user-agent': 'licet-client/2' });
       if (file === 'licet.go') expect(second?.headers.connection).toBe('close');
     });
 

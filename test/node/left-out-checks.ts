@@ -219,7 +219,10 @@ export const leftOutChecks: Record<string, LeftOutChecks> = {
     'a key of 2047 bits': ['in [!ghijklmnopqrstuvwxyz0123456789_-]*) continue ;; esac', 'in esac'],
     'another product': ['case $claims in *"\\"aud\\":\\"$product\\""*) ;; *) return 1 ;; esac', ''],
     'another license key': ['case $claims in *"\\"sub\\":\\"$sub\\""*) ;; *) return 1 ;; esac', ''],
-    'another machine': ['case $claims in *"\\"hwid\\":\\"$hwid\\""*) ;; *) return 1 ;; esac', ''],
+    'another machine': [
+      'case $claims in *"\\"hwid\\":$(licet_json "$hwid")"*) ;; *) return 1 ;; esac',
+      '',
+    ],
     'another nonce': ['licet-validation+jwt "$nonce"', "licet-validation+jwt ''"],
     'the same nonce': ['$(openssl rand -hex 16)', '$(echo 0123456789abcdef0123456789abcdef)'],
     'valid as a text': ['"valid": *(true|false).*', '"valid": *"?(true|false).*'],

@@ -233,7 +233,7 @@ it.each([
   ['64:ff9b:1::c633:6407', null],
   ['64:ff9b::1:c633:6407', null],
   ['Unknown', null],
-])('globalAddress reads %j as %j: IPv4 inside IPv6 counts as itself [1.2.21]', (text, read) => {
+])('globalAddress reads %j as %j: IPv4 inside IPv6 counts as itself [1.2.28]', (text, read) => {
   expect(globalAddress(text)).toBe(read);
 });
 

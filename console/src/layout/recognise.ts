@@ -1,14 +1,14 @@
+import { readKey } from '@licet/contract/license-key';
 import { MAX_HWID_BYTES } from '@licet/contract/limits';
 import type { texts } from '../texts.ts';
 
 /** The kind of a pasted text, recognised by its form. */
 export type Kind = keyof typeof texts.palette.kinds;
 
-const KEY = /^[0-9A-Z]{4}(-[0-9A-Z]{4}){4}$/i;
-/** The letters and digits of a generated key. A hardware ID can look the same. */
-const BARE_KEY = /^(?=.*\d)(?=.*[A-Z])[0-9A-HJKMNP-TV-Z]{20}$/i;
-/** Blanks, line breaks, and the dashes into which some programs turn hyphens. */
-const SEPARATORS = /[\s\u2010-\u2015\u2212-]+/g;
+/** Imported keys can have letters that the service leaves out. */
+const KEY = /^[0-9A-Z]{4}(-[0-9A-Z]{4}){4}$/;
+/** A hardware ID can look the same. */
+const HAS_BOTH = /^(?=.*\d)(?=.*[A-Z])/;
 const OCTET = '(25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)';
 const IPV4 = new RegExp(`^${OCTET}(\\.${OCTET}){3}(/\\d{1,2})?$`);
 /** With `::` or in full. A MAC address is neither. */
@@ -32,7 +32,7 @@ export function recognise(pasted: string): Kind {
 
 /** The license key in a pasted text, in groups and capitals; undefined if it has not the form of one. */
 export function keyOf(pasted: string): string | undefined {
-  const bare = pasted.replaceAll(SEPARATORS, '');
-  if (!BARE_KEY.test(bare) && !KEY.test(pasted.replaceAll(/\s/g, ''))) return undefined;
-  return bare.toUpperCase().match(/.{4}/g)?.join('-');
+  const [plain = '', own = ''] = readKey(pasted);
+  if (KEY.test(plain)) return plain;
+  return KEY.test(own) && HAS_BOTH.test(plain) ? own : undefined;
 }

@@ -116,9 +116,9 @@ export async function verifyResponse(
   nonce: string,
   key: PinnedKey,
 ): Promise<void> {
-  const keyText = encoder.encode(licenseKey.trim().toUpperCase());
+  const keyText = encoder.encode(licenseKey);
   const sub = toBase64url(new Uint8Array(await crypto.subtle.digest('SHA-256', keyText)));
-  const own = { aud: String(productId), sub, hwid: hwid?.trim() || null, valid };
+  const own = { aud: String(productId), sub, hwid: hwid ?? null, valid };
   await verifyToken(signed, key, 'licet-validation+jwt', { ...own, message, nonce });
   if ('lease' in others) await verifyToken(others.lease, key, 'licet-lease+jwt', own);
 }

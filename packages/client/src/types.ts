@@ -107,7 +107,7 @@ export const IMPORT_TYPES = {
 
 /** The request of a program [4.7]. Unknown fields are ignored, and numbers are accepted as text. */
 export interface ValidationRequest {
-  /** The key, compared without regard to case. */
+  /** The key, as the customer has entered it: it is read as a person would read it. */
   licenseKey: string;
   /** The id of the product that the program belongs to. */
   productId: number;
@@ -2161,7 +2161,7 @@ export interface ListRequestsQuery {
   limit?: number | undefined;
   /** The id of the last object of the page before. */
   after?: number | undefined;
-  /** A license key, without regard to case. */
+  /** A license key, as in a validation. */
   licenseKey?: string | undefined;
   /** Only objects of this product. */
   productId?: number | undefined;

@@ -322,7 +322,7 @@ export const installationQuery = z.strictObject(pageQuery);
 export const licensePaths = {
   key: {
     licenseKey: z.string().meta({
-      description: 'A license key, without regard to case.',
+      description: 'A license key, as in a validation.',
       example: KEY,
     }),
   },

@@ -89,7 +89,7 @@ export const requestQuery = z.strictObject({
     .min(1)
     .max(MAX_TEXT_LENGTH)
     .optional()
-    .meta({ description: 'A license key, without regard to case.', example: KEY }),
+    .meta({ description: 'A license key, as in a validation.', example: KEY }),
   productId: productId.optional(),
   ip: address.optional().meta({
     description: 'Only requests from this address, such as `192.0.2.10`.',

@@ -11,7 +11,10 @@ export const validationRequest = named(
   'ValidationRequest',
   'The request of a program [4.7]. Unknown fields are ignored, and numbers are accepted as text.',
   z.object({
-    licenseKey: z.string().min(1).describe('The key, compared without regard to case.'),
+    licenseKey: z
+      .string()
+      .min(1)
+      .describe('The key, as the customer has entered it: it is read as a person would read it.'),
     productId: z.int().describe('The id of the product that the program belongs to.'),
     productVersion: forHistory,
     hwid: z.string().max(MAX_HWID_BYTES).nullish().describe('The hardware ID to check and bind.'),

@@ -17,7 +17,7 @@ import { customers } from '../customers/schema.ts';
 import { isFullOf } from './address-slots.ts';
 import { licenseColumns, selectLicenses } from './queries.ts';
 import type { LicenseRow } from './row.ts';
-import { EXPIRES_LATER, isExpiredSql } from './rules.ts';
+import { EXPIRES_LATER, isExpiredSql, keysMeantBy } from './rules.ts';
 import { installations, licenses, replacedKeys } from './schema.ts';
 import { hasIdleSlot } from './slot-uses.ts';
 import { listedValues } from './snapshot.ts';
@@ -98,6 +98,13 @@ const hadKeyWith = (q: string): SQL =>
   sql`${licenses.id} in (select license_id from ${replacedKeys}
     where ${containsText(q, [replacedKeys.licenseKeyNormalized])})`;
 
+/** Licenses with a key, or a replaced key, that the text means as a whole (1.2). */
+function hasKeyMeantBy(q: string): SQL {
+  const keys = keysMeantBy(q);
+  return sql`(${isOneOf(licenses.licenseKeyNormalized, keys)} or ${licenses.id} in (
+    select license_id from ${replacedKeys} where ${isOneOf(replacedKeys.licenseKeyNormalized, keys)}))`;
+}
+
 const equalsIfGiven = (wanted: boolean | undefined, condition: SQL): SQL | undefined =>
   wanted === undefined ? undefined : wanted ? condition : not(condition);
 
@@ -142,6 +149,7 @@ function matching(db: Database, filter: LicenseFilter, now: number): SQL | undef
         licenses.notes,
       ]),
       q === undefined ? undefined : hadKeyWith(q),
+      q === undefined ? undefined : hasKeyMeantBy(q),
       q === undefined
         ? undefined
         : sql`${licenses.customerId} in (select id from ${customers} where ${matchingCustomers(filter)})`,

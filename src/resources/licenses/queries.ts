@@ -18,7 +18,7 @@ import { unknownProduct } from '../products/rules.ts';
 import { changeOfKey, changesOfLicense, freesSlots, withCustomer } from './events.ts';
 import { isOwnedBy, type Person } from './own.ts';
 import { type LicenseRow, type LicenseValues, valuesOf } from './row.ts';
-import { newLicenseKey, normalizeLicenseKey } from './rules.ts';
+import { keysMeantBy, newLicenseKey } from './rules.ts';
 import { bindings, licenses, replacedKeys } from './schema.ts';
 import { slotValues } from './snapshot.ts';
 import { totalRequests } from './totals.ts';
@@ -83,13 +83,15 @@ export const findOwnLicense = (
  * The license with a key, which is compared as in a validation. A replaced key finds none: it has leaked, and bots take
  * the sender of a key for the owner of its license (7).
  */
-export const findLicenseByKey = (
+export async function findLicenseByKey(
   db: Database,
   licenseKey: string,
-): Promise<LicenseRow | undefined> =>
-  selectLicenses(db)
-    .where(eq(licenses.licenseKeyNormalized, normalizeLicenseKey(licenseKey)))
-    .get();
+): Promise<LicenseRow | undefined> {
+  const keys = keysMeantBy(licenseKey);
+  const rows = await selectLicenses(db).where(isOneOf(licenses.licenseKeyNormalized, keys));
+  const placeOf = (row: LicenseRow) => keys.indexOf(row.licenseKeyNormalized);
+  return rows.toSorted((a, b) => placeOf(a) - placeOf(b))[0];
+}
 
 const linkTo = (customerId: SQL): Link => ({ when: [], statements: [], customerId });
 

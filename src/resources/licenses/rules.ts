@@ -6,22 +6,18 @@ import {
   slotOf,
 } from '@licet/contract/addresses';
 import type { LICENSE_TYPES, LicenseState, LicenseStatus } from '@licet/contract/enums';
+import { KEY_ALPHABET, KEY_GROUP_LENGTH, KEY_GROUPS, readKey } from '@licet/contract/license-key';
 import { type SQL, sql } from 'drizzle-orm';
 import { DomainError } from '../../lib/errors.ts';
 
 /** The rules of a license: its key, its status, and those for more than one field. */
 
-/** Crockford's alphabet: no I, L, O, U, which are misread or make words. */
-const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
-const KEY_GROUPS = 5;
-const GROUP_LENGTH = 4;
-
 /** A new code for people, with 20 random bits in each group. */
 export function newCode(groups: number): string {
   const newGroup = () => {
-    const bytes = crypto.getRandomValues(new Uint8Array(GROUP_LENGTH));
+    const bytes = crypto.getRandomValues(new Uint8Array(KEY_GROUP_LENGTH));
     // 256 is a multiple of 32: every character is equally likely.
-    return Array.from(bytes, (byte) => ALPHABET.charAt(byte % ALPHABET.length)).join('');
+    return Array.from(bytes, (byte) => KEY_ALPHABET.charAt(byte % KEY_ALPHABET.length)).join('');
   };
   return Array.from({ length: groups }, newGroup).join('-');
 }
@@ -33,11 +29,19 @@ export const newLicenseKey = (): string => newCode(KEY_GROUPS);
 export const toSqliteText = (text: string): string => text.toWellFormed().replaceAll('\0', '');
 
 /**
- * Normalizes a key, which is compared without regard to case and to surrounding blanks (1.2). JavaScript's
+ * Normalizes a key as it was sent, which is compared without regard to case and to surrounding blanks (1.2). JavaScript's
  * `trim` also removes line ends and byte-order marks.
  */
 export const normalizeLicenseKey = (licenseKey: string): string =>
   toSqliteText(licenseKey).trim().toUpperCase();
+
+/**
+ * The normalized keys that a text can mean, in the order in which they count (1.2): as it was sent, then as a person
+ * reads it. A reading means a license only if it is the normalized key of that license.
+ */
+export const keysMeantBy = (licenseKey: string): string[] => [
+  ...new Set([normalizeLicenseKey(licenseKey), ...readKey(toSqliteText(licenseKey).trim())]),
+];
 
 /** As many characters of a key as may be shown where the key itself must not: its last group. */
 export const KEY_END_LENGTH = 4;
@@ -46,7 +50,7 @@ export const KEY_END_LENGTH = 4;
 export const keyEnd = (licenseKey: string): string => licenseKey.slice(-KEY_END_LENGTH);
 
 /** Begins the sentence that BuiltByBit writes into a file for which it got no key. */
-const SENTENCE = /^UNABLE TO ACQUIRE A LICENSE KEY AUTOMATICALLY/;
+const SENTENCE = /^UNABLE ?TO ?ACQUIRE ?A ?LICENSE ?KEY ?AUTOMATICALLY/;
 /** A placeholder that a market should have replaced: `%%__LICENSE__%%`. Its name has no fixed form. */
 const PLACEHOLDER = /^%%.+%%$/s;
 

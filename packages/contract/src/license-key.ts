@@ -1,0 +1,88 @@
+/** License keys: the form that the service gives them, and keys as people read them (1.2). */
+
+/** Crockford's alphabet: no I, L, O, U, which are misread or make words. */
+export const KEY_ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+export const KEY_GROUPS = 5;
+export const KEY_GROUP_LENGTH = 4;
+
+const OWN_KEY = new RegExp(`^[${KEY_ALPHABET}]{${KEY_GROUPS * KEY_GROUP_LENGTH}}$`);
+const GROUP = new RegExp(`.{${KEY_GROUP_LENGTH}}`, 'g');
+
+/** Stored keys have at most 255 characters. More than this is no key with something around it. */
+const MAX_READ_LENGTH = 1_000;
+
+/** The characters of windows-1252, by their byte. */
+const WINDOWS_1252 = new TextDecoder('windows-1252').decode(
+  Uint8Array.from({ length: 256 }, (_, byte) => byte),
+);
+const REST = `[${WINDOWS_1252.slice(0x80, 0xc0)}]`;
+/** A character of UTF-8 that was decoded as windows-1252, such as `â€“` for a dash. */
+const DECODED_WRONGLY = new RegExp(`[Â-ß]${REST}|[à-ï]${REST}{2}|[ð-ô]${REST}{3}`, 'g');
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/**
+ * A byte-order mark that was decoded as another encoding: as windows-1252 once or twice, Mac, code pages 1251, 437, 850
+ * and 866, UTF-16, ASCII.
+ */
+const BYTE_ORDER_MARK = /^(?:ï»¿|Ã¯Â»Â¿|Ôªø|п»ї|∩╗┐|´╗┐|я╗┐|ÿþ|þÿ|\?{3})/;
+/** The last ones stand for quotes, or escape them. */
+const QUOTES = /[\p{Quotation_Mark}`´ʹʺʼ′″‵‶\\]/gu;
+/** The last ones look like dashes. */
+const DASHES = /[\p{Dash}˗⁃ー─━➖]/gu;
+/** Blanks, and characters that nobody sees, or that could not be decoded. */
+const UNSEEN = /[\p{White_Space}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800\ufffd]/gu;
+
+function decodeAgain(characters: string): string {
+  try {
+    return utf8.decode(Uint8Array.from(characters, (one) => WINDOWS_1252.indexOf(one)));
+  } catch {
+    return characters;
+  }
+}
+
+const isDigit = (code: number): boolean => /^\p{Nd}$/u.test(String.fromCodePoint(code));
+
+/** The digits of other scripts that were met: there are some hundreds. */
+const digits = new Map<string, string>();
+
+/** A digit of another script as 0 to 9. The digits of a script have ten codes in a row, from zero on. */
+function westernDigit(digit: string): string {
+  const known = digits.get(digit);
+  if (known !== undefined) return known;
+  const code = digit.codePointAt(0) ?? 0;
+  let first = code;
+  while (isDigit(first - 1)) first--;
+  const western = String((code - first) % 10);
+  digits.set(digit, western);
+  return western;
+}
+
+/** A text with the digits of other scripts as 0 to 9. */
+export const withWesternDigits = (text: string): string =>
+  text.replaceAll(/(?!\d)\p{Nd}/gu, westernDigit);
+
+/**
+ * A license key as a person reads it (1.2), for a text that is no license key itself: without the signs that copying,
+ * mails and word processors add or change. Letters are in upper case.
+ *
+ * @returns the plain reading; then, if it can be a key that the service made, its groups, with O as 0, I and L as 1
+ */
+export function readKey(text: string): readonly string[] {
+  if (text.length > MAX_READ_LENGTH) return [];
+  // The blank is the second byte of one whose first byte was decoded as a letter, and that was trimmed.
+  const plain = withWesternDigits(
+    `${text}\u00a0`
+      .replace(BYTE_ORDER_MARK, '')
+      .replaceAll(DECODED_WRONGLY, decodeAgain)
+      .replaceAll(QUOTES, '')
+      .normalize('NFKC'),
+  )
+    .replaceAll(DASHES, '-')
+    .replaceAll(UNSEEN, '')
+    .toUpperCase()
+    .replace(/[.。]$/, '');
+  if (plain === '') return [];
+  const bare = plain.replaceAll('-', '').replaceAll('O', '0').replaceAll(/[IL]/g, '1');
+  const own = OWN_KEY.test(bare) ? bare.match(GROUP)?.join('-') : undefined;
+  return own === undefined || own === plain ? [plain] : [plain, own];
+}
