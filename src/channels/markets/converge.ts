@@ -168,7 +168,7 @@ function paidEnd({ licenseType, expiresAt }: LicenseRow, before: Standing, after
   if (licenseType !== 'TEMPORARY' || after.paidUntil === null) return undefined;
   if (after.paidUntil === before.paidUntil) return undefined;
   const until = after.paidUntil + GRACE_MS;
-  const isOfMarket = before.paidUntil !== null && expiresAt === before.paidUntil + GRACE_MS;
+  const isOfMarket = before.ends.some((end) => expiresAt === end + GRACE_MS);
   const isLater = expiresAt === EXPIRES_LATER || (expiresAt ?? 0) < until;
   return isOfMarket || isLater ? { expiresAt: until, expiresAfterDays: null } : undefined;
 }

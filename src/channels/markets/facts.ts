@@ -142,6 +142,8 @@ export interface Standing {
   reasons: readonly RevokeReason[];
   /** The time until which it is paid; null without a subscription, or if nothing is left. */
   paidUntil: number | null;
+  /** The ends of all periods that the market has named, also of those that are taken back. */
+  ends: readonly number[];
   /** Its own facts with those of its subjects. */
   facts: Facts;
 }
@@ -262,9 +264,11 @@ const isKept = ({ reasons }: Payment): boolean => reasons.length === 0;
 /** The time until which the remaining payments pay; null if none does. */
 function paidUntilOf(facts: Facts, payments: readonly Payment[]): number | null {
   const named = lastOf(payments.filter((one) => isKept(one) && one.paid?.until))?.paid?.until ?? 0;
-  // A time for which no payment is named belongs to the last payment without a period.
-  const unnamed = lastOf(payments.filter(({ paid }) => !paid?.until));
-  const own = unnamed && !isKept(unnamed) ? 0 : (facts.paidUntil ?? 0);
+  // A time for which no payment is named belongs to the last payment without a period. Of several, one that is kept is enough.
+  const unnamed = payments.filter(({ paid }) => !paid?.until);
+  const last = lastOf(unnamed);
+  const isOpen = !last || unnamed.some((one) => isKept(one) && timeOf(one) === timeOf(last));
+  const own = isOpen ? (facts.paidUntil ?? 0) : 0;
   return Math.max(own, named, facts.paid?.until ?? 0) || null;
 }
 
@@ -305,6 +309,9 @@ export function standingOf(
   return {
     reasons: REASONS.filter((reason) => reasons.has(reason)),
     paidUntil,
+    ends: [whole, ...parts]
+      .flatMap(({ paid, paidUntil }) => [paid?.until, paidUntil])
+      .filter((end) => end != null),
     facts: [...above.map(({ facts }) => facts), ...parts].reduce(mergeFacts, whole),
   };
 }
