@@ -1081,6 +1081,20 @@ it('a refused role stands in the settings with its product, also while others ar
   expect(await rolesFault()).toBeNull();
 });
 
+it('after the pause, the scheduled handler gives the other roles before the refused one [10.3.11]', async () => {
+  await discord.setUp({ botToken: TOKEN });
+  const high = '3300000000000000066';
+  await buyWithRole(high);
+  await create.license({ productId, ownerChatId: EVE.id });
+  refuse(high);
+  await discord.send({ name: 'licenses' });
+  const { content } = await discord.send({ name: 'licenses', member: { user: EVE } });
+  expect(content).toContain('Your role follows');
+  setNow(Date.now() + 61 * MINUTE_MS);
+  await discord.isolate.runScheduled();
+  expect(discord.requests.slice(1).map(({ url }) => url.slice(-19))).toEqual([CUSTOMER_ROLE, high]);
+});
+
 it('each refused role is named, and one that no product gives any more is not [10.3.11]', async () => {
   await discord.setUp({ botToken: TOKEN });
   const gone = await buyWithRole('3300000000000000088');
