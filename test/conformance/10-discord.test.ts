@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { isSignedBy } from '../../src/channels/discord/signature.ts';
 import { settled } from '../support/app.ts';
 import { call, create, get, type License, updateLicense } from '../support/client.ts';
+import { captureConsole } from '../support/console.ts';
 import { spyOnDatabase, sumRows } from '../support/d1-spy.ts';
 import { ADA, ADMIN_ROLE, EVE, FakeDiscord, GUILD } from '../support/fake-discord.ts';
 import { DAY_MS, MINUTE_MS, setNow } from '../support/history.ts';
@@ -1097,6 +1098,20 @@ it('a refused role stands in the settings with its product, also while others ar
   expect(await rolesFault()).toBeNull();
 });
 
+it('after the pause, the scheduled handler gives the other roles before the refused one [10.3.11]', async () => {
+  await discord.setUp({ botToken: TOKEN });
+  const high = '3300000000000000066';
+  await buyWithRole(high);
+  await create.license({ productId, ownerChatId: EVE.id });
+  refuse(high);
+  await discord.send({ name: 'licenses' });
+  const { content } = await discord.send({ name: 'licenses', member: { user: EVE } });
+  expect(content).toContain('Your role follows');
+  setNow(Date.now() + 61 * MINUTE_MS);
+  await discord.isolate.runScheduled();
+  expect(discord.requests.slice(1).map(({ url }) => url.slice(-19))).toEqual([CUSTOMER_ROLE, high]);
+});
+
 it('each refused role is named, and one that no product gives any more is not [10.3.11]', async () => {
   await discord.setUp({ botToken: TOKEN });
   const gone = await buyWithRole('3300000000000000088');
@@ -1245,6 +1260,22 @@ it('a role is not tried again for a member who has left the server [10.3.11]', a
   }
   expect(discord.requests).toHaveLength(3);
   expect(await rolesFault()).toBeNull();
+});
+
+it.each([
+  ['https://fake.example', ['https://fake.example/api/v10/guilds/'], []],
+  ['discord', [], ['Nothing is sent to Discord: DISCORD_URL must be an address such as https']],
+  ['http://127.0.0.1:9000', [], ['Nothing is sent to Discord: DISCORD_URL must begin with https']],
+])('roles with DISCORD_URL %s go to %j [8.4.5]', async (DISCORD_URL, urls, log) => {
+  const lines = captureConsole();
+  const other = new FakeDiscord({ DISCORD_URL });
+  await other.setUp({ botToken: TOKEN });
+  const { content } = await other.send({ name: 'redeem', options: { key: license.licenseKey } });
+  expect(content.includes('Your role follows')).toBe(urls.length === 0);
+  expect(other.requests.map(({ url }) => url)).toEqual(
+    urls.map((url) => expect.stringContaining(url)),
+  );
+  expect(lines).toEqual(log.map((line) => expect.stringContaining(line)));
 });
 
 it('a slow command is deferred, and its message is edited later [10.3.2]', async () => {

@@ -236,12 +236,6 @@ async function lookAfterRoles(
   { db, outbound, now }: Omit<Roles, 'settings'>,
   left: () => number,
 ): Promise<number> {
-  const due = await db
-    .select()
-    .from(discordRoles)
-    .where(lte(discordRoles.dueAt, now))
-    .orderBy(discordRoles.dueAt)
-    .limit(MAX_CHECKED);
   const { value: settings } = await readSettings(db, 'discord', NO_DISCORD);
   const roles = { db, outbound, settings, now };
   if (settings.botToken === null) {
@@ -250,6 +244,13 @@ async function lookAfterRoles(
     return 0;
   }
   if (isPaused(roles)) return 0;
+  const due = await db
+    .select()
+    .from(discordRoles)
+    .where(lte(discordRoles.dueAt, now))
+    // A refusal keeps the other roles waiting, so the roles that had one come last.
+    .orderBy(isOneOf(discordRoles.roleId, Object.keys(settings.roleFaults)), discordRoles.dueAt)
+    .limit(MAX_CHECKED);
   let requests = 0;
   for (const { chatId, roleId, dueAt, isGiven } of due) {
     if (left() - requests < ROLE_QUERIES) return requests;
@@ -274,12 +275,7 @@ async function lookAfterRoles(
     const sent = await sendRole(roles, isDue ? 'PUT' : 'DELETE', chatId, roleId);
     const againAt = await note(roles, roleId, sent);
     if (againAt !== undefined) {
-      // All that are due of a role that is refused, so that the others come first after the pause.
-      const isOfRole = and(eq(discordRoles.roleId, roleId), lte(discordRoles.dueAt, now));
-      await db
-        .update(discordRoles)
-        .set({ dueAt: againAt })
-        .where(sent.outcome === 'refused' ? isOfRole : isRole);
+      await db.update(discordRoles).set({ dueAt: againAt }).where(isRole);
       return requests;
     }
     await (isDue && sent.outcome === 'done'
