@@ -899,6 +899,26 @@ it('administrators are asked before they block a hardware ID that many machines 
   expect((await block(true)).content).toContain('for all products');
 });
 
+it('a reset is one claim, two reads and one change of the database [10.3.6]', async () => {
+  const { spy: DB, roundTrips } = spyOnDatabase(env.DB);
+  discord = new FakeDiscord({ DB });
+  await discord.setUp();
+  await redeem();
+  await updateLicense(license.id, { ips: ['192.0.2.1'], hwids: ['h'] });
+  await discord.send({ name: 'licenses' });
+  await settled();
+  roundTrips.length = 0;
+  const { content } = await discord.send({
+    name: 'reset',
+    options: { license: `#${license.id}` },
+  });
+  expect(content).toContain('Resets left: 2 of 3');
+  // What follows publishes the change, and is not awaited.
+  const isChange = (sent: (typeof roundTrips)[number]) =>
+    sent.some(({ sql }) => sql.startsWith('insert into "self_resets"'));
+  expect(roundTrips.findIndex(isChange)).toBe(3);
+});
+
 it('a command that was removed says what to run [10.3.2]', async () => {
   expect((await discord.send({ name: 'old' })).content).toContain('npm run licet -- discord setup');
   expect((await discord.send({ name: 'constructor' })).content).toContain(

@@ -6,7 +6,7 @@ import type { ResetOutcome, Resets } from '@licet/contract/portal-page';
 import { toTimestamp } from '@licet/contract/time';
 import { and, eq, gt, isNull, lte, or, sql } from 'drizzle-orm';
 import { type Sender, untilNotOvertaken } from '../../db/change.ts';
-import type { Database } from '../../db/client.ts';
+import { batch, type Database } from '../../db/client.ts';
 import { nextRevision } from '../../db/outbox.ts';
 import { isOneOf } from '../../db/predicates.ts';
 import { isInNetworks, parseNetworks } from '../../lib/networks.ts';
@@ -26,38 +26,35 @@ export interface SlotValue {
   value: string;
 }
 
+/** The resets of licenses that count. @param now milliseconds since 1970 */
+const selectResets = (db: Database, ids: readonly number[], now: number) =>
+  db
+    .select({
+      id: selfResets.licenseId,
+      times: sql<string>`json_group_array(${selfResets.resetAt} order by ${selfResets.resetAt})`,
+    })
+    .from(selfResets)
+    .where(and(isOneOf(selfResets.licenseId, ids), gt(selfResets.resetAt, now - PERIOD_MS)))
+    .groupBy(selfResets.licenseId);
+
+/** The budget of a license. @param used a JSON array of the times of its resets, if it has any */
+function budgetOf(allowed: number, used = '[]'): Resets {
+  const times: number[] = JSON.parse(used);
+  // If more are used than are allowed now, some must return first.
+  const next = times[Math.max(0, times.length - allowed)];
+  const returnsAt = next === undefined ? null : toTimestamp(next + PERIOD_MS);
+  return { allowed, left: Math.max(0, allowed - times.length), returnsAt };
+}
+
 /** The budgets of licenses, by id. @param now milliseconds since 1970 */
 export async function resetsOf(
   db: Database,
   of: readonly { id: number; allowed: number }[],
   now: number,
 ): Promise<Map<number, Resets>> {
-  const used = await db
-    .select({
-      id: selfResets.licenseId,
-      times: sql<string>`json_group_array(${selfResets.resetAt} order by ${selfResets.resetAt})`,
-    })
-    .from(selfResets)
-    .where(
-      and(
-        isOneOf(
-          selfResets.licenseId,
-          of.map(({ id }) => id),
-        ),
-        gt(selfResets.resetAt, now - PERIOD_MS),
-      ),
-    )
-    .groupBy(selfResets.licenseId);
-  const byId = new Map(used.map((one) => [one.id, one]));
-  return new Map(
-    of.map(({ id, allowed }) => {
-      const times: number[] = JSON.parse(byId.get(id)?.times ?? '[]');
-      // If more are used than are allowed now, some must return first.
-      const next = times[Math.max(0, times.length - allowed)];
-      const returnsAt = next === undefined ? null : toTimestamp(next + PERIOD_MS);
-      return [id, { allowed, left: Math.max(0, allowed - times.length), returnsAt }];
-    }),
-  );
+  const ids = of.map(({ id }) => id);
+  const used = new Map((await selectResets(db, ids, now)).map(({ id, times }) => [id, times]));
+  return new Map(of.map(({ id, allowed }) => [id, budgetOf(allowed, used.get(id))]));
 }
 
 /** The budget after one more reset. */
@@ -67,12 +64,9 @@ const without = ({ left, returnsAt, ...resets }: Resets, now: number): Resets =>
   returnsAt: returnsAt ?? toTimestamp(now + PERIOD_MS),
 });
 
-/** The values that are on the blacklist: freeing them would dodge it. */
-async function blockedOf(
-  db: Database,
-  { productId, ips, hwids }: LicenseRow,
-): Promise<(slot: SlotValue) => boolean> {
-  const rows = await db
+/** The entries of the blacklist that can concern the slots of a license. */
+const selectEntries = (db: Database, { productId, ips, hwids }: LicenseRow) =>
+  db
     .select({ type: blacklists.licenseDataType, data: blacklists.data })
     .from(blacklists)
     .where(
@@ -81,11 +75,14 @@ async function blockedOf(
         or(isOneOf(blacklists.data, [...ips, ...hwids]), sql`${blacklists.data} like '%/%'`),
       ),
     );
+
+/** Whether a value is on the blacklist: freeing it would dodge it. */
+function blockedBy(rows: readonly { type: LicenseDataType; data: string }[]) {
   const ofType = (wanted: LicenseDataType) =>
     rows.flatMap(({ type, data }) => (type === wanted ? data : []));
   const [addresses, hardwareIds] = [ofType('IP'), ofType('HWID')];
   const networks = parseNetworks(addresses.filter((data) => data.includes('/')).join(','));
-  return ({ type, value }) =>
+  return ({ type, value }: SlotValue): boolean =>
     type === 'HWID'
       ? hardwareIds.includes(value)
       : addresses.includes(value) || isInNetworks(networks, value);
@@ -122,17 +119,17 @@ async function resetOnce(
 ): Promise<ResetOutcome> {
   const { db, now } = sender;
   const { id } = row;
-  const product = await db
-    .select({ allowed: products.selfResets })
-    .from(products)
-    .where(eq(products.id, row.productId))
-    .get();
-  const allowed = product?.allowed ?? 0;
-  const [budgets, isBlocked] = await Promise.all([
-    resetsOf(db, [{ id, allowed }], now),
-    blockedOf(db, row),
-  ]);
-  const resets = budgets.get(id) ?? { allowed, left: 0, returnsAt: null };
+  const read = await batch(db, {
+    product: db
+      .select({ allowed: products.selfResets })
+      .from(products)
+      .where(eq(products.id, row.productId)),
+    used: selectResets(db, [id], now),
+    entries: selectEntries(db, row),
+  });
+  const allowed = read.product[0]?.allowed ?? 0;
+  const resets = budgetOf(allowed, read.used[0]?.times);
+  const isBlocked = blockedBy(read.entries);
   if (row.state !== 'ACTIVE') return { outcome: 'deactivated', resets };
   if (allowed === 0) return { outcome: 'not allowed', resets };
   const slots = [
