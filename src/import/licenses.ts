@@ -1,3 +1,4 @@
+import { type Change, changeOf } from '@licet/contract/changes';
 import type { LicenseDataType } from '@licet/contract/enums';
 import type { licenseItem } from '@licet/contract/import';
 import { toTimestamp } from '@licet/contract/time';
@@ -30,8 +31,10 @@ import {
   type NamedCustomer,
   NOBODY,
   namedBy,
+  OTHER_EMAIL,
   selectCustomers,
 } from './customers.ts';
+import type { Item } from './items.ts';
 import {
   differencesOf,
   insertRows,
@@ -151,6 +154,21 @@ function linkTo(customers: Customers, item: LicenseItem): NewLicense['customerId
   return null;
 }
 
+/** The accounts of the customer of a license that another customer keeps. */
+function contestedOf(customers: Customers, { values, sent }: Item<LicenseItem>): Change[] {
+  const [owner] = ownersOf(values);
+  if (!values.customer || !owner) return [];
+  const known = customers.find(owner.named);
+  return customers
+    .contested(owner.named)
+    .filter((identity) => known?.[identity] !== owner.named[identity])
+    .map((identity) => {
+      // GET shows this account in the field of the license.
+      const path = identity === 'otherAccountId' ? ['ownerPlatformId'] : ['customer', identity];
+      return changeOf(sent, path, OTHER_EMAIL);
+    });
+}
+
 const bindAll = (
   db: Database,
   type: LicenseDataType,
@@ -230,7 +248,8 @@ export const planLicenses: Planner<LicenseItem> = async ({ db, now, assumedProdu
         throw refusal(`license ${existing.id} has ${SAME_KEY}`);
       }
     },
-    complete({ values }, row) {
+    complete(item, row) {
+      const { values } = item;
       if (whyNoKey(row.licenseKeyNormalized)) {
         throw refusal('licenseKey is the text that a market leaves in a file without a key');
       }
@@ -242,7 +261,9 @@ export const planLicenses: Planner<LicenseItem> = async ({ db, now, assumedProdu
         );
       }
       firstOfKey.set(row.licenseKeyNormalized, row);
+      const contested = contestedOf(customers, item);
       row.customerId = linkTo(customers, values);
+      return contested;
     },
   });
   const deletedIds = used.flatMap(({ id, deleted }) => (deleted === null ? [] : id));
