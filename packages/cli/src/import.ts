@@ -18,6 +18,19 @@ import { CliError, done, Progress, usageError } from './terminal.ts';
 
 /** `npm run import`: imports the data of another service or of a file. */
 
+const collect = (value: string, earlier: string[] = []): string[] => [...earlier, value];
+
+/** Options such as `Key=licenseKey`, by the text before their last or first `=`. */
+function pairsOf(option: string, values: readonly string[] = [], isLast = false) {
+  return new Map(
+    values.map((value) => {
+      const index = isLast ? value.lastIndexOf('=') : value.indexOf('=');
+      if (index < 1) throw usageError(`${option} is ${value}. Put = between its two parts.`);
+      return [value.slice(0, index).trim(), value.slice(index + 1).trim()] as const;
+    }),
+  );
+}
+
 const newProgram = () =>
   new Command(callOf('import'))
     .usage(`FILE [options]\n       ${callOf('import')} --from URL [options]`)
@@ -45,6 +58,12 @@ const newProgram = () =>
         'the kind of items in a .csv file, or in a .json file that is one list',
       ).choices(KINDS),
     )
+    .option(
+      '--map <heading=field>',
+      'the field of a column of the FILE, or of a name in its objects; nothing after = leaves it out',
+      collect,
+    )
+    .option('--set <field=value>', 'the value of a field in all items of the FILE', collect)
     .option('--dry-run', 'check everything and change nothing')
     .option(
       '--report <file>',
@@ -67,16 +86,19 @@ interface Origin {
 }
 
 function findOrigin(program: ReturnType<typeof newProgram>): Origin {
-  const { from, insecure, kind, partial = false } = program.opts();
+  const { from, insecure, kind, partial = false, map, set } = program.opts();
+  const wanted = { map: pairsOf('--map', map, true), set: pairsOf('--set', set) };
   const [file] = program.args;
   if (program.args.length + (from === undefined ? 0 : 1) !== 1) {
     throw usageError('Give one FILE, or --from URL.');
   }
   if (file !== undefined) {
     const address = fileAt(file);
-    return { address, open: () => fileSource({ file: address, kind, isPartial: partial }) };
+    return { address, open: () => fileSource({ file: address, kind, isPartial: partial, wanted }) };
   }
-  if (kind !== undefined || partial) throw usageError('--kind and --partial are for a FILE.');
+  if (kind !== undefined || partial || map || set) {
+    throw usageError('--kind, --map, --set and --partial are for a FILE.');
+  }
   const url = serviceUrl(from ?? '', '--from', insecure);
   const service = new Service(url, checkToken(process.env.LICET_FROM_TOKEN, 'LICET_FROM_TOKEN'));
   return {

@@ -122,7 +122,10 @@ export async function runImport(
     },
     end() {},
   });
-  const target = { import: (request: Items) => sendItems(request, signal) };
+  const target = {
+    import: (request: Items) => sendItems(request, signal),
+    products: () => licet.products.iterate({}, { signal }),
+  };
   try {
     await new Import(source, target, report, isDryRun, begin).run();
   } catch (error) {

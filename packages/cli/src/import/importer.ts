@@ -3,6 +3,7 @@ import { CliError } from '../cli-error.ts';
 import { Duplicates } from './duplicates.ts';
 import { type Readable, readItem, withChanges } from './foreign-items.ts';
 import { fieldsOf, KINDS, type Kind, type Source } from './kinds.ts';
+import { ProductNames } from './product-names.ts';
 import { type Named, type Result, rejection } from './results.ts';
 
 /** Imports the items of a source into a service, in batches. The console uses this too, so nothing here needs Node. */
@@ -13,6 +14,8 @@ export type ImportResponse = Operations['POST /api/v2/import']['response'];
 /** The service that stores the items. */
 export interface Target {
   import: (request: ImportRequest) => Promise<ImportResponse>;
+  /** Its products, of which items can have the name. */
+  products: () => AsyncIterable<unknown>;
 }
 
 /** Receives the results. */
@@ -119,6 +122,7 @@ export class Import {
   readonly #isDryRun: boolean;
   readonly #begin: ((kind: Kind, total: number | undefined) => KindProgress) | undefined;
   readonly #duplicates = new Duplicates();
+  readonly #productNames: ProductNames;
   /** Products that the service rejected. Their licenses must not be imported for another product. */
   readonly #refusedProducts = new Set<number>();
   /** Products that only a real run would have imported. */
@@ -136,6 +140,7 @@ export class Import {
   ) {
     this.#source = source;
     this.#target = target;
+    this.#productNames = new ProductNames(() => target.products());
     this.#report = report;
     this.#isDryRun = isDryRun;
     this.#begin = begin;
@@ -164,12 +169,17 @@ export class Import {
         yield { named: { where, ...unread }, ...NOTHING, rejected: rejection(problem) };
         continue;
       }
-      const { id, licenseKey, productId } = fieldsOf(item);
+      const { id, licenseKey } = fieldsOf(item);
       const duplicateOf = this.#duplicates.find(kind, found);
-      const named: Named = { where, id, licenseKey, productId, duplicateOf };
       const readable = readItem(kind, item);
+      if (kind === 'products') this.#productNames.add(readable.item);
+      const product = await this.#productNames.resolve(readable.item);
+      const { productId } = fieldsOf(readable.item);
+      const named: Named = { where, id, licenseKey, productId, duplicateOf };
       const ownBytes = byteLengthOf(readable.item);
-      if (this.#refusedProducts.has(Number(productId))) {
+      if (product !== undefined) {
+        yield { named, ...NOTHING, rejected: rejection(product) };
+      } else if (this.#refusedProducts.has(Number(productId))) {
         const rejected = rejection(`product ${productId} was rejected`);
         yield { named, ...NOTHING, rejected };
       } else if (ownBytes > MAX_ITEM_BYTES) {

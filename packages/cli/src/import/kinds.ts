@@ -28,6 +28,8 @@ export interface SourceItem {
   where: string;
   /** The reason why the item cannot be read. It is rejected, the others are imported. */
   problem?: string;
+  /** The headings of its table. */
+  headings?: readonly string[];
 }
 
 /** The source of an import. It can be read more than once. */

@@ -138,6 +138,11 @@ export class Service {
     });
   }
 
+  /** The products, of which items of a file can have the name. */
+  products(): AsyncGenerator<unknown> {
+    return this.list('/products');
+  }
+
   /** The length of a list; undefined if the service does not say. */
   async count(path: string): Promise<number | undefined> {
     const { headers, body } = await this.#open(withQuery(path, 'limit', 1));
