@@ -42,10 +42,10 @@ it.each<[problem: string, file: string, data: string | undefined, kind?: Kind]>(
   ['separated by tabs. Use commas', 'tab.csv', 'licenseKey\tproductId\na\t1\n', 'licenses'],
   ['unknown headings: Price, column 3. Ren', 'gap.csv', 'id;Price;;name\n1;2;x;a\n', 'products'],
   [
-    'unknown headings: Sold by, Nmae (did you mean name?). Rename or remove these columns, or add ' +
-      '--map "Sold by=" --map "Nmae=name" (nothing after = leaves one out). The headings of products are id, name,',
+    'unknown headings: Sold by, Nname (did you mean name?). Rename or remove these columns, or add ' +
+      '--map "Sold by=" --map "Nname=name" (nothing after = leaves one out). The headings of products are id, name,',
     'headings.csv',
-    'id,Sold by,Nmae\n1,A,3\n',
+    'id,Sold by,Nname\n1,A,3\n',
     'products',
   ],
   ['Add --kind', 'list.json', `[${product}]`],

@@ -9,6 +9,7 @@ import {
 import { fileSource } from './import/files.ts';
 import { Import } from './import/importer.ts';
 import { KINDS, type Source } from './import/kinds.ts';
+import { collect, MAP_HELP, SET_HELP, wantedOf } from './import/options.ts';
 import { isSameFile } from './import/output-file.ts';
 import { Report } from './import/report.ts';
 import { checkToken, Interruption, ownToken, Service, serviceSource } from './import/service.ts';
@@ -17,19 +18,6 @@ import { ROOT_TOKEN_HELP } from './root-token.ts';
 import { CliError, done, Progress, usageError } from './terminal.ts';
 
 /** `npm run import`: imports the data of another service or of a file. */
-
-const collect = (value: string, earlier: string[] = []): string[] => [...earlier, value];
-
-/** Options such as `Key=licenseKey`, by the text before their last or first `=`. */
-function pairsOf(option: string, values: readonly string[] = [], isLast = false) {
-  return new Map(
-    values.map((value) => {
-      const index = isLast ? value.lastIndexOf('=') : value.indexOf('=');
-      if (index < 1) throw usageError(`${option} is ${value}. Put = between its two parts.`);
-      return [value.slice(0, index).trim(), value.slice(index + 1).trim()] as const;
-    }),
-  );
-}
 
 const newProgram = () =>
   new Command(callOf('import'))
@@ -58,12 +46,8 @@ const newProgram = () =>
         'the kind of items in a .csv file, or in a .json file that is one list',
       ).choices(KINDS),
     )
-    .option(
-      '--map <heading=field>',
-      'the field of a column of the FILE, or of a name in its objects; nothing after = leaves it out',
-      collect,
-    )
-    .option('--set <field=value>', 'the value of a field in all items of the FILE', collect)
+    .option('--map <heading=field>', MAP_HELP, collect)
+    .option('--set <field=value>', SET_HELP, collect)
     .option('--dry-run', 'check everything and change nothing')
     .option(
       '--report <file>',
@@ -87,7 +71,7 @@ interface Origin {
 
 function findOrigin(program: ReturnType<typeof newProgram>): Origin {
   const { from, insecure, kind, partial = false, map, set } = program.opts();
-  const wanted = { map: pairsOf('--map', map, true), set: pairsOf('--set', set) };
+  const wanted = wantedOf(map, set);
   const [file] = program.args;
   if (program.args.length + (from === undefined ? 0 : 1) !== 1) {
     throw usageError('Give one FILE, or --from URL.');

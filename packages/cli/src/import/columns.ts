@@ -1,7 +1,7 @@
 import { isObject } from '@licet/contract/json';
 import { valuesIn } from '../csv.ts';
 import { FIELDS, REQUIRED } from './fields.ts';
-import { type Fields, fieldsOf, type Kind } from './kinds.ts';
+import { type Fields, fieldsOf, type TableKind } from './kinds.ts';
 import { type Preset, presetOf } from './presets.ts';
 import { fieldLike, foldName, meantField } from './suggestion.ts';
 import { statusIn, strictest } from './words.ts';
@@ -47,7 +47,7 @@ const SHARED = ['licenseStatus', 'notes'];
 const DERIVED = ['productIdString'];
 
 const fieldOf = (
-  kind: Kind,
+  kind: TableKind,
   name: string,
   names: readonly string[],
   wanted: Wanted,
@@ -69,7 +69,11 @@ const fieldOf = (
 };
 
 /** Finds the field of each name. */
-export function columnsOf(kind: Kind, names: readonly string[], wanted = NOTHING_WANTED): Columns {
+export function columnsOf(
+  kind: TableKind,
+  names: readonly string[],
+  wanted = NOTHING_WANTED,
+): Columns {
   const preset = presetOf(kind, names);
   const fields = new Map<string, string>();
   const open: Open[] = [];

@@ -5,6 +5,9 @@ import { isObject } from '@licet/contract/json';
 export const KINDS = IMPORT_KINDS;
 export type Kind = ImportKind;
 
+/** The kinds of tables that the command line reads: `licet purchases import` has its own. */
+export type TableKind = Kind | 'purchases';
+
 export const isKind = (text: string): text is Kind => KINDS.some((kind) => kind === text);
 
 /** The name of an item in a line of an export. */

@@ -1,4 +1,4 @@
-import type { Kind } from './kinds.ts';
+import type { TableKind } from './kinds.ts';
 import { foldName } from './suggestion.ts';
 
 /** The usual files of other services, which are read without a question. */
@@ -11,7 +11,7 @@ interface PresetItem {
 export interface Preset {
   /** For people. */
   title: string;
-  kind: Kind;
+  kind: TableKind;
   /** Whether the names of a file are those of the service. */
   isOf: (names: readonly string[], folded: ReadonlySet<string>) => boolean;
   /** The field of each folded name. Those without a field are left out. */
@@ -139,10 +139,35 @@ export const PRESETS: readonly Preset[] = [
       leavesOthersOut: true,
     };
   }),
+  {
+    title: 'licet purchases list',
+    kind: 'purchases',
+    isOf: (_, folded) => ['marketid', 'reference', 'unit'].every((name) => folded.has(name)),
+    fields: {},
+    leftOut: 'id quantity istest state reason productid createdat updatedat',
+  },
+  {
+    title: 'Stripe',
+    kind: 'purchases',
+    isOf: (names, folded) => names.some((name) => /\(UTC\)$/.test(name)) && folded.has('id'),
+    fields: {
+      id: 'reference',
+      paymentintentid: 'order',
+      licetproduct: 'item',
+      customerid: 'buyerId',
+      customername: 'buyerName',
+      status: 'state',
+    },
+    leftOut: 'customeremail customerdescription product productid status description',
+    leavesOthersOut: true,
+    complete(item) {
+      item.set('order', item.get('order') ?? item.get('reference'));
+    },
+  },
 ];
 
 /** The preset whose file has these names. */
-export function presetOf(kind: Kind, names: readonly string[]): Preset | undefined {
+export function presetOf(kind: TableKind, names: readonly string[]): Preset | undefined {
   const folded = new Set(names.map(foldName));
   return PRESETS.find((preset) => preset.kind === kind && preset.isOf(names, folded));
 }

@@ -71,11 +71,19 @@ export async function* readCsv(
     yield start;
     yield* text;
   }
+  for await (const item of readRows(start, all())) yield { kind, ...item };
+}
+
+/** Reads the items of a table. @param start its first text, which shows the separator */
+export async function* readRows(
+  start: string,
+  chunks: AsyncIterable<string>,
+): AsyncGenerator<SourceItem> {
   const separator = separatorIn(start);
   let headings: string[] | undefined;
-  for await (const { cells, line } of rowsIn(all(), separator)) {
+  for await (const { cells, line } of rowsIn(chunks, separator)) {
     if (cells.every((cell) => cell.trim() === '')) continue;
-    if (headings) yield { kind, ...rowItem(headings, cells, `line ${line}`, separator) };
+    if (headings) yield rowItem(headings, cells, `line ${line}`, separator);
     else if (!isSeparatorLine(cells)) headings = headingsOf(cells);
   }
 }

@@ -2,7 +2,7 @@ import { CliError } from '../cli-error.ts';
 import { type Columns, columnsOf, Names, type Wanted } from './columns.ts';
 import { FIELDS } from './fields.ts';
 import type { Piece } from './json-lines.ts';
-import { type Counts, KINDS, type Kind } from './kinds.ts';
+import { type Counts, KINDS, type Kind, type TableKind } from './kinds.ts';
 import { meantField } from './suggestion.ts';
 
 /** What a file has, before any of it is imported. The console uses this too, so nothing here needs Node. */
@@ -79,7 +79,7 @@ const optionsFor = ({ open }: Columns): string =>
 
 /** The reason why the columns of a kind cannot be read, and the options that choose; undefined if they can. */
 export function problemOfColumns(
-  kind: Kind,
+  kind: TableKind,
   columns: Columns,
   isTable: boolean,
 ): string | undefined {
@@ -112,7 +112,7 @@ export function problemOfColumns(
 }
 
 /** The field that a person means by a name; an error names the nearest. */
-export function checkedField(kinds: readonly Kind[], name: string, option: string): string {
+export function checkedField(kinds: readonly TableKind[], name: string, option: string): string {
   const fields = kinds.flatMap((kind) => FIELDS[kind]);
   if (fields.includes(name)) return name;
   const meant = meantField(fields, name);

@@ -27,7 +27,7 @@ const STATUSES = table({
 });
 
 const TYPES = table({
-  PERMANENT: 'permanent lifetime perpetual forever unlimited onetime full',
+  PERMANENT: 'permanent lifetime perpetual unlimited onetime full',
   TEMPORARY:
     'temporary subscription recurring trial timed timelimited limited monthly yearly annual rental',
 });
