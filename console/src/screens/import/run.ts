@@ -10,7 +10,7 @@ import { toCsv } from '../../csv.ts';
 
 /** An import from the page, with the importer of the command line. This module is loaded on demand. */
 
-export { fileSource } from './source.ts';
+export { openFile } from './source.ts';
 
 /** The reason why a file cannot be read; undefined for another error. */
 export const problemOf = (error: unknown): string | undefined =>

@@ -54,7 +54,8 @@ const fieldOf = (
   preset: Preset | undefined,
 ): string | undefined => {
   const chosen = wanted.map.get(name);
-  if (chosen !== undefined) return chosen;
+  // A file of several kinds may have the name in another kind, too.
+  if (chosen === '' || (chosen !== undefined && FIELDS[kind].includes(chosen))) return chosen;
   const folded = foldName(name);
   if (DERIVED.includes(name)) return '';
   // An older export has the whole customer in a column beside those of its fields.
