@@ -1499,6 +1499,7 @@ export const screenTexts = {
       fieldOf: (column: string) => `Field of ${column}`,
       leftOut: 'Left out',
       suggested: 'suggested',
+      unknown: 'unknown',
       shown: (count: number) =>
         `The first ${count} columns; the others are read as they are named.`,
       allFields: (count: number) => `All ${count} fields`,

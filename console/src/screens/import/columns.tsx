@@ -76,8 +76,15 @@ function KindColumns({
 }) {
   const products = useProductNames();
   const names = survey.namesOf(kind);
-  const suggested = new Set(survey.columnsOf(kind).open.map(({ name }) => name));
-  const isClear = suggested.size === 0 && !columns.preset && columns.missing.length === 0;
+  const open = new Map(
+    survey
+      .columnsOf(kind)
+      .open.map(({ name, suggestion }) => [
+        name,
+        suggestion === undefined ? words.unknown : words.suggested,
+      ]),
+  );
+  const isClear = open.size === 0 && !columns.preset && columns.missing.length === 0;
   const options = FIELDS[kind].map((field) => [field, field] as const);
   const setField = (name: string, field = ''): void =>
     onChange({ ...choices, fields: new Map(choices.fields).set(name, field) });
@@ -117,9 +124,7 @@ function KindColumns({
                       value={columns.fields.get(id) || undefined}
                       onChange={(field) => setField(id, field)}
                     />
-                    {suggested.has(id) && !choices.fields.has(id) && (
-                      <span className="text-muted">{words.suggested}</span>
-                    )}
+                    {!choices.fields.has(id) && <span className="text-muted">{open.get(id)}</span>}
                   </span>
                 ),
               ],

@@ -116,22 +116,24 @@ function ImportSection() {
           <>
             <p className="max-w-prose text-muted">{words.importLead}</p>
             <DropZone file={file} isBusy={isBusy} onChoose={choose} />
+            {file && /\.(?:csv|json)$/i.test(file.name) && (
+              <div className="flex flex-wrap items-center gap-3">
+                <span>{words.kind}</span>
+                <FilterSelect
+                  label={words.kind}
+                  value={kind}
+                  options={KINDS.map((each) => [each, words.kinds[each]] as const)}
+                  onChange={(chosen = kind) => {
+                    if (isBusy) return;
+                    setKind(chosen);
+                    void open(file, chosen);
+                  }}
+                />
+              </div>
+            )}
+            {opened && <ColumnsView survey={opened.survey} choices={choices} onChange={change} />}
             {file && (
               <div className="flex flex-wrap items-center gap-3">
-                {/\.(?:csv|json)$/i.test(file.name) && (
-                  <div className="flex items-center gap-3 max-sm:w-full max-sm:flex-wrap">
-                    <span>{words.kind}</span>
-                    <FilterSelect
-                      label={words.kind}
-                      value={kind}
-                      options={KINDS.map((each) => [each, words.kinds[each]] as const)}
-                      onChange={(chosen = kind) => {
-                        setKind(chosen);
-                        void open(file, chosen);
-                      }}
-                    />
-                  </div>
-                )}
                 <Button
                   look={mayImport ? 'plain' : 'primary'}
                   disabled={isBusy}
@@ -146,7 +148,6 @@ function ImportSection() {
                 )}
               </div>
             )}
-            {opened && <ColumnsView survey={opened.survey} choices={choices} onChange={change} />}
             {problem !== undefined && <Notice tone="bad">{problem}</Notice>}
             {outcome && <ReportView {...outcome} created={created} />}
             <p className="text-muted">{words.commandLine}</p>
