@@ -140,8 +140,10 @@ public sealed class Licet
         var lease = Verified(kept[0], "licet-lease+jwt", Expected(hwid));
         long issued = long.Parse(lease["iat"]), expires = long.Parse(lease["exp"]);
         var seen = Math.Max(issued, long.Parse(kept[1]));
-        if (isNew || now > seen) KeepLease(kept[0], isNew ? issued : now);
-        return now >= seen - 3600 ? (expires - now) / 3600.0 : 0;
+        // The clock may be a day wrong: time zones differ that much.
+        var counts = now >= seen - 86400 && now < expires;
+        if (isNew || counts && now > seen) KeepLease(kept[0], isNew ? issued : now);
+        return counts ? (expires - now) / 3600.0 : 0;
     }
 
     void KeepLease(string lease, long latest)

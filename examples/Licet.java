@@ -181,8 +181,10 @@ public final class Licet {
         Map<String, String> lease = verified(kept[0], "licet-lease+jwt", expected(hwid));
         long issued = Long.parseLong(lease.get("iat")), expires = Long.parseLong(lease.get("exp"));
         long seen = Math.max(issued, Long.parseLong(kept[1]));
-        if (isNew || now > seen) keepLease(kept[0], isNew ? issued : now);
-        return now >= seen - 3600 ? expires - now : 0;
+        // The clock may be a day wrong: time zones differ that much.
+        boolean counts = now >= seen - 86400 && now < expires;
+        if (isNew || counts && now > seen) keepLease(kept[0], isNew ? issued : now);
+        return counts ? expires - now : 0;
     }
 
     private void keepLease(String lease, long latest) {

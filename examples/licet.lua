@@ -330,8 +330,9 @@ function licet.check(program)
     local issued, expires = lease_of(jws or "")
     if issued and expires then
       local seen = math.max(issued, tonumber(latest))
-      if now > seen then keep_lease(program.mark_file, jws, now) end
-      if now >= seen - 3600 then left_seconds = expires - now end
+      -- The clock may be a day wrong: time zones differ that much.
+      if now >= seen - 86400 then left_seconds = expires - now end
+      if left_seconds > 0 and now > seen then keep_lease(program.mark_file, jws, now) end
     end
   end
   if left_seconds > 0 then

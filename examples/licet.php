@@ -125,8 +125,10 @@ final class Licet
         $lease = $this->lease($jws, $hwid);
         if (!$lease || !is_int($lease['exp'] ?? null) || !ctype_digit($latest)) return 0;
         $seen = max($lease['iat'], (int) $latest);
-        if ($now > $seen) $this->keepLease($jws, $now);
-        return $now >= $seen - 3600 ? $lease['exp'] - $now : 0;
+        // The clock may be a day wrong: time zones differ that much.
+        $left = $now >= $seen - 86400 ? $lease['exp'] - $now : 0;
+        if ($left > 0 && $now > $seen) $this->keepLease($jws, $now);
+        return $left;
     }
 
     private function keepLease(string $lease, int $latest): void

@@ -273,10 +273,10 @@ def check_license(
         lease = lease_of(jws)
         if lease and "iat" in lease and "exp" in lease and latest.isdecimal():
             seen = max(lease["iat"], int(latest))
-            if now > seen:
-                _keep_lease(mark_file, jws, now)
-            if now >= seen - 3600:
+            if now >= seen - 86400:  # the clock may be a day wrong: time zones differ that much
                 left_seconds = lease["exp"] - now
+            if left_seconds > 0 and now > seen:
+                _keep_lease(mark_file, jws, now)
     else:
         seconds = mark.split(" ")[0]
         if seconds.isdigit() and mark == mark_of(seconds):

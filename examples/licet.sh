@@ -232,10 +232,11 @@ licet_check() (
     fi
   elif read_lease "${mark%% *}"; then
     seen=${mark#* }
-    case $seen in '' | *[!0-9]*) seen=$((now + 86400)) ;; esac # unreadable: the lease does not count
+    case $seen in '' | *[!0-9]*) seen=$((now + 2 * 86400)) ;; esac # unreadable: the lease does not count
     [ "$seen" -ge "$issued" ] || seen=$issued
-    [ "$now" -le "$seen" ] || keep_lease "${mark%% *}" "$now"
-    [ "$now" -lt $((seen - 3600)) ] || left=$((expires - now))
+    # The clock may be a day wrong: time zones differ that much.
+    [ "$now" -lt $((seen - 86400)) ] || left=$((expires - now))
+    [ $left -le 0 ] || [ "$now" -le "$seen" ] || keep_lease "${mark%% *}" "$now"
   fi
   if [ $left -gt 0 ]; then
     printf '%s\n' "$problem The last good answer counts for $(((left + 3599) / 3600)) h more."

@@ -37,6 +37,12 @@ export const HEADERS = {
     schema: { type: 'integer' },
     example: 128,
   },
+  Warning: {
+    description:
+      'The object is stored, but may do more than was meant: a blocked hardware ID is one that many machines share.',
+    schema: { type: 'string' },
+    example: '299 - "Many machines share data: it is the hash of an empty text"',
+  },
   'Access-Control-Allow-Origin': {
     description: 'Pages of any site may read the response.',
     required: true,

@@ -3,6 +3,7 @@ import { isSigningKey } from '@licet/cli/signing-keys';
 import { usageError } from '@licet/cli/terminal';
 import { canonicalNetwork } from '@licet/contract/addresses';
 import { LABELLED_PLATFORMS } from '@licet/contract/enums';
+import { isTimeZone } from '@licet/contract/time-zone';
 import { parseBoolean } from '../src/lib/boolean-setting.ts';
 import { nearestName } from '../src/lib/nearest-name.ts';
 import { publicUrlFault } from '../src/lib/public-url.ts';
@@ -37,6 +38,10 @@ const days = must('a number of days, or 0 to keep all', isNumber);
 const addresses = must('a number of addresses, or 0 for no limit', isNumber);
 const requests = must('a number of requests a minute', isNumber);
 
+const timeZone = must('a time zone such as "Europe/Berlin", or "UTC"', (value) =>
+  isTimeZone(String(value)),
+);
+
 const labels = mustList(
   `labels such as "PLATFORM_A=SpigotMC, MARKET_A=Polymart", for ${LABELLED_PLATFORMS.join(', ')}`,
   /,/,
@@ -67,6 +72,7 @@ const FAULTS: Readonly<Record<string, FindFault>> = {
   SIGNING_ISSUER: text,
   SIGNING_DEFAULT_KID: text,
   LOG_REQUESTS: boolean,
+  TIME_ZONE: timeZone,
   PLATFORM_LABELS: labels,
   TRUSTED_PROXIES: proxies,
   PUBLIC_URL: publicUrlFault,

@@ -14,6 +14,10 @@ export function endOfDay(day: string, stored: string | null = null): string | nu
   return day === '' ? null : new Date(`${day}T23:59:59`).toISOString();
 }
 
+/** Whether a time is the last second of a day in the viewer's zone. */
+export const isEndOfDay = (time: string): boolean =>
+  new Date(time).toTimeString().startsWith('23:59:59');
+
 const inDays = (today: Date, days: number): string =>
   toDay(new Date(today.getFullYear(), today.getMonth(), today.getDate() + days));
 

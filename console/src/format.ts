@@ -1,3 +1,4 @@
+import { isEndOfDay } from './dates.ts';
 import { texts } from './texts.ts';
 
 /** Numbers and times as the console shows them. */
@@ -24,6 +25,10 @@ export const formatDay = (day: string): string => dayFormat.format(new Date(day)
 
 /** A minute in the viewer's zone, such as `31 Dec 2035, 23:59`. */
 export const formatTime = (time: string): string => timeFormat.format(new Date(time));
+
+/** An end in the viewer's zone: its day, with the time where it is not the end of the day (3). */
+export const formatEnd = (time: string): string =>
+  isEndOfDay(time) ? formatDate(time) : formatTime(time);
 
 /** A second in the viewer's zone without the year, such as `31 Dec, 23:59:59`. */
 export const formatClock = (time: string): string => clockFormat.format(new Date(time));

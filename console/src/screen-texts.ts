@@ -712,11 +712,10 @@ export const screenTexts = {
   },
 
   sharedHwid: {
-    slot: (user: string) =>
-      `Many machines share this value: an old Java wrapper sends it from each Linux server of the user ${user}.`,
-    blockTitle: 'Block a hardware ID of thousands of servers?',
-    block: (user: string) =>
-      `An old Java wrapper sends this value from each Linux server of the user ${user}. The entry refuses them all, not one machine.`,
+    mark: 'Shared',
+    slot: (why: string) => `Many machines share this value: ${why}.`,
+    blockTitle: 'Block a hardware ID that many machines share?',
+    block: (why: string) => `The entry refuses all of these machines, not one: ${why}.`,
   },
 
   blacklist: {

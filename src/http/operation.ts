@@ -24,6 +24,7 @@ export type ResponseHeader =
   | 'Location'
   | 'Link'
   | 'X-Total-Count'
+  | 'Warning'
   | 'Access-Control-Allow-Origin'
   | 'Access-Control-Allow-Methods'
   | 'Access-Control-Allow-Headers'
@@ -75,6 +76,8 @@ interface Resource {
   creating?: string;
   /** The response to a creation, if it has other fields. */
   created?: z.ZodType;
+  /** True if a stored object may do more than was meant, which `Warning` says. */
+  warns?: boolean;
   deleting?: string;
 }
 
@@ -91,6 +94,7 @@ export function operationsOn({
   isCounted = true,
   creating = '',
   created = body,
+  warns = false,
   deleting = '',
 }: Resource) {
   const operation = (
@@ -106,6 +110,7 @@ export function operationsOn({
     description: `${description} ${sections}`,
     success,
   });
+  const warning = warns ? (['Warning'] as const) : [];
   return {
     list: operation(`list${names}`, `List ${many}`, listing, {
       description: `The ${many}.`,
@@ -123,14 +128,14 @@ export function operationsOn({
     create: operation(`create${name}`, `Create ${one}`, creating, {
       status: 201,
       description: 'The new object.',
-      headers: ['ETag', 'Location'],
+      headers: ['ETag', 'Location', ...warning],
       body: created,
     }),
     update: operation(
       `update${name}`,
       `Change ${one}`,
       'Accepts the object that GET returned, or only the fields that change.',
-      { description: 'The changed object.', headers: ['ETag'], body },
+      { description: 'The changed object.', headers: ['ETag', ...warning], body },
       `${section} [4.8]`,
     ),
     remove: operation(`delete${name}`, `Delete ${one}`, deleting, {

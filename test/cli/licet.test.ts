@@ -9,6 +9,7 @@ import { Follower } from '@licet/cli/licet/history';
 import { collect, Output, shortHwid, Table } from '@licet/cli/licet/output';
 import { readRootToken } from '@licet/cli/root-token';
 import { type LicenseCreate, Licet } from '@licet/client';
+import { DAY_MS } from '@licet/contract/durations';
 import { timestamp } from '@licet/contract/time';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { logInAt } from '../node/log-in.ts';
@@ -33,7 +34,8 @@ let licet: Licet;
 let productId: number;
 beforeAll(async () => {
   const labels = 'PLATFORM_LABELS:MARKET_A=SpigotMC';
-  service = await startService(folder, ['--var', labels]);
+  const zone = 'TIME_ZONE:Asia/Tokyo';
+  service = await startService(folder, ['--var', labels, '--var', zone]);
   licet = new Licet({ url: service.address, token: readRootToken() });
   productId = Number((await run('products', 'create', 'Guard', '--type', 'OTHER')).stdout);
 });
@@ -259,6 +261,23 @@ describe('licet licenses', () => {
     expect(await licet.licenses.get(id)).toMatchObject({ licenseStatus: 'DELETED' });
   });
 
+  it('a day alone is its end in the time zone of the service, and a list shows the time of any other end [3.81]', async () => {
+    const create = ['licenses', 'create', '--product', String(productId), '--expires'];
+    const today = new Date().toLocaleDateString('sv-SE', { timeZone: 'Asia/Tokyo' });
+    for (const [date, listed] of [
+      ['2031-06-26', '2031-06-26'],
+      ['2031-06-26T23:59:59+09:00', '2031-06-26'],
+      ['2031-06-26T23:59:59Z', '2031-06-27 08:59'],
+      [today, today],
+    ] as const) {
+      const key = (await run(...create, date)).stdout.trim();
+      expect((await run('licenses', 'find', key)).stdout, date).toMatch(
+        new RegExp(` ACTIVE +${listed} +`),
+      );
+      await run('licenses', 'delete', key);
+    }
+  });
+
   it('licet licenses create --count creates several licenses, and --csv prints them for spreadsheets', async () => {
     const notes = ['--notes', 'Shop "A", 1'];
     const create = ['licenses', 'create', '--product', 'guard', ...notes, '--count'];
@@ -287,7 +306,7 @@ describe('licet licenses', () => {
     const license = await licet.licenses.findByKey(created.stdout.trim());
     expect(created.stdout).toBe(`${license.licenseKey}\n`);
     expect(license).toMatchObject({
-      ...{ licenseType: 'TEMPORARY', expiryDate: '2030-01-31T00:00:00.000+00:00' },
+      ...{ licenseType: 'TEMPORARY', expiryDate: '2030-01-31T14:59:59.000+00:00' },
       ...{ maxIPs: 2, maxHWIDs: 5, ownerChatId: '280497242714931202', notes: 'Sale' },
       ...{ licensePlatform: 'MARKET_A', ownerPlatformId: '48213' },
     });
@@ -473,7 +492,7 @@ describe('licet licenses', () => {
     await licet.licenses.update(id, { licenseType: 'TEMPORARY', expiryDate: '2020-01-31' });
     expect((await run(...extend, '2099-01-31')).stderr).toContain('ACTIVE and expires 2099-01-31');
     const past = await run(...extend, '2020-01-31');
-    expect(past.stderr).toContain('EXPIRED and expired 2020-01-31 00:00:00 (UTC).');
+    expect(past.stderr).toContain('EXPIRED and expired 2020-01-31 23:59:59 (Asia/Tokyo).');
     expect(past.stderr).toContain('The date is in the past: the license is EXPIRED at once.');
     expect((await run(...extend, '2099-01-31')).stderr).not.toContain('EXPIRED');
     expect(await fail(...extend, 'tomorrow')).toContain('expiryDate must be');
@@ -525,7 +544,8 @@ describe('a number as an argument of licet', () => {
 
 it.each([
   [
-    new Date().toISOString().slice(0, 10),
+    // Over in all zones.
+    new Date(Date.now() - 2 * DAY_MS).toISOString().slice(0, 10),
     'Give a time in the future: an earlier one is expired at once.',
   ],
   ['2020-01-31T10:00:00+02:00', 'Give a time in the future: an earlier one is expired at once.'],
@@ -569,7 +589,7 @@ describe('licet tokens', () => {
     expect(fromFile.code).toBe(0);
 
     expect((await run('tokens', 'list')).stdout).toMatch(
-      new RegExp(`^${id} +Shop +PRODUCTS_READ +2099-01-31 00:00:00 +20`, 'm'),
+      new RegExp(`^${id} +Shop +PRODUCTS_READ +2099-01-31 +20`, 'm'),
     );
     await run('tokens', 'revoke', id);
     expect((await run('tokens', 'list')).stdout).toBe('');
@@ -732,6 +752,26 @@ describe('licet blacklist', () => {
     await run('blacklist', 'remove', String(range?.id));
     await run('blacklist', 'remove', 'board-9');
     expect(await run('blacklist', 'list')).toMatchObject({ stderr: 'The blacklist is empty.\n' });
+  });
+
+  it('licet blacklist add asks for --force before it blocks a hardware ID that many machines share, and lists mark it [3.80]', async () => {
+    const add = ['blacklist', 'add', '--hwid', 'Default string'];
+    const refused = await fail(...add);
+    expect(refused).toContain(
+      'Many machines share this hardware ID: it is a placeholder of the firmware.',
+    );
+    expect(refused).toContain('add --force');
+    expect(await licet.blacklists.list()).toEqual([]);
+    await run(...add, '--force');
+    expect((await run('blacklist', 'list')).stdout).toContain('Default string (shared)');
+    await run('blacklist', 'remove', 'Default string');
+    const { id } = await licet.licenses.create({
+      productId,
+      licenseType: 'PERMANENT',
+      hwids: ['None'],
+    });
+    expect((await run('licenses', 'show', `id:${id}`)).stdout).toContain('1 of 5: None (shared)');
+    expect((await run('licenses', 'slots', `id:${id}`)).stdout).toContain('None (shared)');
   });
 
   it('licet blacklist remove rejects a value of several entries', async () => {

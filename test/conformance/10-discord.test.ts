@@ -730,6 +730,22 @@ it('administrators block an address or a hardware ID, and a fault is named [10.3
   );
 });
 
+it('administrators are asked before they block a hardware ID that many machines share [3.80]', async () => {
+  const options = { type: 'HWID', value: 'To be filled by O.E.M.' };
+  const block = (force?: boolean) =>
+    discord.send({
+      name: 'blacklist',
+      subcommand: 'add',
+      options: { ...options, ...(force && { force: 'true' }) },
+      member: ADMIN,
+    });
+  const asked = await block();
+  expect(asked.content).toContain('it is a placeholder of the firmware');
+  expect(asked.content).toContain('use the command again with `force`');
+  expect((await call('GET', '/api/v2/blacklists?q=O.E.M')).json).toEqual([]);
+  expect((await block(true)).content).toContain('for all products');
+});
+
 it('a command that was removed says what to run [10.3.2]', async () => {
   expect((await discord.send({ name: 'old' })).content).toContain('npm run licet -- discord setup');
   expect((await discord.send({ name: 'constructor' })).content).toContain(

@@ -210,7 +210,7 @@ it('headers that any client can send do not change the address [3.3.2]', async (
   };
   const options = { host: 'license.example.com', headers };
   const { json } = await newIsolate().call('GET', '/api/v2/address', options);
-  expect(json).toEqual({ url: PUBLIC.origin, isPublic: true });
+  expect(json).toEqual({ url: PUBLIC.origin, isPublic: true, timeZone: 'UTC' });
 });
 
 it('a wrong PUBLIC_URL is logged once and ignored [3.3.5]', async () => {
@@ -219,7 +219,7 @@ it('a wrong PUBLIC_URL is logged once and ignored [3.3.5]', async () => {
   for (const host of ['license.example.com', 'license.example.com', 'localhost:8787']) {
     const { json } = await isolate.call('GET', '/api/v2/address', { host });
     const { origin: url, isPublic } = host === 'localhost:8787' ? LOCAL : PUBLIC;
-    expect(json).toEqual({ url, isPublic });
+    expect(json).toEqual({ url, isPublic, timeZone: 'UTC' });
   }
   expect(lines).toEqual([
     expect.stringContaining('PUBLIC_URL is ignored: it must be https://license.example.com'),

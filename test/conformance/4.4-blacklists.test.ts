@@ -19,6 +19,18 @@ it('POST creates a blacklist entry for all products, whose productId is null [in
   expect(response.json).toMatchObject({ ...body, productId: null });
 });
 
+it('a hardware ID that many machines share is stored, and Warning says so on create and on update [3.80]', async () => {
+  const body = { licenseDataType: 'HWID', data: 'Unknown', isForAllProducts: true, reason: '' };
+  const warning = '299 - "Many machines share data: programs send it when their look-up fails"';
+  const made = await post(body);
+  expect(made.status).toBe(201);
+  expect(made.headers.get('Warning')).toBe(warning);
+  const entry: { id: number } = Object(made.json);
+  expect((await put(entry, { reason: 'x' })).headers.get('Warning')).toBe(warning);
+  expect((await put(entry, { data: 'board-9' })).headers.get('Warning')).toBeNull();
+  await call('DELETE', pathOf(entry));
+});
+
 it.each([{}, { productId: null }])(
   'a blacklist entry needs a productId when isForAllProducts is false: %j [3.45]',
   async (fields) => {

@@ -6,7 +6,6 @@ import { formatAgo, formatSlots, productName, shortenKey } from '../../console/s
 import { customerText, ownerOfText } from '../../console/src/screens/customers/owner.ts';
 import { ownerOf } from '../../console/src/screens/licenses/owner.ts';
 import { countGiven, parseValue } from '../../console/src/search.ts';
-import { sharedBy } from '../../console/src/shared-hwids.ts';
 
 /** Values as the console writes and reads them. */
 
@@ -132,14 +131,6 @@ describe('a CSV file', () => {
   ])('a cell holds %s', (_, item, heading, cell) => {
     expect(cellOf(item, heading)).toBe(cell);
   });
-});
-
-it.each([
-  ['22A5A71EBB6BFC6CB2DF491F975BE0F0 ', 'root'],
-  ['574986f390d9c0d036ef1ae6ae9b7531', 'minecraft'],
-  ['00000000000000000000000000000000', undefined],
-])('the hardware ID %s is that of all servers of %s', (hwid, user) => {
-  expect(sharedBy(hwid)).toBe(user);
 });
 
 describe('an error in words', () => {

@@ -1,12 +1,21 @@
-import { formatAgo, formatClock, formatDate, formatTime, formatUtc } from '../format.ts';
+import { formatAgo, formatClock, formatDate, formatEnd, formatTime, formatUtc } from '../format.ts';
 
 interface TimeProps {
   value: string;
-  /** `date` a day, `time` a minute (the default), `clock` a second of this year, `ago` the distance from now. */
-  show?: 'date' | 'time' | 'clock' | 'ago';
+  /**
+   * `date` a day, `end` a day with the time where it is not its end, `time` a minute (the default), `clock` a second of
+   * this year, `ago` the distance from now.
+   */
+  show?: keyof typeof FORMATS;
 }
 
-const FORMATS = { date: formatDate, time: formatTime, clock: formatClock, ago: formatAgo };
+const FORMATS = {
+  date: formatDate,
+  end: formatEnd,
+  time: formatTime,
+  clock: formatClock,
+  ago: formatAgo,
+};
 
 /** A time in the viewer's time zone; on hover in UTC. */
 export const Time = ({ value, show = 'time' }: TimeProps) => (

@@ -1,3 +1,4 @@
+import { isEndOfDay } from '../dates.ts';
 import { de } from './texts/de.ts';
 import { en, type MyTexts } from './texts/en.ts';
 import { es } from './texts/es.ts';
@@ -24,5 +25,8 @@ const time = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: '
 
 /** A time of the service, which is in UTC, as a day where the customer is. */
 export const dayOf = (timestamp: string): string => day.format(new Date(timestamp));
+/** An end as a day, with the time where it is not the end of that day. */
+export const endOf = (timestamp: string): string =>
+  isEndOfDay(timestamp) ? dayOf(timestamp) : timeOf(timestamp);
 export const clockOf = (timestamp: string): string => clock.format(new Date(timestamp));
 export const timeOf = (timestamp: string): string => time.format(new Date(timestamp));

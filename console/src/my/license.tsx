@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'react';
 import { buttonClass } from '../components/button-class.ts';
 import { badgeClass, type Tone } from '../components/tones.ts';
 import { CopyButton } from './copy-button.tsx';
-import { dayOf, timeOf, words } from './language.ts';
+import { dayOf, endOf, timeOf, words } from './language.ts';
 import { readKey, readSlots, reset } from './service.ts';
 
 const TONES: Record<PortalLicense['status'], Tone> = {
@@ -14,10 +14,10 @@ const TONES: Record<PortalLicense['status'], Tone> = {
 };
 const TYPES = ['IP', 'HWID'] as const;
 
-function endOf({ status, expiryDate, expiresAfterDays }: PortalLicense): string {
+function expiryText({ status, expiryDate, expiresAfterDays }: PortalLicense): string {
   if (expiresAfterDays !== null) return words.fromFirstUse(expiresAfterDays);
   if (expiryDate === null) return words.forever;
-  return status === 'EXPIRED' ? words.expired(dayOf(expiryDate)) : words.until(dayOf(expiryDate));
+  return status === 'EXPIRED' ? words.expired(endOf(expiryDate)) : words.until(endOf(expiryDate));
 }
 
 function outcomeText(outcome: ResetOutcome): string {
@@ -46,7 +46,7 @@ export function License({ license, onFailure, onChange }: LicenseProps) {
       <header className="flex flex-wrap items-baseline justify-between gap-x-3 gap-y-1">
         <h2 className="text-base font-semibold break-words">{product}</h2>
         <span className={badgeClass(TONES[status])}>{words.statuses[status]}</span>
-        <p className="w-full text-muted">{endOf(license)}</p>
+        <p className="w-full text-muted">{expiryText(license)}</p>
       </header>
       <Key id={id} end={license.keyEnd} onFailure={onFailure} />
       <Slots license={license} onFailure={onFailure} onChange={onChange} />

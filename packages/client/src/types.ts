@@ -1047,6 +1047,8 @@ export interface ServiceAddress {
   url: string;
   /** Whether others can open the address. If false, only the machine of the service and its network can: set the variable `PUBLIC_URL`. */
   isPublic: boolean;
+  /** The time zone in which a day ends where people enter one: the variable `TIME_ZONE`. */
+  timeZone: string;
 }
 
 /** The number of installations that ask for a signing key. */

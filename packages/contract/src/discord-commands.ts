@@ -2,6 +2,7 @@
 
 const STRING = 3;
 const INTEGER = 4;
+const BOOLEAN = 5;
 const USER = 6;
 const SUBCOMMAND = 1;
 /** Only administrators see it, until the server says otherwise. */
@@ -160,6 +161,11 @@ export const DISCORD_COMMANDS = [
           },
           { ...product, required: false, description: 'Only for this product' },
           { type: STRING, name: 'reason', description: 'For administrators', max_length: 1000 },
+          {
+            type: BOOLEAN,
+            name: 'force',
+            description: 'Also a hardware ID that many machines share',
+          },
         ],
       },
     ],

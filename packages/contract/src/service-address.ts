@@ -16,6 +16,11 @@ export const serviceAddress = named(
   z.strictObject({
     url: z.string().describe('The address, without a path.'),
     isPublic,
+    timeZone: z
+      .string()
+      .describe(
+        'The time zone in which a day ends where people enter one: the variable `TIME_ZONE`.',
+      ),
   }),
-  { url: 'https://license.example.com', isPublic: true },
+  { url: 'https://license.example.com', isPublic: true, timeZone: 'Europe/Berlin' },
 );

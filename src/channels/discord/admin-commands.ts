@@ -1,3 +1,4 @@
+import { sharedHwid } from '@licet/contract/shared-hwids';
 import { escapeMarkdown } from '../../lib/discord.ts';
 import { insertEntry } from '../../resources/blacklists/queries.ts';
 import { entryOf } from '../../resources/blacklists/rules.ts';
@@ -120,6 +121,12 @@ async function block({ db, interaction, newSender }: CommandContext): Promise<Me
   const product = named ? await findProduct(db, Number(named) || 0) : undefined;
   if (named && !product) return say('There is no such product. Choose one of the list.');
   if (value === '') return say('Give the address, range or hardware ID.');
+  const why = type === 'HWID' && options.get('force') !== 'true' ? sharedHwid(value) : undefined;
+  if (why) {
+    return say(
+      `Many machines share this hardware ID: ${why}. The entry would refuse them all, not one machine. To block it, use the command again with \`force\`.`,
+    );
+  }
   const entry = entryOf({
     licenseDataType: type,
     data: value,

@@ -1,6 +1,7 @@
 import { entry, entryCreate, entryQuery, entryUpdate } from '@licet/contract/blacklists';
 import { INTENTS } from '@licet/contract/intents';
-import { Hono } from 'hono';
+import { sharedHwid } from '@licet/contract/shared-hwids';
+import { type Context, Hono } from 'hono';
 import { type AuthEnv, databaseOf, requireIntents } from '../../auth/middleware.ts';
 import { notFound } from '../../http/errors.ts';
 import { body, idempotencyKey, ifMatch, pathId, query } from '../../http/input.ts';
@@ -14,7 +15,7 @@ import {
   toEntry,
   updateEntry,
 } from '../../resources/blacklists/queries.ts';
-import { entryOf } from '../../resources/blacklists/rules.ts';
+import { type EntryRow, entryOf } from '../../resources/blacklists/rules.ts';
 import {
   createdResponse,
   createOnce,
@@ -33,9 +34,17 @@ const { list, get, create, update, remove } = operationsOn({
   many: 'blacklist entries',
   section: '[4.4]',
   body: entry,
-  creating: 'An entry that exists already returns 409.',
+  creating:
+    'An entry that exists already returns 409. A hardware ID that many machines share is stored, and `Warning` says so.',
+  warns: true,
   deleting: 'It no longer blocks.',
 });
+
+/** Says in the header `Warning` that the entry refuses many machines, where a person would be asked (7). */
+function warnIfShared(c: Context, { licenseDataType, data }: EntryRow): void {
+  const why = licenseDataType === 'HWID' ? sharedHwid(data) : undefined;
+  if (why) c.header('Warning', `299 - "Many machines share data: ${why}"`);
+}
 
 /** [4.4] */
 export const blacklistRoutes = new Hono<AuthEnv>()
@@ -53,7 +62,10 @@ export const blacklistRoutes = new Hono<AuthEnv>()
     return createOnce(c, {
       create: (sender) => insertEntry(sender, values),
       find: theOne(findEntry),
-      respond: (row) => createdResponse(c, 'blacklists', row, toEntry(row)),
+      respond: (row) => {
+        warnIfShared(c, row);
+        return createdResponse(c, 'blacklists', row, toEntry(row));
+      },
     });
   })
   .put('/:id', canWrite(update), pathId, ifMatch, body(entryUpdate), async (c) => {
@@ -69,6 +81,7 @@ export const blacklistRoutes = new Hono<AuthEnv>()
         return updateEntry(sender, current, values);
       },
     });
+    warnIfShared(c, row);
     return objectResponse(c, row, toEntry(row));
   })
   .delete('/:id', canWrite(remove), pathId, ifMatch, async (c) => {

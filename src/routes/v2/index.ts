@@ -2,6 +2,7 @@ import { INTENTS } from '@licet/contract/intents';
 import { platformLabel } from '@licet/contract/platforms';
 import { signingKeyUse } from '@licet/contract/requests';
 import { serviceAddress } from '@licet/contract/service-address';
+import { timeZoneOf } from '@licet/contract/time-zone';
 import { Hono } from 'hono';
 import { type AuthEnv, databaseOf, requireIntents, requireToken } from '../../auth/middleware.ts';
 import { jsonResponse } from '../../http/json.ts';
@@ -54,7 +55,7 @@ const GET_ADDRESS: Operation = {
   tag: 'Service',
   summary: 'Get the address of the service',
   description:
-    'The address for others, in links and for markets: the variable `PUBLIC_URL`, else the first of `CONSOLE_HOSTS`, else that of this request. An extension.',
+    'The address for others, in links and for markets: the variable `PUBLIC_URL`, else the first of `CONSOLE_HOSTS`, else that of this request. With the time zone of the service. An extension.',
   success: { description: 'The address.', body: serviceAddress },
 };
 const LIST_SIGNING_KEY_USES: Operation = {
@@ -76,7 +77,7 @@ export const v2 = new Hono<AuthEnv>()
   )
   .get('/address', forAny(GET_ADDRESS), (c) => {
     const { origin, isPublic } = publicUrlOf(c.env, c.req.url);
-    return jsonResponse(c, { url: origin, isPublic });
+    return jsonResponse(c, { url: origin, isPublic, timeZone: timeZoneOf(c.env.TIME_ZONE) });
   })
   .get('/signing-keys', requireIntents(INTENTS.readRequests)(LIST_SIGNING_KEY_USES), async (c) =>
     jsonResponse(c, await signingKeyUses(databaseOf(c))),

@@ -199,7 +199,7 @@ describeInBrowser('the console in a browser', () => {
     await page.getByText('Many machines share this value').waitFor();
     await page.getByRole('button', { name: `Block ${hwid}` }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Block', exact: true }).click();
-    await page.getByText('Block a hardware ID of thousands of servers?').waitFor();
+    await page.getByText('Block a hardware ID that many machines share?').waitFor();
     await page.getByRole('button', { name: 'Cancel' }).first().click();
     expect(await licet.blacklists.list({ productId: product.id })).toEqual([]);
   });

@@ -1,9 +1,9 @@
 import { LicetError } from '@licet/client';
+import { sharedHwid } from '@licet/contract/shared-hwids';
 import { queryOptions } from '@tanstack/react-query';
 import { hasStatus, licet, queries } from '../../api.ts';
 import { confirm } from '../../components/confirm.tsx';
 import { screenTexts } from '../../screen-texts.ts';
-import { sharedBy } from '../../shared-hwids.ts';
 import { networkIn, rangeIn } from './range.ts';
 
 /** The effect of an entry for an address or a range, and the question before a large one. */
@@ -59,10 +59,10 @@ export async function confirmBlock(
   });
 }
 
-/** Asks before a hardware ID is blocked that thousands of servers share. */
+/** Asks before a hardware ID is blocked that many machines share. */
 export async function confirmHwid(hwid: string): Promise<boolean> {
-  const user = sharedBy(hwid);
-  if (user === undefined) return true;
+  const why = sharedHwid(hwid);
+  if (why === undefined) return true;
   const { blockTitle, block } = screenTexts.sharedHwid;
-  return confirm({ title: blockTitle, lead: block(user), action: screenTexts.blacklist.new });
+  return confirm({ title: blockTitle, lead: block(why), action: screenTexts.blacklist.new });
 }

@@ -2,6 +2,7 @@ import type { BlacklistEntry, LicenseDataType, Tagged } from '@licet/client';
 import { LicetError } from '@licet/client';
 import { LICENSE_DATA_TYPES } from '@licet/contract/enums';
 import { MAX_BLOCKED_LENGTH, MAX_REASON_LENGTH } from '@licet/contract/limits';
+import { sharedHwid } from '@licet/contract/shared-hwids';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { connection, hasStatus, licet } from '../../api.ts';
@@ -14,7 +15,6 @@ import { useProductNames } from '../../products.ts';
 import { useRested } from '../../rested.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import { useMay, useRefusal } from '../../session.ts';
-import { sharedBy } from '../../shared-hwids.ts';
 import { confirmBlock, confirmHwid, describeHits, hitsQuery } from './block.ts';
 import { changed, removeEntry } from './entries.ts';
 import { networkIn, rangeIn } from './range.ts';
@@ -69,8 +69,8 @@ export function EntryForm({
     enabled: mayReadLicenses && isAddress && ip !== undefined,
   });
   const effect = hits === undefined || isStored('IP', typed) ? '' : describeHits(hits);
-  const user = isAddress ? undefined : sharedBy(typed);
-  const sharedHint = user && screenTexts.sharedHwid.block(user);
+  const why = isAddress ? undefined : sharedHwid(typed);
+  const sharedHint = why && screenTexts.sharedHwid.block(why);
   const addressHint = isAddress && [rangeIn(typed)?.bounds, effect].filter(Boolean).join(' ');
 
   const fields: readonly EditedField<Values>[] = [

@@ -9,6 +9,7 @@ import { Cut } from '../../components/cut.tsx';
 import { type Column, DataTable } from '../../components/data-table.tsx';
 import { Filters } from '../../components/filters.tsx';
 import { FilterProduct, FilterSelect, FilterText } from '../../components/form.tsx';
+import { Hwid } from '../../components/hwid.tsx';
 import { Plus, Trash2 } from '../../components/icons.tsx';
 import { ItemDialog } from '../../components/item-dialog.tsx';
 import { Empty, Page } from '../../components/page.tsx';
@@ -34,7 +35,8 @@ const columnsOf = (
   {
     id: 'data',
     header: words.columns.data,
-    cell: ({ data }) => <Cut isMono>{data}</Cut>,
+    cell: ({ data, licenseDataType }) =>
+      licenseDataType === 'HWID' ? <Hwid value={data} /> : <Cut isMono>{data}</Cut>,
     phone: 'title',
   },
   {

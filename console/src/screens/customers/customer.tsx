@@ -232,7 +232,7 @@ function LicenseSection({
         expiryDate === null ? (
           <span className="text-muted">{noDate(expiresAfterDays)}</span>
         ) : (
-          <Time value={expiryDate} show="date" />
+          <Time value={expiryDate} show="end" />
         ),
     ],
     [headers.ips, ({ ips, maxIPs }) => formatSlots(ips.length, maxIPs), 'number'],

@@ -1,4 +1,5 @@
 import type { LicenseRequest } from '@licet/client';
+import { sharedHwid } from '@licet/contract/shared-hwids';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { OutcomeBadge } from '../../components/badge.tsx';
@@ -135,6 +136,7 @@ function Details({ record }: { record: LicenseRequest }) {
   const names = useProductNames();
   const mayReadLicenses = useMay('readLicenses');
   const { licenseId, licenseKey, ip, hwid, productId } = record;
+  const shared = hwid === null ? undefined : sharedHwid(hwid);
   const system = [
     record.operatingSystem,
     record.operatingSystemVersion,
@@ -187,6 +189,7 @@ function Details({ record }: { record: LicenseRequest }) {
           <Value value={hwid}>
             <Block type="HWID" value={hwid} isIcon />
           </Value>
+          {shared && <p className="text-xs text-warn">{screenTexts.sharedHwid.slot(shared)}</p>}
           <TextLink to="/history" search={{ hwid }}>
             {words.ofHardware}
           </TextLink>

@@ -7,6 +7,7 @@ import { Cut } from '../../components/cut.tsx';
 import { type Column, DataTable } from '../../components/data-table.tsx';
 import { Filters } from '../../components/filters.tsx';
 import { FilterExact, FilterProduct, FilterSelect } from '../../components/form.tsx';
+import { Hwid } from '../../components/hwid.tsx';
 import { ArrowUp, Pause, Play, X } from '../../components/icons.tsx';
 import { Empty, NoMatch, Page } from '../../components/page.tsx';
 import { Time } from '../../components/time.tsx';
@@ -70,7 +71,7 @@ const columnsOf = (
   {
     id: 'hwid',
     header: words.columns.hwid,
-    cell: ({ record: { hwid } }) => hwid && <Cut isMono>{hwid}</Cut>,
+    cell: ({ record: { hwid } }) => hwid && <Hwid value={hwid} />,
     isExtra: true,
   },
   {

@@ -3,6 +3,7 @@ import type { LinkProps } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { OutcomeBadge } from '../../components/badge.tsx';
 import { TextLink } from '../../components/button.tsx';
+import { Hwid } from '../../components/hwid.tsx';
 import { Section } from '../../components/page.tsx';
 import { SectionRows } from '../../components/section-rows.tsx';
 import { type SimpleColumn, SimpleTable } from '../../components/simple-table.tsx';
@@ -68,7 +69,7 @@ export function HistorySection({
         ]
       : []),
     [headers.ip, ({ ip }) => mono(ip)],
-    [headers.hwid, ({ hwid }) => mono(hwid)],
+    [headers.hwid, ({ hwid }) => hwid && <Hwid value={hwid} />],
     [
       headers.version,
       ({ productVersion }) =>

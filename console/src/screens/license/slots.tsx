@@ -1,4 +1,5 @@
 import type { License, Slot } from '@licet/client';
+import { sharedHwid } from '@licet/contract/shared-hwids';
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { hasStatus, licet } from '../../api.ts';
 import { Block } from '../../components/block.tsx';
@@ -7,7 +8,6 @@ import { Section } from '../../components/page.tsx';
 import { Time } from '../../components/time.tsx';
 import { toasts } from '../../components/toasts.tsx';
 import { screenTexts } from '../../screen-texts.ts';
-import { sharedBy } from '../../shared-hwids.ts';
 import { change, limitOf } from './queries.ts';
 
 const words = screenTexts.license;
@@ -102,7 +102,7 @@ export function Slots({
         <ul className="scroll-hint max-h-96 overflow-y-auto rounded-b-xl">
           {values.map((value) => {
             const slot = slots?.find((one) => one.type === TYPES[kind] && one.value === value);
-            const user = kind === 'hwids' ? sharedBy(value) : undefined;
+            const why = kind === 'hwids' ? sharedHwid(value) : undefined;
             return (
               <li
                 key={value}
@@ -111,7 +111,7 @@ export function Slots({
                 <div className="min-w-0 flex-1">
                   <p className="font-mono text-[0.8125rem] break-all">{value}</p>
                   {slot && <SlotTimes {...slot} />}
-                  {user && <p className="text-xs text-warn">{screenTexts.sharedHwid.slot(user)}</p>}
+                  {why && <p className="text-xs text-warn">{screenTexts.sharedHwid.slot(why)}</p>}
                 </div>
                 <Button
                   aria-label={words.freeOne(value)}

@@ -58,12 +58,12 @@ export const columnsOf = (products: ReadonlyMap<number, string>): readonly Colum
         {expiryDate === null ? (
           <span className="text-muted">{screenTexts.licenses.noDate(expiresAfterDays)}</span>
         ) : (
-          <Time value={expiryDate} show="date" />
+          <Time value={expiryDate} show="end" />
         )}
       </span>
     ),
     sort: { ascending: 'expiryDate', descending: '-expiryDate' },
-    width: 'w-27',
+    width: 'w-38',
     phone: 'lastEnd',
   },
   {

@@ -14,7 +14,7 @@ export const Expiry = ({ expiresAt }: { expiresAt: string | null }) =>
   ) : Date.parse(expiresAt) <= Date.now() ? (
     <Badge tone="bad">{words.expired}</Badge>
   ) : (
-    <Time value={expiresAt} show="date" />
+    <Time value={expiresAt} show="end" />
   );
 
 export const LastUse = ({ lastUsedAt }: { lastUsedAt: string | null }) =>

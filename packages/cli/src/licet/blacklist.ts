@@ -1,5 +1,6 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import type { BlacklistEntry, Licet } from '@licet/client';
+import { sharedHwid } from '@licet/contract/shared-hwids';
 import { CliError } from '../terminal.ts';
 import { type Column, collectUpTo, examples, shortHwid, timeText } from './output.ts';
 import {
@@ -76,6 +77,7 @@ export function addBlacklist(parent: CommandUnknownOpts, open: OpenSession): voi
     .description('block an address, a range or a hardware ID')
     .argument('<value>', 'an address, or a range such as 192.0.2.0/24; with --hwid a hardware ID')
     .option('--hwid', 'the value is a hardware ID')
+    .option('--force', 'also a hardware ID that many machines share')
     .option('--product <product>', 'only for this product, by its id or name; default: for all')
     .option('--reason <text>', 'shown in the history, never to programs', '')
     .addHelpText(
@@ -85,7 +87,13 @@ export function addBlacklist(parent: CommandUnknownOpts, open: OpenSession): voi
         'blacklist add --hwid 4c4c4544-0051 --product 1',
       ),
     )
-    .action(async (value, { hwid, product, reason }) => {
+    .action(async (value, { hwid, force, product, reason }) => {
+      const why = hwid && !force && sharedHwid(value);
+      if (why) {
+        throw new CliError(
+          `Many machines share this hardware ID: ${why}. The entry would refuse them all, not one machine. To block it, add --force.`,
+        );
+      }
       const { licet, output } = open();
       const entry = await licet.blacklists.create({
         licenseDataType: hwid ? 'HWID' : 'IP',

@@ -4,7 +4,7 @@ import { DEFAULT_LINK_MINUTES, MAX_LINK_MINUTES } from '@licet/contract/limits';
 import { argumentError } from '../command-line.ts';
 import { documentOf } from '../invocation.ts';
 import { CliError } from '../terminal.ts';
-import { licenseColumns } from './licenses.ts';
+import { listLicenses } from './licenses.ts';
 import { type Column, dayText, examples, firstOf, timeText } from './output.ts';
 import {
   idOf,
@@ -12,7 +12,6 @@ import {
   type OpenSession,
   orUndefined,
   platformLabels,
-  productNames,
   searchArgument,
 } from './session.ts';
 
@@ -139,8 +138,7 @@ export function addCustomers(parent: CommandUnknownOpts, open: OpenSession): voi
       const licenses = await licet.licenses.byCustomerId(customer.id).list();
       output.object({ ...customer, licenses }, fieldsOf(customer, await platformLabels(session)));
       if (output.isJson) return;
-      const columns = licenseColumns(await productNames(session));
-      output.list(licenses, columns, 'The customer has no licenses.');
+      await listLicenses(session, licenses, 'The customer has no licenses.');
     });
 
   withFields(customers.command('create'))

@@ -21,6 +21,7 @@ import {
   MAX_EXPIRES_AFTER_DAYS,
 } from '@licet/contract/limits';
 import { toTimestamp } from '@licet/contract/time';
+import { clockTime, dayUntil } from '@licet/contract/time-zone';
 import { argumentError } from '../command-line.ts';
 import { csvLine } from '../csv.ts';
 import { CliError } from '../terminal.ts';
@@ -28,10 +29,10 @@ import {
   type Column,
   collectUpTo,
   counted,
-  dayText,
   examples,
   firstOf,
   limitText,
+  markShared,
   statusStyle,
   timeText,
 } from './output.ts';
@@ -49,7 +50,9 @@ import {
   productIdOf,
   productNames,
   productsNamed,
+  type Session,
   searchArgument,
+  shownTimeZone,
 } from './session.ts';
 
 const DEFAULT_FOUND = 50;
@@ -57,22 +60,31 @@ const DEFAULT_FOUND = 50;
 /** When a license expires, with a date in a given form. */
 function expiryOf(
   { expiryDate, expiresAfterDays }: License,
-  show: (date: string) => string,
+  show: (time: number) => string,
 ): string {
-  if (expiryDate) return show(expiryDate);
+  if (expiryDate) return show(Date.parse(expiryDate));
   return expiresAfterDays ? `${expiresAfterDays} d from first use` : 'never';
 }
 
-const expiryWithTime = (license: License): string =>
-  expiryOf(license, (date) => `${timeText(date)} (UTC)`);
+const expiryWithTime = (license: License, timeZone: string): string =>
+  expiryOf(license, (time) => `${clockTime(time, timeZone)} (${timeZone})`);
 
 const ownerOf = ({ customer, ownerChatUsername, ownerChatId, ownerPlatformId }: License): string =>
   customer?.email || ownerChatUsername || ownerChatId || ownerPlatformId;
 
 type NameProduct = (id: number) => string;
 
-/** The columns of a table of licenses. */
-export const licenseColumns = (nameProduct: NameProduct): Column<License>[] => [
+/** Prints licenses as a table. */
+export async function listLicenses(
+  session: Session,
+  licenses: readonly License[],
+  note: string,
+): Promise<void> {
+  const columns = columnsOf(await productNames(session), await shownTimeZone(session));
+  session.output.list(licenses, columns, note);
+}
+
+const columnsOf = (nameProduct: NameProduct, timeZone: string): Column<License>[] => [
   { title: 'ID', text: ({ id }) => String(id) },
   { title: 'KEY', text: ({ licenseKey }) => licenseKey },
   {
@@ -80,7 +92,10 @@ export const licenseColumns = (nameProduct: NameProduct): Column<License>[] => [
     text: ({ licenseStatus }) => licenseStatus,
     style: ({ licenseStatus }) => statusStyle(licenseStatus),
   },
-  { title: 'EXPIRES', text: (license) => expiryOf(license, dayText) },
+  {
+    title: 'EXPIRES',
+    text: (license) => expiryOf(license, (time) => dayUntil(time, timeZone)),
+  },
   { title: 'IPS', text: ({ ips, maxIPs }) => `${ips.length}/${limitText(maxIPs)}` },
   { title: 'HWIDS', text: ({ hwids, maxHWIDs }) => `${hwids.length}/${limitText(maxHWIDs)}` },
   { title: 'OWNER', text: ownerOf, isFlexible: true },
@@ -90,7 +105,11 @@ export const licenseColumns = (nameProduct: NameProduct): Column<License>[] => [
 
 const SLOT_COLUMNS: Column<Slot>[] = [
   { title: 'TYPE', text: ({ type }) => type },
-  { title: 'VALUE', text: ({ value }) => value, isFlexible: true },
+  {
+    title: 'VALUE',
+    text: ({ type, value }) => (type === 'HWID' ? markShared(value) : value),
+    isFlexible: true,
+  },
   { title: 'LAST USED', text: ({ lastUsed }) => timeText(lastUsed) },
   { title: 'IDLE FROM', text: ({ idleDate }) => (idleDate ? timeText(idleDate) : 'never') },
 ];
@@ -114,14 +133,18 @@ const fieldsOf = (
   license: License,
   nameProduct: NameProduct,
   label: (name: LicensePlatform) => string,
+  timeZone: string,
 ): Record<string, string> => ({
   Id: String(license.id),
   Key: license.licenseKey,
   Product: nameProduct(license.productId),
   Status: license.licenseStatus,
-  Expires: expiryWithTime(license),
+  Expires: expiryWithTime(license, timeZone),
   Addresses: boundText(license.ips, license.maxIPs),
-  'Hardware IDs': boundText(license.hwids, license.maxHWIDs),
+  'Hardware IDs': boundText(
+    license.hwids.map((hwid) => markShared(hwid)),
+    license.maxHWIDs,
+  ),
   Validations: String(license.totalRequests),
   Owner: ownerOf(license),
   Customer: license.customer
@@ -250,14 +273,14 @@ interface ExpiryOptions {
 }
 
 /** The fields of the expiry that the options give; undefined if they give none. */
-function expiryFields({ expires, expiresAfterDays }: ExpiryOptions) {
+async function expiryFields(licet: Licet, { expires, expiresAfterDays }: ExpiryOptions) {
   if (expires !== undefined && expiresAfterDays !== undefined) {
     throw argumentError('Give --expires or --expires-after-days, not both.');
   }
   if (expiresAfterDays !== undefined)
     return { licenseType: 'TEMPORARY', expiresAfterDays } as const;
   if (expires === undefined) return undefined;
-  const expiryDate = expiryField(expires);
+  const expiryDate = await expiryField(licet, expires);
   const licenseType = expiryDate ? 'TEMPORARY' : 'PERMANENT';
   return { licenseType, expiryDate, expiresAfterDays: null } as const;
 }
@@ -314,7 +337,7 @@ export function addLicenses(parent: CommandUnknownOpts, open: OpenSession): void
           ip,
         });
         const listed = await collectUpTo(output, 'licenses', pages, limit);
-        output.list(listed, licenseColumns(await productNames(session)), 'No license found.');
+        await listLicenses(session, listed, 'No license found.');
       },
     );
 
@@ -343,7 +366,7 @@ export function addLicenses(parent: CommandUnknownOpts, open: OpenSession): void
       const created = await licet.licenses.createBatch({
         ...(await fieldsOfOptions(licet, options)),
         productId: await productIdOf(licet, product),
-        ...(expiryFields(options) ?? { licenseType: 'PERMANENT' }),
+        ...((await expiryFields(licet, options)) ?? { licenseType: 'PERMANENT' }),
         count,
       });
       const [first] = created;
@@ -374,7 +397,7 @@ ${examples('licenses find 7K2M-9QX4', 'licenses find ada@shop.example', 'license
       const session = open();
       const { licet, output } = session;
       const { first, hasMore } = await firstOf(found(licet, text), limit);
-      output.list(first, licenseColumns(await productNames(session)), 'No license found.');
+      await listLicenses(session, first, 'No license found.');
       if (hasMore)
         output.note(`More than ${limit} licenses match. Give a longer text, or raise --limit.`);
     });
@@ -391,7 +414,9 @@ ${examples('licenses find 7K2M-9QX4', 'licenses find ada@shop.example', 'license
       const session = open();
       const license = await findLicense(session.licet, text);
       const names = await productNames(session);
-      session.output.object(license, fieldsOf(license, names, await platformLabels(session)));
+      const labels = await platformLabels(session);
+      const zone = await shownTimeZone(session);
+      session.output.object(license, fieldsOf(license, names, labels, zone));
     });
 
   licenses
@@ -425,7 +450,7 @@ ${examples('licenses find 7K2M-9QX4', 'licenses find ada@shop.example', 'license
       const license = await licet.licenses.update(id, {
         ...(await fieldsOfOptions(licet, options)),
         productId: await optionalProductId(licet, product),
-        ...expiryFields(options),
+        ...(await expiryFields(licet, options)),
       });
       output.done(`License ${id} is changed: ${license.licenseKey}`, license);
     });
@@ -574,11 +599,16 @@ ${examples('licenses rotate 7K2M-9QX4-B3TD-WJ8R-5HVN --yes')}`,
     .command('extend')
     .description('change the expiry date of a license')
     .argument(...KEY)
-    .argument('<date>', 'such as 2030-01-31 (its first moment, UTC) or 2030-01-31T18:00:00+02:00')
+    .argument(
+      '<date>',
+      'such as 2030-01-31 (its end, in the time zone of the service) or 2030-01-31T18:00:00+02:00',
+    )
     .addHelpText('after', examples('licenses extend 7K2M-9QX4-B3TD-WJ8R-5HVN 2030-01-31'))
-    .action(async (text, expiryDate) => {
-      const { licet, output } = open();
+    .action(async (text, date) => {
+      const session = open();
+      const { licet, output } = session;
       const { id } = await findLicense(licet, text);
+      const expiryDate = await expiryField(licet, date);
       const license = await licet.licenses.change(id, ({ licenseKey, licenseType }) => {
         if (licenseType === 'PERMANENT')
           throw new CliError(`${licenseKey} is PERMANENT and has no expiry date.`);
@@ -586,7 +616,7 @@ ${examples('licenses rotate 7K2M-9QX4-B3TD-WJ8R-5HVN --yes')}`,
       });
       const { licenseKey, licenseStatus } = license;
       const isExpired = licenseStatus === 'EXPIRED';
-      const expires = `${isExpired ? 'expired' : 'expires'} ${expiryWithTime(license)}`;
+      const expires = `${isExpired ? 'expired' : 'expires'} ${expiryWithTime(license, await shownTimeZone(session))}`;
       output.done(`${licenseKey} is ${licenseStatus} and ${expires}.`, license);
       if (isExpired) output.note('The date is in the past: the license is EXPIRED at once.');
     });

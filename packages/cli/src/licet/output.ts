@@ -1,4 +1,5 @@
 import { styleText } from 'node:util';
+import { sharedHwid } from '@licet/contract/shared-hwids';
 import { callOf, documentOf } from '../invocation.ts';
 import { Progress } from '../terminal.ts';
 import { stripControlCharacters } from '../text.ts';
@@ -207,9 +208,13 @@ export const limitText = (limit: number): string => (limit === -1 ? '∞' : Stri
 
 const MAX_HWID_LENGTH = 20;
 
+/** Marks a hardware ID that many machines share. */
+export const markShared = (hwid: string, shown = hwid): string =>
+  sharedHwid(hwid) ? `${shown} (shared)` : shown;
+
 /** Shortens a hardware ID for a table. Its beginning and its end stay. */
 export const shortHwid = (hwid: string): string =>
-  hwid.length > MAX_HWID_LENGTH ? `${hwid.slice(0, 12)}…${hwid.slice(-7)}` : hwid;
+  markShared(hwid, hwid.length > MAX_HWID_LENGTH ? `${hwid.slice(0, 12)}…${hwid.slice(-7)}` : hwid);
 
 /** Reads items page by page, and shows the progress. */
 export async function collect<Item>(what: string, items: AsyncIterable<Item>): Promise<Item[]> {

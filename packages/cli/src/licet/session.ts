@@ -4,6 +4,7 @@ import { type LicensePlatform, Licet, LicetError, type Product } from '@licet/cl
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '@licet/contract/durations';
 import { LICENSE_PLATFORMS } from '@licet/contract/enums';
 import { timestamp, toTimestamp } from '@licet/contract/time';
+import { endOfDay, isDay } from '@licet/contract/time-zone';
 import { serviceUrl } from '../command-line.ts';
 import { fileAt, isInstalled } from '../invocation.ts';
 import { isLocal, localRootToken, SECRETS_FILE } from '../root-token.ts';
@@ -258,17 +259,30 @@ export async function optionalPlatform(
 
 const NEVER = 'never';
 
-/** The field for the value of `--expires`. Commander accepts no null as a value. */
-export const expiryField = (expires: string | undefined): string | null | undefined =>
-  expires === NEVER ? null : expires;
+/** The time zone of the service, in which a day ends (3). */
+export const timeZoneOf = async (licet: Licet): Promise<string> => (await licet.address()).timeZone;
 
-const EXPIRES = 'the expiry date, or never; 2030-01-31 is the start of that day, in UTC';
+/** The time zone for the times of a table. Programs read times as they are. */
+export const shownTimeZone = async ({ licet, output }: Session): Promise<string> =>
+  output.isJson ? 'UTC' : timeZoneOf(licet);
+
+/** The field for a date that a person enters: the end of a day alone. Commander accepts no null as a value. */
+export async function expiryField(licet: Licet, expires: string): Promise<string | null> {
+  if (expires === NEVER) return null;
+  return isDay(expires) ? toTimestamp(endOfDay(expires, await timeZoneOf(licet))) : expires;
+}
+
+const EXPIRES =
+  'the expiry date, or never; 2030-01-31 is the end of that day, in the time zone of the service';
 
 /** The arguments of `option()` for an expiry date. */
 export const EXPIRES_OPTION = ['--expires <date>', EXPIRES, futureMoment] as const;
 
 /** Parses a date or time like the service, into milliseconds since 1970; undefined if it is neither. */
 export const momentOf = (text: string): number | undefined => timestamp.safeParse(text).data;
+
+/** The hours by which the last zone is behind UTC. */
+const LAST_ZONE_HOURS = 12;
 
 function futureMoment(text: string): string {
   if (text === NEVER) return text;
@@ -278,10 +292,9 @@ function futureMoment(text: string): string {
       'Give a date such as 2030-01-31, a time such as 2030-01-31T12:00:00Z, or never.',
     );
   }
-  if (moment <= Date.now()) {
-    throw new InvalidArgumentError(
-      'Give a time in the future: an earlier one is expired at once. A date means the start of that day, in UTC.',
-    );
+  const last = isDay(text) ? moment + DAY_MS + LAST_ZONE_HOURS * HOUR_MS : moment;
+  if (last <= Date.now()) {
+    throw new InvalidArgumentError('Give a time in the future: an earlier one is expired at once.');
   }
   return text;
 }

@@ -2,6 +2,7 @@ import { Argument, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import { type Licet, LicetError, type Token } from '@licet/client';
 import { MINUTE_MS } from '@licet/contract/durations';
 import { API_INTENTS, type ApiIntent } from '@licet/contract/enums';
+import { dayUntil } from '@licet/contract/time-zone';
 import { argumentError } from '../command-line.ts';
 import { CliError } from '../terminal.ts';
 import { type Column, collectUpTo, counted, examples, timeText } from './output.ts';
@@ -11,26 +12,29 @@ import {
   idArgument,
   LIMIT_OPTION,
   type OpenSession,
+  shownTimeZone,
   sinceArgument,
 } from './session.ts';
-
-const timeOr = (timestamp: string | null, otherwise: string): string =>
-  timestamp === null ? otherwise : timeText(timestamp);
 
 const isExpired = (expiresAt: string | null): boolean =>
   expiresAt !== null && Date.parse(expiresAt) <= Date.now();
 
-const COLUMNS: Column<Token>[] = [
+const columnsIn = (timeZone: string): Column<Token>[] => [
   { title: 'ID', text: ({ id }) => String(id) },
   { title: 'NAME', text: ({ name }) => name, isFlexible: true },
   { title: 'INTENTS', text: ({ intents }) => intents.join(' '), isFlexible: true },
   {
-    title: 'EXPIRES (UTC)',
+    title: 'EXPIRES',
     text: ({ expiresAt }) =>
-      `${timeOr(expiresAt, 'never')}${isExpired(expiresAt) ? ' (expired)' : ''}`,
+      expiresAt === null
+        ? 'never'
+        : `${dayUntil(Date.parse(expiresAt), timeZone)}${isExpired(expiresAt) ? ' (expired)' : ''}`,
     style: ({ expiresAt }) => (isExpired(expiresAt) ? 'red' : 'green'),
   },
-  { title: 'LAST USED (UTC)', text: ({ lastUsedAt }) => timeOr(lastUsedAt, 'never') },
+  {
+    title: 'LAST USED (UTC)',
+    text: ({ lastUsedAt }) => (lastUsedAt === null ? 'never' : timeText(lastUsedAt)),
+  },
 ];
 
 /** The service stores the last use of a token with this precision. */
@@ -106,7 +110,8 @@ export function addTokens(parent: CommandUnknownOpts, open: OpenSession): void {
     .action(async (name, words, { expires }) => {
       const intents = intentsOf(words);
       const { licet, output } = open();
-      const token = await licet.tokens.create({ name, intents, expiresAt: expiryField(expires) });
+      const expiresAt = expires === undefined ? undefined : await expiryField(licet, expires);
+      const token = await licet.tokens.create({ name, intents, expiresAt });
       const message = `Token ${token.id} "${token.name}" created. Its secret, shown only once:`;
       output.done(message, token, token.token);
     });
@@ -122,11 +127,12 @@ export function addTokens(parent: CommandUnknownOpts, open: OpenSession): void {
     .option(...LIMIT_OPTION)
     .addHelpText('after', examples('tokens list', 'tokens list --used-since 2026-11-20'))
     .action(async ({ usedSince, limit }) => {
-      const { licet, output } = open();
+      const session = open();
+      const { licet, output } = session;
       const listed = await collectUpTo(output, 'tokens', tokensUsed(licet, usedSince), limit);
       const nothing =
         usedSince === undefined ? 'No tokens but the root token.' : 'No token was used since then.';
-      output.list(listed, COLUMNS, nothing);
+      output.list(listed, columnsIn(await shownTimeZone(session)), nothing);
     });
 
   tokens
