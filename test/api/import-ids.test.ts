@@ -74,7 +74,7 @@ describe.each(ID_FIELDS)(
       ...ROUNDED.map((value) => [value, 'was rounded by a spreadsheet: format the column as text']),
       ...NUMBERS.map((value) => [value, 'was rewritten as a number by a spreadsheet']),
       ...ERRORS.map((value) => [value, 'is an error of a spreadsheet']),
-    ])('%s is refused, as an item and in a file [3.74]', async (value, reason) => {
+    ])('%s is refused, as an item and in a file [3.84]', async (value, reason) => {
       const shown = field === 'licenseKey' ? field : `${field} ${JSON.stringify(value)}`;
       const refusal = { outcome: 'refused', reason: expect.stringContaining(`${shown} ${reason}`) };
       const isFound = await importItems(kind, [item(value), item(` ${value}\n`)]);
@@ -87,7 +87,7 @@ describe.each(ID_FIELDS)(
 it.each([
   ...['12E4', '4C4C4544-0042-3510', '1E10A', 'E+17', '192.168.100.200', '1.2.3', '48213', '#GOLD'],
   ...['1E-05', 'ada#1234', '280497242714931202', '5e9f1b7c507e123456789012', '2026.11', '12.5'],
-])('an import takes the id %s, which no spreadsheet has made [3.74]', async (value) => {
+])('an import takes the id %s, which no spreadsheet has made [3.84]', async (value) => {
   const item = licenseOf({ licenseKey: value, hwids: [value], ownerChatId: value });
   const { outcome, reason } = await importOne('licenses', item);
   expect([outcome, reason]).toEqual(['created', null]);
@@ -99,7 +99,7 @@ it.each([
   ['licenseKey', { licenseKey: '1234567890123000' }, 'licenseKey'],
   ['customer', { customer: { chatId: '2804972427149310000' } }, 'customer.chatId "28049'],
 ])(
-  'an import reports 16 and more digits that end in 000: %s [3.74]',
+  'an import reports 16 and more digits that end in 000: %s [3.84]',
   async (name, fields, shown) => {
     const item = licenseOf(fields);
     const created = await importOne('licenses', item);
@@ -110,7 +110,7 @@ it.each([
   },
 );
 
-it('an import trims keys, and reports invisible characters in them [1.2.16]', async () => {
+it('an import trims keys, and reports invisible characters in them [3.93]', async () => {
   const key = crypto.randomUUID();
   const trimmed = await importOne('licenses', licenseOf({ licenseKey: `\uFEFF ${key}\u00a0\r\n` }));
   expect(trimmed).toMatchObject({ outcome: 'created', differences: [], reason: null });
@@ -144,7 +144,7 @@ describe('two e-mails with one account', () => {
   };
 
   it.each(['chatId', 'marketAId'])(
-    'an import of customers joins no two e-mails by one %s, and says so each time [3.75]',
+    'an import of customers joins no two e-mails by one %s, and says so each time [3.85]',
     async (account) => {
       const shop = `${account.toLowerCase()}.example`;
       const items = ['a', 'b'].map((name) => ({ email: `${name}@${shop}`, [account]: '77' }));
@@ -166,7 +166,7 @@ describe('two e-mails with one account', () => {
     },
   );
 
-  it('an import of licenses joins no two e-mails by one account, and says so [3.75]', async () => {
+  it('an import of licenses joins no two e-mails by one account, and says so [3.85]', async () => {
     const items = ['a', 'b', 'a'].map((name) =>
       licenseOf({ customer: { email: `${name}@keys.example`, chatId: '78' } }),
     );

@@ -36,7 +36,7 @@ const licenseWith = (key: string) => client().licenses.findByKey(key);
 const newKey = () => `F-${crypto.randomUUID()}`;
 
 describe('presets', () => {
-  it('a file of License Manager for WooCommerce is imported in one round [3.78]', async () => {
+  it('a file of License Manager for WooCommerce is imported in one round [3.88]', async () => {
     const [sold, off, stock] = [newKey(), newKey(), newKey()];
     const output = await imported(
       'woo.csv',
@@ -62,7 +62,7 @@ describe('presets', () => {
     });
   });
 
-  it('a list of LicenseGate is imported in one round [3.78]', async () => {
+  it('a list of LicenseGate is imported in one round [3.88]', async () => {
     const [good, off, bound] = [newKey(), newKey(), newKey()];
     const license = {
       ...{ id: 4, active: true, userId: 1, licenseKey: good, name: 'Ada', notes: 'Paid' },
@@ -87,7 +87,7 @@ describe('presets', () => {
     expect(await licenseWith(bound)).toMatchObject({ maxIPs: 1, ips: ['198.51.100.7'] });
   });
 
-  it('the list of Keygen’s interface is imported in one round, without a kind [3.78]', async () => {
+  it('the list of Keygen’s interface is imported in one round, without a kind [3.88]', async () => {
     const [idle, suspended, banned] = [newKey(), newKey(), newKey()];
     const licenseOf = (key: string, attributes: object) => ({
       id: crypto.randomUUID(),
@@ -126,7 +126,7 @@ describe('presets', () => {
     expect(await licenseWith(banned)).toMatchObject({ licenseStatus: 'DEACTIVATED' });
   });
 
-  it('the subscriptions and customers of Stripe are imported in one round [3.78]', async () => {
+  it('the subscriptions and customers of Stripe are imported in one round [3.88]', async () => {
     const [good, ended] = [newKey(), newKey()];
     const shop = `${crypto.randomUUID()}.example`;
     const head =
@@ -154,7 +154,7 @@ describe('presets', () => {
 });
 
 describe('names', () => {
-  it('headings are read without regard to case, blanks and signs [3.76]', async () => {
+  it('headings are read without regard to case, blanks and signs [3.86]', async () => {
     const key = newKey();
     const email = `${crypto.randomUUID()}@shop.example`;
     await imported(
@@ -168,7 +168,7 @@ describe('names', () => {
     });
   });
 
-  it('an unknown file says in one round how its columns are chosen, and takes the choice [3.76]', async () => {
+  it('an unknown file says in one round how its columns are chosen, and takes the choice [3.86]', async () => {
     const key = newKey();
     const content = `Key,Discord,Expires,Product,Suspended,Sales rep\n${key},280497242714931202,2031/12/31,${name},no,Bob\n`;
     const { code, output } = await importFile('own.csv', content, '--kind', 'licenses');
@@ -181,7 +181,7 @@ describe('names', () => {
     await imported('own.csv', content, '--kind', 'licenses', ...args);
     expect(await licenseWith(key)).toMatchObject({
       ...{ productId, licenseType: 'TEMPORARY', licenseStatus: 'ACTIVE' },
-      ...{ ownerChatId: '280497242714931202', expiryDate: '2031-12-31T00:00:00.000+00:00' },
+      ...{ ownerChatId: '280497242714931202', expiryDate: '2031-12-31T23:59:59.000+00:00' },
     });
   });
 
@@ -190,14 +190,14 @@ describe('names', () => {
     ['--map', 'Key=licenceKey', 'licenceKey is no field of licenses. Did you mean licenseKey?'],
     ['--set', 'product=1', 'product is no field of licenses. Did you mean productId?'],
     ['--set', 'productId', '--set is productId. Put = between'],
-  ])('%s %s is rejected before the first row [3.76]', async (option, value, message) => {
+  ])('%s %s is rejected before the first row [3.86]', async (option, value, message) => {
     const content = `Key,productId,licenseType\n${newKey()},${productId},PERMANENT\n`;
     const args = ['--kind', 'licenses', option, value];
     const { code, output } = await importFile('wrong.csv', content, ...args);
     expect([code, output]).toEqual([2, expect.stringContaining(message)]);
   });
 
-  it('two columns for one field, and a file without a required one, are rejected [3.76]', async () => {
+  it('two columns for one field, and a file without a required one, are rejected [3.86]', async () => {
     const twice = `licenseKey,License Key,productId\n${newKey()},${newKey()},1\n`;
     const { output } = await importFile('twice.csv', twice, '--kind', 'licenses');
     expect(output).toContain(
@@ -207,7 +207,7 @@ describe('names', () => {
     expect(without.output).toContain('no column has productId: add --set productId=ID');
   });
 
-  it('a product is known by its name, unless several have it [3.79]', async () => {
+  it('a product is known by its name, unless several have it [3.89]', async () => {
     const key = newKey();
     const double = `Double ${crypto.randomUUID()}`;
     const ids = [];
@@ -251,7 +251,7 @@ describe('fields that decide', () => {
     ['user_id', 7, 'ownerPlatformId'],
     ['customer.mail', 'ada@shop.example', 'customer.email'],
   ])(
-    '%s stops a file of either format before its first item [3.77]',
+    '%s stops a file of either format before its first item [3.87]',
     async (field, value, meant) => {
       const key = newKey();
       const [outer, inner] = field.split('.');
@@ -272,7 +272,7 @@ describe('fields that decide', () => {
     },
   );
 
-  it('the lenient spelling of a field decides as the field itself [3.76]', async () => {
+  it('the lenient spelling of a field decides as the field itself [3.86]', async () => {
     const key = newKey();
     const item = {
       license_key: key,
@@ -293,7 +293,7 @@ describe('fields that decide', () => {
       ['inactive', 'Refunded', 'banned', 'On hold'],
     ],
     ['revoked_at', ['NULL'], ['2025-01-01 10:00:00']],
-  ])('the words of %s mean ACTIVE or DEACTIVATED [3.80]', async (heading, active, deactivated) => {
+  ])('the words of %s mean ACTIVE or DEACTIVATED [3.90]', async (heading, active, deactivated) => {
     const words = [...active, ...deactivated];
     const rows = words.map((word) => [newKey(), word] as const);
     const table = rows.map(([key, word]) => `${key},${productId},PERMANENT,${word}\n`).join('');
@@ -312,14 +312,14 @@ describe('fields that decide', () => {
     ['', 'PERMANENT', null],
     ['never', 'PERMANENT', null],
     ['0000-00-00 00:00:00', 'PERMANENT', null],
-    ['2031/2/3', 'TEMPORARY', '2031-02-03T00:00:00.000+00:00'],
+    ['2031/2/3', 'TEMPORARY', '2031-02-03T23:59:59.000+00:00'],
     ['2031.02.03 04:05', 'TEMPORARY', '2031-02-03T04:05:00.000+00:00'],
     ['2031-02-03 04:05:06 UTC', 'TEMPORARY', '2031-02-03T04:05:06.000+00:00'],
     ['2031-02-03T04:05:06 GMT', 'TEMPORARY', '2031-02-03T04:05:06.000+00:00'],
     ['2031-02-03 04:05:06 +0200', 'TEMPORARY', '2031-02-03T02:05:06.000+00:00'],
     ['2031/02/03 04:05:06 -05:30', 'TEMPORARY', '2031-02-03T09:35:06.000+00:00'],
     ['3.2.2031 04:05 UTC', 'TEMPORARY', '2031-02-03T04:05:00.000+00:00'],
-  ])('the type follows from the end %j of a file [3.81]', async (end, licenseType, expiryDate) => {
+  ])('the type follows from the end %j of a file [3.91]', async (end, licenseType, expiryDate) => {
     const key = newKey();
     const table = `licenseKey,productId,expiryDate\n${key},${productId},${end}\n`;
     await imported('ends.csv', table, '--kind', 'licenses');
@@ -330,14 +330,14 @@ describe('fields that decide', () => {
     expect(await licenseWith(listed)).toMatchObject({ licenseType, expiryDate });
   });
 
-  it('a file without an end says nothing of the type [3.81]', async () => {
+  it('a file without an end says nothing of the type [3.91]', async () => {
     const table = `licenseKey,productId\n${newKey()},${productId}\n`;
     const { code, output } = await importFile('no-end.csv', table, '--kind', 'licenses');
     expect([code, output]).toEqual([1, expect.stringContaining('licenseType is required')]);
   });
 
   it.each(['NULL', '0', '-', 'undefined', 'N/A', 'guest'])(
-    'two buyers whose account is %s stay two [3.82]',
+    'two buyers whose account is %s stay two [3.92]',
     async (nobody) => {
       const rows = [newKey(), newKey()];
       const table = rows.map((key) => `${key},${productId},PERMANENT,${nobody}\n`).join('');
@@ -354,7 +354,26 @@ describe('fields that decide', () => {
   );
 });
 
-it('a CSV export of an earlier version, with the whole customer in a column, is read [3.76]', async () => {
+it('ids that LibreOffice Calc has opened and saved are refused, each row with its reason [3.84]', async () => {
+  const rows = [
+    'licenseKey;productId;licenseType;ownerChatId;hwids;maxIPs;expiryDate;notes',
+    `${newKey()};${productId};PERMANENT;2.91529123456789E+017;120000000000;2;;#DIV/0!`,
+    `1.23456789012346E+020;${productId};PERMANENT;;100000;;;`,
+    `#N/A;${productId};PERMANENT;;;;;`,
+    `${newKey()};${productId};PERMANENT;;1.2E+010;;;`,
+  ];
+  const table = rows.join('\n');
+  const { code, output } = await importFile('calc.csv', table, '--kind', 'licenses');
+  expect(code).toBe(1);
+  const rounded = 'was rounded by a spreadsheet: format the column as text';
+  expect(output).toContain(`ownerChatId "2.91529123456789E+017" ${rounded}`);
+  expect(output).toContain(`licenseKey ${rounded}`);
+  expect(output).toContain('licenseKey is an error of a spreadsheet');
+  expect(output).toContain(`hwids[0] "1.2E+010" ${rounded}`);
+  expect(output).toMatch(/^licenses +0 +0 +0 +4$/m);
+});
+
+it('a CSV export of an earlier version, with the whole customer in a column, is read [3.86]', async () => {
   const key = newKey();
   const email = `${crypto.randomUUID()}@shop.example`;
   const table = `licenseKey,productId,licenseType,customer,customer.email\n${key},${productId},PERMANENT,[object Object],${email}\n`;

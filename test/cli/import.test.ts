@@ -311,7 +311,7 @@ it('an import of a CSV file stores licenses with their owners, and changes nothi
   expect(countsIn(await imported(args), 'licenses')).toEqual([2, 0, 0, 0]);
   expect(countsIn(await imported(args), 'licenses')).toEqual([0, 2, 0, 0]);
   expect(await licenseWith('csv-1')).toMatchObject({
-    expiryDate: '2031-01-31T00:00:00.000+00:00',
+    expiryDate: '2031-01-31T23:59:59.000+00:00',
     maxIPs: 2,
     maxHWIDs: 5,
     ips: ['192.0.2.1', '2001:db8::1'],
@@ -487,6 +487,7 @@ it('a stopped import reports what has arrived, in the order of its file', async 
       return { results, createdOwners: 0 };
     },
     async *products() {},
+    timeZone: async () => 'UTC',
   };
   const reported: string[] = [];
   const report = {

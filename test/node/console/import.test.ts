@@ -69,7 +69,7 @@ describeInBrowser('import and export in the console', () => {
     ]);
   });
 
-  it('columns of a file of others get fields, with suggestions filled in, and one product for all [3.76]', async () => {
+  it('columns of a file of others get fields, with suggestions filled in, and one product for all [3.86]', async () => {
     const key = crypto.randomUUID().toUpperCase();
     const page = await openConsole('/import');
     await choose(
@@ -103,7 +103,7 @@ describeInBrowser('import and export in the console', () => {
     });
   });
 
-  it('a file of another service is recognised by the console, and known columns are folded [3.78]', async () => {
+  it('a file of another service is recognised by the console, and known columns are folded [3.88]', async () => {
     const key = crypto.randomUUID().toUpperCase();
     const page = await openConsole('/import');
     const table = `id,product_id,license_key,expires_at,status,times_activated_max\n1,${product.id},${key},2031-01-31 10:00:00,SOLD,\n`;

@@ -125,6 +125,7 @@ export async function runImport(
   const target = {
     import: (request: Items) => sendItems(request, signal),
     products: () => licet.products.iterate({}, { signal }),
+    timeZone: async () => (await licet.address({ signal })).timeZone,
   };
   try {
     await new Import(source, target, report, isDryRun, begin).run();

@@ -1,4 +1,6 @@
 import type { Operations } from '@licet/client/types';
+import { isObject } from '@licet/contract/json';
+import { endOfDay, isDay } from '@licet/contract/time-zone';
 import { CliError } from '../cli-error.ts';
 import { Duplicates } from './duplicates.ts';
 import { type Readable, readItem, withChanges } from './foreign-items.ts';
@@ -16,6 +18,8 @@ export interface Target {
   import: (request: ImportRequest) => Promise<ImportResponse>;
   /** Its products, of which items can have the name. */
   products: () => AsyncIterable<unknown>;
+  /** The time zone in which a day alone ends. */
+  timeZone: () => Promise<string>;
 }
 
 /** Receives the results. */
@@ -123,6 +127,7 @@ export class Import {
   readonly #begin: ((kind: Kind, total: number | undefined) => KindProgress) | undefined;
   readonly #duplicates = new Duplicates();
   readonly #productNames: ProductNames;
+  #timeZone: Promise<string> | undefined;
   /** Products that the service rejected. Their licenses must not be imported for another product. */
   readonly #refusedProducts = new Set<number>();
   /** Products that only a real run would have imported. */
@@ -174,6 +179,7 @@ export class Import {
       const readable = readItem(kind, item);
       if (kind === 'products') this.#productNames.add(readable.item);
       const product = await this.#productNames.resolve(readable.item);
+      await this.#endDay(readable.item);
       const { productId } = fieldsOf(readable.item);
       const named: Named = { where, id, licenseKey, productId, duplicateOf };
       const ownBytes = byteLengthOf(readable.item);
@@ -188,6 +194,15 @@ export class Import {
         yield { named, ...readable, ownBytes };
       }
     }
+  }
+
+  /** Puts the end of a day in the place of a day alone: people mean it so (3). */
+  async #endDay(item: unknown): Promise<void> {
+    if (!isObject(item) || typeof item.expiryDate !== 'string' || !isDay(item.expiryDate)) return;
+    this.#timeZone ??= this.#target.timeZone();
+    const end = endOfDay(item.expiryDate, await this.#timeZone);
+    // The service rejects a day that does not exist.
+    if (!Number.isNaN(end)) Object.assign(item, { expiryDate: new Date(end).toISOString() });
   }
 
   async #send(kind: Kind, batch: Batch): Promise<void> {
