@@ -185,4 +185,32 @@ describe('two e-mails with one account', () => {
       ['a', 'b', 'a'].map((name) => `${name}@keys.example`),
     );
   });
+
+  it('an import of licenses gives one chat account no keys of two e-mails, also later [3.85]', async () => {
+    const item = (name: string) =>
+      licenseOf({ ownerChatId: '79', customer: { email: `${name}@chat.example` } });
+    const said = {
+      ...{ outcome: 'created', differences: ['ownerChatId'] },
+      reason: `ownerChatId "79" ${OTHER}`,
+    };
+    const [first, second] = [item('a'), item('b')];
+    const { results } = await importItems('licenses', [first, second, item('A')]);
+    expect(results).toMatchObject([{ differences: [] }, said, { differences: [] }]);
+    expect(await importOne('licenses', item('b'))).toMatchObject(said);
+    expect(await importOne('licenses', first)).toMatchObject({ outcome: 'unchanged' });
+    expect(await importOne('licenses', second)).toMatchObject({ outcome: 'kept' });
+    const shown = await readList('/api/v2/licenses/by-chat-id/79');
+    expect(shown.map(({ customer }) => customer)).toMatchObject([
+      { email: 'a@chat.example' },
+      { email: 'a@chat.example' },
+    ]);
+  });
+
+  it('an import of licenses gives a customer’s chat account no keys of another e-mail [3.85]', async () => {
+    await importOne('customers', { email: 'c@chat.example', chatId: '80' });
+    const item = (name: string) =>
+      licenseOf({ ownerChatId: '80', customer: { email: `${name}@chat.example` } });
+    expect(await importOne('licenses', item('d'))).toMatchObject({ differences: ['ownerChatId'] });
+    expect(await importOne('licenses', item('c'))).toMatchObject({ differences: [] });
+  });
 });
