@@ -123,14 +123,17 @@ const isBlank = (value: unknown): boolean => value === undefined || value === nu
 
 const END_FIELDS = ['expiryDate', 'expiresAfterDays'];
 
+const CUSTOMER = 'customer.';
+
 /** Fields by their names, and those of the customer within `customer`. */
 class Item {
   readonly #fields = new Map<string, unknown>();
   readonly #customer = new Map<string, unknown>();
 
   #placeOf(field: string): [fields: Map<string, unknown>, name: string] {
-    const [, name] = /^customer\.(.*)$/s.exec(field) ?? [];
-    return name === undefined ? [this.#fields, field] : [this.#customer, name];
+    return field.startsWith(CUSTOMER)
+      ? [this.#customer, field.slice(CUSTOMER.length)]
+      : [this.#fields, field];
   }
 
   get(field: string): unknown {
@@ -174,16 +177,17 @@ export function toItem(raw: unknown, { fields, constants, preset }: Columns): un
   if (!isObject(raw)) return raw;
   const known = new Set(fields.values());
   const item = new Item();
-  const values = new Map<string, unknown>();
   for (const [name, value] of valuesByName(raw)) {
     const field = fields.get(name) ?? name;
-    values.set(foldName(name), value);
     if (field !== '') item.set(field, readCell(field, name, value, item.get(field), preset));
   }
   for (const [field, value] of Object.entries(preset?.blanks ?? {})) {
     if (known.has(field) && isBlank(item.get(field))) item.set(field, value);
   }
-  preset?.complete?.(item, (name) => values.get(name));
+  preset?.complete?.(item, (folded) => {
+    const [, value] = Object.entries(raw).find(([name]) => foldName(name) === folded) ?? [];
+    return value;
+  });
   for (const [field, value] of constants) {
     item.set(field, readCell(field, field, value, undefined, undefined));
   }
@@ -196,8 +200,9 @@ export function toItem(raw: unknown, { fields, constants, preset }: Columns): un
   return item.toObject();
 }
 
-/** Most names of a file; one with more has no columns but free data. */
-const MAX_NAMES = 1_000;
+/** Most names within objects that are kept: an object can have free data, with a name for each item. */
+const MAX_INNER_NAMES = 1_000;
+const MAX_NAMES = 10_000;
 
 /** The names in the items of a file, and the first value of each. */
 export class Names {
@@ -205,8 +210,9 @@ export class Names {
 
   add(item: unknown): void {
     for (const [name, value] of valuesByName(fieldsOf(item))) {
-      const isNew = !this.#values.has(name) && this.#values.size < MAX_NAMES;
-      if (isNew || (isBlank(this.#values.get(name)) && this.#values.has(name))) {
+      const most = name.includes('.') ? MAX_INNER_NAMES : MAX_NAMES;
+      const isKnown = this.#values.has(name);
+      if (isKnown ? isBlank(this.#values.get(name)) : this.#values.size < most) {
         this.#values.set(name, value);
       }
     }
