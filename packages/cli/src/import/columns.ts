@@ -91,7 +91,15 @@ export function columnsOf(
     fields.set(name, wanted.set.has(field) ? '' : field);
   }
   const given = new Set(fields.values());
-  const usual = Object.entries(preset?.constants ?? {}).filter(([field]) => !given.has(field));
+  const isOwned = given.has('ownerPlatformId') && !given.has('licensePlatform');
+  const platform = isOwned ? preset?.platform : undefined;
+  const usual: (readonly [field: string, value: string])[] =
+    platform === undefined
+      ? []
+      : [
+          ['licensePlatform', 'OTHER'],
+          ['licensePlatformOther', platform],
+        ];
   const set = [...wanted.set].filter(([field]) => FIELDS[kind].includes(field));
   const constants = new Map([...usual, ...set]);
   const missing = REQUIRED[kind].filter((field) => !given.has(field) && !constants.has(field));

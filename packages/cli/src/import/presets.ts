@@ -20,8 +20,8 @@ export interface Preset {
   leftOut: string;
   /** Whether names are left out that resemble no field. */
   leavesOthersOut?: boolean;
-  /** Fields of all items. */
-  constants?: Readonly<Record<string, string>>;
+  /** The name of the platform to which the ids of owners belong. */
+  platform?: string;
   /** The value of an empty cell, such as -1 for a limit. */
   blanks?: Readonly<Record<string, number>>;
   /** Statuses that mean something else there than usual, in lower case. */
@@ -31,14 +31,14 @@ export interface Preset {
 }
 
 const UNLIMITED = -1;
-const OF_OTHER = (name: string) => ({ licensePlatform: 'OTHER', licensePlatformOther: name });
 
 export const PRESETS: readonly Preset[] = [
   {
     title: 'License Manager for WooCommerce',
     kind: 'licenses',
     isOf: (_, folded) =>
-      folded.has('licensekey') && (folded.has('timesactivatedmax') || folded.has('validfor')),
+      folded.has('licensekey') &&
+      (folded.has('timesactivatedmax') || (folded.has('validfor') && folded.has('orderid'))),
     fields: {
       productid: 'productId',
       licensekey: 'licenseKey',
@@ -51,7 +51,7 @@ export const PRESETS: readonly Preset[] = [
       updatedat: 'updatedDate',
     },
     leftOut: 'id orderid timesactivated createdby updatedby source hash',
-    constants: OF_OTHER('WooCommerce'),
+    platform: 'WooCommerce',
     blanks: { maxHWIDs: UNLIMITED },
     statuses: { 1: 'ACTIVE', 2: 'ACTIVE', 3: 'ACTIVE', 4: 'DEACTIVATED' },
     complete(item) {
@@ -105,7 +105,7 @@ export const PRESETS: readonly Preset[] = [
       'id uses scheme encrypted strict floating concurrent protected version maxprocesses maxusers maxcores maxmemory ' +
       'maxdisk maxuses requireheartbeat requirecheckin lastvalidated lastcheckin lastcheckout nextcheckin metadata ' +
       'permissions product policy account group',
-    constants: OF_OTHER('Keygen'),
+    platform: 'Keygen',
     blanks: { maxHWIDs: UNLIMITED },
     // There a license is inactive that no program has used for 90 days.
     statuses: { inactive: 'ACTIVE', expiring: 'ACTIVE' },
