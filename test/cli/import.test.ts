@@ -369,7 +369,7 @@ describe('ignored fields of an import', () => {
     await createProducts(9_250);
     const license = {
       ...{ licenseKey: 'meant-1', productId: 9_250, licenseType: 'PERMANENT', Notes: 'A note' },
-      ...{ max_ips: 3, 'Owner Chat-ID': '4711', rating: 5 },
+      ...{ max_ips: 3, 'Owner Chat-ID': '47110815', rating: 5 },
       customer: { 'E-Mail': 'a@b.example', coins: 7 },
     };
     const file = write('misspelt.json', JSON.stringify([license]));
@@ -383,7 +383,7 @@ describe('ignored fields of an import', () => {
       })),
     );
     expect(await licenseWith('meant-1')).toMatchObject({
-      ...{ notes: 'A note', maxIPs: 3, ownerChatId: '4711', customer: { email: 'a@b.example' } },
+      ...{ notes: 'A note', maxIPs: 3, ownerChatId: '47110815', customer: { email: 'a@b.example' } },
     });
   });
 
