@@ -15,7 +15,7 @@ const program = new Command('npm run backup --')
   .usage('FILE [options]')
   .description(
     'Copies all data of a service on this machine into one file, also while it runs. The copy is as of one ' +
-      'moment, is checked, and is readable by its owner alone: it holds license keys and addresses. ' +
+      'moment, is checked, and is readable by its owner alone: it holds license keys, addresses, and the secrets of markets, webhooks and Discord. ' +
       'npm run restore puts it back.',
   )
   .argument('[file...]', 'a new file, such as licet-2026-11-20.sqlite')

@@ -5,7 +5,12 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { sessions } from '../../src/auth/schema.ts';
 import { discordInteractions, discordLinkCodes } from '../../src/channels/discord/schema.ts';
 import { LOOK_AFTER_MARKETS } from '../../src/channels/markets/scheduled.ts';
-import { marketDeliveries, markets, subjects } from '../../src/channels/markets/schema.ts';
+import {
+  marketDeliveries,
+  markets,
+  purchases,
+  subjects,
+} from '../../src/channels/markets/schema.ts';
 import { pageLinks, pageSessions } from '../../src/channels/portal/schema.ts';
 import { deliveries } from '../../src/channels/webhooks/schema.ts';
 import { openDatabase } from '../../src/db/client.ts';
@@ -165,6 +170,11 @@ const WORK: Readonly<Record<string, () => Promise<unknown>>> = {
     await db
       .insert(subjects)
       .values({ marketId, id: 'A', facts: {}, revision: 1, expiresAt: LONG_AGO });
+    await db.insert(purchases).values({
+      ...{ marketId, item: 'A', reference: 'A', unit: 0, quantity: 1, isTest: false },
+      ...{ state: 'REVOKED', reason: 'removed', facts: {}, revision: 1 },
+      ...{ createdAt: LONG_AGO, updatedAt: LONG_AGO },
+    });
   },
   'Links, sessions and interactions of customers were not looked after': async () => {
     const hash = crypto.randomUUID();

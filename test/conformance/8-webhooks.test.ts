@@ -18,7 +18,8 @@ import { webhooks } from '../support/resources.ts';
 
 /** Webhooks and their deliveries (8). */
 
-const SHOP = 'https://shop.example/licet';
+const ORIGIN = 'https://shop.example';
+const SHOP = `${ORIGIN}/licet`;
 const PANEL = 'https://panel.example/licet';
 const DISCORD = 'https://discord.com/api/webhooks/1234567890/aB-c_d9';
 const SHOWN_DISCORD = 'https://discord.com/api/webhooks/1234567890/***';
@@ -89,6 +90,23 @@ describe('the resource', () => {
       expect(text).not.toContain('aB-c_d9');
       expect(text).not.toContain(secret);
     }
+  });
+
+  it('events show the scheme and the host of an address, and of another one only that it changed [8.1.4]', async () => {
+    const { id } = await sender.create({
+      url: 'https://chat.example/services/T0/sEcReT?token=hIdDeN',
+    });
+    await sender.update(id, { url: 'https://chat.example/services/T0/oThEr' });
+    await sender.isolate.call('DELETE', `${webhooks.path}/${id}`);
+    const { json, text } = await sender.isolate.call('GET', '/api/v2/events');
+    const shown = { before: null, after: 'https://chat.example' };
+    expect(
+      event
+        .array()
+        .parse(json)
+        .map(({ changes }) => changes?.url),
+    ).toEqual([{ before: shown.after, after: null }, { before: null, after: null }, shown]);
+    expect(text).not.toMatch(/sEcReT|hIdDeN|oThEr/);
   });
 
   it('a PUT of what GET returned keeps the address of Discord, and a test still reaches it [8.1.4]', async () => {
@@ -180,13 +198,21 @@ describe('the resource', () => {
     await sender.isolate.call('DELETE', `${webhooks.path}/${id}`);
     const { json, text } = await sender.isolate.call('GET', '/api/v2/events');
     expect(event.array().parse(json)).toMatchObject([
-      { type: 'webhook.deleted', resourceId: id, changes: { url: { before: SHOP, after: null } } },
+      {
+        type: 'webhook.deleted',
+        resourceId: id,
+        changes: { url: { before: ORIGIN, after: null } },
+      },
       {
         type: 'webhook.updated',
         resourceId: id,
         changes: { secret: { before: null, after: null } },
       },
-      { type: 'webhook.created', resourceId: id, changes: { url: { before: null, after: SHOP } } },
+      {
+        type: 'webhook.created',
+        resourceId: id,
+        changes: { url: { before: null, after: ORIGIN } },
+      },
     ]);
     expect(text).not.toContain(secret);
     expect(text).not.toContain(Object(rotated.json).secret);

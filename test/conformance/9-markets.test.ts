@@ -459,14 +459,18 @@ describe('the purchases that a market lists', () => {
       const request = new Request(input, init);
       const { url, headers } = request;
       const authorization = headers.get('Authorization');
-      sent.push({ url, authorization, body: await request.text() });
+      const body = await request.text();
+      sent.push({ url, authorization, body });
       if (fault) return Response.json({ result: 'error' }, { status: fault });
       if (url.startsWith('https://api.voxel.shop/v1/listBuyers')) {
-        const buyers = listed.map(({ id, active = true }) => ({
+        const start = Number(new URLSearchParams(body).get('start'));
+        const next = start + 6_000;
+        const buyers = listed.slice(start, next).map(({ id, active = true }) => ({
           userID: Number(id),
           valid: active,
         }));
-        return Response.json({ response: { more: false, buyers } });
+        const more = listed.length > next;
+        return Response.json({ response: { more, next_start: next, buyers } });
       }
       if (authorization?.startsWith('Token')) {
         return Response.json({ result: 'error' }, { status: 401 });
@@ -643,6 +647,57 @@ describe('the purchases that a market lists', () => {
     await service.download(market, { user_id: '9' });
     for (let hour = 0; hour < 3; hour++) await passHour();
     expect(await states()).toEqual({ 9: 'GRANTED' });
+  });
+
+  it('a forgotten buyer is missing in no list [9.3.12, 9.3.15]', async () => {
+    for (const user_id of ['1', '2']) await service.bought(market, { user_id });
+    const [first] = await service.purchases();
+    const { customer } = await service.license(first?.licenseId ?? null);
+    await service.isolate.call('DELETE', `/api/v2/customers/${customer?.id}`);
+    listed = [{ id: '2' }];
+    for (let hour = 0; hour < 3; hour++) await passHour();
+    expect(Object.values(await states())).toEqual(['GRANTED', 'GRANTED']);
+  });
+
+  it('a comparison reads the purchases that change, not all of them [9.3.12]', async () => {
+    const products = [{ item: '1', productId }];
+    const voxel = await service.create({ kind: 'voxel', apiToken: 'voxel-token-1', products });
+    await service.update(market.id, { enabled: false });
+    const { id: licenseId } = await create.license({ productId });
+    await env.DB.prepare(
+      `with recursive n(i) as (select 1 union all select i + 1 from n where i < 3000)
+       insert into purchases (market_id, item, reference, unit, quantity, is_test, state, license_id, facts, misses,
+         created_at, updated_at, revision)
+       select ?, '1', i, 0, 1, 0, 'GRANTED', ?, '{"boughtAt":1}', 0, 1, 1, 1 from n`,
+    )
+      .bind(voxel.id, licenseId)
+      .run();
+    let largest = 0;
+    const DB = interceptDatabase(env.DB, async (statements, sendNow) => {
+      const result = await sendNow();
+      const isOfPurchases = statements.some(({ sql }) => sql.includes('purchases'));
+      if (isOfPurchases) largest = Math.max(largest, JSON.stringify(result).length);
+      return result;
+    });
+    const isolate = service.newIsolate({ DB });
+    listed = Array.from({ length: 2_999 }, (_, index) => ({ id: String(index + 2) }));
+    const revoked = async () => {
+      const sql = "select reference from purchases where state = 'REVOKED'";
+      const { results } = await env.DB.prepare(sql).all();
+      return results.map(({ reference }) => reference);
+    };
+    const compareHourly = async () => {
+      setNow(Date.now() + HOUR_MS);
+      await isolate.runScheduled();
+    };
+    // A run may have too much other work.
+    for (let hour = 0; hour < 5 && (await revoked()).length === 0; hour++) await compareHourly();
+    expect(await revoked()).toEqual(['1']);
+    expect(largest).toBeLessThan(20_000);
+    listed = Array.from({ length: 50_001 }, (_, index) => ({ id: String(index + 3) }));
+    for (let hour = 0; hour < 2; hour++) await compareHourly();
+    expect(logged).toHaveBeenCalledWith(expect.stringContaining('A market was not compared'));
+    expect(await revoked()).toEqual(['1']);
   });
 
   it('purchases are compared at Voxel Shop, too [9.3.12]', async () => {

@@ -220,6 +220,63 @@ it('an order of the account that is no purchase here is forgotten after 30 days 
   expect(await orders()).toEqual([]);
 });
 
+it('facts whose purchase has not arrived in 30 days are removed, and no purchase that waits [9.1.8]', async () => {
+  const market = await service.create({ kind: 'paynow' });
+  const item = (id: string) => ({ id, product_id: 'p', order_id: `order-${id}` });
+  const at = (days: number) => new Date(Date.now() + days * DAY_MS).toISOString();
+  await paynow(market, 'ON_DELIVERY_ITEM_RENEWED', { ...item('d1'), expires_at: at(9) });
+  await paynow(market, 'ON_DELIVERY_ITEM_REVOKED', { ...item('d2'), revoked_at: at(0) });
+  await paynow(market, 'ON_CHARGEBACK', { id: 'pay', order_id: 'order-d2' });
+  await paynow(market, 'ON_DELIVERY_ITEM_ADDED', { ...item('d3'), added_at: at(0) });
+  const builtbybit = await service.create();
+  await service.download(builtbybit);
+  const waiting = async () => (await service.purchases()).map(({ reference }) => reference);
+  expect(await waiting()).toEqual(['d1', 'd2', 'd3', '540773']);
+  setNow(Date.now() + 31 * DAY_MS);
+  await service.isolate.runScheduled();
+  expect(await waiting()).toEqual(['d3', '540773']);
+  expect((await env.DB.prepare('select order_id from market_orders').all()).results).toEqual([]);
+});
+
+it('a purchase that is no longer revoked before it has a license is an alert [9.3.11]', async () => {
+  const market = await service.create({ kind: 'stripe' });
+  const dispute = { id: 'dp_1', payment_intent: 'pi_1' };
+  await stripe(market, 'charge.dispute.created', { ...dispute, status: 'needs_response' });
+  await stripe(market, 'checkout.session.completed', session);
+  expect((await only()).state).toBe('REVOKED');
+  const alerts = async () => {
+    const { json } = await service.isolate.call('GET', '/api/v2/events?type=purchase.unmatched');
+    return Array.from(Object(json)).length;
+  };
+  expect(await alerts()).toBe(0);
+  for (let times = 0; times < 2; times++) {
+    await stripe(market, 'charge.dispute.closed', { ...dispute, status: 'won' });
+  }
+  expect(await only()).toMatchObject({
+    state: 'UNMATCHED',
+    reason: expect.stringContaining('No product is chosen for g'),
+  });
+  expect(await alerts()).toBe(1);
+  expect((await service.arrived(market.id)).map(({ effect }) => effect)).toEqual([
+    'NOTHING',
+    'NEEDS_PERSON',
+    'NOTHING',
+    'NOTHING',
+  ]);
+});
+
+it('a purchase that is no longer revoked gets its license once its product is chosen, without an alert', async () => {
+  const market = await service.create({ kind: 'stripe' });
+  const dispute = { id: 'dp_1', payment_intent: 'pi_1' };
+  await stripe(market, 'charge.dispute.created', { ...dispute, status: 'needs_response' });
+  await stripe(market, 'checkout.session.completed', session);
+  await service.update(market.id, { products: [{ item: 'g', productId }] });
+  await stripe(market, 'charge.dispute.closed', { ...dispute, status: 'won' });
+  expect((await only()).state).toBe('GRANTED');
+  const { json } = await service.isolate.call('GET', '/api/v2/events?type=purchase.unmatched');
+  expect(json).toEqual([]);
+});
+
 it('a purchase that waits at a deleted market is not granted, and the response says what to do [9.1.7]', async () => {
   const market = await service.create();
   await service.bought(market);

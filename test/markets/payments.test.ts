@@ -1,8 +1,9 @@
 import { env } from 'cloudflare:workers';
 import { market as marketWire } from '@licet/contract/markets';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { settled } from '../support/app.ts';
 import { create } from '../support/client.ts';
+import { interceptDatabase } from '../support/d1-intercept.ts';
 import { spyOnDatabase, sumRows } from '../support/d1-spy.ts';
 import { DAY_MS, setNow } from '../support/history.ts';
 import { type Market, MarketService, SECRET } from '../support/shop-market.ts';
@@ -399,6 +400,55 @@ describe('Tebex', () => {
     }
     expect(await states()).toEqual(['GRANTED', 'ACTIVE']);
   });
+
+  describe('a basket of twelve packages', () => {
+    const items = Array.from({ length: 12 }, (_, index) => `package-${index}`);
+    const basket = {
+      ...payment('tbx-1'),
+      recurring_payment_reference: null,
+      products: items.map((id) => ({ id, quantity: 1 })),
+    };
+    const startBasket = () =>
+      start('tebex', { products: items.map((item) => ({ item, productId })) });
+
+    it('a basket that is repeated costs the queries of one notice [9.3.1]', async () => {
+      await startBasket();
+      const { spy: DB, roundTrips } = spyOnDatabase(env.DB);
+      const isolate = service.newIsolate({ DB });
+      const { body, headers } = await asTebex('payment.completed', basket);
+      const queriesOfRequest = async () => {
+        roundTrips.length = 0;
+        expect((await service.send(market, body, { headers, isolate })).status).toBe(200);
+        return roundTrips.flat().length;
+      };
+      // The markets, 15 for each license, and the list of what arrived.
+      expect(await queriesOfRequest()).toBeLessThanOrEqual(12 * 15 + 2);
+      expect(await queriesOfRequest()).toBeLessThanOrEqual(5);
+      expect(await service.purchases()).toHaveLength(12);
+    });
+
+    it('a basket gets all its licenses by repetitions, each of which may make 50 queries', async () => {
+      await startBasket();
+      let left = 0;
+      const DB = interceptDatabase(env.DB, async (statements, send) => {
+        left -= statements.length;
+        if (left >= 0) return send();
+        // The work after the response would try again for seconds.
+        left = Number.POSITIVE_INFINITY;
+        throw new Error('D1_ERROR: too many queries');
+      });
+      vi.spyOn(console, 'error').mockImplementation(() => undefined);
+      const isolate = service.newIsolate({ DB });
+      const { body, headers } = await asTebex('payment.completed', basket);
+      const statuses: number[] = [];
+      while (statuses.at(-1) !== 200 && statuses.length < 12) {
+        left = 50;
+        statuses.push((await service.send(market, body, { headers, isolate })).status);
+      }
+      expect(statuses).toEqual([503, 503, 503, 200]);
+      expect(await service.purchases()).toHaveLength(12);
+    });
+  });
 });
 
 describe('what arrived', () => {
@@ -490,6 +540,58 @@ it('the notice of a purchase names the customer whose download came before [9.3.
   await service.bought(market, { user_id });
   const { licenseId } = await service.purchase();
   expect((await service.license(licenseId)).customer).toMatchObject({ username: 'kas' });
+});
+
+describe('a later notice of a purchase', () => {
+  const request = async (kind: 'stripe' | 'tebex' | 'dynamic', id: string, about: object) => {
+    const [customer, time] = [{ ...about, username: { id, ...about } }, new Date().toISOString()];
+    switch (kind) {
+      case 'stripe':
+        return asStripe('checkout.session.completed', {
+          ...session,
+          customer: id,
+          customer_details: about,
+        });
+      case 'tebex':
+        return asTebex('payment.completed', {
+          transaction_id: id,
+          created_at: time,
+          customer,
+          products: [{ id: 'guard', quantity: 1 }],
+        });
+      case 'dynamic': {
+        const body = JSON.stringify({ order: id, product: 'guard', ...about });
+        return { body, headers: { 'Content-Type': 'application/json', 'X-Key': SECRET } };
+      }
+    }
+  };
+  const settings = {
+    signature: { kind: 'secret', header: 'X-Key' },
+    item: 'product',
+    line: 'order',
+    buyer: 'order',
+    email: 'email',
+    buyerName: 'name',
+  } as const;
+  const customerOf = async () =>
+    (await service.license((await service.purchase()).licenseId)).customer;
+
+  it.each(['stripe', 'tebex', 'dynamic'] as const)(
+    'a later e-mail and name go to the customer who has none, at %s [9.3.3]',
+    async (kind) => {
+      const id = crypto.randomUUID();
+      const email = `${id}@shop.example`;
+      const products = [{ item: 'guard', productId }];
+      market = await service.create({ kind, products, ...(kind === 'dynamic' && { settings }) });
+      await send(await request(kind, id, {}));
+      expect(await customerOf()).toMatchObject({ email: null, username: null });
+      await send(await request(kind, id, { email, name: 'Ada', username: 'Ada' }));
+      expect(await customerOf()).toMatchObject({ email, username: 'Ada' });
+      const other = { email: `other-${email}`, name: 'Eve', username: 'Eve' };
+      await send(await request(kind, id, other));
+      expect(await customerOf()).toMatchObject({ email, username: 'Ada' });
+    },
+  );
 });
 
 it('a purchase that is known is reported as known, also after a refund [9.3.13]', async () => {

@@ -127,7 +127,7 @@ describe('a subscription', () => {
           do: 'report',
           about: [
             { id: 'in_1', parent: 'sub_1', facts: { paid } },
-            { id: 'sub_1', facts: { continued: AT } },
+            { id: 'sub_1', facts: { active: AT } },
             { id: 'pi_1', parent: 'in_1' },
           ],
         },

@@ -6,7 +6,7 @@ import { ADAPTERS } from '../../src/channels/markets/adapters.ts';
 import { Forest } from '../../src/channels/markets/facts.ts';
 import { Incoming } from '../../src/channels/markets/incoming.ts';
 import type { PurchaseRow } from '../../src/channels/markets/list.ts';
-import { namesOf } from '../../src/channels/markets/load.ts';
+import { namesOfAll } from '../../src/channels/markets/load.ts';
 import {
   type AnyNotice,
   type Buyer,
@@ -146,10 +146,11 @@ export class MarketWorld {
   }
 
   #load(notice: AnyNotice) {
-    const names = namesOf(notice);
+    const names = namesOfAll([notice]);
     const named = this.purchases.filter(
       ({ id, item, reference }) =>
-        id === names.purchaseId || (item === names.item && names.references.includes(reference)),
+        id === names.purchaseId ||
+        names.purchases.some((one) => one[0] === item && one[1] === reference),
     );
     const forest = new Forest(this.subjects.values());
     const orders = named.flatMap(({ orderId }) => orderId ?? []);
@@ -203,6 +204,8 @@ export class MarketWorld {
         updatedAt: this.now,
         deactivatedBy,
         revision: 1,
+        lacksName: make.buyer.name === null,
+        lacksEmail: make.buyer.email === null,
       });
     }
     this.events.push(...planned.events.map(({ type }) => type));

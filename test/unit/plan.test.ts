@@ -58,6 +58,13 @@ const invoice = (month: number, fields: object = {}) =>
     },
     SECONDS + (month - 1) * MONTH,
   );
+/** An invoice of a subscription that names the product itself. */
+const named = (month: number) =>
+  invoice(month, {
+    parent: {
+      subscription_details: { subscription: 'sub_1', metadata: { licet_product: 'guard' } },
+    },
+  });
 const payment = (month: number) =>
   stripe('invoice_payment.paid', {
     id: `inpay_${month}`,
@@ -85,11 +92,21 @@ const dispute = (type: string, status: string, month = 1) =>
 const subscription = (status: string, days = 0) =>
   stripe('customer.subscription.updated', { id: 'sub_1', status }, SECONDS + days * DAY);
 
+const deleted = (days: number) =>
+  stripe(
+    'customer.subscription.deleted',
+    { id: 'sub_1', status: 'canceled' },
+    SECONDS + days * DAY,
+  );
+/** The second invoice, which is paid after the subscription was deleted. */
+const paidLate = () => ({ ...invoice(2), created: SECONDS + 45 * DAY });
+
 const GRANTED = { state: 'GRANTED', license: 'ACTIVE' };
 const revoked = (reason: string) => ({ state: 'REVOKED', license: 'DEACTIVATED', reason });
 
 interface Case {
   name: string;
+  product?: { item: string };
   given: readonly object[];
   /** Days after the first event. */
   after?: number;
@@ -101,8 +118,9 @@ async function worldAfter(
   events: readonly object[],
   kind: 'stripe' | 'paynow' | 'tebex',
   days = 0,
+  product: { item: string } = MONTHLY,
 ) {
-  const world = new MarketWorld(kind, [MONTHLY]);
+  const world = new MarketWorld(kind, [product]);
   world.now = NOW + days * DAY_MS;
   for (const event of events) await world.receive(event);
   return world;
@@ -110,11 +128,11 @@ async function worldAfter(
 
 async function expectState(
   kind: 'stripe' | 'paynow' | 'tebex',
-  { given, after: days, expected }: Case,
+  { given, after: days, product, expected }: Case,
 ) {
   const orders = [given, [...given].reverse(), [...given, ...given]];
   for (const events of orders) {
-    const world = await worldAfter(events, kind, days);
+    const world = await worldAfter(events, kind, days, product);
     const { purchase, license } = world.only();
     expect({ ...purchase, license: license.state }).toMatchObject(expected);
   }
@@ -241,6 +259,45 @@ describe('Stripe', () => {
       given: [...first, subscription('canceled', 20), invoice(2, { total: -300 })],
       after: 40,
       expected: revoked('ended'),
+    },
+    {
+      name: 'an old invoice that is paid late brings no deleted subscription back',
+      product: { item: 'guard' },
+      given: [...first, subscription('unpaid', 35), deleted(40), paidLate()],
+      after: 46,
+      expected: revoked('ended'),
+    },
+    {
+      name: 'an old invoice of a deleted subscription brings a license that ends its period',
+      given: [...first, subscription('unpaid', 35), deleted(40), paidLate()],
+      after: 46,
+      expected: GRANTED,
+    },
+    {
+      name: 'an old invoice of a deleted subscription brings nothing after its period',
+      given: [...first, subscription('unpaid', 35), deleted(40), paidLate()],
+      after: 61,
+      expected: revoked('ended'),
+    },
+    {
+      name: 'a deleted subscription that its invoices name stays deleted',
+      product: { item: 'guard' },
+      given: [named(1), deleted(40), { ...named(2), created: SECONDS + 45 * DAY }],
+      after: 46,
+      expected: revoked('ended'),
+    },
+    {
+      name: 'a deleted subscription whose time is left is over',
+      given: [...first, deleted(20)],
+      after: 21,
+      expected: revoked('ended'),
+    },
+    {
+      name: 'a subscription that is unpaid goes on with its payment',
+      product: { item: 'guard' },
+      given: [...first, subscription('unpaid', 35), paidLate()],
+      after: 46,
+      expected: GRANTED,
     },
     {
       name: 'a subscription that is late is still tried',
@@ -379,6 +436,44 @@ describe('Stripe', () => {
     }
   });
 
+  it('an invoice with more than licet_quantity says never makes a silent single license [9.3.21]', async () => {
+    const one = subscribed({ metadata: { licet_product: 'guard', licet_quantity: '1' } });
+    const world = await worldAfter([one, three, three, one], 'stripe');
+    expect(world.licenses).toHaveLength(1);
+    expect(world.events).toEqual(['purchase.granted', 'purchase.unmatched']);
+    const other = await worldAfter([three, one], 'stripe');
+    expect(other.licenses).toEqual([]);
+    expect(other.purchases).toMatchObject([
+      { state: 'UNMATCHED', reason: expect.stringContaining('More may') },
+    ]);
+    const data = [{ id: 'li_1', quantity: 5, price: { product: 'guard' } }];
+    const lines = { ...one, data: { object: { ...one.data.object, line_items: { data } } } };
+    expect((await worldAfter([lines], 'stripe')).licenses).toEqual([]);
+    const thrice = subscribed({ metadata: { licet_product: 'guard', licet_quantity: '3' } });
+    expect((await worldAfter([three, thrice], 'stripe')).licenses).toHaveLength(3);
+  });
+
+  it('a purchase that another of its ids maps gets all its licenses, whichever event comes first', async () => {
+    const byLink = subscribed({ payment_link: 'plink_1' });
+    for (const [events, mapsLater] of [
+      [[byLink, three], false],
+      [[three, byLink], false],
+      [[byLink, three], true],
+    ] as const) {
+      const product = { item: 'plink_1', licenseType: 'TEMPORARY', expiresAfterDays: 30 } as const;
+      const world = new MarketWorld('stripe', mapsLater ? [] : [product]);
+      for (const event of events) {
+        await world.receive(event);
+        if (mapsLater) {
+          const products = [marketProduct.parse({ ...product, productId: 1 })];
+          Object.assign(world.market, { products });
+        }
+      }
+      expect(world.shown()).toHaveLength(3);
+      expect(new Set(world.shown().map(({ state }) => state))).toEqual(new Set(['GRANTED']));
+    }
+  });
+
   it('an invoice with more licenses than one purchase may have needs a person', async () => {
     const world = await worldAfter([subscribed(), bought(101)], 'stripe');
     expect(world.licenses).toHaveLength(1);
@@ -455,16 +550,11 @@ describe('Stripe', () => {
   });
 
   it('a subscription without Checkout is granted by its invoice, and is one with its session', async () => {
-    const named = invoice(1, {
-      parent: {
-        subscription_details: { subscription: 'sub_1', metadata: { licet_product: 'guard' } },
-      },
-    });
     for (const events of [
-      [named],
-      [named, invoice(2)],
-      [named, subscribed()],
-      [subscribed(), named],
+      [named(1)],
+      [named(1), invoice(2)],
+      [named(1), subscribed()],
+      [subscribed(), named(1)],
     ]) {
       expect((await worldAfter(events, 'stripe')).only().purchase).toMatchObject({
         state: 'GRANTED',
@@ -736,6 +826,16 @@ describe('Tebex', () => {
       expected: GRANTED,
     },
     {
+      name: 'a payment after the end of the subscription goes on with it',
+      given: [
+        completed(1),
+        tebex('recurring-payment.ended', { reference: 'tbx-r-1' }, 29),
+        completed(2),
+      ],
+      after: 32,
+      expected: GRANTED,
+    },
+    {
       name: 'an end of the subscription takes the license',
       given: [completed(1), tebex('recurring-payment.ended', { reference: 'tbx-r-1' }, 31)],
       after: 32,
@@ -785,6 +885,66 @@ describe('BuiltByBit', () => {
   });
 });
 
+describe.each(['builtbybit', 'voxel'] as const)('a buyer who pays again at %s', (kind) => {
+  const paidOn = (day: number) =>
+    kind === 'builtbybit'
+      ? { user_id: '1', resource_id: 'guard', purchase_date: String(SECONDS + day * DAY) }
+      : {
+          event: 'product.user.purchase',
+          time: SECONDS + day * DAY,
+          payload: { product: { id: 'guard' }, user: { id: 1 } },
+        };
+  /** The days of the license after payments that arrive on some day. */
+  const daysOf = async (world: MarketWorld, arrival: number, ...paid: readonly number[]) => {
+    world.now = NOW + arrival * DAY_MS;
+    for (const day of paid) await world.receive(paidOn(day));
+    return world.only().license.expiresAfterDays;
+  };
+  const newWorld = () => new MarketWorld(kind, [MONTHLY]);
+
+  it('each payment extends the license once, in any order and with any repetition [9.3.9]', async () => {
+    const days = fc.array(fc.integer({ min: 0, max: 40 }), { minLength: 1, maxLength: 8 });
+    await fc.assert(
+      fc.asyncProperty(days, async (paid) => {
+        expect(await daysOf(newWorld(), 40, ...paid)).toBe(30 * new Set(paid).size);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('the payment of a license that a download made does not extend it, also after a later one [9.3.9]', async () => {
+    const download =
+      kind === 'builtbybit'
+        ? { builtbybit: 'true', user_id: '1', resource_id: 'guard' }
+        : { user: 1, product: 'guard', time: SECONDS };
+    for (const paid of [
+      [0, 20, 35],
+      [35, 20, 0, 20],
+    ]) {
+      const world = newWorld();
+      await world.receive(download);
+      expect(await daysOf(world, 35, ...paid)).toBe(90);
+    }
+  });
+
+  it('a payment that an earlier version may have counted extends nothing', async () => {
+    const world = newWorld();
+    await daysOf(world, 10, 10);
+    const { purchase } = world.only();
+    purchase.facts = { boughtAt: NOW + 10 * DAY_MS };
+    expect(await daysOf(world, 30, 5, 10, 20, 30, 20)).toBe(90);
+    expect(await daysOf(world, 30, 5, 10)).toBe(90);
+  });
+
+  it('a purchase lists its newest payments only, and an older one extends nothing', async () => {
+    const world = newWorld();
+    const paid = Array.from({ length: 60 }, (_, day) => day + 1);
+    const days = await daysOf(world, 60, ...paid);
+    expect(world.only().purchase.facts.payments?.times).toHaveLength(50);
+    expect(await daysOf(world, 60, ...paid, 0)).toBe(days);
+  });
+});
+
 describe('any order, any repetition, any time', () => {
   const monthOf = (month: number) => [invoice(month), payment(month), refund(month)];
   const POOL = [
@@ -797,41 +957,42 @@ describe('any order, any repetition, any time', () => {
     subscription('paused', 20),
     subscription('active', 25),
     subscription('unpaid', 95),
-    stripe(
-      'customer.subscription.deleted',
-      { id: 'sub_1', status: 'canceled' },
-      SECONDS + 80 * DAY,
-    ),
+    deleted(80),
+    deleted(40),
+    paidLate(),
   ];
   const END = 70;
 
-  it('a purchase has the same state [9.3.4]', async () => {
-    const reader = new MarketWorld('stripe', [MONTHLY]);
-    const [bought = [], ...pool] = await Promise.all(POOL.map((event) => reader.read(event)));
-    const chosen = fc.subarray(pool, { maxLength: 7 });
-    const moments = fc.array(fc.nat({ max: END }), { minLength: 16, maxLength: 16 });
-    const run = (events: readonly Notice[][], days: readonly number[]) => {
-      const world = new MarketWorld('stripe', [MONTHLY]);
-      for (const [index, notices] of events.entries()) {
-        world.now = NOW + (days[index] ?? END) * DAY_MS;
-        for (const notice of notices) world.apply(notice);
-      }
-      // The state at the end of all.
-      world.now = NOW + END * DAY_MS;
-      for (const notice of bought) world.apply(notice);
-      return world.shown();
-    };
-    fc.assert(
-      fc.property(chosen, fc.infiniteStream(fc.nat()), moments, (others, random, days) => {
-        const events = [bought, ...others];
-        const shuffled = [...events, ...events]
-          .map((event) => [random.next().value, event] as const)
-          .sort(([one], [other]) => one - other)
-          .map(([, event]) => event);
-        const sorted = days.toSorted((one, other) => one - other);
-        expect(run(shuffled, sorted)).toEqual(run(events, []));
-      }),
-      { numRuns: 2_000 },
-    );
-  });
+  it.each([MONTHLY, { item: 'guard' }])(
+    'a purchase has the same state: %j [9.3.4]',
+    async (product) => {
+      const reader = new MarketWorld('stripe', [product]);
+      const [bought = [], ...pool] = await Promise.all(POOL.map((event) => reader.read(event)));
+      const chosen = fc.subarray(pool, { maxLength: 7 });
+      const moments = fc.array(fc.nat({ max: END }), { minLength: 16, maxLength: 16 });
+      const run = (events: readonly Notice[][], days: readonly number[]) => {
+        const world = new MarketWorld('stripe', [product]);
+        for (const [index, notices] of events.entries()) {
+          world.now = NOW + (days[index] ?? END) * DAY_MS;
+          for (const notice of notices) world.apply(notice);
+        }
+        // The state at the end of all.
+        world.now = NOW + END * DAY_MS;
+        for (const notice of bought) world.apply(notice);
+        return world.shown();
+      };
+      fc.assert(
+        fc.property(chosen, fc.infiniteStream(fc.nat()), moments, (others, random, days) => {
+          const events = [bought, ...others];
+          const shuffled = [...events, ...events]
+            .map((event) => [random.next().value, event] as const)
+            .sort(([one], [other]) => one - other)
+            .map(([, event]) => event);
+          const sorted = days.toSorted((one, other) => one - other);
+          expect(run(shuffled, sorted)).toEqual(run(events, []));
+        }),
+        { numRuns: 1_000 },
+      );
+    },
+  );
 });

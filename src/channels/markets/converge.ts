@@ -7,6 +7,8 @@ import { type Standing, standingOf } from './facts.ts';
 import { isForgotten } from './identity.ts';
 import { isSameJson } from './json.ts';
 import type { PurchaseRow } from './list.ts';
+import { itemsOf, mappedFor } from './mapped.ts';
+import { NOT_ARRIVED } from './placeholders.ts';
 import type { Facts } from './schema.ts';
 import type {
   Completion,
@@ -26,7 +28,7 @@ import { isEndChanged, noteOf, shownChanges, withNote } from './words.ts';
 export const GRACE_MS = 3 * DAY_MS;
 
 /** The order and the buyer, which a fact that arrives first lacks. */
-export type OrderLink = Pick<PurchaseValues, 'orderId' | 'buyerId' | 'buyerName'>;
+export type OrderLink = Pick<PurchaseValues, 'orderId' | 'buyerId' | 'buyerName' | 'email'>;
 
 /** The part of a notice that is about the purchase itself. */
 export interface Stated {
@@ -50,15 +52,15 @@ export interface Converged {
 const appliedReasons = ({ state, reason }: PurchaseValues): readonly string[] =>
   state === 'REVOKED' ? (reason ?? '').split(', ') : [];
 
-/** Whether more may have been bought than the market has said. */
-export const isUnclear = ({ unclear, counted }: Facts): boolean =>
-  unclear !== undefined && counted === undefined;
+/** Whether more may have been bought than the market, or the seller in the metadata, has said. */
+export const isUnclear = ({ unclear, counted, stated, quantity = 1 }: Facts): boolean =>
+  counted === undefined ? unclear !== undefined : stated !== undefined && quantity > stated;
 
 /** Whether an invoice names more than was sold, for which no licenses are made: one has larger limits, or too many are due. */
-function isUnsold({ mapping }: Context, { item, quantity }: PurchaseRow, facts: Facts): boolean {
+function isUnsold(context: Context, purchase: PurchaseRow, facts: Facts): boolean {
   const { quantity: invoiced = 1, counted } = facts;
-  const mapped = mapping.source.market.products.find((one) => one.item === item);
-  const isMore = counted === undefined && invoiced > quantity;
+  const mapped = mappedFor(context, itemsOf(purchase));
+  const isMore = counted === undefined && invoiced > purchase.quantity;
   return isMore && (mapped?.quantity !== 'licenses' || invoiced > MAX_QUANTITY);
 }
 
@@ -69,8 +71,10 @@ export function converge(context: Context, known: KnownPurchase, stated: Stated)
   const orderId = orderOf(context, purchase, stated.link);
   // A forgotten buyer stays so, although the market names them again.
   const buyer = isForgotten(purchase) ? undefined : stated.link;
-  const before = standingOf(purchase, subjectsBefore, market, now);
-  const after = standingOf({ orderId, facts: stated.facts }, subjectsAfter, market, now);
+  const isTemporary = license?.licenseType === 'TEMPORARY';
+  const before = standingOf({ ...purchase, isTemporary }, subjectsBefore, market, now);
+  const bought = { orderId, facts: stated.facts, isTemporary };
+  const after = standingOf(bought, subjectsAfter, market, now);
   const waits = appliedReasons(purchase).length === 0 ? purchase.reason : waitingFor(stated.facts);
   // A license that was deleted with its product stays the one that was sold.
   const isSold = license !== null || purchase.licenseId !== null;
@@ -95,7 +99,7 @@ export function converge(context: Context, known: KnownPurchase, stated: Stated)
     purchase: isSameJson(values, { ...purchase }) ? null : { before: purchase, after: values },
     license: licenseChange,
     event: !isFirst ? null : becomesUnclear ? alertOf(context, purchase) : (event?.planned ?? null),
-    completion: isForgotten(purchase) ? null : completionOf(known, values, { before, after }),
+    completion: isForgotten(purchase) ? null : completionOf(known, stated.link, { before, after }),
     text: becomesUnclear ? STILL_ONE : (event?.text ?? null),
     needsPerson: becomesUnclear,
   };
@@ -111,8 +115,6 @@ function orderOf(
   if (orderId === null || named === null) return orderId ?? named;
   return after.isWithin(orderId, named) ? named : orderId;
 }
-
-export const NOT_ARRIVED = 'The purchase has not arrived yet';
 
 /** Why a purchase that is no longer revoked has no license. */
 const waitingFor = ({ boughtAt }: Facts): string =>
@@ -234,15 +236,16 @@ const alertOf = ({ mapping }: Context, purchase: PurchaseRow): PlannedEvent => (
   changes: shownChanges(mapping.source.market, purchase, { reason: STILL_ONE }),
 });
 
-/** The name and e-mail that the notice adds to the customer of the license. */
+/** The name and e-mail that the notice adds to the customer of the license, who has none. */
 function completionOf(
-  { purchase, license }: KnownPurchase,
-  { buyerName }: PurchaseValues,
+  { license }: KnownPurchase,
+  link: OrderLink | undefined,
   { before, after }: Standings,
 ): Completion | null {
-  const name = buyerName === purchase.buyerName ? null : buyerName;
-  const { email = null } = after.facts;
-  const isNew = email !== null && email !== before.facts.email;
-  if (!license || (name === null && !isNew)) return null;
-  return { licenseId: license.id, name, email: isNew ? email : null };
+  if (!license) return null;
+  const { email: ordered = null } = after.facts;
+  const added = ordered === before.facts.email ? null : ordered;
+  const name = license.lacksName ? (link?.buyerName ?? null) : null;
+  const email = license.lacksEmail ? (link?.email ?? added) : null;
+  return name === null && email === null ? null : { licenseId: license.id, name, email };
 }

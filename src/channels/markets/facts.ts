@@ -1,6 +1,6 @@
 import type { DisputeAction, RefundAction } from '@licet/contract/enums';
 import type { RevokeReason } from './notice.ts';
-import type { Facts, PaidPeriod } from './schema.ts';
+import type { Facts, PaidPeriod, PaymentTimes } from './schema.ts';
 
 /** The facts about a purchase and its subjects, merged, and the state that follows from them (9). */
 
@@ -20,6 +20,7 @@ const LARGEST = [
   'quantity',
   'unclear',
   'counted',
+  'stated',
 ] as const satisfies readonly (keyof Facts)[];
 const TEXTS = ['line', 'email'] as const satisfies readonly (keyof Facts)[];
 const STEPS = { opened: 0, won: 1, lost: 2 } as const;
@@ -62,6 +63,27 @@ const mergePaid = (one: PaidPeriod, other: PaidPeriod): PaidPeriod => ({
   amount: larger(one.amount, other.amount),
 });
 
+/** Payments that a purchase lists. */
+const MAX_PAYMENTS = 50;
+
+/** The payments of a purchase. An earlier version kept the time of the last one only. */
+export const paymentsOf = ({ payments, boughtAt = 0 }: Facts): PaymentTimes =>
+  payments ?? { times: [], since: boughtAt };
+
+function mergePayments(known: PaymentTimes, added: PaymentTimes): PaymentTimes {
+  const before = Math.max(known.since, added.since);
+  const all = [...new Set([...known.times, ...added.times])]
+    .filter((time) => time > before)
+    .sort((one, other) => other - one);
+  return { times: all.slice(0, MAX_PAYMENTS), since: all[MAX_PAYMENTS] ?? before };
+}
+
+/** The longer one of two lists of ids; the rest makes the choice the same for any order. */
+function longer(one: readonly string[], other: readonly string[]): readonly string[] {
+  if (one.length !== other.length) return one.length > other.length ? one : other;
+  return JSON.stringify(one) > JSON.stringify(other) ? one : other;
+}
+
 /** Merges facts. Neither order nor repetition counts. */
 export function mergeFacts(known: Facts, added: Facts): Facts {
   const merged: Facts = { ...known };
@@ -74,6 +96,8 @@ export function mergeFacts(known: Facts, added: Facts): Facts {
     if (text !== undefined && text > (merged[name] ?? '')) merged[name] = text;
   }
   if (added.disputes) merged.disputes = mergeDisputes(known.disputes ?? {}, added.disputes);
+  if (added.payments) merged.payments = mergePayments(paymentsOf(known), added.payments);
+  if (added.items) merged.items = longer(known.items ?? [], added.items);
   if (added.refunds) merged.refunds = mergeAmounts(known.refunds ?? {}, added.refunds);
   if (added.paid) merged.paid = known.paid ? mergePaid(known.paid, added.paid) : added.paid;
   return merged;
@@ -108,6 +132,8 @@ export interface Subject {
 interface Bought {
   orderId: string | null;
   facts: Facts;
+  /** Whether its license ends by itself. */
+  isTemporary?: boolean;
 }
 
 /** The state of a purchase. */
@@ -198,11 +224,17 @@ function takenBack(facts: Facts, { onRefund, onDispute }: Policy, since: number)
   return reasons;
 }
 
-/** The reasons for which a subscription is not paid. */
-function stopped(facts: Facts): RevokeReason[] {
+/**
+ * The reasons for which a subscription is not paid. Only its market can say that one that has ended goes on: a late payment
+ * of an old invoice brings no more than its period.
+ *
+ * @param hasPeriod whether a paid period covers today, and the license ends with it
+ */
+function stopped(facts: Facts, hasPeriod: boolean): RevokeReason[] {
   const { ended = 0, paused = 0, unpaid = 0, continued = 0, boughtAt = 0, active = 0 } = facts;
+  const isPaidLate = hasPeriod && active > ended;
+  if (ended > 0 && ended >= continued && !isPaidLate) return ['ended'];
   const runs = Math.max(continued, boughtAt, active);
-  if (ended > 0 && ended >= runs) return ['ended'];
   if (paused > 0 && paused >= runs) return ['paused'];
   return unpaid > 0 && unpaid >= runs ? ['unpaid'] : [];
 }
@@ -241,7 +273,7 @@ function paidUntilOf(facts: Facts, payments: readonly Payment[]): number | null 
  * takes back what its payment bought: all, or the period of a subscription.
  */
 export function standingOf(
-  { orderId, facts: own }: Bought,
+  { orderId, facts: own, isTemporary = false }: Bought,
   subjects: Forest,
   policy: Policy,
   now: number,
@@ -268,7 +300,7 @@ export function standingOf(
     ...takenBack(whole, policy, since),
     ...above.flatMap(({ facts }) => takenBack(facts, policy, since)),
     ...(isPaid ? [] : later.flatMap((one) => one.reasons)),
-    ...stopped(whole),
+    ...stopped(whole, isTemporary && isPaid),
   ]);
   return {
     reasons: REASONS.filter((reason) => reasons.has(reason)),

@@ -161,6 +161,9 @@ export interface Listing extends MarketInterface {
   maxPages: number;
 }
 
+export const LISTS_TOO_MANY =
+  'The market lists too many purchases: deactivate the licenses of refunds by hand';
+
 export const listedKey = (item: string, buyer: string): string => `${item} ${buyer}`;
 
 /** All that a kind of market is. Its functions depend on their arguments alone. */

@@ -1,12 +1,14 @@
 import { MAX_QUANTITY } from '@licet/contract/limits';
 import type { MarketProduct } from '@licet/contract/markets';
 import type { ConvergedAll } from './compose.ts';
-import { isUnclear, NOT_ARRIVED } from './converge.ts';
+import { isUnclear } from './converge.ts';
 import { standingOf } from './facts.ts';
 import { isForgotten, isSamePurchase, referencesOf } from './identity.ts';
 import { isSameJson } from './json.ts';
 import type { PurchaseRow } from './list.ts';
+import { itemsOf, mappedFor } from './mapped.ts';
 import type { Grant, Report } from './notice.ts';
+import { NOT_ARRIVED } from './placeholders.ts';
 import type { Facts } from './schema.ts';
 import { type Sale, type Sold, sell } from './sell.ts';
 import type { Context, KnownPurchase, Plan, PurchaseValues } from './state.ts';
@@ -16,17 +18,6 @@ import { shownChanges } from './words.ts';
 
 const UNCLEAR =
   'More may have been bought than the market says: look at the order, and choose the product';
-
-/** The product of a purchase, by the first of its names for which one is chosen. */
-export function mappedFor(
-  { mapping }: Context,
-  items: readonly string[],
-): MarketProduct | undefined {
-  const { products } = mapping.source.market;
-  return items
-    .map((item) => products.find((one) => one.item === item))
-    .find((one) => one !== undefined);
-}
 
 /** How many were bought: as somebody has counted them, else what the first invoice says. */
 export function quantityOf(
@@ -124,7 +115,7 @@ export function keep(
   { after, mapping, now }: Context,
   { purchase, known }: Sale,
   why: string,
-): Partial<Plan> & Pick<Plan, 'result'> {
+): Pick<Plan, 'newPurchases' | 'purchases' | 'events' | 'result'> {
   const { market } = mapping.source;
   const { reasons } = standingOf(purchase, after, market, now);
   const isRevoked = reasons.length > 0;
@@ -135,7 +126,7 @@ export function keep(
   const target = known?.id ?? purchase;
   return {
     newPurchases: known ? [] : [values],
-    ...(isChanged && { purchases: [{ before: known, after: values }] }),
+    purchases: isChanged ? [{ before: known, after: values }] : [],
     events: isAlerted
       ? []
       : [
@@ -154,20 +145,21 @@ export function keep(
   };
 }
 
-/** The licenses of a purchase that waits, perhaps for the end of its subscription, which a payment names. */
-export function sellWaiting(context: Context, changes: ConvergedAll): Sold | undefined {
-  for (const known of context.state.purchases) {
-    const { after } = changes.purchases.find(({ before }) => before === known.purchase) ?? {
-      after: known.purchase,
-    };
-    if (known.license || after.state !== 'UNMATCHED' || after.facts.boughtAt === undefined)
-      continue;
-    const sale = { ...saleOf(known.purchase), purchase: after };
-    const sold = offer(context, sale, mappedFor(context, [after.item]));
-    if (typeof sold !== 'string') return sold;
-  }
-  return undefined;
+/** A purchase that waits, as it is offered its licenses. */
+interface Offered {
+  sale: Sale;
+  sold: Sold | string;
 }
+
+/** The purchases that wait, perhaps for the end of their subscription, which a payment names. */
+export const offerWaiting = (context: Context, changes: ConvergedAll): Offered[] =>
+  context.state.purchases.flatMap(({ purchase: known, license }) => {
+    const { after } = changes.purchases.find(({ before }) => before === known) ?? { after: known };
+    const waits = !license && after.state === 'UNMATCHED' && after.facts.boughtAt !== undefined;
+    if (!waits) return [];
+    const sale = { ...saleOf(known), purchase: after };
+    return { sale, sold: offer(context, sale, mappedFor(context, itemsOf(after))) };
+  });
 
 /** The licenses that a purchase lacks, because an invoice names a larger quantity. */
 export function more(context: Context, rows: readonly KnownPurchase[]): Sold | undefined {
@@ -175,9 +167,11 @@ export function more(context: Context, rows: readonly KnownPurchase[]): Sold | u
   const [first] = rows;
   if (!first?.license || first.purchase.facts.boughtAt === undefined) return undefined;
   if (isForgotten(first.purchase)) return undefined;
-  const { facts, reasons } = standingOf(first.purchase, after, mapping.source.market, now);
+  const isTemporary = first.license.licenseType === 'TEMPORARY';
+  const bought = { ...first.purchase, isTemporary };
+  const { facts, reasons } = standingOf(bought, after, mapping.source.market, now);
   const { quantity = 1 } = facts;
-  const mapped = mappedFor(context, [first.purchase.item]);
+  const mapped = mappedFor(context, itemsOf(first.purchase));
   const isMore =
     facts.counted === undefined &&
     quantity > rows.length &&

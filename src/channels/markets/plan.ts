@@ -2,20 +2,13 @@ import { DAY_MS } from '@licet/contract/durations';
 import type { PurchaseState } from '@licet/contract/enums';
 import { planBinding, planChoice, planEntry } from './choices.ts';
 import { type ConvergedAll, convergeAll, planOf } from './compose.ts';
-import { NOT_ARRIVED } from './converge.ts';
-import { Forest, mergeFacts } from './facts.ts';
+import { Forest, mergeFacts, paymentsOf } from './facts.ts';
 import { purchaseOf } from './identity.ts';
+import type { PurchaseRow } from './list.ts';
+import { itemsOf, mappedFor } from './mapped.ts';
 import type { AnyNotice, Grant, Report, Result } from './notice.ts';
-import {
-  keep,
-  mappedFor,
-  more,
-  moreOf,
-  newSale,
-  offer,
-  placeholderOf,
-  sellWaiting,
-} from './offer.ts';
+import { keep, more, moreOf, newSale, offer, offerWaiting, placeholderOf } from './offer.ts';
+import { NOT_ARRIVED } from './placeholders.ts';
 import type { Facts } from './schema.ts';
 import type { Context, KnownPurchase, Mapping, Plan, State } from './state.ts';
 import { changedSubjects, withStatements } from './subjects.ts';
@@ -45,13 +38,21 @@ export function plan(state: State, notice: AnyNotice, mapping: Mapping, now: num
   }
 }
 
+/** The facts of a notice. Payments of a buyer who pays again are listed, because notices can come in reverse order. */
+const factsOf = ({ renews, facts, otherItems: items }: Grant): Facts => ({
+  ...facts,
+  ...(renews &&
+    facts.boughtAt !== undefined && { payments: { times: [facts.boughtAt], since: 0 } }),
+  ...(items && { items }),
+});
+
 function planGrant(context: Context, notice: Grant): Plan {
   const found = purchaseOf(context, notice);
   const [first] = found;
-  const facts = mergeFacts(first?.purchase.facts ?? {}, notice.facts);
+  const facts = mergeFacts(first?.purchase.facts ?? {}, factsOf(notice));
   if (first && first.purchase.licenseId !== null) return planAgain(context, notice, found, facts);
   const sale = newSale(context, notice, first?.purchase ?? null, facts);
-  const items = [notice.item, ...(notice.otherItems ?? []), sale.purchase.item];
+  const items = [notice.item, ...(notice.otherItems ?? []), ...itemsOf(sale.purchase)];
   const mapped = mappedFor(context, items) ?? context.mapping.source.fallback;
   const sold = offer(context, sale, mapped);
   const others = convergeAll(
@@ -85,7 +86,7 @@ function planAgain(
   facts: Facts,
 ): Plan {
   const { order: orderId, buyer } = notice;
-  const link = { orderId, buyerId: buyer.id, buyerName: buyer.name };
+  const link = { orderId, buyerId: buyer.id, buyerName: buyer.name, email: buyer.email };
   const changes = convergeAll(context, context.state.purchases, (one) =>
     found.includes(one) ? { facts, link, renewalDays: renewalDays(context, notice, one) } : {},
   );
@@ -127,6 +128,15 @@ function stateAfter(
   return changed?.after.state ?? first?.purchase.state ?? null;
 }
 
+/** Whether a payment is another one than that by which the license was bought, and was not counted before. */
+function isAnother(time: number, { facts, createdAt }: PurchaseRow): boolean {
+  const { times, since } = paymentsOf(facts);
+  if (time <= since || times.includes(time)) return false;
+  // A download, and a purchase that was entered, have no time. Their own notice is not so late.
+  const isOwn = (one: number): boolean => one <= createdAt + DAY_MS;
+  return !isOwn(time) || [...times, since || Number.POSITIVE_INFINITY].some(isOwn);
+}
+
 /**
  * The days by which another payment of the buyer extends the license; null for a download, a repetition, and a license
  * that does not end.
@@ -136,12 +146,10 @@ function renewalDays(
   { item, renews, facts: { boughtAt }, isTest }: Grant,
   { purchase, license }: KnownPurchase,
 ): number | null {
-  // A download, and a purchase that was entered, have no time. Their own notice is not so late.
-  const before = purchase.facts.boughtAt ?? purchase.createdAt + DAY_MS;
   if (!renews || isTest || boughtAt === undefined || license?.licenseType !== 'TEMPORARY') {
     return null;
   }
-  if (boughtAt <= before) return null;
+  if (!isAnother(boughtAt, purchase)) return null;
   const mapped = mappedFor(context, [item]) ?? context.mapping.source.fallback;
   if (mapped?.expiresAfterDays) return mapped.expiresAfterDays;
   const product = context.mapping.products.find(({ id }) => id === license.productId);
@@ -155,20 +163,38 @@ function planReport(context: Context, { purchase: about }: Report): Plan {
   const found = about ? purchaseOf(context, about) : [];
   const facts = mergeFacts(found[0]?.purchase.facts ?? {}, about?.facts ?? {});
   const changes = convergeAll(context, purchases, (one) => (found.includes(one) ? { facts } : {}));
-  const sold = sellWaiting(context, changes) ?? moreOf(context);
-  const isKept = about !== undefined && found.length === 0;
-  const kept = isKept ? keep(context, placeholderOf(about), NOT_ARRIVED).newPurchases : [];
+  const waiting = offerWaiting(context, changes);
+  const sold =
+    waiting.map((one) => one.sold).find((one) => typeof one !== 'string') ?? moreOf(context);
+  // A purchase that was revoked while it had no license waits for a person from now on.
+  const kept = waiting.flatMap(({ sale, sold: why }) =>
+    typeof why === 'string' && sale.known?.state === 'REVOKED' ? keep(context, sale, why) : [],
+  );
+  const isKept = (one: PurchaseRow): boolean =>
+    kept.some(({ purchases: [change] }) => change?.before === one);
+  const isNew = about !== undefined && found.length === 0;
+  const placeholder = isNew ? keep(context, placeholderOf(about), NOT_ARRIVED).newPurchases : [];
   const concerned = about ? found : purchases;
-  const texts = [...changes.texts, ...(sold ? [sold.text] : [])];
-  return planOf(changes, sold, {
-    subjects: changedSubjects(context, about?.order ?? null),
-    newPurchases: kept ?? [],
-    isPartial: sold !== undefined,
-    result: {
-      state: sold?.make.purchase.state ?? stateAfter(concerned, changes),
-      keys: [],
-      effect: effectOf(texts, changes.needsPerson),
-      text: texts.join('; ') || (concerned.length === 0 ? KEPT : NOTED),
+  const texts = [
+    ...changes.texts,
+    ...(sold ? [sold.text] : []),
+    ...kept.map(({ result }) => result.text),
+  ];
+  return planOf(
+    { ...changes, purchases: changes.purchases.filter(({ before }) => !isKept(before)) },
+    sold,
+    {
+      subjects: changedSubjects(context, isNew ? null : (about?.order ?? null)),
+      newPurchases: placeholder,
+      purchases: kept.flatMap((one) => one.purchases),
+      events: kept.flatMap((one) => one.events),
+      isPartial: sold !== undefined,
+      result: {
+        state: sold?.make.purchase.state ?? stateAfter(concerned, changes),
+        keys: [],
+        effect: effectOf(texts, changes.needsPerson || kept.length > 0),
+        text: texts.join('; ') || (concerned.length === 0 ? KEPT : NOTED),
+      },
     },
-  });
+  );
 }

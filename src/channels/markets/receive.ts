@@ -2,7 +2,7 @@ import type { NoticeEffect } from '@licet/contract/enums';
 import type { Sender } from '../../db/change.ts';
 import type { Outbound } from '../../lib/outbound.ts';
 import { ADAPTERS } from './adapters.ts';
-import { applyNotice } from './apply.ts';
+import { applyNotices } from './apply.ts';
 import type { Incoming } from './incoming.ts';
 import { type Accepted, isRejection, type Notice, type Rejection, type Result } from './notice.ts';
 import type { ArrivedRequest } from './received.ts';
@@ -75,12 +75,11 @@ export async function receive(
   const request = await ADAPTERS[market.kind].read(incoming, market);
   if (isRejection(request)) return reject(market, request, incoming);
   const clean = (text: string | null): string | null => text && cleaned(text, market.secrets);
-  const results: Result[] = [];
+  let results: readonly Result[] = [];
   let reply: Reply;
   try {
-    for (const notice of await wholeNotices(receiver, source, request.notices)) {
-      results.push(await applyNotice(receiver.newSender, source, notice));
-    }
+    const notices = await wholeNotices(receiver, source, request.notices);
+    results = await applyNotices(receiver.newSender, source, notices);
     reply = replyTo(request, results);
   } catch (error) {
     // The market repeats the request. Notices that were applied already stay.

@@ -1,15 +1,15 @@
 import { HOUR_MS, MINUTE_MS } from '@licet/contract/durations';
-import { and, eq, type SQL, sql } from 'drizzle-orm';
+import { eq, type SQL, sql } from 'drizzle-orm';
 import type { Sender } from '../../db/change.ts';
 import type { Database } from '../../db/client.ts';
 import { isOneOf } from '../../db/predicates.ts';
 import type { Outbound } from '../../lib/outbound.ts';
 import { ADAPTERS } from './adapters.ts';
-import { applyNotice } from './apply.ts';
+import { applyNotices } from './apply.ts';
 import type { PurchaseRow } from './list.ts';
-import { listedKey, type Notice } from './notice.ts';
+import { LISTS_TOO_MANY, type ListedPurchases, type Notice } from './notice.ts';
 import { markets, purchases } from './schema.ts';
-import { sourceOf } from './source.ts';
+import { type MarketRow, sourceOf } from './source.ts';
 
 /**
  * Compares the purchases of a market with those that the market lists (9): BuiltByBit reports no refunds, and a removal at
@@ -23,6 +23,10 @@ const MISSES_TO_REVOKE = 2;
 /** Below this share of the purchases, the list of the market counts as incomplete. */
 const MIN_LISTED_SHARE = 0.5;
 const MIN_COMPARED = 4;
+/** Purchases that a market may list: their keys are a parameter of a query. */
+const MAX_LISTED = 50_000;
+/** Purchases that one run changes, at most. */
+const MAX_CHANGED = 100;
 
 /** The queries of a comparison, beside those for pages and for purchases that change. */
 const OTHER_QUERIES = 8;
@@ -82,76 +86,104 @@ export async function reconcile(
     now,
     maxPages,
   });
-  const known = await db
-    .select()
-    .from(purchases)
-    .where(
-      and(
-        eq(purchases.marketId, market.id),
-        eq(purchases.isTest, false),
-        // A download alone is no purchase: staff and free products have none.
-        sql`${purchases.facts} ->> 'boughtAt' is not null`,
-        isOneOf(purchases.item, items),
-      ),
-    );
-  const isListed = ({ item, reference }: PurchaseRow): boolean =>
-    listed.get(listedKey(item, reference)) === true;
-  const active = known.filter(({ state }) => state === 'GRANTED');
-  // An empty list says nothing: a shop with one purchase would lose it by a fault of the market.
-  const missing = listed.size === 0 ? [] : active.filter((one) => !isListed(one));
-  if (active.length >= MIN_COMPARED && missing.length > active.length * (1 - MIN_LISTED_SHARE)) {
-    throw new Error(
-      'The market lists less than half of the purchases, so none is revoked: check the API token and the products',
-    );
-  }
+  if (listed.size > MAX_LISTED) throw new Error(LISTS_TOO_MANY);
   // The second part of a comparison that took more queries than one run has counts nothing again.
   const isFirst = (market.reconciledAt ?? 0) <= now - INTERVAL_MS / 2;
-  const counted = active
-    .filter((one) => missing.includes(one) || (one.misses > 0 && isListed(one)))
-    .map(({ id }) => id);
-  if (isFirst && counted.length > 0) {
-    const isMissing = isOneOf(
-      purchases.id,
-      missing.map(({ id }) => id),
-    );
-    await db
-      .update(purchases)
-      .set({ misses: sql`iif(${isMissing}, ${purchases.misses} + 1, 0)` })
-      .where(isOneOf(purchases.id, counted));
-  }
-  const notices: Notice[] = [
-    ...missing
-      .filter(({ misses }) => misses + Number(isFirst) >= MISSES_TO_REVOKE)
-      .map(({ item, reference }) => ({
-        do: 'report' as const,
-        about: [],
-        purchase: { item, reference, order: null, facts: { missing: now } },
-      })),
-    // Listed again. A purchase that the market itself reported as removed stays so until it reports another one.
-    ...known
-      .filter((one) => one.state === 'REVOKED' && one.reason === 'missing' && isListed(one))
-      .map((one) => ({
-        do: 'grant' as const,
-        item: one.item,
-        reference: one.reference,
-        order: one.orderId,
-        buyer: { id: one.buyerId, name: one.buyerName, email: null },
-        quantity: one.quantity,
-        isTest: false,
-        // Not now: a notice of the purchase may still come, and extend its license.
-        facts: { boughtAt: (one.facts.missing ?? now) + 1 },
-        about: [],
-      })),
-  ];
+  // An empty list says nothing: a shop with one purchase would lose it by a fault of the market.
+  const changed =
+    listed.size === 0 ? [] : await compare(db, comparisonOf(market, items, listed), isFirst);
   const source = sourceOf({ ...market, accountName: market.name }, platformLabels);
-  let isWhole = true;
-  for (const notice of notices) {
-    isWhole = left() > NOTICE_QUERIES;
-    if (!isWhole) break;
-    await applyNotice(newSender, source, notice);
+  let isWhole = changed.length < MAX_CHANGED;
+  for (const one of changed) {
+    if (left() <= NOTICE_QUERIES) {
+      isWhole = false;
+      break;
+    }
+    await applyNotices(newSender, source, [noticeOf(one, now)]);
   }
   await db
     .update(markets)
     .set({ reconciledAt: now, ...(!isWhole && { comparisonDueAt: now + MINUTE_MS }) })
     .where(eq(markets.id, marketId));
+}
+
+/** The purchases that a market lists, and those with which they are compared, in SQL. */
+interface Comparison {
+  isCompared: SQL;
+  isListed: SQL;
+}
+
+const comparisonOf = (
+  { id }: MarketRow,
+  items: readonly string[],
+  listed: ListedPurchases,
+): Comparison => {
+  const active = [...listed].flatMap(([key, isActive]) => (isActive ? key : []));
+  return {
+    // A download alone is no purchase: staff and free products have none. A forgotten buyer is in no list.
+    isCompared: sql`market_id = ${id} and ${isOneOf(purchases.item, items)} and is_test = 0
+      and facts ->> 'boughtAt' is not null and reference <> 'forgotten-' || id`,
+    isListed: sql`item || ' ' || reference in (select value from json_each(${JSON.stringify(active)}))`,
+  };
+};
+
+/**
+ * Compares purchases in the database, because a market can have any number of them.
+ *
+ * @param counts whether a purchase that is not listed is counted as missing
+ * @returns the purchases whose state changes; the next run has the others
+ * @throws Error if too many are missing
+ */
+async function compare(
+  db: Database,
+  { isCompared, isListed }: Comparison,
+  counts: boolean,
+): Promise<PurchaseRow[]> {
+  const isMissing = sql`state = 'GRANTED' and not (${isListed})`;
+  const isBack = sql`state = 'REVOKED' and reason = 'missing' and ${isListed}`;
+  const isFound = sql`state = 'GRANTED' and misses > 0 and ${isListed}`;
+  const count = await db.get<Record<'active' | 'missing' | 'back' | 'found', number>>(
+    sql`select count(*) filter (where state = 'GRANTED') as active,
+      count(*) filter (where ${isMissing}) as missing, count(*) filter (where ${isBack}) as back,
+      count(*) filter (where ${isFound}) as found from purchases where ${isCompared}`,
+  );
+  if (count.active >= MIN_COMPARED && count.missing > count.active * (1 - MIN_LISTED_SHARE)) {
+    throw new Error(
+      'The market lists less than half of the purchases, so none is revoked: check the API token and the products',
+    );
+  }
+  if (counts && count.missing + count.found > 0) {
+    await db
+      .update(purchases)
+      .set({ misses: sql`iif(${isListed}, 0, misses + 1)` })
+      .where(sql`${isCompared} and (${isMissing} or ${isFound})`);
+  }
+  if (count.missing + count.back === 0) return [];
+  return db
+    .select()
+    .from(purchases)
+    .where(sql`${isCompared} and (${isBack} or misses >= ${MISSES_TO_REVOKE} and ${isMissing})`)
+    .orderBy(purchases.id)
+    .limit(MAX_CHANGED);
+}
+
+/** The notice of a purchase that is missing, or that is listed again. */
+function noticeOf({ state, item, reference, ...one }: PurchaseRow, now: number): Notice {
+  if (state === 'GRANTED') {
+    const purchase = { item, reference, order: null, facts: { missing: now } };
+    return { do: 'report', about: [], purchase };
+  }
+  // A purchase that the market itself reported as removed stays so until it reports another one.
+  return {
+    do: 'grant',
+    item,
+    reference,
+    order: one.orderId,
+    buyer: { id: one.buyerId, name: one.buyerName, email: null },
+    quantity: one.quantity,
+    isTest: false,
+    // Not now: a notice of the purchase may still come, and extend its license.
+    facts: { boughtAt: (one.facts.missing ?? now) + 1 },
+    about: [],
+  };
 }

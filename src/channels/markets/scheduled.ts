@@ -2,12 +2,14 @@ import { DAY_MS } from '@licet/contract/durations';
 import { and, not, type SQL, sql } from 'drizzle-orm';
 import { batch, type Database } from '../../db/client.ts';
 import { eventRow, SERVICE } from '../../db/events.ts';
+import { removeOld } from '../../db/remove-old.ts';
 import { events } from '../../db/schema.ts';
 import type { Task } from '../../db/task.ts';
 import { firstIdAt } from '../../lib/time-id.ts';
 import { storeDeliveries } from '../webhooks/outgoing.ts';
+import { isPlaceholderSql } from './placeholders.ts';
 import { isReconcileDue, RECONCILE_QUERIES, type Reconciling, reconcile } from './reconcile.ts';
-import { marketDeliveries, markets, subjects } from './schema.ts';
+import { marketDeliveries, markets, purchases, subjects } from './schema.ts';
 
 /** The work of the scheduled handler for markets (9). */
 
@@ -38,41 +40,41 @@ const oldRequests = (now: number, limit: number): SQL => sql`
 const isOldSubject = (now: number): SQL => sql`expires_at <= ${now}`;
 /** An earlier version let a purchase keep its order here. */
 const isBought = sql`exists (select 1 from purchases p
-  where p.market_id = market_orders.market_id and p.order_id = market_orders.order_id)`;
+  where p.market_id = market_orders.market_id and p.order_id = market_orders.order_id
+    and (${isPlaceholderSql}) is not true)`;
 
-/**
- * Makes an event of each market whose last requests were all rejected, at most one a day. It also removes a bounded number
- * of old requests and subjects. It costs one query if there is nothing to do.
- *
- * @param now milliseconds since 1970
- * @returns the market whose purchases are to be compared; null for none
- */
-async function removeOldMarketRows(db: Database, now: number): Promise<number | null> {
-  const due = await db.get<{
-    failing: number;
-    old: number;
-    subjects: number;
-    toReconcile: number | null;
-  }>(
+/** Facts whose purchase has not arrived in time. */
+const isOldPlaceholder = (now: number): SQL =>
+  sql`updated_at <= ${now - KEPT_DAYS * DAY_MS} and ${isPlaceholderSql}`;
+
+interface Due {
+  failing: number;
+  requests: number;
+  subjects: number;
+  placeholders: number;
+  /** The market whose purchases are to be compared; null for none. */
+  toReconcile: number | null;
+}
+
+/** The work that is due, by one query. */
+const findDue = (db: Database, now: number): Promise<Due> =>
+  db.get(
     sql`select exists (select 1 from ${markets} m where ${isFailing(now)}) as failing,
-      exists (${oldRequests(now, 1)}) as old,
+      exists (${oldRequests(now, 1)}) as requests,
       exists (select 1 from ${subjects} where ${isOldSubject(now)}) as subjects,
+      exists (select 1 from ${purchases} where ${isOldPlaceholder(now)}) as placeholders,
       (select m.id from ${markets} m where ${isReconcileDue(now)}
         order by ifnull(m.reconciled_at, 0) limit 1) as toReconcile`,
   );
-  if (due.failing) await reportFailing(db, isFailing(now), LAST_RESULT, now);
-  if (due.old) {
-    await db
-      .delete(marketDeliveries)
-      .where(sql`(market_id, id) in (${oldRequests(now, MAX_REMOVED)})`);
-  }
-  if (due.subjects) {
-    const old = sql`(market_id, order_id) in (
-      select market_id, order_id from market_orders where ${isOldSubject(now)} limit ${MAX_REMOVED})`;
-    await db.update(subjects).set({ expiresAt: null }).where(and(old, isBought));
-    await db.delete(subjects).where(and(old, isOldSubject(now), not(isBought)));
-  }
-  return due.toReconcile;
+
+const removeOldRequests = (db: Database, now: number) =>
+  db.delete(marketDeliveries).where(sql`(market_id, id) in (${oldRequests(now, MAX_REMOVED)})`);
+
+async function removeOldSubjects(db: Database, now: number): Promise<void> {
+  const old = sql`(market_id, order_id) in (
+    select market_id, order_id from market_orders where ${isOldSubject(now)} limit ${MAX_REMOVED})`;
+  await db.update(subjects).set({ expiresAt: null }).where(and(old, isBought));
+  await db.delete(subjects).where(and(old, isOldSubject(now), not(isBought)));
 }
 
 /**
@@ -122,11 +124,16 @@ const compare = (marketId: number): Task => ({
     compareMarket({ ...run, platformLabels: settings.PLATFORM_LABELS }, marketId),
 });
 
+/** The failing markets, the old rows and the comparison. It costs one query if there is nothing to do. */
 export const LOOK_AFTER_MARKETS: Task = {
   failure: 'Markets were not looked after',
-  most: 7,
+  most: 8,
   async run({ db, now, add }) {
-    const marketId = await removeOldMarketRows(db, now);
-    if (marketId !== null) add(compare(marketId));
+    const due = await findDue(db, now);
+    if (due.failing) await reportFailing(db, isFailing(now), LAST_RESULT, now);
+    if (due.requests) await removeOldRequests(db, now);
+    if (due.subjects) await removeOldSubjects(db, now);
+    if (due.placeholders) await removeOld(db, purchases, sql`id`, isOldPlaceholder(now));
+    if (due.toReconcile !== null) add(compare(due.toReconcile));
   },
 };

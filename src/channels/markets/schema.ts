@@ -63,6 +63,14 @@ export interface PaidPeriod {
   amount: number | null;
 }
 
+/** The payments of a buyer who pays again for the same purchase, by their times, in milliseconds since 1970. */
+export interface PaymentTimes {
+  /** The newest ones, newest first. */
+  times: readonly number[];
+  /** Payments until this time count as known: they are no longer listed, or an earlier version did not list them. */
+  since: number;
+}
+
 /**
  * The facts about a purchase or a subject (9). They are merged and never taken back. The state of a purchase is a function
  * of them: it depends neither on the order of the notices nor on their repetitions.
@@ -70,6 +78,7 @@ export interface PaidPeriod {
 export interface Facts {
   /** The latest purchase, in milliseconds since 1970. A buyer may buy again after a refund. */
   boughtAt?: number;
+  payments?: PaymentTimes;
   refunded?: number;
   removed?: number;
   missing?: number;
@@ -81,7 +90,7 @@ export interface Facts {
   /** Until when something is paid by a payment that the market does not name. */
   paidUntil?: number;
   paid?: PaidPeriod;
-  /** When the market reported that a subscription is paused, unpaid, and active. */
+  /** When the market reported that a subscription is paused, unpaid, and active or paid. None of these takes back an end. */
   paused?: number;
   unpaid?: number;
   active?: number;
@@ -97,6 +106,10 @@ export interface Facts {
   /** 1 if more may have been bought than the notice says, and 1 if the quantity is known. */
   unclear?: number;
   counted?: number;
+  /** The quantity that the seller has put into the metadata. */
+  stated?: number;
+  /** Other ids by which the seller may have chosen the product. */
+  items?: readonly string[];
 }
 
 /**
@@ -140,6 +153,7 @@ export const purchases = sqliteTable(
     index('purchases_order').on(t.marketId, t.orderId).where(sql`${t.orderId} is not null`),
     index('purchases_license').on(t.licenseId).where(sql`${t.licenseId} is not null`),
     index('purchases_market').on(t.marketId, t.id),
+    index('purchases_waiting').on(t.updatedAt).where(sql`${t.licenseId} is null`),
     index('purchases_unmatched').on(t.id).where(sql`${t.state} = 'UNMATCHED'`),
     check('purchases_state', oneOf(t.state, PURCHASE_STATES)),
   ],

@@ -71,7 +71,9 @@ export function sell(context: Context, sale: Sale, mapped: MarketProduct): Sold 
   const { market } = mapping.source;
   const terms = termsOf(context, sale, mapped);
   if (typeof terms === 'string') return terms;
-  const { reasons, facts } = standingOf(sale.purchase, after, market, now);
+  const isTemporary = terms.values.licenseType === 'TEMPORARY';
+  const bought = { ...sale.purchase, isTemporary };
+  const { reasons, facts } = standingOf(bought, after, market, now);
   const isRevoked = reasons.length > 0;
   const reason = reasons.join(', ') || null;
   const { isTest } = sale.purchase;

@@ -10,7 +10,8 @@ import type { MarketSource } from './source.ts';
 
 /** The state for which a notice is planned, and the changes that it makes (9). */
 
-export type LicenseRow = typeof licenses.$inferSelect;
+/** A license, and whether a later notice can give its customer a name or an e-mail. */
+export type LicenseRow = typeof licenses.$inferSelect & { lacksName: boolean; lacksEmail: boolean };
 export type SubjectRow = typeof subjects.$inferSelect;
 
 /** A purchase with its license; null before it has one. */

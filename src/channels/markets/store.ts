@@ -38,7 +38,6 @@ export async function store(sender: Sender, loaded: Loaded, plan: Plan): Promise
   const { db, now } = sender;
   const { make, licenses: changed } = plan;
   const { market } = loaded.mapping.source;
-  if (isEmpty(plan)) return { keys: [], chosen: undefined };
   const made = make && newLicenses(sender, licenseValues(loaded, make), ownerOf(make), make.count);
   const ids = changed.map(({ before }) => before.id);
   const { purchaseId, licenseId } = loaded.names;
@@ -82,7 +81,8 @@ export async function store(sender: Sender, loaded: Loaded, plan: Plan): Promise
   return { keys: made?.licenseKeys ?? [], chosen: row?.[0] };
 }
 
-const isEmpty = (plan: Plan): boolean =>
+/** Whether a plan changes nothing. */
+export const isEmpty = (plan: Plan): boolean =>
   plan.make === null &&
   [plan.subjects, plan.newPurchases, plan.purchases, plan.licenses, plan.completions].every(
     ({ length }) => length === 0,

@@ -2,6 +2,7 @@ import { DAY_MS } from '@licet/contract/durations';
 import { mergeFacts } from './facts.ts';
 import { isSameJson } from './json.ts';
 import type { Statement } from './notice.ts';
+import { isPlaceholder } from './placeholders.ts';
 import type { Context, SubjectAfter, SubjectRow } from './state.ts';
 
 /** The subjects of a notice, and those that it changes (9). */
@@ -31,7 +32,8 @@ export function changedSubjects(
   { state, after, now }: Context,
   order: string | null,
 ): SubjectAfter[] {
-  const orders = [order, ...state.purchases.map(({ purchase }) => purchase.orderId)];
+  const arrived = state.purchases.filter(({ purchase }) => !isPlaceholder(purchase));
+  const orders = [order, ...arrived.map(({ purchase }) => purchase.orderId)];
   const bought = new Set(orders.flatMap((one) => (one === null ? [] : [...after.treeOf(one)])));
   const known = new Map(state.subjects.map((one) => [one.id, one]));
   return [...after.all()].flatMap(({ id, parent, facts }) => {

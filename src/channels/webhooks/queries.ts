@@ -58,6 +58,9 @@ export const toWebhook = (row: WebhookRow) =>
 /** The fields that events show. They do not include the secret. */
 const diff = differ(Object.keys(settable(webhookFields)));
 
+/** A webhook in events, which others read for a year: many receivers take an address for a password. */
+const inEvent = (row: WebhookRow) => ({ ...shown(row), url: new URL(row.url).origin });
+
 export const listWebhooks = (db: Database) => rowsById(db, webhooks, undefined);
 
 export const findWebhook = (db: Database, id: number): Promise<WebhookRow | undefined> =>
@@ -97,7 +100,7 @@ export async function insertWebhook(
     event: {
       type: 'webhook.created',
       id: newestId(webhooks),
-      changes: diff(null, { ...row, url: withoutToken(url), enabled }),
+      changes: diff(null, { ...row, url: new URL(url).origin, enabled }),
     },
     statements: {
       stored: db
@@ -134,7 +137,10 @@ export async function updateWebhook(
     }),
     ...(enabled && { disabledReason: null }),
   };
-  return write(sender, row, updated, diff(shown(row), shown({ ...row, ...updated })));
+  return write(sender, row, updated, {
+    ...diff(inEvent(row), inEvent({ ...row, ...updated })),
+    ...(isOtherAddress && { url: { before: null, after: null } }),
+  });
 }
 
 /**
@@ -179,7 +185,7 @@ async function write(
 export async function deleteWebhook(sender: Sender, row: WebhookRow): Promise<void> {
   const { db } = sender;
   await change(sender, {
-    event: { type: 'webhook.deleted', id: row.id, changes: diff(shown(row), null) },
+    event: { type: 'webhook.deleted', id: row.id, changes: diff(inEvent(row), null) },
     when: [isUnchanged(webhooks, row)],
     statements: { deleted: db.delete(webhooks).where(eq(webhooks.id, row.id)) },
   });

@@ -4,6 +4,7 @@ import {
   type Accepted,
   type Adapter,
   type Grant,
+  LISTS_TOO_MANY,
   type ListedPurchases,
   type Listing,
   listedKey,
@@ -107,9 +108,7 @@ async function list({ outbound, token, items, now, maxPages }: Listing): Promise
     }
     if (page >= (numberAt(json, 'data.stats.max_page') ?? 1)) return listed;
   }
-  throw new Error(
-    'The market lists too many purchases: deactivate the licenses of refunds by hand',
-  );
+  throw new Error(LISTS_TOO_MANY);
 }
 
 export const builtbybit: Adapter = {

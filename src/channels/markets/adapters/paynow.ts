@@ -83,7 +83,8 @@ function grantItem(body: unknown, at: number): Notice[] {
     isTest: false,
     facts: {
       boughtAt: addedAt,
-      ...(until !== null && (isPayment ? { continued: until } : { paidUntil: until })),
+      ...(isPayment && { continued: until ?? addedAt }),
+      ...(!isPayment && until !== null && { paidUntil: until }),
       ...(line !== null && { line }),
     },
     about: isPayment ? orderOf(item, { paid: { at: addedAt, until, amount: null } }) : [],

@@ -97,7 +97,7 @@ function session({ object, at, isTest }: Event): Read {
     isTest,
     facts: {
       boughtAt: at,
-      ...(counted !== null && { counted: 1 }),
+      ...(counted !== null && { counted: 1, stated: counted }),
       // A buyer may have added them. The event has no lines.
       ...(listAt(object, 'optional_items').length > 0 && { unclear: 1 }),
     },
@@ -133,18 +133,21 @@ function withLines(grant: Grant, lines: readonly unknown[]): Grant[] {
     facts: { ...grant.facts, counted: 1 },
   };
   if (others.length === 0) {
-    const isCounted = grant.facts.counted !== undefined;
+    const { stated = first.quantity } = grant.facts;
     return [
       {
         ...counted,
         ...(onlyOf && { onlyOf }),
+        facts: { ...counted.facts, quantity: first.quantity },
         otherItems: [...(grant.otherItems ?? []), ...first.items],
-        quantity: isCounted ? grant.quantity : first.quantity,
+        quantity: stated,
       },
     ];
   }
+  const { stated: _stated, ...facts } = counted.facts;
   return sold.map(({ id, quantity, items: [item = UNNAMED, ...otherItems] }, index) => ({
     ...counted,
+    facts,
     item,
     otherItems,
     reference: index === 0 ? grant.reference : `${grant.reference}:${id}`,
@@ -210,7 +213,8 @@ function invoicePaid({ object, at, isTest }: Event): Read {
   const invoice = id ?? `${subscription}:${at}`;
   const about = [
     { id: invoice, parent: subscription, facts },
-    { id: subscription, ...(!isCredit && { facts: { continued: at } }) },
+    // Stripe takes back no end: an old invoice can be paid after it.
+    { id: subscription, ...(!isCredit && { facts: { active: at } }) },
     ...link(idAt(object, 'payment_intent') ?? idAt(object, 'charge'), invoice),
   ];
   const metadata =
@@ -234,7 +238,7 @@ function invoicePaid({ object, at, isTest }: Event): Read {
       },
       quantity: counted ?? 1,
       isTest,
-      facts: { boughtAt: at, ...(counted !== null && { counted: 1 }) },
+      facts: { boughtAt: at, ...(counted !== null && { counted: 1, stated: counted }) },
       about,
     },
   ];

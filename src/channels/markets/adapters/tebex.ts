@@ -99,6 +99,8 @@ function grantsOf(payment: unknown, subscription: string | null, about: Statemen
       isTest: textAt(payment, 'payment_method.name') === TEST_METHOD,
       facts: {
         ...(boughtAt !== null && { boughtAt }),
+        // Tebex takes a payment of a subscription by itself: the subscription goes on.
+        ...(!isOfPayment && boughtAt !== null && { continued: boughtAt }),
         ...(isOfPayment && paidUntil !== null && { paidUntil }),
       },
       about,

@@ -4,6 +4,7 @@ import {
   type Accepted,
   type Adapter,
   type Grant,
+  LISTS_TOO_MANY,
   type ListedPurchases,
   type Listing,
   listedKey,
@@ -104,10 +105,7 @@ async function list({ outbound, token, items, maxPages }: Listing): Promise<List
   for (const item of items) {
     let start: string | null = '0';
     while (start !== null) {
-      if (++requests > maxPages)
-        throw new Error(
-          'The market lists too many purchases: deactivate the licenses of refunds by hand',
-        );
+      if (++requests > maxPages) throw new Error(LISTS_TOO_MANY);
       const body = String(new URLSearchParams({ api_key: token, resource_id: item, start }));
       const headers = { 'Content-Type': 'application/x-www-form-urlencoded' };
       const url = 'https://api.voxel.shop/v1/listBuyers';

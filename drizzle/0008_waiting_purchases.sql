@@ -1,0 +1,1 @@
+CREATE INDEX `purchases_waiting` ON `purchases` (`updated_at`) WHERE "purchases"."license_id" is null;
