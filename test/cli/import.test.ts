@@ -383,7 +383,12 @@ describe('ignored fields of an import', () => {
       })),
     );
     expect(await licenseWith('meant-1')).toMatchObject({
-      ...{ notes: 'A note', maxIPs: 3, ownerChatId: '47110815', customer: { email: 'a@b.example' } },
+      ...{
+        notes: 'A note',
+        maxIPs: 3,
+        ownerChatId: '47110815',
+        customer: { email: 'a@b.example' },
+      },
     });
   });
 

@@ -173,6 +173,8 @@ it('purchases import takes its own list, lists and tables as they come [9.3.14]'
     expect(wrong.stderr).toContain(message);
     expect(wrong.code).not.toBe(0);
   }
+  const none = await runHere('licet', ['purchases', 'import', `${file}.none`]);
+  expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('.none does not exist.')]);
 });
 
 it('a dynamic market takes the settings of a known shop', async () => {

@@ -64,6 +64,7 @@ export class Survey {
 
 const MAX_NAME_LENGTH = 60;
 const MAX_SHOWN = 20;
+const MAX_OPTIONS = 100;
 
 /** A text between quotation marks of a shell. */
 const quoted = (text: string): string => `"${text.replaceAll(/["$`\\]/g, '\\$&')}"`;
@@ -75,7 +76,10 @@ const shown = (names: readonly string[]): string => {
 
 /** The options that choose the columns of a file as suggested. */
 const optionsFor = ({ open }: Columns): string =>
-  open.map(({ name, suggestion = '' }) => `--map ${quoted(`${name}=${suggestion}`)}`).join(' ');
+  open
+    .slice(0, MAX_OPTIONS)
+    .map(({ name, suggestion = '' }) => `--map ${quoted(`${name}=${suggestion}`)}`)
+    .join(' ');
 
 /** The reason why the columns of a kind cannot be read, and the options that choose; undefined if they can. */
 export function problemOfColumns(

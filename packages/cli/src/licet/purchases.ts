@@ -1,9 +1,11 @@
-import { createReadStream } from 'node:fs';
+import { createReadStream, statSync } from 'node:fs';
 import { type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import { type Licet, LicetError, type Purchase } from '@licet/client';
 import { PURCHASE_STATES } from '@licet/contract/enums';
 import { CliError } from '../cli-error.ts';
+import { argumentError } from '../command-line.ts';
 import { collect, MAP_HELP, SET_HELP, wantedOf } from '../import/options.ts';
+import { fileAt } from '../invocation.ts';
 import { type Column, examples, timeText } from './output.ts';
 import { purchasesIn } from './purchase-file.ts';
 import { idArgument, type OpenSession } from './session.ts';
@@ -25,6 +27,13 @@ const COLUMNS: Column<Purchase>[] = [
   { title: 'SINCE (UTC)', text: ({ createdAt }) => timeText(createdAt) },
   { title: 'REASON', text: ({ reason }) => reason ?? '', isFlexible: true },
 ];
+
+/** The bytes of a file. @throws CliError if it does not exist */
+function opened(name: string): AsyncIterable<Uint8Array> {
+  const file = fileAt(name);
+  if (statSync(file, { throwIfNoEntry: false })?.isFile()) return createReadStream(file);
+  throw argumentError(`The file ${file} does not exist.`);
+}
 
 /** The license with a key. A list of a market has keys, and no ids. */
 async function idOfKey(licet: Licet, key: string | undefined): Promise<number | undefined> {
@@ -93,7 +102,7 @@ export function addPurchases(parent: CommandUnknownOpts, open: OpenSession): voi
     .action(async (file, { map, set }) => {
       const { licet, output } = open();
       const wanted = wantedOf(map, set);
-      const chunks = file === '-' ? process.stdin : createReadStream(file);
+      const chunks = file === '-' ? process.stdin : opened(file);
       const counts = { entered: 0, known: 0, left: 0, rejected: 0 };
       const reject = (where: string, reason: string): void => {
         counts.rejected++;
