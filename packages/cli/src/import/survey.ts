@@ -87,7 +87,9 @@ export function problemOfColumns(
   columns: Columns,
   isTable: boolean,
 ): string | undefined {
-  const { open, twice, missing } = columns;
+  const { open, twice } = columns;
+  const suggested = open.map(({ suggestion }) => suggestion);
+  const missing = columns.missing.filter((field) => !suggested.includes(field));
   const problems: string[] = [];
   if (open.length > 0) {
     const described = open.map(({ name, suggestion }) => {
