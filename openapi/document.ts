@@ -112,7 +112,7 @@ function errorsOf(route: Route, hasBody: boolean): ErrorStatus[] {
     ...(operation?.errors ?? []),
     ...(intents ? ([401, 403, 429, 500] as const) : []),
     ...(inputs.some(isChecked) ? ([400] as const) : []),
-    ...(hasBody ? ([408, 413] as const) : []),
+    ...(hasBody ? ([408, 413, 415] as const) : []),
     ...('If-Match' in headers ? ([409, 412] as const) : []),
     ...('If-Match' in headers && 'id' in parametersOf(route, 'param') ? ([404] as const) : []),
     ...('Idempotency-Key' in headers ? ([409, 422] as const) : []),

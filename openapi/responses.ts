@@ -132,6 +132,11 @@ const ERRORS = {
     'Body must arrive within 10 seconds',
   ],
   413: ['TooLarge', 'The body is over 1 MiB.', 'Body must be at most 1048576 bytes'],
+  415: [
+    'UnsupportedEncoding',
+    'The body has another `Content-Encoding` than gzip or deflate.',
+    'Content-Encoding must be gzip or deflate, not "br": send the body without it',
+  ],
   422: [
     'KeyOfAnotherRequest',
     'The `Idempotency-Key` was sent with another request.',
@@ -308,6 +313,10 @@ const VALIDATION: Responses = {
 const guardedValidation = (source: Source): Responses => ({
   ...VALIDATION,
   ...errors(source, [401, 403]),
+  415: {
+    ...refused(ERRORS[415][1], ERRORS[415][2]),
+    headers: headers('Error-Code'),
+  },
   429: {
     description: 'Over a rate limit, or a flood without a live token.',
     headers: headers('Error-Code', 'Retry-After'),

@@ -2,12 +2,15 @@ import { rootTokenFault } from '@licet/cli/root-token';
 import { isSigningKey } from '@licet/cli/signing-keys';
 import { usageError } from '@licet/cli/terminal';
 import { canonicalNetwork } from '@licet/contract/addresses';
+import { discordUrlFault } from '@licet/contract/discord-url';
 import { LABELLED_PLATFORMS } from '@licet/contract/enums';
+import { IPV6_SLOT_PREFIX } from '@licet/contract/limits';
 import { isTimeZone } from '@licet/contract/time-zone';
 import { parseBoolean } from '../src/lib/boolean-setting.ts';
 import { nearestName } from '../src/lib/nearest-name.ts';
 import { publicUrlFault } from '../src/lib/public-url.ts';
 import { NO_KEY, parseKey } from '../src/lib/signing-keys.ts';
+import { parseSlotPrefix } from '../src/lib/slot-prefix.ts';
 
 /** The variables of the service (docs/configuration.md), and the values that each takes. */
 
@@ -36,6 +39,10 @@ const text = must('a text', (value) => typeof value === 'string');
 const isNumber = (value: unknown): boolean => /^\d+(\.\d+)?$/.test(String(value));
 const days = must('a number of days, or 0 to keep all', isNumber);
 const addresses = must('a number of addresses, or 0 for no limit', isNumber);
+const slotPrefix = must(
+  `a number of bits from ${IPV6_SLOT_PREFIX.min} to ${IPV6_SLOT_PREFIX.max}`,
+  (value) => parseSlotPrefix(value) !== undefined,
+);
 const requests = must('a number of requests a minute', isNumber);
 
 const timeZone = must('a time zone such as "Europe/Berlin", or "UTC"', (value) =>
@@ -66,6 +73,7 @@ const FAULTS: Readonly<Record<string, FindFault>> = {
   ROOT_TOKEN: (value) => rootTokenFault(String(value)),
   REQUIRE_HWID: boolean,
   TRUST_BODY_IP: boolean,
+  IPV6_SLOT_PREFIX: slotPrefix,
   REQUEST_RETENTION_DAYS: days,
   EVENT_RETENTION_DAYS: days,
   MANY_ADDRESSES: addresses,
@@ -78,6 +86,7 @@ const FAULTS: Readonly<Record<string, FindFault>> = {
   PUBLIC_URL: publicUrlFault,
   CONSOLE_HOSTS: hosts,
   OUTBOUND_PRIVATE: boolean,
+  DISCORD_URL: discordUrlFault,
   VALIDATION_LIMITER: requests,
   REFUSED_LIMITER: requests,
   FAILED_TOKEN_LIMITER: requests,

@@ -55,7 +55,7 @@ export async function runTasks(
 ): Promise<void> {
   const services = servicesOf(env);
   const { deliverer, outbound, isOnOneMachine } = services;
-  const { db, queries } = openCounted(env.DB);
+  const { db, queries } = openCounted(env.DB, services.db.ipv6SlotPrefix);
   const due = [...tasksOf(services)];
   let requests = 0;
   const run: Run = {

@@ -1,5 +1,6 @@
 import { HOUR_MS } from '@licet/contract/durations';
 import type { LicenseDataType } from '@licet/contract/enums';
+import { IPV6_SLOT_PREFIX } from '@licet/contract/limits';
 import type { ResponseType } from '@licet/contract/outcomes';
 import { DEFAULT_PORTAL_SETTINGS, type PortalSettings } from '@licet/contract/portal';
 import { Caches } from './cache/caches.ts';
@@ -23,6 +24,7 @@ import { consoleHostsIn, publicUrlFault } from './lib/public-url.ts';
 import { LocalLimiter, PlatformLimiter, type RateLimiter } from './lib/rate-limiter.ts';
 import type { RequestTimings } from './lib/request-timings.ts';
 import { SigningKeys } from './lib/signing-keys.ts';
+import { parseSlotPrefix } from './lib/slot-prefix.ts';
 import { HeldCounts } from './requests/counts.ts';
 import { Recorder } from './requests/recorder.ts';
 
@@ -50,7 +52,7 @@ const LIMITS: Readonly<Record<Limiters, number>> = {
  * - `SIGNING_KEY_<n>` are optional secrets, which {@link SigningKeys} finds by their names.
  * - `TRUSTED_PROXIES`: see {@link Services.trustedProxies}.
  * - `CONSOLE_HOSTS`: see {@link Services.consoleHosts}, and public-url.ts.
- * - `OUTBOUND`, `OUTBOUND_PRIVATE`: see {@link Outbound}.
+ * - `OUTBOUND`, `OUTBOUND_PRIVATE`, `DISCORD_URL`, `DISCORD_NETWORK`: see {@link Outbound}.
  */
 export type Bindings = Omit<Env, 'SNAPSHOTS' | Limiters> &
   Partial<Record<Limiters, RateLimit | number | string>> & {
@@ -61,7 +63,20 @@ export type Bindings = Omit<Env, 'SNAPSHOTS' | Limiters> &
     CONSOLE_HOSTS?: string;
     OUTBOUND?: Pick<Fetcher, 'fetch'>;
     OUTBOUND_PRIVATE?: string;
+    DISCORD_URL?: string;
+    DISCORD_NETWORK?: Pick<Fetcher, 'fetch'>;
   };
+
+/** The bits of IPv6 addresses that count for slots. A wrong setting is logged, and ignored (1.4). */
+function slotPrefixIn({ IPV6_SLOT_PREFIX: setting }: Pick<Env, 'IPV6_SLOT_PREFIX'>): number {
+  const prefix = parseSlotPrefix(setting);
+  if (prefix === undefined) {
+    const { default: used, min, max } = IPV6_SLOT_PREFIX;
+    const message = `IPV6_SLOT_PREFIX must be ${min} to ${max}, not "${setting}": ${used} is used`;
+    logFailure(message, new RangeError());
+  }
+  return prefix ?? IPV6_SLOT_PREFIX.default;
+}
 
 /** The bindings and the state of a request, as its handlers see them. */
 export interface AppEnv {
@@ -155,7 +170,7 @@ export class Services {
   >(MAX_COUNTED);
 
   constructor(env: Bindings) {
-    this.db = openDatabase(env.DB);
+    this.db = openDatabase(env.DB, slotPrefixIn(env));
     this.caches = new Caches(this.db, env.SNAPSHOTS);
     this.recorder = new Recorder(this.db, this.caches, (stored) => this.deliverer.gather(stored));
     this.counts = new HeldCounts(this.db);
@@ -191,6 +206,10 @@ export class Services {
     this.consoleHosts = consoleHostsIn(env);
     const fault = publicUrlFault(env.PUBLIC_URL ?? '');
     if (fault) logFailure(`PUBLIC_URL is ignored: it ${fault}`, new RangeError());
+    const { discordFault } = this.outbound;
+    if (discordFault) {
+      logFailure(`Nothing is sent to Discord: DISCORD_URL ${discordFault}`, new RangeError());
+    }
     this.signingKeys = SigningKeys.of(env);
   }
 

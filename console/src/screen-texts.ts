@@ -356,6 +356,7 @@ export const screenTexts = {
       ips: 'No limit, so addresses are not bound.',
       hwids: 'No limit, so hardware IDs are not bound.',
     },
+    localAddress: 'A private or reserved address: takes no slot from programs elsewhere.',
     free: 'Free',
     freeOne: (value: string) => `Free ${value}`,
     freeAll: 'Free all',

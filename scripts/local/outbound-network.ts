@@ -28,14 +28,17 @@ const DENIED = [
   'fec0::/10',
 ];
 
+const networkTo = (...allow: ('public' | 'private')[]) => ({
+  network: { allow, deny: DENIED, tlsOptions: { trustBrowserCas: true } },
+});
+
 /**
  * The network for requests to addresses that a person has entered. When workerd connects, it checks the address to which
  * the name resolves: no name leads into the network of this machine. Miniflare's own network leads there.
  */
-export const outboundNetwork = ({ OUTBOUND_PRIVATE }: Readonly<Record<string, unknown>>) => ({
-  network: {
-    allow: parseBoolean(OUTBOUND_PRIVATE) === true ? ['public', 'private'] : ['public'],
-    deny: DENIED,
-    tlsOptions: { trustBrowserCas: true },
-  },
-});
+export const outboundNetwork = ({ OUTBOUND_PRIVATE }: Readonly<Record<string, unknown>>) =>
+  parseBoolean(OUTBOUND_PRIVATE) === true ? networkTo('public', 'private') : networkTo('public');
+
+/** The network for requests to the Discord of `DISCORD_URL` alone, which may be on this machine. */
+export const discordNetwork = ({ DISCORD_URL = '' }: Readonly<Record<string, unknown>>) =>
+  DISCORD_URL === '' ? {} : { DISCORD_NETWORK: networkTo('public', 'private') };

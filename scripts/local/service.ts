@@ -16,7 +16,7 @@ import {
 import type { BuiltWorker } from './build.ts';
 import { watchDescriptors } from './descriptors.ts';
 import { forgetRuntime, rememberRuntime } from './leftover.ts';
-import { outboundNetwork } from './outbound-network.ts';
+import { discordNetwork, outboundNetwork } from './outbound-network.ts';
 import { endRuntime, onRuntime, startNoRuntime, triggerSocket } from './sockets.ts';
 
 /** The service on this machine: the built Worker in workerd, on a socket without a proxy. */
@@ -303,7 +303,11 @@ export class LocalService {
           script,
           bindings: all,
           // The files are another Worker's, or a router would be in front of this one.
-          serviceBindings: { ASSETS: FILES_NAME, OUTBOUND: outboundNetwork(all) },
+          serviceBindings: {
+            ASSETS: FILES_NAME,
+            OUTBOUND: outboundNetwork(all),
+            ...discordNetwork(all),
+          },
           unsafeDirectSockets: [{ host, port }],
         },
         {

@@ -2,7 +2,7 @@ import { DAY_MS, HOUR_MS } from '@licet/contract/durations';
 import { type SQL, sql } from 'drizzle-orm';
 import { removeOld } from '../db/remove-old.ts';
 import type { Task } from '../db/task.ts';
-import { TAKE_ROLES } from './discord/roles.ts';
+import { LOOK_AFTER_ROLES } from './discord/roles.ts';
 import { discordInteractions, discordLinkCodes, discordRoles } from './discord/schema.ts';
 import { pageLinks, pageSessions, portalCodes, portalSessions } from './portal/schema.ts';
 
@@ -37,6 +37,6 @@ export const LOOK_AFTER_CUSTOMERS: Task = {
     for (const { table, key, isOld } of due.old ? [...old, ...ofVersionBefore] : []) {
       await removeOld(db, table, key, isOld);
     }
-    if (due.roles) add(TAKE_ROLES);
+    if (due.roles) add(LOOK_AFTER_ROLES);
   },
 };

@@ -1,13 +1,26 @@
+import { IPV6_SLOT_PREFIX } from '@licet/contract/limits';
 import type { BatchItem } from 'drizzle-orm/batch';
 import { type DrizzleD1Database, drizzle } from 'drizzle-orm/d1';
 
-export type Database = DrizzleD1Database;
+/** A setting on which queries depend. */
+interface SlotSetting {
+  /** The bits of an IPv6 address that count for a slot (1.4). */
+  readonly ipv6SlotPrefix: number;
+}
+
+export type Database = DrizzleD1Database & SlotSetting;
 
 /** Opens D1 without a session: every query goes to the primary. */
-export const openDatabase = (binding: D1Database): Database => drizzle(binding);
+export const openDatabase = (
+  binding: D1Database,
+  ipv6SlotPrefix: number = IPV6_SLOT_PREFIX.default,
+): Database => Object.assign(drizzle(binding), { ipv6SlotPrefix });
 
 /** Opens D1 like {@link openDatabase}, and counts its queries. */
-export function openCounted(binding: D1Database): { db: Database; queries: () => number } {
+export function openCounted(
+  binding: D1Database,
+  ipv6SlotPrefix: number,
+): { db: Database; queries: () => number } {
   let queries = 0;
   const counted = new Proxy(binding, {
     get(target, name) {
@@ -17,7 +30,7 @@ export function openCounted(binding: D1Database): { db: Database; queries: () =>
       return typeof value === 'function' ? value.bind(target) : value;
     },
   });
-  return { db: openDatabase(counted), queries: () => queries };
+  return { db: openDatabase(counted, ipv6SlotPrefix), queries: () => queries };
 }
 
 export type Statement = BatchItem<'sqlite'>;

@@ -3,6 +3,7 @@ import type { Context } from 'hono';
 import { TimeoutError, withTimeout } from '../lib/async.ts';
 import { joinBytes } from '../lib/bytes.ts';
 import { isInNetworks } from '../lib/networks.ts';
+import { codingOf, decodeBody, MAX_FRAME_BYTES } from './content-encoding.ts';
 import { ApiError } from './errors.ts';
 
 /** The connection of a request: its address, its body, and the time that the client has to send and to read. */
@@ -111,15 +112,35 @@ export async function readBody(request: Request, maxBytes: number): Promise<Uint
   return bytes;
 }
 
-/** {@link readBody} as text. */
-export const readBodyText = async (request: Request, maxBytes: number): Promise<string> =>
-  decoder.decode(await readBody(request, maxBytes));
+/**
+ * {@link readBody} as text, decoded if it is compressed.
+ *
+ * @throws ApiError also 415 for another coding, and 400 for a broken one
+ */
+export async function readBodyText(request: Request, maxBytes: number): Promise<string> {
+  const coding = codingOf(request);
+  const bytes = await readBody(request, coding ? maxBytes + MAX_FRAME_BYTES : maxBytes);
+  const decoded = coding ? await decodeBody(bytes, coding, maxBytes) : bytes;
+  if (decoded === null) throw new ApiError(413, tooLarge(maxBytes));
+  return decoder.decode(decoded);
+}
 
 export const tooLarge = (maxBytes: number): string => `Body must be at most ${maxBytes} bytes`;
 
-/** Reads a body as text, as far as it arrived, however long it takes. Null for more than `maxBytes`. */
+/**
+ * Reads a body as text, as far as it arrived, decoded if it is compressed, however long it takes. Null for more than
+ * `maxBytes`.
+ *
+ * @throws ApiError 415 for another coding, and 400 for a broken one
+ */
 export function readText(request: Request, maxBytes: number): Promise<string | null> {
-  return readBytes(request, maxBytes).then((bytes) => bytes && decoder.decode(bytes));
+  const coding = codingOf(request);
+  const bytes = coding
+    ? readBytes(request, maxBytes + MAX_FRAME_BYTES).then(
+        (sent) => sent && decodeBody(sent, coding, maxBytes),
+      )
+    : readBytes(request, maxBytes);
+  return bytes.then((decoded) => decoded && decoder.decode(decoded));
 }
 
 const NOTHING = new Uint8Array();

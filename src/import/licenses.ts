@@ -1,3 +1,4 @@
+import { firstOfSlots, globalAddress, isGlobal, LOCAL_ADDRESS } from '@licet/contract/addresses';
 import { type Change, changeOf } from '@licet/contract/changes';
 import type { LicenseDataType } from '@licet/contract/enums';
 import type { licenseItem } from '@licet/contract/import';
@@ -18,7 +19,7 @@ import {
   whyNoKey,
 } from '../resources/licenses/rules.ts';
 import { bindings, licenses, replacedKeys } from '../resources/licenses/schema.ts';
-import { boundValues } from '../resources/licenses/snapshot.ts';
+import { slotValues } from '../resources/licenses/snapshot.ts';
 import { subtractRequestsHere } from '../resources/licenses/totals.ts';
 import type { ProductRow } from '../resources/products/queries.ts';
 import { unknownProduct } from '../resources/products/rules.ts';
@@ -37,6 +38,7 @@ import {
 } from './customers.ts';
 import type { Item } from './items.ts';
 import {
+  type Context,
   differencesOf,
   insertRows,
   type Planner,
@@ -55,8 +57,18 @@ interface NewLicense extends Omit<LicenseRow, 'customer' | 'customerId' | 'total
 /** The fields in a response that an import does not compare. */
 const NOT_COMPARED = ['id', 'productIdString', 'totalRequests', 'customer'];
 
-const toWire = (row: NewLicense, now: number) =>
-  toLicense({ ...row, customerId: null, customer: null, totalRequests: 0 }, now);
+/** As responses show it, without the addresses that an import leaves out. */
+const toWire = ({ ips, ...row }: NewLicense, now: number) =>
+  toLicense(
+    { ...row, ips: ips.filter(isGlobal), customerId: null, customer: null, totalRequests: 0 },
+    now,
+  );
+
+/** The addresses that do not say where a machine is. They are left out (1.2). */
+const localAddresses = ({ values: { ips }, sent }: Item<LicenseItem>): Change[] =>
+  ips.flatMap((ip, index) =>
+    globalAddress(ip) === null ? changeOf(sent, ['ips', index], LOCAL_ADDRESS) : [],
+  );
 
 const SAME_KEY = 'the same licenseKey, apart from case, but other values';
 
@@ -74,7 +86,11 @@ const UNLIMITED: Defaults = {
  *
  * @throws DomainError if fields contradict each other
  */
-function toRow(item: LicenseItem, defaults: Defaults, now: number): NewLicense {
+function toRow(
+  item: LicenseItem,
+  defaults: Defaults,
+  { db, now }: Pick<Context, 'db' | 'now'>,
+): NewLicense {
   const { licenseType, expiryDate, licenseStatus, createdDate, updatedDate } = item;
   const needsDefault = licenseType === 'TEMPORARY' && expiryDate === null;
   const defaultDays = needsDefault ? defaults.defaultExpiresAfterDays : null;
@@ -107,7 +123,10 @@ function toRow(item: LicenseItem, defaults: Defaults, now: number): NewLicense {
     pastRequests: item.totalRequests,
     state: stateOf(licenseStatus),
     notes: item.notes,
-    ips: item.ips,
+    ips: firstOfSlots(
+      item.ips.flatMap((ip) => globalAddress(ip) ?? []),
+      db.ipv6SlotPrefix,
+    ),
     hwids: item.hwids,
     customerId: null,
     deactivatedBy: null,
@@ -254,7 +273,7 @@ export const planLicenses: Planner<LicenseItem> = async ({ db, now, assumedProdu
   const possible = items.flatMap(({ values }) => ownersOf(values).map(({ named }) => named));
   const { stored, replaced, used, referenced, named } = await batch(db, {
     stored: db
-      .select({ ...getTableColumns(licenses), ...boundValues })
+      .select({ ...getTableColumns(licenses), ...slotValues(db) })
       .from(licenses)
       .where(isOneOf(licenses.licenseKeyNormalized, keys)),
     replaced: db
@@ -276,11 +295,12 @@ export const planLicenses: Planner<LicenseItem> = async ({ db, now, assumedProdu
     toRow(values) {
       const defaults = limits.get(values.productId);
       if (!defaults) throw unknownProduct(values.productId);
-      return toRow(values, defaults, now);
+      return toRow(values, defaults, { db, now });
     },
     identityOf: ({ licenseKeyNormalized }) => licenseKeyNormalized,
     toWire: (row) => toWire(row, now),
     notCompared: NOT_COMPARED,
+    changesOf: localAddresses,
     checkFound({ values, sent }, row, existing, differences) {
       if (existing.productId !== row.productId) {
         throw refusal(`licenseKey belongs to a license of product ${existing.productId}`);

@@ -143,6 +143,8 @@ interface Resource<Values, Row extends NewRow> {
   /** The row as GET shows it. */
   toWire: (row: Row) => object;
   notCompared: readonly string[];
+  /** The values of an item that are not stored. */
+  changesOf?: (item: Item<Values>) => Change[];
   /** Refuses an item whose identity belongs to another object. */
   checkFound?: (item: Item<Values>, row: Row, existing: Row, differences: string[]) => void;
   /** Completes or refuses a new row. @returns the values that cannot be stored as they were sent */
@@ -161,6 +163,7 @@ export function planRows<Values extends { id?: number | undefined }, Row extends
   identityOf,
   toWire,
   notCompared,
+  changesOf,
   checkFound,
   complete,
 }: Resource<Values, Row>) {
@@ -182,7 +185,7 @@ export function planRows<Values extends { id?: number | undefined }, Row extends
     const changes = complete(item, row);
     known.set(identityOf(row), row);
     news.push(row);
-    return created(row, item, changes);
+    return created(row, item, [...(changesOf?.(item) ?? []), ...changes]);
   };
   return { news, take };
 }

@@ -1,32 +1,4 @@
-import { canonicalNetwork, formatAddress, parseAddress } from '@licet/contract/addresses';
-
-/** Ranges whose addresses are not unique on the Internet, so they identify no machine. */
-const OWN_NAMES: ReadonlySet<string> = new Set([
-  'loopback',
-  'private',
-  'uniqueLocal',
-  'linkLocal',
-  'unspecified',
-]);
-
-/** The canonical form of an address of the public network; null for other text, and for other addresses (1.2). */
-export function publicAddress(text: string): string | null {
-  const address = parseAddress(text.trim());
-  return address && !OWN_NAMES.has(address.range()) ? formatAddress(address) : null;
-}
-
-/** Ranges of addresses that only a machine or its network can reach. */
-const OWN_RANGES: ReadonlySet<string> = new Set([...OWN_NAMES, 'carrierGradeNat']);
-/** Names that lead to this machine or its network. */
-const OWN_HOST = /^[^.]*$|\.(?:localhost|local|internal|lan|home\.arpa)$/;
-
-/** Whether the host of a URL is one of this machine or its network: others cannot open it (3.3, 8). */
-export function isOwnHost(hostname: string): boolean {
-  const address = parseAddress(hostname.replace(/^\[(.*)\]$/, '$1'));
-  if (address) return OWN_RANGES.has(address.range());
-  // The parser of URLs keeps a final dot.
-  return OWN_HOST.test(hostname.replace(/\.$/, ''));
-}
+import { canonicalNetwork, parseAddress } from '@licet/contract/addresses';
 
 /** The client behind a canonical address, for limits: IPv6 by its /64, of which one client has all addresses (1.7). */
 export const clientOf = (canonical: string): string =>

@@ -1,7 +1,8 @@
 import { parseAddress } from '@licet/contract/addresses';
+import { atDiscord, discordUrlFault } from '@licet/contract/discord-url';
+import { isOwnHost } from '@licet/contract/hosts';
 import { MAX_WEB_ADDRESS_LENGTH } from '@licet/contract/limits';
 import { parseBoolean } from './boolean-setting.ts';
-import { isOwnHost } from './networks.ts';
 
 const TIMEOUT_MS = 10_000;
 const MAX_RESPONSE_BYTES = 4 * 1024;
@@ -26,6 +27,10 @@ interface OutboundBindings {
   OUTBOUND?: Pick<Fetcher, 'fetch'>;
   /** `true` allows http and private addresses, if there is such a network: a deployment ignores it. */
   OUTBOUND_PRIVATE?: string;
+  /** Another Discord, which gets all requests to Discord. */
+  DISCORD_URL?: string;
+  /** The network of `npm start` to that Discord, which may be on the same machine: the operator has chosen it. */
+  DISCORD_NETWORK?: Pick<Fetcher, 'fetch'>;
 }
 
 /**
@@ -35,11 +40,20 @@ interface OutboundBindings {
 export class Outbound {
   readonly #network: Pick<Fetcher, 'fetch'>;
   readonly #isPrivateAllowed: boolean;
+  readonly #discordUrl: string;
+  readonly #discordNetwork: Pick<Fetcher, 'fetch'>;
+  /** The end of a sentence that begins with DISCORD_URL; undefined unless no request may go there. */
+  readonly discordFault: string | undefined;
 
-  constructor({ OUTBOUND, OUTBOUND_PRIVATE }: OutboundBindings) {
+  constructor({ OUTBOUND, OUTBOUND_PRIVATE, DISCORD_URL = '', DISCORD_NETWORK }: OutboundBindings) {
     // A method of the binding, which must not be detached from it.
     this.#network = OUTBOUND ?? globalThis;
     this.#isPrivateAllowed = OUTBOUND !== undefined && parseBoolean(OUTBOUND_PRIVATE) === true;
+    this.#discordUrl = DISCORD_URL.trim();
+    this.#discordNetwork = DISCORD_NETWORK ?? this.#network;
+    const isOpen = this.#discordUrl === '' || DISCORD_NETWORK !== undefined;
+    this.discordFault =
+      discordUrlFault(DISCORD_URL) ?? (isOpen ? undefined : this.faultOf(this.#discordUrl));
   }
 
   /**
@@ -71,6 +85,11 @@ export class Outbound {
   ): Promise<OutboundResult> {
     const fault = this.faultOf(url);
     if (fault !== undefined) return { error: `The address ${fault}`, durationMs: 0 };
+    const elsewhere = atDiscord(url, this.#discordUrl);
+    if (elsewhere !== undefined && this.discordFault !== undefined) {
+      return { error: `DISCORD_URL ${this.discordFault}`, durationMs: 0 };
+    }
+    const network = elsewhere === undefined ? this.#network : this.#discordNetwork;
     const startedAt = Date.now();
     const init = {
       method,
@@ -79,17 +98,22 @@ export class Outbound {
       redirect: 'manual',
       signal: AbortSignal.timeout(TIMEOUT_MS),
     } as const;
-    const result = await this.#send(url, init, maxBytes).catch((error) => ({
+    const result = await exchange(network, elsewhere ?? url, init, maxBytes).catch((error) => ({
       error: describe(error),
     }));
     return { ...result, durationMs: Date.now() - startedAt };
   }
+}
 
-  async #send(url: string, init: RequestInit<RequestInitCfProperties>, maxBytes: number) {
-    const response = await this.#network.fetch(url, init);
-    const { status, headers } = response;
-    return { status, headers, body: await readBeginning(response.body, maxBytes) };
-  }
+async function exchange(
+  network: Pick<Fetcher, 'fetch'>,
+  url: string,
+  init: RequestInit<RequestInitCfProperties>,
+  maxBytes: number,
+) {
+  const response = await network.fetch(url, init);
+  const { status, headers } = response;
+  return { status, headers, body: await readBeginning(response.body, maxBytes) };
 }
 
 function faultOfHost(hostname: string): string | undefined {

@@ -1,4 +1,4 @@
-import { isOwnHost } from './networks.ts';
+import { isOwnHost, originFault } from '@licet/contract/hosts';
 
 /** The address of the service for others (3.3). */
 
@@ -14,26 +14,9 @@ export interface PublicUrl {
   isPublic: boolean;
 }
 
-/**
- * The end of a sentence that begins with PUBLIC_URL. Undefined for a right value, and for an empty one, which counts as
- * none.
- */
-export function publicUrlFault(value: unknown): string | undefined {
-  const text = typeof value === 'string' ? value.trim() : JSON.stringify(value);
-  if (text === '') return undefined;
-  if (text.includes('@')) return 'must have no user name: write the scheme and the host alone.';
-  const url = URL.parse(text);
-  if (!url || !/^https?:$/.test(url.protocol)) {
-    return `must be an address such as https://license.example.com, not ${JSON.stringify(value)}.`;
-  }
-  if (url.pathname !== '/' || /[?#]/.test(text)) {
-    return `must have no path: ${url.origin}, not ${JSON.stringify(value)}.`;
-  }
-  if (url.protocol === 'http:' && !isOwnHost(url.hostname)) {
-    return `must be https://${url.host}, not ${JSON.stringify(value)}: http is for this machine and its network only.`;
-  }
-  return undefined;
-}
+/** The end of a sentence that begins with PUBLIC_URL; undefined for a right value, and for an empty one. */
+export const publicUrlFault = (value: unknown): string | undefined =>
+  originFault(value, 'https://license.example.com');
 
 /** PUBLIC_URL; null if it is not set, or wrong. */
 const publicUrlIn = ({ PUBLIC_URL = '' }: AddressSettings): URL | null =>

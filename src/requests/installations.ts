@@ -1,3 +1,5 @@
+import { slotOf } from '@licet/contract/addresses';
+import type { LicenseDataType } from '@licet/contract/enums';
 import type { Installation } from '@licet/contract/requests';
 import { toTimestamp } from '@licet/contract/time';
 import { and, eq, gte, lte, sql } from 'drizzle-orm';
@@ -56,8 +58,10 @@ export async function listInstallations(
   if (!license) return undefined;
   const hasIdleDays = (license.ipIdleDays ?? license.hwidIdleDays) !== null;
   const slots = hasIdleDays ? await listSlots(db, licenseId, now) : [];
+  const nameOf = (type: LicenseDataType, value: string | null): string =>
+    `${type} ${type === 'IP' && value !== null ? slotOf(value, db.ipv6SlotPrefix) : value}`;
   const idleDates = new Map(
-    slots?.map(({ type, value, idleDate }) => [`${type} ${value}`, idleDate]),
+    slots?.map(({ type, value, idleDate }) => [nameOf(type, value), idleDate]),
   );
   const rows = await db
     .select({
@@ -91,7 +95,7 @@ export async function listInstallations(
     firstSeen: toTimestamp(firstSeenAt),
     lastSeen: toTimestamp(lastSeenAt),
     requests,
-    ipIdleDate: idleDates.get(`IP ${values.ip}`) ?? null,
-    hwidIdleDate: idleDates.get(`HWID ${values.hwid}`) ?? null,
+    ipIdleDate: idleDates.get(nameOf('IP', values.ip)) ?? null,
+    hwidIdleDate: idleDates.get(nameOf('HWID', values.hwid)) ?? null,
   }));
 }

@@ -45,7 +45,12 @@ const DEFERRED = { type: 5, data: { flags: 64 } };
 const message = (data: object) => ({ type: 4, data });
 
 const FAILED: Message = { text: 'That did not work. Try again in a minute.' };
-const ELSEWHERE: Message = { text: 'This command works in the server of the shop only.' };
+const ELSEWHERE: Message = {
+  text: 'This command works in the server of the shop only. Write it in a channel there.',
+};
+const NO_MEMBER: Message = {
+  text: 'Discord has sent this command without your account. Write it again, or tell the shop.',
+};
 
 /** The settings, if they can belong to an application. */
 async function settingsFor(c: Context<AppEnv>, maxAgeMs: number): Promise<DiscordSettings> {
@@ -110,15 +115,12 @@ async function receiveInteraction(c: Context<AppEnv>): Promise<Response> {
   const { db, outbound, ceilings } = servicesOf(c.env);
   const { user, applicationId, guildId, type } = interaction;
   const isHere =
-    user !== undefined &&
     applicationId === settings.applicationId &&
     guildId !== undefined &&
     guildId === settings.guildId;
-  if (!isHere) {
-    return jsonResponse(
-      c,
-      type === AUTOCOMPLETE ? { type: 8, data: { choices: [] } } : message(messageData(ELSEWHERE)),
-    );
+  if (!isHere || user === undefined) {
+    const refusal = message(messageData(isHere ? NO_MEMBER : ELSEWHERE));
+    return jsonResponse(c, type === AUTOCOMPLETE ? { type: 8, data: { choices: [] } } : refusal);
   }
   const context: CommandContext = {
     db,

@@ -192,7 +192,7 @@ export const portalRoutes = new Hono<PortalEnv>()
     const { db } = servicesOf(c.env);
     const row = await findOwnLicense(db, idOf(c), c.get('person'));
     if (!row) throw notFound('License');
-    return jsonResponse(c, await slotsOf(db, row.id, secretOf(c), Date.now()));
+    return jsonResponse(c, await slotsOf(db, row.id, addressIn(c), secretOf(c), Date.now()));
   })
   .post('/licenses/:id/key', requireSession, async (c) => {
     const row = await findOwnLicense(servicesOf(c.env).db, idOf(c), c.get('person'));

@@ -105,13 +105,14 @@ async function reply(
       requestType,
       connectingAddress: connectingAddressOf(c.req.raw, services.trustedProxies),
       trustsBodyIp: parseBoolean(c.env.TRUST_BODY_IP) ?? true,
+      ipv6SlotPrefix: services.db.ipv6SlotPrefix,
       requireHwid: parseBoolean(c.env.REQUIRE_HWID) ?? false,
       authorized,
       requestedAt,
       timings,
     });
     c.set('outcome', result.responseType);
-    return replyTo(result);
+    return replyTo(result, requestType);
   } catch (error) {
     const known = error instanceof Error ? clientError(error) : undefined;
     if (known) {
@@ -124,18 +125,28 @@ async function reply(
 }
 
 async function readSent(c: ValidationContext): Promise<SentBody> {
-  const reading = readText(c.req.raw, MAX_BODY_BYTES);
-  const lateness = expectBody(c);
-  const text = await (lateness ? Promise.race([reading, lateness]) : reading);
-  if (text === undefined) return { text: null, isTooLarge: false, message: TOO_LATE };
-  if (text === null) return { text, isTooLarge: true, message: tooLarge(MAX_BODY_BYTES) };
-  return { text };
+  try {
+    const reading = readText(c.req.raw, MAX_BODY_BYTES);
+    const lateness = expectBody(c);
+    const text = await (lateness ? Promise.race([reading, lateness]) : reading);
+    if (text === undefined) return { text: null, fault: 'unreadable', message: TOO_LATE };
+    if (text === null) return { text, fault: 'too large', message: tooLarge(MAX_BODY_BYTES) };
+    return { text };
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    const { status, message } = error;
+    return { text: null, fault: status === 415 ? 'unsupported' : 'unreadable', message };
+  }
 }
 
-function replyTo(result: ValidationResult): Reply {
+function replyTo(result: ValidationResult, requestType: RequestType): Reply {
   switch (result.kind) {
     case 'valid':
       return { status: 200, body: result.body };
+    case 'unsupported':
+      // Programs under v1 know 400 as the status of a bad request.
+      if (requestType === 'V2_VALIDATE') return reject(new ApiError(415, result.body.message));
+      return reject(new ApiError(400, result.body.message, { code: 'INVALID_REQUEST' }));
     case 'refused':
     case 'unreadable': {
       // The other refusals are decisions, not errors (3.1).

@@ -1,9 +1,11 @@
+import { firstOfSlots, slotOf } from '@licet/contract/addresses';
 import { DAY_MS } from '@licet/contract/durations';
 import type { LicenseDataType } from '@licet/contract/enums';
 import { and, eq, isNotNull, sql } from 'drizzle-orm';
 import { batch, type Database } from '../db/client.ts';
 import { nextRevisionSql, putIntoOutbox } from '../db/outbox.ts';
 import { DATABASE_TIMEOUT_MS, retry, withTimeout } from '../lib/async.ts';
+import { slotKind, valueSlot } from '../resources/licenses/address-slots.ts';
 import { isExpiredSql } from '../resources/licenses/rules.ts';
 import { bindings, licenses } from '../resources/licenses/schema.ts';
 import { idleDays, idleFrom, slotsOf } from '../resources/licenses/slot-uses.ts';
@@ -33,7 +35,24 @@ const PRODUCT_WITH_IDLE_DAYS = sql.raw(`products on products.id = licenses.produ
   and coalesce(products.ip_idle_days, products.hwid_idle_days) is not null`);
 
 /** The limit of a wanted value `w` of a license `l`. */
-const MAX = sql.raw("case w.key when 'IP' then l.max_ips else l.max_hwids end");
+const MAX = sql.raw("case w.type when 'IP' then l.max_ips else l.max_hwids end");
+
+/**
+ * The addresses in the slots of others, each with the first of its slot: an earlier version bound them, or IPV6_SLOT_PREFIX
+ * was longer then. They go with the first.
+ */
+function sharedSlots(
+  ips: readonly string[],
+  ipv6SlotPrefix: number,
+): (readonly [string, string])[] {
+  const firsts = firstOfSlots(ips, ipv6SlotPrefix);
+  if (firsts.length === ips.length) return [];
+  const bySlot = new Map(firsts.map((first) => [slotOf(first, ipv6SlotPrefix), first]));
+  return ips.flatMap((ip) => {
+    const first = bySlot.get(slotOf(ip, ipv6SlotPrefix));
+    return first === undefined || first === ip ? [] : [[ip, first] as const];
+  });
+}
 
 interface Bound {
   /** The license after the binding, null if it was removed or has another key. */
@@ -59,7 +78,7 @@ interface Bound {
  */
 export async function bind(
   db: Database,
-  { id }: Pick<LicenseSnapshot, 'id'>,
+  { id, ips }: Pick<LicenseSnapshot, 'id' | 'ips'>,
   request: Pick<ValidationRequest, 'key' | 'productId' | 'ip' | 'hwid'>,
   now: number,
   requireHwid: boolean,
@@ -68,6 +87,8 @@ export async function bind(
     ...(request.ip !== null && { IP: request.ip }),
     ...(request.hwid !== null && { HWID: request.hwid }),
   });
+  const wantedSlots = sql`select j.key as type, j.value, ${slotKind('j.key', 'j.value')} as kind,
+    ${valueSlot(db, 'j.key', 'j.value')} as slot from json_each(${wanted}) j`;
   // A snapshot may still have a key that was replaced.
   const isValidNow = sql`l.id = ${id} and l.license_key_normalized = ${request.key} and l.product_id = ${request.productId}
     and l.state = 'ACTIVE' and not ${isExpiredSql(sql`l.expires_at`, now)}
@@ -75,25 +96,23 @@ export async function bind(
   // Each wanted value that needs a slot. Unlimited is -1: nothing is bound then. Beyond a lowered limit, a value gives
   // way only if fewer than the limit are in use. SQLite reads the slots only if none is free.
   const claims = sql`
-    with ${slotsOf(sql`${id}`, now)},
+    with ${slotsOf(db, sql`${id}`, now)},
     asked as materialized (
-      select w.key as type, w.value, ${idleDays('w.key')} as days,
-        ${MAX} as max,
-        (select count(*) from bindings b where b.license_id = l.id and b.type = w.key) as bound
-      from licenses l join products p on p.id = l.product_id cross join json_each(${wanted}) w
+      select w.*, ${idleDays('w.type')} as days, ${MAX} as max,
+        (select count(distinct b.slot) from bound b where b.kind = w.kind) as bound
+      from licenses l join products p on p.id = l.product_id cross join (${wantedSlots}) w
       where ${isValidNow} and not exists (
-        select 1 from bindings b
-        where b.license_id = l.id and b.type = w.key and b.value = w.value)),
+        select 1 from bound b where b.type = w.type and b.slot = w.slot)),
     due as (
-      select type, value, bound < max as is_free, iif(bound < max or days is null, null, (
+      select type, kind, value, bound < max as is_free, iif(bound < max or days is null, null, (
         select ${idleFrom('s.used_at', sql`days`)} from slots s
-        where s.type = asked.type and s.place = 1 + bound - max)) as idle_at
+        where s.kind = asked.kind and s.place = 1 + bound - max)) as idle_at
       from asked where max <> -1),
     claims as materialized (
       select type, value, is_free, idle_at, case
         when is_free then value
         when idle_at < ${now} then (
-          select s.value from slots s where s.type = due.type and s.place = 1)
+          select s.value from slots s where s.kind = due.kind and s.place = 1)
         end as taken
       from due)`;
   const isPossible = sql`not exists (select 1 from claims where taken is null)`;
@@ -155,12 +174,20 @@ export async function bind(
         isNotNull(licenses.expiresAfterDays),
         sql`exists (
           select 1 from licenses l where ${isValidNow} and not exists (
-            select 1 from json_each(${wanted}) w
+            select 1 from (${wantedSlots}) w
             where ${MAX} <> -1 and not exists (
               select 1 from bindings b
-              where b.license_id = l.id and b.type = w.key and b.value = w.value)))`,
+              where b.license_id = l.id and b.type = w.type
+                and ${valueSlot(db, 'b.type', 'b.value')} = w.slot)))`,
       ),
     );
+  const shared = sharedSlots(ips, db.ipv6SlotPrefix);
+  const others = db.delete(bindings).where(
+    sql`license_id = ${id} and type = 'IP' and value in (
+      select o.value ->> 0 from json_each(${JSON.stringify(shared)}) o where not exists (
+        select 1 from bindings f
+        where f.license_id = ${id} and f.type = 'IP' and f.value = o.value ->> 1))`,
+  );
   const select = db
     .select(snapshotColumns)
     .from(licenses)
@@ -172,6 +199,7 @@ export async function bind(
       inserted,
       moved: moveRevision,
       started: start,
+      ...(shared.length > 0 && { others }),
       rows: select,
     });
     const [license = null] = rows;

@@ -1,3 +1,4 @@
+import { countGlobal, firstOfSlots, isGlobal, slotOf } from '@licet/contract/addresses';
 import type { LicenseDataType } from '@licet/contract/enums';
 import type { BlockedType, ResponseType } from '@licet/contract/outcomes';
 import type { CacheHit } from '../cache/snapshot-cache.ts';
@@ -20,6 +21,8 @@ export interface Facts {
   connectingAddress: string | null;
   /** Rejects a request without a hardware ID if the license limits them. */
   requireHwid: boolean;
+  /** The bits of an IPv6 address that count for a slot. */
+  ipv6SlotPrefix: number;
 }
 
 export type Outcome =
@@ -72,7 +75,7 @@ export function decide(facts: Facts, request: ValidationRequest, now: number): O
   if (facts.requireHwid && license.maxHWIDs !== -1 && !request.hwid) {
     return { responseType: 'INVALID_REQUEST', message: 'hwid is required' };
   }
-  const ip = slotFor(request.ip, license.ips, license.maxIPs);
+  const ip = addressSlotFor(request.ip, license, facts.ipv6SlotPrefix);
   const hwid = slotFor(request.hwid, license.hwids, license.maxHWIDs);
   if (ip === 'none free') {
     return { responseType: 'MAX_IPS_REACHED', full: hwid === ip ? ['IP', 'HWID'] : ['IP'] };
@@ -90,6 +93,36 @@ function slotFor(
 ): 'not needed' | 'free' | 'none free' {
   if (value === null || limit === -1 || bound.includes(value)) return 'not needed';
   return bound.length < limit ? 'free' : 'none free';
+}
+
+/** The slots of the addresses of a license in memory: the lists of a snapshot never change. */
+interface AddressSlots {
+  slots: ReadonlySet<string>;
+  globalCount: number;
+}
+const addressSlots = new WeakMap<readonly string[], AddressSlots>();
+
+function slotsOfAddresses(ips: readonly string[], ipv6SlotPrefix: number): AddressSlots {
+  const known = addressSlots.get(ips);
+  if (known) return known;
+  const firsts = firstOfSlots(ips, ipv6SlotPrefix);
+  const slots = new Set(firsts.map((first) => slotOf(first, ipv6SlotPrefix)));
+  const made = { slots, globalCount: countGlobal(firsts) };
+  addressSlots.set(ips, made);
+  return made;
+}
+
+/** {@link slotFor} an address. One that does not say where a machine is counts beside others of that kind alone (1.4). */
+function addressSlotFor(
+  ip: string | null,
+  { ips, maxIPs }: LicenseSnapshot,
+  ipv6SlotPrefix: number,
+): ReturnType<typeof slotFor> {
+  if (ip === null || maxIPs === -1 || ips.includes(ip)) return 'not needed';
+  const { slots, globalCount } = slotsOfAddresses(ips, ipv6SlotPrefix);
+  if (slots.has(slotOf(ip, ipv6SlotPrefix))) return 'not needed';
+  const count = isGlobal(ip) ? globalCount : slots.size - globalCount;
+  return count < maxIPs ? 'free' : 'none free';
 }
 
 /** Details of an outcome, for administrators alone. */
@@ -131,7 +164,8 @@ export function findSnapshots(
 }
 
 /** The circumstances of a decision beside the request and the snapshots. */
-export interface Circumstances extends Pick<Facts, 'connectingAddress' | 'requireHwid'> {
+export interface Circumstances
+  extends Pick<Facts, 'connectingAddress' | 'requireHwid' | 'ipv6SlotPrefix'> {
   /** When the body had arrived, in milliseconds since 1970. */
   requestedAt: number;
   timings: RequestTimings;
@@ -141,11 +175,17 @@ export interface Circumstances extends Pick<Facts, 'connectingAddress' | 'requir
 export function decideFrom(
   { license, policy }: Snapshots,
   request: ValidationRequest,
-  { connectingAddress, requireHwid, requestedAt }: Circumstances,
+  { connectingAddress, requireHwid, ipv6SlotPrefix, requestedAt }: Circumstances,
 ): Outcome {
   if (!policy.value) throw new Error('The policy has no revision');
   const { blacklist } = policy.value;
-  const facts = { license: license.value, blacklist, connectingAddress, requireHwid };
+  const facts = {
+    license: license.value,
+    blacklist,
+    connectingAddress,
+    requireHwid,
+    ipv6SlotPrefix,
+  };
   return decide(facts, request, requestedAt);
 }
 

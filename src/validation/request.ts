@@ -1,8 +1,8 @@
+import { globalAddress } from '@licet/contract/addresses';
 import { isObject, type JsonObject, parseJson } from '@licet/contract/json';
 import { MAX_HWID_BYTES } from '@licet/contract/limits';
 import type { InstallationFields } from '@licet/contract/requests';
 import { fitsHwid } from '@licet/contract/texts';
-import { publicAddress } from '../lib/networks.ts';
 import type { SigningKeys } from '../lib/signing-keys.ts';
 import { normalizeLicenseKey, toSqliteText } from '../resources/licenses/rules.ts';
 
@@ -17,7 +17,7 @@ export interface ValidationRequest {
   /** The license key, normalized. */
   key: string;
   productId: number;
-  /** Canonical: the body's `ip` if it is a public address, else the connecting address. */
+  /** Canonical: the body's `ip` if it is a global address, else the connecting address. */
   ip: string | null;
   hwid: string | null;
   logged: LoggedFields;
@@ -184,7 +184,7 @@ export function parseRequest(
   const bodyIp = readText(body.ip);
   // Usually the body has the connecting address.
   const isOther = bodyIp !== null && bodyIp !== connectingAddress;
-  const ip = (isOther && trustsBodyIp ? publicAddress(bodyIp) : null) ?? connectingAddress;
+  const ip = (isOther && trustsBodyIp ? globalAddress(bodyIp) : null) ?? connectingAddress;
   const hwid = readText(body.hwid);
 
   const reject = (message: string): ParsedRequest => {

@@ -30,8 +30,11 @@ import {
 } from './request.ts';
 import { signResponse } from './signed-response.ts';
 
+/** The kind of a body that could not be read. */
+type BodyFault = 'unreadable' | 'too large' | 'unsupported';
+
 /** The body of a validation: its text, or why there is none. */
-export type SentBody = { text: string } | { text: null; isTooLarge: boolean; message: string };
+export type SentBody = { text: string } | { text: null; fault: BodyFault; message: string };
 
 /** The circumstances of a validation beside its body. */
 export interface ValidationContext extends Circumstances {
@@ -44,7 +47,7 @@ export interface ValidationContext extends Circumstances {
 /** The result of a validation. `responseType` is its outcome in the history. */
 export type ValidationResult = { responseType: ResponseType } & (
   | { kind: 'valid'; body: ValidResponse }
-  | { kind: 'refused' | 'unreadable' | 'too large'; body: InvalidResponse }
+  | { kind: 'refused' | BodyFault; body: InvalidResponse }
   /** Over a limit (1.7). */
   | { kind: 'limited' }
   /** The service could not decide. */
@@ -90,7 +93,7 @@ export function validate(
   const validation = new Validation(services, context);
   if (sent.text === null) {
     const request = unreadableRequest(connectingAddress);
-    return validation.rejectUnreadable(request, sent.message, sent.isTooLarge);
+    return validation.rejectUnreadable(request, sent.message, sent.fault);
   }
   const parsed = parseRequest(sent.text, connectingAddress, trustsBodyIp, services.signingKeys);
   if (!parsed.ok) return validation.rejectUnreadable(parsed.partial, parsed.message);
@@ -116,7 +119,7 @@ class Validation {
   async rejectUnreadable(
     request: PartialRequest,
     message: string,
-    isTooLarge = false,
+    kind: BodyFault = 'unreadable',
   ): Promise<ValidationResult> {
     const { limits, ceilings } = this.#services;
     const client = this.#client;
@@ -126,7 +129,6 @@ class Validation {
     }
     const isRecorded = client === null || !ceilings.unreadableRecords.count(client);
     if (isRecorded) this.#record(request, 'INVALID_REQUEST', { remarks: message });
-    const kind = isTooLarge ? 'too large' : 'unreadable';
     return { kind, responseType: 'INVALID_REQUEST', body: { valid: false, message } };
   }
 

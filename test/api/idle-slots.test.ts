@@ -430,3 +430,60 @@ it('idleSlots leaves the licenses with an idle slot, or those without [7.2.16]',
   expect(await idsOf(`productId=${productId}&idleSlots=false`)).toEqual(without);
   expect(await idsOf(`productId=${never.productId}&idleSlots=true`)).toBeNull();
 });
+
+/** Binds addresses as an earlier version did, at the start. */
+const store = ({ id }: License, ips: readonly string[]) =>
+  env.DB.prepare(
+    `insert into bindings (license_id, type, value, position, used_at)
+     select ?1, 'IP', value, key + 1, ?3 from json_each(?2)`,
+  )
+    .bind(id, JSON.stringify(ips), START)
+    .run();
+
+it('a use of any address of its /64 keeps a slot, also after its records are removed [1.4.15, 7.2.3]', async () => {
+  const license = await newLicense({ maxIPs: 1, ips: ['2a01:5::1'] });
+  await write(recordOf(license, 6, { ip: '2a01:5::2' }));
+  const lastUsed = async () => {
+    const { json } = await call('GET', `/api/v2/licenses/${license.id}/slots`);
+    return Array.isArray(json) ? json.map(({ lastUsed }) => lastUsed) : [];
+  };
+  expect(await lastUsed()).toEqual([stamp(at(6))]);
+  setNow(at(8));
+  expect(await ask(license, { ip: NEW }, newIsolate({ SNAPSHOTS: undefined }))).toBe(
+    'Max IPs reached',
+  );
+  const installations = await call('GET', `/api/v2/licenses/${license.id}/installations`);
+  expect(installations.json).toMatchObject([
+    { ip: NEW, ipIdleDate: null },
+    { ip: '2a01:5::2', ipIdleDate: stamp(at(13)) },
+  ]);
+  await runToTheEnd(at(9));
+  await runScheduled(at(6 + 90) + 2 * HOUR_MS);
+  const left = await call('GET', `/api/v2/licenses/${license.id}/installations`);
+  expect(left.json).toMatchObject([{ ip: NEW }]);
+  expect(await lastUsed()).toEqual([stamp(at(6))]);
+});
+
+it('a slot with several addresses of an earlier version gives way as one: the limit stays strict [1.4.18, 7.2.7]', async () => {
+  const license = await newLicense({ maxIPs: 2 });
+  await store(license, ['2a01:6::1', '2a01:6::2', OLD]);
+  await write(recordOf(license, 6, { ip: OLD }));
+  setNow(at(8));
+  const isolate = newIsolate({ SNAPSHOTS: undefined });
+  expect(await ask(license, { ip: NEW }, isolate)).toBe('License is valid');
+  const { results } = await env.DB.prepare('select value from bindings where license_id = ?')
+    .bind(license.id)
+    .all();
+  expect(results.map(({ value }) => value).sort()).toEqual([NEW, OLD]);
+  expect(await ask(license, { ip: '203.0.113.11' }, isolate)).toBe('Max IPs reached');
+  expect(await ask(license, { ip: '2a01:6::2' }, isolate)).toBe('Max IPs reached');
+});
+
+it('an address that identifies no machine gives way to none that does [1.2.24, 7.2.7]', async () => {
+  const license = await newLicense({ maxIPs: 1 });
+  await store(license, ['172.18.0.5', OLD]);
+  setNow(at(8));
+  const isolate = newIsolate({ SNAPSHOTS: undefined });
+  expect(await ask(license, { ip: NEW }, isolate)).toBe('License is valid');
+  expect((await get.license(license.id)).ips).toEqual(['172.18.0.5', NEW]);
+});

@@ -1,3 +1,4 @@
+import { globalAddress } from '@licet/contract/addresses';
 import { LICENSE_STATUSES } from '@licet/contract/enums';
 import { licenseFields } from '@licet/contract/licenses';
 import { settable } from '@licet/contract/resource';
@@ -82,10 +83,12 @@ const time = fc
     noInvalidDate: true,
   })
   .map((date) => date.toISOString().replace('Z', '+00:00'));
-const ip = fc.oneof(
-  fc.ipV4(),
-  fc.ipV6().filter((value) => !value.includes('.')),
-);
+const ip = fc
+  .oneof(
+    fc.ipV4(),
+    fc.ipV6().filter((value) => !value.includes('.')),
+  )
+  .filter((value) => globalAddress(value) !== null);
 
 const license = fc.record({
   fields: fc.record(Object.fromEntries(independent), { requiredKeys: [] }),

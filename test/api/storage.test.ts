@@ -454,7 +454,7 @@ describe('validating', () => {
       license: 208,
       isHot: true,
       body: { ip: '198.51.100.1', hwid: 'another' },
-      reads: 85,
+      reads: 105,
     },
     { what: 'a license that only D1 has', license: 408, isHot: false, body: {}, reads: 57 },
   ])('a validation reads few rows: $what', async ({ license, isHot, body, reads }) => {

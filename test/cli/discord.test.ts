@@ -1,3 +1,4 @@
+import { generateKeyPairSync, sign } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -5,7 +6,7 @@ import { join } from 'node:path';
 import { readRootToken } from '@licet/cli/root-token';
 import { Licet } from '@licet/client';
 import { MINUTE_MS } from '@licet/contract/durations';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { ownFolder } from '../node/own.ts';
 import { type RunningService, startService } from '../node/service.ts';
 import { runHere } from './run-command.ts';
@@ -33,11 +34,15 @@ interface Sent {
 let sent: Sent[] = [];
 /** The responses of Discord, by method and path. */
 let answers: Record<string, [status: number, body: unknown]> = {};
+/** How long Discord takes for its next response. */
+let delayMs = 0;
+const paths = (): string[] => sent.map(({ method, path }) => `${method} ${path}`);
 const discord = createServer((request, response) => {
   const parts: Buffer[] = [];
   request.on('data', (part: Buffer) => parts.push(part));
   request.on('end', () => {
-    const { method = '', url = '', headers } = request;
+    const { method = '', headers } = request;
+    const url = (request.url ?? '').replace(/^\/api\/v10/, '');
     sent.push({
       method,
       path: url,
@@ -45,23 +50,31 @@ const discord = createServer((request, response) => {
       body: String(Buffer.concat(parts)),
     });
     const [status, body] = answers[`${method} ${url}`] ?? [404, { code: 0, message: 'Not Found' }];
-    response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
+    setTimeout(() => {
+      response.writeHead(status, { 'Content-Type': 'application/json' });
+      response.end(body === null ? undefined : JSON.stringify(body));
+    }, delayMs);
+    delayMs = 0;
   });
 });
-let api = '';
+let discordUrl = '';
 
 beforeAll(async () => {
-  service = await startService(folder);
-  licet = new Licet({ url: service.address, token: readRootToken() ?? '' });
   await new Promise<void>((resolve) => discord.listen(0, '127.0.0.1', () => resolve()));
   const { port }: AddressInfo = Object(discord.address());
-  api = `http://127.0.0.1:${port}`;
+  discordUrl = `http://127.0.0.1:${port}`;
+  service = await startService(folder, ['--var', `DISCORD_URL:${discordUrl}`]);
+  licet = new Licet({ url: service.address, token: readRootToken() ?? '' });
 });
 afterAll(async () => {
   discord.close();
   await service?.stop();
 });
 
+const ADA = '2200000000000000001';
+const GIVEN = `PUT /guilds/${GUILD}/members/${ADA}/roles/${ROLE}`;
+const EDITED = `PATCH /webhooks/${APPLICATION}/interaction-token/messages/@original`;
+const POSTED = 'POST /api/webhooks/1/abc?wait=true';
 const COMMANDS = `PUT /applications/${APPLICATION}/guilds/${GUILD}/commands`;
 const roles = (botPosition: number, permissions: string) => [
   { id: GUILD, name: '@everyone', position: 0, permissions: '0' },
@@ -77,6 +90,9 @@ beforeEach(() => {
     'GET /users/@me': [200, { id: APPLICATION }],
     [`GET /guilds/${GUILD}/members/${APPLICATION}`]: [200, { roles: [BOT_ROLE] }],
     [`GET /guilds/${GUILD}/roles`]: [200, roles(9, String(1 << 28))],
+    [GIVEN]: [204, null],
+    [EDITED]: [200, {}],
+    [POSTED]: [204, null],
   };
 });
 
@@ -90,7 +106,7 @@ const setUp = (...args: string[]) =>
   runHere('licet', ['discord', 'setup', ...args], {
     LICET_URL: service.address,
     LICET_TOKEN: readRootToken(),
-    LICET_DISCORD_API: api,
+    DISCORD_URL: discordUrl,
   });
 
 const IDS = ['--application', APPLICATION, '--public-key', PUBLIC_KEY, '--guild', GUILD];
@@ -122,6 +138,78 @@ it('without a bot, the commands are registered with the client secret, and no se
   expect(await licet.discordSettings.get()).toMatchObject({ guildId: GUILD, hasBotToken: false });
 });
 
+it('with DISCORD_URL, setup, roles, late messages and webhooks reach that Discord over HTTP, and nothing else opens [8.4.5]', async () => {
+  const keys = generateKeyPairSync('ed25519');
+  const publicKey = keys.publicKey.export({ format: 'der', type: 'spki' }).subarray(-32);
+  const ids = ['--application', APPLICATION, '--guild', GUILD];
+  const key = ['--public-key', publicKey.toString('hex')];
+  const { code, stderr } = await setUp(...ids, ...key, '--bot-token', fileWith(BOT_TOKEN));
+  expect(code, stderr).toBe(0);
+  expect(stderr).toContain(`${discordUrl}/oauth2/authorize?client_id=${APPLICATION}`);
+  const product = await licet.products.create({ name: 'G', productType: 'OTHER', roleId: ROLE });
+  const { licenseKey } = await licet.licenses.create({
+    productId: product.id,
+    licenseType: 'PERMANENT',
+    maxIPs: 1,
+    maxHWIDs: 1,
+  });
+  const interaction = (id: string) => ({
+    id,
+    application_id: APPLICATION,
+    type: 2,
+    token: 'interaction-token',
+    guild_id: GUILD,
+    member: { user: { id: ADA, username: 'ada' }, roles: [], permissions: '0' },
+    data: { name: 'redeem', options: [{ name: 'key', value: licenseKey }] },
+  });
+  const send = async (id: string): Promise<{ type?: number; data?: { content?: string } }> => {
+    const body = JSON.stringify(interaction(id));
+    const timestamp = String(Math.floor(Date.now() / 1000));
+    const signed = sign(null, Buffer.from(timestamp + body), keys.privateKey);
+    const response = await fetch(`${service.address}/discord/interactions`, {
+      method: 'POST',
+      headers: {
+        'X-Signature-Timestamp': timestamp,
+        'X-Signature-Ed25519': signed.toString('hex'),
+      },
+      body,
+    });
+    return Object(await response.json());
+  };
+  expect((await send('1')).data?.content).toMatch(/^\*\*G\*\* is linked to your account: /);
+  expect(sent.at(-1)).toMatchObject({ authorization: `Bot ${BOT_TOKEN}` });
+  // A role that takes longer than the first response may.
+  delayMs = 2_500;
+  expect(await send('2')).toMatchObject({ type: 5 });
+  await vi.waitFor(() => expect(paths()).toContain(EDITED), 5_000);
+  expect(paths().filter((path) => path === GIVEN)).toHaveLength(2);
+  const webhook = await licet.webhooks.create({ url: 'https://discord.com/api/webhooks/1/abc' });
+  expect(await licet.webhooks.test(webhook.id)).toMatchObject({ status: 204 });
+  expect(paths()).toContain(POSTED);
+  await expect(licet.webhooks.create({ url: discordUrl })).rejects.toThrow(
+    'must begin with https://',
+  );
+  await licet.webhooks.delete(webhook.id);
+  await licet.products.update(product.id, { roleId: null });
+});
+
+it('a DISCORD_URL that would show the secret on the way is rejected, and nothing is stored [8.4.5]', async () => {
+  const before = await licet.discordSettings.get();
+  const file = fileWith(SECRET);
+  const { code, stderr } = await runHere(
+    'licet',
+    ['discord', 'setup', ...IDS, '--client-secret', file],
+    {
+      LICET_URL: service.address,
+      LICET_TOKEN: readRootToken(),
+      DISCORD_URL: 'http://discord.shop.example',
+    },
+  );
+  expect(code).toBe(2);
+  expect(stderr).toContain('DISCORD_URL must be https://discord.shop.example');
+  expect(await licet.discordSettings.get()).toEqual(before);
+});
+
 it('each command stays within the limits of Discord', async () => {
   await setUp(...IDS, '--client-secret', fileWith(SECRET));
   const commands: Record<string, unknown>[] = JSON.parse(sent[1]?.body ?? '[]');
@@ -139,22 +227,52 @@ it('each command stays within the limits of Discord', async () => {
 });
 
 it.each([
-  ['too low', roles(3, String(1 << 28)), 'The role of the bot stands below "Customer"'],
-  ['without the right', roles(9, '0'), 'The bot lacks the right "Manage Roles"'],
-  [
-    'gone',
-    [roles(9, '8')[0], roles(9, '8')[2]],
-    `The role ${ROLE} of product Guard does not exist`,
-  ],
-])('a role that is %s is named with its remedy', async (_, held, message) => {
+  ['--bot-token', BOT_TOKEN],
+  ['--client-secret', SECRET],
+])(
+  'setup with %s checks the roles with the stored token, and names each fault with its remedy [10.3.14]',
+  async (option, secret) => {
+    const { id } = await licet.products.create({
+      name: 'Guard',
+      productType: 'OTHER',
+      roleId: ROLE,
+    });
+    await licet.discordSettings.update({ botToken: BOT_TOKEN });
+    const faults: [held: unknown, message: string][] = [
+      [
+        roles(3, String(1 << 28)),
+        'The role of the bot stands below "Customer" of product Guard. Move',
+      ],
+      [roles(9, '0'), 'The bot lacks the right "Manage Roles"'],
+      [[roles(9, '8')[0], roles(9, '8')[2]], `The role ${ROLE} of product Guard does not exist`],
+    ];
+    for (const [held, message] of faults) {
+      answers[`GET /guilds/${GUILD}/roles`] = [200, held];
+      const { code, stderr } = await setUp(...IDS, option, fileWith(secret));
+      expect(code, stderr).toBe(1);
+      expect(stderr).toContain(`✗ ${message}`);
+      expect(stderr).toContain('permissions=268435456');
+      expect(stderr).not.toContain(secret);
+      expect((await licet.discordSettings.get()).rolesFault).toContain(
+        `Role ${ROLE} of the product`,
+      );
+    }
+    answers[`GET /guilds/${GUILD}/roles`] = [200, roles(9, String(1 << 28))];
+    const { code, stderr } = await setUp(...IDS, option, fileWith(secret));
+    expect(code, stderr).toBe(0);
+    expect(stderr).toContain('✓ The bot can give the roles of all products');
+    expect((await licet.discordSettings.get()).rolesFault).toBeNull();
+    await licet.products.delete(id);
+  },
+);
+
+it('setup without any token says that products with roles need a bot [10.3.14]', async () => {
   const { id } = await licet.products.create({ name: 'Guard', productType: 'OTHER', roleId: ROLE });
-  answers[`GET /guilds/${GUILD}/roles`] = [200, held];
-  const { code, stderr } = await setUp(...IDS, '--bot-token', fileWith(BOT_TOKEN));
+  await licet.discordSettings.update({ botToken: null });
+  const { code, stderr } = await setUp(...IDS, '--client-secret', fileWith(SECRET));
   await licet.products.delete(id);
   expect(code).toBe(1);
-  expect(stderr).toContain(message);
-  expect(stderr).toContain('permissions=268435456');
-  expect(stderr).not.toContain(BOT_TOKEN);
+  expect(stderr).toContain('✗ Products give roles, which need a bot: run');
 });
 
 it.each([

@@ -74,6 +74,9 @@ it.each<[command: LocalCommand, args: string[], message: string]>([
     ['--var', 'PUBLIC_URL:https://a@b.example'],
     'PUBLIC_URL must have no user name: write the scheme and the host alone.',
   ],
+  ['npm start', ['--var', 'DISCORD_URL:discord'], 'DISCORD_URL must be an address such as https'],
+  ['npm start', ['--var', 'DISCORD_URL:http://a.example'], 'DISCORD_URL must be https://a.example'],
+  ['npm start', ['--var', 'DISCORD_URL:https://a.example/api'], 'DISCORD_URL must have no path: '],
   ['npm start', ['--var', 'REFUSED_LIMITER:many'], 'must be a number of requests a minute, not'],
   ['npm start', ['--var', 'ROOT_TOKEN:short'], 'ROOT_TOKEN has fewer than 32 characters, so the'],
   ['npm start', ['--var', 'SIGNING_KEY_1:abc'], 'SIGNING_KEY_1 must be a private JWK with a kid'],
@@ -108,6 +111,7 @@ it('each setting is taken in the forms of the document', () => {
     TRUSTED_PROXIES: '10.0.0.0/8, ::1',
     CONSOLE_HOSTS: 'License.example.com, localhost:8443 [::1]:80',
     OUTBOUND_PRIVATE: 'false',
+    DISCORD_URL: 'http://127.0.0.1:9000',
   };
   expect(Object.keys(variables)).toEqual(names);
   const args = Object.entries(variables).flatMap(([name, value]) => ['--var', `${name}:${value}`]);

@@ -125,7 +125,9 @@ it.each([
 ])('a command of %s gives nothing away [10.3.2]', async (_, where) => {
   await redeem();
   const { content } = await discord.send({ name: 'licenses', ...where });
-  expect(content).toBe('This command works in the server of the shop only.');
+  expect(content).toBe(
+    'This command works in the server of the shop only. Write it in a channel there.',
+  );
   const suggested = await discord.send({
     type: 4,
     name: 'reset',
@@ -134,6 +136,30 @@ it.each([
     ...where,
   });
   expect(suggested.json.data?.choices).toEqual([]);
+});
+
+it.each([
+  ['member', { member: { user: ADA } }],
+  ['member', { member: 'ada' }],
+  ['user of a member', { member: { user: { id: 1 }, roles: [], permissions: '0' } }],
+])(
+  'a command with an unreadable %s gets a message with the next step [10.3.2]',
+  async (_, member) => {
+    const body = { ...JSON.parse(discord.body({ name: 'licenses' })), ...member };
+    const { status, json } = await discord.post(JSON.stringify(body));
+    expect([status, Object(json).data?.content]).toEqual([
+      200,
+      'Discord has sent this command without your account. Write it again, or tell the shop.',
+    ]);
+    const suggested = await discord.post(JSON.stringify({ ...body, type: 4 }));
+    expect(suggested.json).toEqual({ type: 8, data: { choices: [] } });
+  },
+);
+
+it('a command with unreadable data gets a message with the next step [10.3.2]', async () => {
+  const body = { ...JSON.parse(discord.body({ name: 'licenses' })), data: { options: 1 } };
+  const { json } = await discord.post(JSON.stringify(body));
+  expect(Object(json).data.content).toContain('This command is gone. Ask the shop to run');
 });
 
 it('all messages are for their reader alone, and mention nobody [10.3.2]', async () => {
@@ -498,6 +524,101 @@ it('a license of another account is refused without a name, and an unknown, repl
   expect((await redeem(deleted.licenseKey, EVE)).content).toBe(unknown.content);
 });
 
+it('the slower one of two accounts that redeem one key at once reads that the other was faster [10.3.5]', async () => {
+  let meanwhile = true;
+  const batch = async (statements: D1PreparedStatement[]) => {
+    if (meanwhile) {
+      meanwhile = false;
+      await redeem(license.licenseKey, EVE);
+    }
+    return env.DB.batch(statements);
+  };
+  const DB = new Proxy(env.DB, {
+    get: (target, name) => (name === 'batch' ? batch : Reflect.get(target, name).bind(target)),
+  });
+  const sent = { name: 'redeem', options: { key: license.licenseKey } };
+  const slower = await discord.send(sent, new FakeDiscord({ DB }).isolate);
+  expect(slower.content).toBe(
+    'Another account was faster: this license is linked to it now. Ask the shop to move it to yours.',
+  );
+  expect(await get.license(license.id)).toMatchObject({ ownerChatId: EVE.id });
+});
+
+/** The messages of a customer about one license. */
+async function messagesAbout(sold: License): Promise<string[]> {
+  const options = { license: `#${sold.id}` };
+  const member = { roles: [BUYER_ROLE] };
+  const product = { product: String(sold.productId) };
+  const sent = [
+    { name: 'redeem', options: { key: sold.licenseKey } },
+    { name: 'redeem', options: { key: sold.licenseKey } },
+    { name: 'licenses' },
+    { type: 3, customId: 'keys' },
+    { name: 'reset', options },
+    { name: 'get-license', options: product, member },
+  ];
+  const contents: string[] = [];
+  for (const one of sent) contents.push((await discord.send(one)).content);
+  return contents;
+}
+
+it('each message about a DEACTIVATED license says so, and whom to ask [10.3.2]', async () => {
+  await updateLicense(license.id, { licenseStatus: 'DEACTIVATED', ips: ['192.0.2.1'] });
+  const contents = await messagesAbout(license);
+  expect(contents).toHaveLength(6);
+  for (const text of contents) {
+    expect(text).toMatch(/(deactivated by the shop|The shop has deactivated)/);
+    expect(text).toMatch(/Ask the shop/);
+    expect(text).not.toContain('does not expire');
+  }
+});
+
+it('each message about an expired license says when it expired, once, and whom to ask [10.3.2]', async () => {
+  const sold = await create.license({
+    productId,
+    licenseType: 'TEMPORARY',
+    expiryDate: new Date(Date.now() - DAY_MS).toISOString(),
+  });
+  const contents = await messagesAbout(sold);
+  expect(contents).toHaveLength(6);
+  for (const text of contents) {
+    expect(text.match(/expired/g)).toHaveLength(1);
+    expect(text).toMatch(/expired on <t:\d+:D>.*Ask the shop to renew it\./);
+  }
+});
+
+it('an account sees and finds all of 60 licenses, and gets none that it has [10.3.4, 10.3.9]', async () => {
+  const [made, ...others] = await Promise.all(
+    Array.from({ length: 60 }, () => create.license({ productId, ownerChatId: ADA.id })),
+  );
+  const { id, name } = await create.product({ name: 'Last', purchaseRoleId: BUYER_ROLE });
+  const last = await create.license({ productId: id, ownerChatId: ADA.id });
+  expect([made?.id, others.length]).toEqual([expect.any(Number), 59]);
+  const { content } = await discord.send({ name: 'licenses' });
+  const shown = content.split('\n').filter((line) => line.startsWith('- ')).length;
+  expect(content).toContain(`… and ${61 - shown} more: use /portal`);
+  const suggested = await discord.send({
+    type: 4,
+    name: 'reset',
+    options: { license: name },
+    focused: 'license',
+  });
+  expect(suggested.json.data?.choices).toMatchObject([{ value: `#${last.id}` }]);
+  const all = await discord.send({
+    type: 4,
+    name: 'reset',
+    options: { license: '' },
+    focused: 'license',
+  });
+  expect(all.json.data?.choices).toHaveLength(25);
+  const got = await discord.send({
+    name: 'get-license',
+    options: { product: String(id) },
+    member: { roles: [BUYER_ROLE] },
+  });
+  expect(got.content).toContain(last.licenseKey);
+});
+
 it('an account tries at most ten keys a minute [10.3.5, 10.3.7]', async () => {
   for (let times = 0; times < 10; times++) await redeem('nothing', EVE);
   expect((await redeem(license.licenseKey, EVE)).content).toContain('Too many attempts');
@@ -726,7 +847,38 @@ it('administrators block an address or a hardware ID, and a fault is named [10.3
     'for all products',
   );
   expect((await block({ type: 'IP', value: 'nonsense' })).content).toContain(
-    'data must be an IP address or a CIDR range',
+    'value must be an IP address or a CIDR range',
+  );
+});
+
+it('a refusal of a command of administrators names the option and the next step [10.3.2, 10.3.10]', async () => {
+  const content = async (
+    name: string,
+    subcommand: string,
+    options: Record<string, string | number>,
+  ) => (await discord.send({ name, subcommand, options, member: ADMIN })).content;
+  const range = await content('blacklist', 'add', { type: 'IP', value: '0.0.0.0/1' });
+  expect(range).toMatch(/^value must be a range of .*Correct it, and write the command again\.$/);
+  const entry = { type: 'HWID', value: crypto.randomUUID() };
+  await content('blacklist', 'add', entry);
+  expect(await content('blacklist', 'add', entry)).toBe(
+    `\`${entry.value}\` is blocked for all products already. To change the entry, use the console.`,
+  );
+  for (const days of [0, -1, 3651, 1.5]) {
+    const made = await content('license', 'create', { product: String(productId), days });
+    expect(made, String(days)).toBe('Give a number of days from 1 to 3650.');
+  }
+  const options = { license: `#${license.id}`, days: 7 };
+  expect(await content('license', 'extend', options)).toContain(
+    'To give it an end, use the console',
+  );
+  const expiryDate = new Date(Date.now() + DAY_MS).toISOString();
+  const state = { licenseType: 'TEMPORARY', expiryDate, licenseStatus: 'DEACTIVATED' };
+  await updateLicense(license.id, state);
+  const stays = 'To activate it, use the console.';
+  expect(await content('license', 'extend', options)).toContain(`It stays deactivated. ${stays}`);
+  expect(await content('license', 'deactivate', options)).toContain(
+    'is deactivated already. To activate it again, use the console.',
   );
 });
 
@@ -741,7 +893,7 @@ it('administrators are asked before they block a hardware ID that many machines 
     });
   const asked = await block();
   expect(asked.content).toContain('it is a placeholder of the firmware');
-  expect(asked.content).toContain('use the command again with `force`');
+  expect(asked.content).toContain('write the command again with `force`');
   expect((await call('GET', '/api/v2/blacklists?q=O.E.M')).json).toEqual([]);
   expect((await block(true)).content).toContain('for all products');
 });
@@ -844,7 +996,7 @@ it('a role that Discord refuses has its remedy in the settings, and is not tried
   expect(discord.roles.get(ADA.id)).toEqual(new Set([CUSTOMER_ROLE]));
 });
 
-it('a PUT that changes no setting leaves the fault of roles, and one that changes a setting or sends the token clears it [10.3.11]', async () => {
+it('a PUT leaves the fault of roles, unless it changes the application or the server, or sends the token [10.3.11]', async () => {
   await discord.setUp({ botToken: TOKEN });
   discord.fault = () => Response.json({ code: 50013 }, { status: 403 });
   const path = '/api/v2/settings/discord';
@@ -863,11 +1015,183 @@ it('a PUT that changes no setting leaves the fault of roles, and one that change
     expect(await faultAfter(body)).toBe(rolesFault);
   }
   expect((await call('GET', path)).json).toEqual(before);
+  expect(await faultAfter({ adminRoleId: null })).toBe(rolesFault);
   expect(await faultAfter({ botToken: TOKEN })).toBeNull();
   await discord.send({ name: 'licenses' }, discord.newIsolate());
   expect(await faultAfter({})).toBe(rolesFault);
-  expect(await faultAfter({ adminRoleId: null })).toBeNull();
+  expect(await faultAfter({ guildId: '1100000000000000099' })).toBeNull();
 });
+
+const rolesFault = async (): Promise<string | null> =>
+  Object((await call('GET', '/api/v2/settings/discord')).json).rolesFault;
+/** Discord refuses one role, as one above that of the bot. */
+const refuse = (roleId: string) => {
+  discord.fault = () =>
+    discord.requests.at(-1)?.url.endsWith(`/${roleId}`)
+      ? Response.json({ code: 50013 }, { status: 403 })
+      : new Response(null, { status: 204 });
+};
+/** A product with a role that no other product gives, and a license of it. */
+async function buyWithRole(roleId: string, ownerChatId = ADA.id) {
+  const { id, name } = await create.product({ name: `Role ${crypto.randomUUID()}`, roleId });
+  await create.license({ productId: id, ownerChatId });
+  return { id, name };
+}
+
+it('after one refusal no command of any member, and no scheduled run, tries a role for an hour [10.3.11]', async () => {
+  await discord.setUp({ botToken: TOKEN });
+  await redeem(license.licenseKey, EVE);
+  expect(discord.roles.get(EVE.id)).toEqual(new Set([CUSTOMER_ROLE]));
+  await create.license({ productId, ownerChatId: ADA.id });
+  discord.fault = () => Response.json({ code: 50001 }, { status: 403 });
+  const before = discord.requests.length;
+  // In the isolate that has just read the settings, and in one that read them before.
+  const other = discord.newIsolate();
+  await discord.send({ name: 'licenses', member: { user: EVE } }, other);
+  for (let times = 0; times < 5; times++) {
+    await discord.send({ name: 'licenses' });
+    await discord.send({ name: 'licenses' }, other);
+  }
+  await updateLicense(license.id, { licenseStatus: 'DEACTIVATED' });
+  await discord.isolate.runScheduled();
+  expect(discord.requests).toHaveLength(before + 1);
+  discord.fault = undefined;
+  setNow(Date.now() + 61 * MINUTE_MS);
+  await discord.isolate.runScheduled();
+  expect(discord.roles.get(EVE.id)).toEqual(new Set());
+  expect(discord.roles.get(ADA.id)).toEqual(new Set([CUSTOMER_ROLE]));
+});
+
+it('a limit of Discord pauses the roles of the whole server [10.3.11]', async () => {
+  await discord.setUp({ botToken: TOKEN });
+  await create.license({ productId, ownerChatId: EVE.id });
+  discord.fault = () => Response.json({ retry_after: 90 }, { status: 429 });
+  expect((await redeem()).content).toContain('Your role follows');
+  const member = { user: EVE };
+  expect((await discord.send({ name: 'licenses', member })).content).toContain('Your role follows');
+  expect(discord.requests).toHaveLength(1);
+  discord.fault = undefined;
+  setNow(Date.now() + 91_000);
+  await discord.isolate.runScheduled();
+  expect(discord.roles.get(ADA.id)).toEqual(new Set([CUSTOMER_ROLE]));
+  expect(discord.roles.get(EVE.id)).toEqual(new Set([CUSTOMER_ROLE]));
+});
+
+it('a refused role stands in the settings with its product, also while others are given, until it is given [10.3.11]', async () => {
+  await discord.setUp({ botToken: TOKEN });
+  const high = '3300000000000000077';
+  const { name } = await buyWithRole(high);
+  refuse(high);
+  await discord.send({ name: 'licenses' });
+  const fault = `Role ${high} of the product "${name}": The bot may not give it. Give the bot`;
+  expect(await rolesFault()).toContain(fault);
+  // After the pause, the role that is not refused comes first.
+  setNow(Date.now() + 61 * MINUTE_MS);
+  expect((await redeem()).content).toContain('could not be given');
+  expect(discord.requests.slice(1).map(({ url }) => url.slice(-19))).toEqual([CUSTOMER_ROLE, high]);
+  expect(await rolesFault()).toContain(fault);
+  discord.fault = undefined;
+  setNow(Date.now() + 61 * MINUTE_MS);
+  await discord.isolate.runScheduled();
+  expect(discord.roles.get(ADA.id)).toContain(high);
+  expect(await rolesFault()).toBeNull();
+});
+
+it('each refused role is named, and one that no product gives any more is not [10.3.11]', async () => {
+  await discord.setUp({ botToken: TOKEN });
+  const gone = await buyWithRole('3300000000000000088');
+  const odd = await buyWithRole('Customer');
+  discord.fault = () => Response.json({ code: 10011 }, { status: 404 });
+  await discord.send({ name: 'licenses' });
+  const [first, second] = (await rolesFault())?.split('\n') ?? [];
+  expect(first).toBe(
+    `Role 3300000000000000088 of the product "${gone.name}": It is deleted at Discord. Choose another one at the product, or none.`,
+  );
+  expect(second).toBe(
+    `Role Customer of the product "${odd.name}": It is no id of a role. Enter the id of a role at the product, or none.`,
+  );
+  for (const { id } of [gone, odd]) {
+    await call('PUT', `/api/v2/products/${id}`, { body: { roleId: null } });
+  }
+  expect(await rolesFault()).toBeNull();
+});
+
+it('a test asks Discord for the roles, notes what it finds, and ends the pause when all is right [10.3.14]', async () => {
+  await discord.setUp({ botToken: TOKEN });
+  await env.DB.prepare('update products set role_id = null where id <> ?').bind(productId).run();
+  const test = async () =>
+    (await discord.isolate.call('POST', '/api/v2/settings/discord/test')).json;
+  const serverRoles = (position: number) => [
+    { id: GUILD, name: '@everyone', position: 0, permissions: '0' },
+    { id: CUSTOMER_ROLE, name: 'Customer', position: 5, permissions: '0' },
+    { id: '3300000000000000099', name: 'Bot', position, permissions: String(1 << 28) },
+  ];
+  let position = 9;
+  const right = () => {
+    const { method = '', url = '' } = discord.requests.at(-1) ?? {};
+    if (url.endsWith('/users/@me')) return Response.json({ id: '42' });
+    if (url.endsWith('/members/42')) return Response.json({ roles: ['3300000000000000099'] });
+    if (url.endsWith('/roles')) return Response.json(serverRoles(position));
+    return new Response(null, { status: method === 'PUT' ? 204 : 404 });
+  };
+  discord.fault = () => Response.json({ code: 50013 }, { status: 403 });
+  await redeem();
+  expect(await rolesFault()).toContain('move its role above this role');
+  // Without a response nothing is known.
+  discord.fault = () => new Response('', { status: 500 });
+  expect(await test()).toMatchObject({
+    roles: 1,
+    faults: [expect.stringContaining('Discord returned 500. Roles could not be checked')],
+  });
+  expect(await rolesFault()).toContain('move its role above this role');
+  for (const [status, code, words] of [
+    [401, 0, 'Discord does not accept the token of the bot'],
+    [403, 50001, 'The bot is not in the server'],
+    [404, 10004, 'The bot does not see the server'],
+  ] as const) {
+    discord.fault = () => Response.json({ code }, { status });
+    expect(await test()).toMatchObject({ roles: 1, faults: [expect.stringContaining(words)] });
+    expect(await rolesFault()).toContain(
+      `Role ${CUSTOMER_ROLE} of the product "${productName}": ${words}`,
+    );
+  }
+  discord.fault = right;
+  position = 4;
+  expect(await test()).toEqual({
+    roles: 1,
+    faults: [
+      `The role of the bot stands below "Customer" of product ${productName}. Move it above.`,
+    ],
+  });
+  await discord.send({ name: 'licenses' });
+  expect(discord.requests.at(-1)?.method).toBe('GET');
+  position = 9;
+  expect(await test()).toEqual({ roles: 1, faults: [] });
+  expect(await rolesFault()).toBeNull();
+  expect((await discord.send({ name: 'licenses' })).content).not.toContain('role');
+  expect(discord.requests.at(-1)?.method).toBe('PUT');
+});
+
+it.each([
+  ['a token that Discord does not accept', 401, 0, 'does not accept the token of the bot'],
+  ['a bot that is not in the server', 403, 50001, 'The bot is not in the server'],
+  ['a server that the bot does not see', 404, 10004, 'The bot does not see the server'],
+  ['an unknown refusal', 403, 0, 'Discord refuses it (code 403)'],
+])(
+  '%s is named with its remedy until any role is given [10.3.11]',
+  async (_, status, code, words) => {
+    await discord.setUp({ botToken: TOKEN });
+    discord.fault = () => Response.json({ code }, { status });
+    await redeem();
+    expect(await rolesFault()).toContain(words);
+    expect(await rolesFault()).toContain('npm run licet -- discord setup');
+    discord.fault = undefined;
+    setNow(Date.now() + 61 * MINUTE_MS);
+    await create.license({ productId, ownerChatId: EVE.id });
+    await discord.send({ name: 'licenses', member: { user: EVE } });
+    expect(await rolesFault()).toBeNull();
+  },
+);
 
 it('a role that was deleted at Discord is named, and keeps no other role from being given', async () => {
   await discord.setUp({ botToken: TOKEN });
@@ -888,13 +1212,39 @@ it('a role that was deleted at Discord is named, and keeps no other role from be
 it.each([
   ['429', () => Response.json({ retry_after: 0.5 }, { status: 429 })],
   ['500', () => new Response('', { status: 500 })],
-])('a role that meets %s is tried again later [10.3.11]', async (_, fault) => {
+  ['no connection', () => Promise.reject(new Error('Gone'))],
+])('a role that meets %s follows, by the next command or by itself [10.3.11]', async (_, fault) => {
   await discord.setUp({ botToken: TOKEN });
+  await create.license({ productId, ownerChatId: EVE.id });
   discord.fault = fault;
   expect((await redeem()).content).toContain('Your role follows');
+  await discord.send({ name: 'licenses', member: { user: EVE } });
   discord.fault = undefined;
   await discord.send({ name: 'licenses' });
   expect(discord.roles.get(ADA.id)).toEqual(new Set([CUSTOMER_ROLE]));
+  setNow(Date.now() + 11 * MINUTE_MS);
+  await discord.isolate.runScheduled();
+  expect(discord.roles.get(EVE.id)).toEqual(new Set([CUSTOMER_ROLE]));
+  // It is taken as every other one.
+  await call('PUT', `/api/v2/licenses/${license.id}`, { body: { licenseStatus: 'DEACTIVATED' } });
+  await discord.isolate.runScheduled();
+  expect(discord.roles.get(ADA.id)).toEqual(new Set());
+});
+
+it('a role is not tried again for a member who has left the server [10.3.11]', async () => {
+  await discord.setUp({ botToken: TOKEN });
+  discord.fault = () => new Response('', { status: 500 });
+  await redeem();
+  discord.fault = () => Response.json({ code: 10007 }, { status: 404 });
+  expect((await discord.send({ name: 'licenses' })).content).toContain(
+    'Join it, then use /licenses',
+  );
+  for (let runs = 0; runs < 3; runs++) {
+    setNow(Date.now() + 11 * MINUTE_MS);
+    await discord.isolate.runScheduled();
+  }
+  expect(discord.requests).toHaveLength(3);
+  expect(await rolesFault()).toBeNull();
 });
 
 it('a slow command is deferred, and its message is edited later [10.3.2]', async () => {

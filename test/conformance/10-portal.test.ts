@@ -230,6 +230,36 @@ it('the page shows values of one beginning apart, and no more of them than that 
   expect(shownOf('HWID')).toEqual(['HWID-7…11', 'HWID-7…21', 'A', 'B']);
 });
 
+it('the slot of the address of this browser is marked, of IPv6 by its /64 [10.2.19]', async () => {
+  const { license, cookie } = bought;
+  await call('PUT', `/api/v2/licenses/${license.id}`, {
+    body: { ips: ['2a01:5:5:5::1', '2a01:5:5:6::1', '198.51.100.20'] },
+  });
+  const own = async (address: string): Promise<unknown> => {
+    const { json } = await ask('GET', `/licenses/${license.id}/slots`, {
+      cookie,
+      headers: { 'CF-Connecting-IP': address },
+    });
+    return Array.isArray(json) && json.filter(({ isThisBrowser }) => isThisBrowser);
+  };
+  expect(await own('2a01:5:5:5:a:b:c:d')).toMatchObject([{ shown: '2a01:5:5:5::1' }]);
+  expect(await own('198.51.100.20')).toMatchObject([{ shown: '198.51.…20' }]);
+  expect(await own('2a01:5:5:7::1')).toEqual([]);
+});
+
+it('an address that identifies no machine takes no slot on the page, and no reset frees it [10.2.20]', async () => {
+  const { license, cookie } = bought;
+  await call('PUT', `/api/v2/licenses/${license.id}`, { body: { ips: [], hwids: [] } });
+  await env.DB.prepare(
+    "insert into bindings (license_id, type, value, position, used_at) values (?, 'IP', '172.18.0.5', 1, 0)",
+  )
+    .bind(license.id)
+    .run();
+  expect((await licensesOf(cookie)).licenses[0]?.slots.IP.taken).toBe(0);
+  expect(await slotsIn(bought)).toEqual([]);
+  expect(await reset(bought)).toMatchObject({ outcome: 'empty', resets: { left: 3 } });
+});
+
 it.each([
   ['GET', '/slots'],
   ['POST', '/key'],

@@ -61,12 +61,14 @@ it('PUT moves a license to another product [interface 2.2]', async () => {
 });
 
 it('PUT takes the addresses in canonical form, each once, in the order in which they were bound', async () => {
-  const { id } = await create.license({ ips: ['2001:DB8:0:0::1', '::ffff:10.0.0.1', '10.0.0.1'] });
-  expect((await get.license(id)).ips).toEqual(['2001:db8::1', '10.0.0.1']);
-  await updateLicense(id, { ips: ['203.0.113.1', '10.0.0.1', '2001:db8::1'] });
-  expect((await get.license(id)).ips).toEqual(['2001:db8::1', '10.0.0.1', '203.0.113.1']);
-  await updateLicense(id, { ips: ['203.0.113.1', '10.0.0.1'] });
-  expect((await get.license(id)).ips).toEqual(['10.0.0.1', '203.0.113.1']);
+  const { id } = await create.license({
+    ips: ['2001:DB8:0:0::1', '::ffff:192.0.2.1', '192.0.2.1'],
+  });
+  expect((await get.license(id)).ips).toEqual(['2001:db8::1', '192.0.2.1']);
+  await updateLicense(id, { ips: ['203.0.113.1', '192.0.2.1', '2001:db8::1'] });
+  expect((await get.license(id)).ips).toEqual(['2001:db8::1', '192.0.2.1', '203.0.113.1']);
+  await updateLicense(id, { ips: ['203.0.113.1', '192.0.2.1'] });
+  expect((await get.license(id)).ips).toEqual(['192.0.2.1', '203.0.113.1']);
 });
 
 it('PUT of a license takes its own licenseKey, compared as a validation compares [3.8]', async () => {

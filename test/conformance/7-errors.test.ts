@@ -111,6 +111,12 @@ it.each<[status: number, code: string, field: string | null, Parameters<typeof c
   [404, 'NOT_FOUND', null, ['GET', '/api/v2/nothing']],
   [405, 'METHOD_NOT_ALLOWED', null, ['PATCH', products.path]],
   [413, 'BODY_TOO_LARGE', null, [...POST, { body: ' '.repeat(1_048_577) }]],
+  [
+    415,
+    'UNSUPPORTED_ENCODING',
+    null,
+    [...POST, { body: '{}', headers: { 'Content-Encoding': 'br' } }],
+  ],
 ])(
   '%i %s says the same as the message, with the field %s [3.1.7]',
   async (status, code, field, sent) => {

@@ -61,7 +61,16 @@ const BAD: Record<string, BadValue[]> = {
     ['hwids', [''], 'hwids[0] must not be empty'],
     ['hwids', ['h'.repeat(513)], /hwids\[0\] must be at most 512 bytes$/],
     ['hwids', ['1', '2', '3', '4'], 'hwids must be at most 3 in number, the limit in maxHWIDs'],
-    ['ips', ['::1', '::2', '::3'], 'ips must be at most 2 in number, the limit in maxIPs'],
+    [
+      'ips',
+      ['2a01:1::1', '2a01:2::1', '192.0.2.3'],
+      'ips must be at most 2 in number, the limit in maxIPs',
+    ],
+    [
+      'ips',
+      ['192.0.2.3', '::ffff:172.18.0.5'],
+      'ips must not have 172.18.0.5, which is a private or reserved address and identifies no machine: leave it out',
+    ],
     ['notes', 'n'.repeat(10_001), 'notes must be at most 10000 characters'],
     ['ownerChatId', '4'.repeat(256), 'ownerChatId must be at most 255 characters'],
     ...badLimits('maxIPs'),

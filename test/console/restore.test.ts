@@ -102,6 +102,17 @@ describe('the restoration of an event', () => {
       .filter(({ method }) => method !== 'GET')
       .map(({ method, path, body }) => [method, path, body]);
 
+  it('addresses before an event come back, unless they identify no machine', async () => {
+    const sent = serveObject('/licenses/5', { ips: ['192.0.2.2', '10.0.0.2'] });
+    const before = ['172.18.0.5', '192.0.2.1', '10.0.0.2'];
+    const changes = { ips: { before, after: ['10.0.0.2'] } };
+    const one = event({ type: 'license.slots_freed', resourceType: 'license', changes });
+    await putBack(one, { isForced: true });
+    expect(writes(sent)).toEqual([
+      ['PUT', '/licenses/5', { ips: ['192.0.2.1', '10.0.0.2', '192.0.2.2'] }],
+    ]);
+  });
+
   it('an event gives its fields the values before, and only these', async () => {
     const sent = serveObject(PATH, { defaultMaxIPs: 7, name: 'Shop' });
     const { overtaken, values } = await putBack(event());

@@ -163,7 +163,7 @@ describe.each([
 
   it('the command line on the machine prints the public address, or warns of the one of the machine [3.3.6]', async () => {
     const { origin } = isNamed ? NAMED : local;
-    const env = { LICET_URL: service.address, LICET_TOKEN: token, LICET_DISCORD_API: discord };
+    const env = { LICET_URL: service.address, LICET_TOKEN: token, DISCORD_URL: discord };
     const snowflake = '1100000000000000001';
     const settings = ['--application', snowflake, '--guild', snowflake];
     const setUp = [...settings, '--public-key', '8a'.repeat(32), '--client-secret', CERTIFICATE];

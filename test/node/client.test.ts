@@ -170,6 +170,7 @@ describe('for each operation there is a method', () => {
     'PUT /api/v2/settings/portal': (licet) => licet.portalSettings.update({ name: 'Shop' }),
     'GET /api/v2/settings/discord': (licet) => licet.discordSettings.get(),
     'PUT /api/v2/settings/discord': (licet) => licet.discordSettings.update({ guildId: null }),
+    'POST /api/v2/settings/discord/test': (licet) => licet.discordSettings.test(),
     'GET /api/v2/purchases': (licet) => licet.purchases.list(),
     'GET /api/v2/purchases/{id}': (licet) => licet.purchases.get(7),
     'POST /api/v2/purchases': (licet) =>

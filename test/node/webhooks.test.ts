@@ -52,6 +52,10 @@ const RECEIVERS: Record<string, (response: ServerResponse) => void> = {
     setTimeout(() => response.destroy(), 50);
   },
   '/returns-a-megabyte': (response) => response.writeHead(500).end('é'.repeat(512 * 1024)),
+  '/continues': (response) => {
+    response.writeContinue();
+    response.end('thanks');
+  },
   '/never-ends': (response) => writeForEver(response.writeHead(500)),
 };
 
@@ -96,6 +100,15 @@ describe('the outcome of an attempt', () => {
         status: 500,
         error: 'The receiver returned 500',
         response: 'Out of memory',
+      },
+    ],
+    [
+      '/continues',
+      {
+        state: 'FAILED',
+        status: 100,
+        error:
+          'The receiver returned 100 before its response: let the receiver send its response alone',
       },
     ],
     ['/closes', { state: 'FAILED', status: null, error: CLOSED, response: null }],

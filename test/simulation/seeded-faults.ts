@@ -62,7 +62,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     scene: 'an idle slot',
     replacements: {
       'src/resources/licenses/slot-uses.ts': [
-        ["union all select 'IP', ip, null, used_at from uses", ''],
+        ["union all select 'IP', null, ip, null, null, used_at from uses", ''],
       ],
     },
   },

@@ -112,5 +112,6 @@ export const ENDPOINTS: Record<string, readonly ApiIntent[]> = {
   'PUT /api/v2/settings/portal': ['ALL_READ_WRITE'],
   'GET /api/v2/settings/discord': ['ALL_READ', 'ALL_READ_WRITE'],
   'PUT /api/v2/settings/discord': ['ALL_READ_WRITE'],
+  'POST /api/v2/settings/discord/test': ['ALL_READ_WRITE'],
   'POST /api/v2/import': ['ALL_READ_WRITE'],
 };

@@ -9,7 +9,10 @@ import { networksHolding } from '../support/networks.ts';
 import type { DecidedOutcome } from '../support/outcomes.ts';
 
 /** Few values of everything, so that they meet often. */
-const ADDRESSES = ['10.0.0.1', '10.0.0.2', '10.0.0.3', '10.0.1.1', '2001:db8::1', '2001:db8::2'];
+const ADDRESSES = [
+  ...['10.0.0.1', '10.0.0.2', '10.0.0.3', '192.0.2.1', '192.0.2.2', '192.0.2.3'],
+  ...['2001:db8::1', '2001:db8::2'],
+];
 const HWIDS = ['hw-1', 'hw-2', 'hw-3', 'hw-4'];
 const PRODUCTS = [602, 603];
 /** An imported license can have it as its key. */
@@ -81,6 +84,7 @@ const facts: fc.Arbitrary<Known> = fc.record({
   blacklist: fc.oneof(fc.constant([]), fc.array(entry, { maxLength: 2 })),
   connectingAddress: fc.option(address),
   requireHwid: fc.boolean(),
+  ipv6SlotPrefix: fc.constant(64),
 });
 
 const factsOf = (known: Known): Facts => ({
@@ -102,6 +106,15 @@ const applies = (
 const isFull = (value: string | null, bound: readonly string[], max: number): boolean =>
   value !== null && max !== -1 && !bound.includes(value) && bound.length >= max;
 
+/** The slots of the addresses here: those of 2001:db8::/64 share one, and those of 10.0.0.0/8 count by themselves. */
+const slotOf = (ip: string): string => (ip.includes(':') ? '2001:db8::/64' : ip);
+const isLocal = (ip: string): boolean => ip.startsWith('10.');
+
+const isFullOfAddresses = (ip: string | null, bound: readonly string[], max: number): boolean => {
+  const alike = bound.filter((one) => ip !== null && isLocal(one) === isLocal(ip));
+  return isFull(ip && slotOf(ip), [...new Set(alike.map(slotOf))], max);
+};
+
 /** The table of decisions 1.3, a row a line; what is false of a license is false without one. */
 function firstRowThatApplies(
   { license, blacklist, connectingAddress, requireHwid }: Known,
@@ -118,7 +131,7 @@ function firstRowThatApplies(
     LICENSE_DEACTIVATED: license?.state === 'DEACTIVATED',
     LICENSE_EXPIRED: license?.expiresAt != null && now >= license.expiresAt,
     INVALID_REQUEST: requireHwid && asked.hwid === null && license?.maxHWIDs !== -1,
-    MAX_IPS_REACHED: license !== null && isFull(asked.ip, license.ips, license.maxIPs),
+    MAX_IPS_REACHED: license !== null && isFullOfAddresses(asked.ip, license.ips, license.maxIPs),
     MAX_HWIDS_REACHED: license !== null && isFull(asked.hwid, license.hwids, license.maxHWIDs),
     VALID: true,
   };

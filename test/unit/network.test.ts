@@ -1,4 +1,11 @@
-import { canonicalAddress, canonicalNetwork } from '@licet/contract/addresses';
+import {
+  canonicalAddress,
+  canonicalNetwork,
+  firstOfSlots,
+  globalAddress,
+  isGlobal,
+  slotOf,
+} from '@licet/contract/addresses';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 
@@ -157,4 +164,114 @@ it.each([
   'fe80::1%eth0/64',
 ])('canonicalNetwork takes "%s" for no network', (text) => {
   expect(canonicalNetwork(text)).toBeNull();
+});
+
+/** The registries of special addresses of IANA (RFC 6890), as ranges. Documentation is not among them. */
+const LOCAL_NETWORKS = [
+  ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12'],
+  ...['192.0.0.0/24', '192.88.99.0/24', '192.168.0.0/16', '198.18.0.0/15', '224.0.0.0/3'],
+  ...['::/3', '2001::/23', '4000::/2', '8000::/1'],
+];
+
+const partsOf = (network: string): { bits: number; value: bigint; prefix: number } => {
+  const [address = '', prefix] = network.split('/');
+  if (!address.includes(':')) {
+    const value = address.split('.').reduce((sum, part) => (sum << 8n) | BigInt(part), 0n);
+    return { bits: 32, value, prefix: Number(prefix) };
+  }
+  const [begin = '', end = ''] = address.split('::');
+  const [before, after] = [begin.split(':'), end.split(':')].map((part) => part.filter(Boolean));
+  const zeros = Array.from({ length: 8 - (before?.length ?? 0) - (after?.length ?? 0) }, () => '0');
+  const value = [...(before ?? []), ...zeros, ...(after ?? [])].reduce(
+    (sum, part) => (sum << 16n) | BigInt(`0x${part}`),
+    0n,
+  );
+  return { bits: 128, value, prefix: Number(prefix) };
+};
+
+const isLocal = ({ bits, value }: Ip): boolean =>
+  LOCAL_NETWORKS.map(partsOf).some(
+    (network) =>
+      network.bits === bits &&
+      networkAt({ bits, value }, network.prefix) === network.value >> BigInt(bits - network.prefix),
+  );
+
+/** Addresses at the edges of the ranges, and others. */
+const atEdge = fc
+  .record({
+    network: fc.constantFrom(...LOCAL_NETWORKS.map(partsOf)),
+    isEnd: fc.boolean(),
+    by: fc.bigInt({ min: -2n, max: 2n }),
+  })
+  .map(({ network: { bits, value, prefix }, isEnd, by }): Ip => {
+    const end = value + (isEnd ? 1n << BigInt(bits - prefix) : 0n) + by;
+    return bits === 32
+      ? { bits, value: BigInt.asUintN(32, end) }
+      : { bits: 128, value: BigInt.asUintN(128, end) };
+  })
+  .filter(({ bits, value }) => bits === 32 || value >> 32n !== 0xffffn);
+
+it('an address is global unless it lies in a range that says nothing of the place of a machine [1.2.12]', () => {
+  fc.assert(
+    fc.property(fc.oneof(atEdge, ip), (address) => {
+      expect(isGlobal(write(address)), write(address)).toBe(!isLocal(address));
+    }),
+    { numRuns: 3_000 },
+  );
+});
+
+it.each([
+  ['192.0.2.1', '192.0.2.1'],
+  ['2001:DB8::1', '2001:db8::1'],
+  ['3fff::1', '3fff::1'],
+  ['::ffff:198.51.100.7', '198.51.100.7'],
+  ['::ffff:172.18.0.5', null],
+  ['2002:c633:6407::1', '198.51.100.7'],
+  ['2002:ac12:5::1', null],
+  ['64:ff9b::198.51.100.7', '198.51.100.7'],
+  ['64:ff9b::172.18.0.5', null],
+  ['64:ff9b:1::c633:6407', null],
+  ['64:ff9b::1:c633:6407', null],
+  ['Unknown', null],
+])('globalAddress reads %j as %j: IPv4 inside IPv6 counts as itself [1.2.21]', (text, read) => {
+  expect(globalAddress(text)).toBe(read);
+});
+
+it('global IPv6 addresses share a slot if they begin with the same bits, and others share none [1.4.15]', () => {
+  const prefix = fc.integer({ min: 48, max: 128 });
+  const near = fc
+    .tuple(v6, fc.integer({ min: 0, max: 127 }))
+    .map(([{ value }, bit]): [Ip, Ip] => [
+      { bits: 128, value },
+      { bits: 128, value: value ^ (1n << BigInt(bit)) },
+    ])
+    .filter(([, { value }]) => value >> 32n !== 0xffffn);
+  fc.assert(
+    fc.property(fc.oneof(near, fc.tuple(ip, ip)), prefix, ([one, other], bits) => {
+      const isShared = slotOf(write(one), bits) === slotOf(write(other), bits);
+      const isSame = write(one) === write(other);
+      const isNear =
+        one.bits === 128 &&
+        other.bits === 128 &&
+        !isLocal(one) &&
+        !isLocal(other) &&
+        networkAt(one, bits) === networkAt(other, bits);
+      expect(isShared, `${write(one)} ${write(other)} ${bits}`).toBe(isSame || isNear);
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
+it('firstOfSlots keeps the first address of each slot, in their order [1.4.17]', () => {
+  const ips = [
+    '2a01:1:1:1::1',
+    '192.0.2.1',
+    '2a01:1:1:1::2',
+    'fd00::1',
+    'fd00::2',
+    '2a01:1:1:2::1',
+  ];
+  expect(firstOfSlots(ips, 64)).toEqual(ips.filter((address) => address !== '2a01:1:1:1::2'));
+  expect(firstOfSlots(ips, 56)).toEqual(['2a01:1:1:1::1', '192.0.2.1', 'fd00::1', 'fd00::2']);
+  expect(firstOfSlots(ips, 128)).toEqual(ips);
 });

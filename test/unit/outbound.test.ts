@@ -91,3 +91,55 @@ it('an address that takes no messages gets none, even if it is stored', async ()
   });
   expect(outcome).toEqual({ error: 'The address must have a name, not an IP address' });
 });
+
+/** The requests that reach each network. */
+function networks() {
+  const sent: string[] = [];
+  const named = (name: string) => ({
+    fetch: async (url: unknown) => {
+      sent.push(`${name} ${url}`);
+      return new Response(null, { status: 204 });
+    },
+  });
+  return { sent, OUTBOUND: named('public'), DISCORD_NETWORK: named('own') };
+}
+
+it('DISCORD_URL gets each request to Discord, and no other one [8.4.5]', async () => {
+  const { sent, ...bindings } = networks();
+  const outbound = new Outbound({ ...bindings, DISCORD_URL: ' http://127.0.0.1:9000/ ' });
+  const urls = [
+    'https://discord.com/api/v10/guilds/1/members/2/roles/3',
+    'https://ptb.discord.com//api/webhooks/1/abc?wait=true',
+    'https://discordapp.com/api/webhooks/1/abc',
+    'https://discord.com.shop.example/hook',
+    'https://shop.example/discord.com',
+  ];
+  for (const url of urls) await outbound.send(url, { headers: {}, body: '' });
+  expect(sent).toEqual([
+    'own http://127.0.0.1:9000/api/v10/guilds/1/members/2/roles/3',
+    'own http://127.0.0.1:9000//api/webhooks/1/abc?wait=true',
+    'own http://127.0.0.1:9000/api/webhooks/1/abc',
+    'public https://discord.com.shop.example/hook',
+    'public https://shop.example/discord.com',
+  ]);
+  expect(outbound.faultOf('http://127.0.0.1:9000/')).toBe('must begin with https://');
+});
+
+it.each([
+  ['http://127.0.0.1:9000', 'must begin with https://'],
+  ['https://localhost', 'must be a public name, such as shop.example'],
+  ['discord', 'must be an address such as https://discord.com, not "discord".'],
+])(
+  'a deployment sends nothing to Discord while DISCORD_URL is %s, and says why [8.4.5]',
+  async (DISCORD_URL, fault) => {
+    const { sent, OUTBOUND } = networks();
+    const outbound = new Outbound({ OUTBOUND, DISCORD_URL });
+    expect(outbound.discordFault).toBe(fault);
+    const { durationMs, ...outcome } = await outbound.send('https://discord.com/api', {
+      headers: {},
+    });
+    expect(outcome).toEqual({ error: `DISCORD_URL ${fault}` });
+    await outbound.send('https://shop.example/', { headers: {} });
+    expect(sent).toEqual(['public https://shop.example/']);
+  },
+);

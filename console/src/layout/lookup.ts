@@ -1,4 +1,5 @@
 import type { ApiIntent, License } from '@licet/client';
+import { countGlobal } from '@licet/contract/addresses';
 import { INTENTS } from '@licet/contract/intents';
 import type { LinkProps } from '@tanstack/react-router';
 import { hasStatus, licet } from '../api.ts';
@@ -31,7 +32,7 @@ const hitOf = (license: License): Hit => ({
   note: [
     texts.statuses[license.licenseStatus],
     ownerOf(license),
-    formatSlots(license.ips.length, license.maxIPs),
+    formatSlots(countGlobal(license.ips), license.maxIPs),
   ]
     .filter(Boolean)
     .join(' · '),

@@ -30,8 +30,18 @@ function outcomeText(outcome: ResetOutcome): string {
   return parts.filter(Boolean).join(' ');
 }
 
+/** Why the license does not work, or frees no slot, and the next step; undefined unless that is so. */
+function refusalOf({ status, resets, slots }: PortalLicense): string | undefined {
+  if (status === 'DEACTIVATED') return words.outcomes.deactivated;
+  if (status === 'EXPIRED') return words.renew;
+  const isTaken = TYPES.some((type) => slots[type].taken > 0);
+  return resets.allowed === 0 && isTaken ? words.outcomes['not allowed'] : undefined;
+}
+
 interface LicenseProps {
   license: PortalLicense;
+  /** The address of the seller for help; undefined for none. */
+  contact: string | undefined;
   /** Called with the error of a request. */
   onFailure: (error: unknown) => void;
   /** Called when the license has changed. */
@@ -39,8 +49,9 @@ interface LicenseProps {
 }
 
 /** A license: its key, its end, its slots. */
-export function License({ license, onFailure, onChange }: LicenseProps) {
+export function License({ license, contact, onFailure, onChange }: LicenseProps) {
   const { id, product, status } = license;
+  const refusal = refusalOf(license);
   return (
     <article className="rounded-xl border border-line bg-surface p-4 sm:p-5">
       <header className="flex flex-wrap items-baseline justify-between gap-x-3 gap-y-1">
@@ -48,6 +59,20 @@ export function License({ license, onFailure, onChange }: LicenseProps) {
         <span className={badgeClass(TONES[status])}>{words.statuses[status]}</span>
         <p className="w-full text-muted">{expiryText(license)}</p>
       </header>
+      {refusal !== undefined && (
+        <p className="mt-3 rounded-lg bg-warn-soft px-3 py-2 text-warn">
+          {refusal}
+          {contact !== undefined && (
+            <a
+              href={contact}
+              rel="noreferrer"
+              className="ml-2 inline-block underline underline-offset-2"
+            >
+              {words.help}
+            </a>
+          )}
+        </p>
+      )}
       <Key id={id} end={license.keyEnd} onFailure={onFailure} />
       <Slots license={license} onFailure={onFailure} onChange={onChange} />
     </article>
@@ -95,7 +120,7 @@ function Key({
   );
 }
 
-function Slots({ license, onFailure, onChange }: LicenseProps) {
+function Slots({ license, onFailure, onChange }: Omit<LicenseProps, 'contact'>) {
   const { id, resets } = license;
   const total = TYPES.reduce((sum, type) => sum + license.slots[type].taken, 0);
   const [slots, setSlots] = useState<PortalSlot[]>();
@@ -162,6 +187,7 @@ function Slots({ license, onFailure, onChange }: LicenseProps) {
                 <li key={slot.id} className="flex flex-wrap items-center gap-x-3 gap-y-1 py-2">
                   <div className="min-w-0 flex-1 basis-40">
                     <span className="font-mono break-all">{slot.shown}</span>
+                    {slot.isThisBrowser && ` (${words.thisBrowser})`}
                     <span className="block text-xs text-muted">
                       {words.lastUsed(timeOf(slot.lastUsed))}
                       {slot.idleDate !== null && `, ${words.idle(dayOf(slot.idleDate))}`}

@@ -103,6 +103,7 @@ export function Page() {
       <main className="flex-1 py-6">
         <Shown
           view={view}
+          contact={seller?.contact ?? undefined}
           onOpen={open}
           onAgain={async () => setView(await firstView())}
           onFailure={onFailure}
@@ -126,12 +127,14 @@ export function Page() {
 
 function Shown({
   view,
+  contact,
   onOpen,
   onAgain,
   onFailure,
   reload,
 }: {
   view: View;
+  contact: string | undefined;
   onOpen: (code: string) => Promise<void>;
   onAgain: () => Promise<void>;
   onFailure: (error: unknown) => void;
@@ -165,7 +168,13 @@ function Shown({
           <h1 className="mb-4 text-xl font-semibold">{words.title}</h1>
           <div className="flex flex-col gap-4">
             {view.data.licenses.map((license) => (
-              <License key={license.id} license={license} onFailure={onFailure} onChange={reload} />
+              <License
+                key={license.id}
+                license={license}
+                contact={contact}
+                onFailure={onFailure}
+                onChange={reload}
+              />
             ))}
           </div>
           {view.data.licenses.length === 0 && <p>{words.none}</p>}

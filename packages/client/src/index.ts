@@ -332,6 +332,18 @@ class Settings<Path extends string> {
   }
 }
 
+const DISCORD_SETTINGS = '/api/v2/settings/discord';
+
+class DiscordSettings extends Settings<typeof DISCORD_SETTINGS> {
+  /** Tests whether the bot can give the roles of the products. */
+  test({
+    signal,
+  }: CallOptions = {}): Promise<Part<`POST ${typeof DISCORD_SETTINGS}/test`, 'response'>> {
+    const isTest: Check = (body) => isObject(body) && 'faults' in body;
+    return this.connection.read('POST', `${DISCORD_SETTINGS}/test`, { signal }, isTest);
+  }
+}
+
 const LICENSES = '/api/v2/licenses';
 /** Counting the total reads a row for each license. */
 const WITHOUT_TOTAL = { total: false };
@@ -447,7 +459,7 @@ export class Licet {
   /** How the customer's page shows the seller. */
   readonly portalSettings: Settings<`${typeof SETTINGS}/portal`>;
   /** The application at Discord. */
-  readonly discordSettings: Settings<`${typeof SETTINGS}/discord`>;
+  readonly discordSettings: DiscordSettings;
   /** Has only `list` and `iterate`. */
   readonly events: List<'GET /api/v2/events'>;
   readonly #connection: Connection;
@@ -466,7 +478,7 @@ export class Licet {
     this.markets = new Markets(connection, MARKETS);
     this.purchases = new Purchases(connection, PURCHASES);
     this.portalSettings = new Settings(connection, `${SETTINGS}/portal`, 'contact');
-    this.discordSettings = new Settings(connection, `${SETTINGS}/discord`, 'hasBotToken');
+    this.discordSettings = new DiscordSettings(connection, DISCORD_SETTINGS, 'hasBotToken');
     this.events = new List(connection, '/api/v2/events');
   }
 

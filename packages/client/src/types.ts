@@ -115,7 +115,7 @@ export interface ValidationRequest {
   productVersion?: string | null | undefined;
   /** The hardware ID to check and bind. */
   hwid?: string | null | undefined;
-  /** The address to check and bind. Without one, and for a private or loopback address, which a machine gives itself, the connecting address counts. */
+  /** The address to check and bind. Without one, and for a private or reserved address, which identifies no machine, the connecting address counts. */
   ip?: string | null | undefined;
   /** For the history. */
   operatingSystem?: string | null | undefined;
@@ -268,7 +268,7 @@ export interface LicenseCreate {
   licenseStatus?: LicenseStatus | undefined;
   /** The bound hardware IDs, in the order in which they were bound. `[]` frees all. */
   hwids?: string[] | undefined;
-  /** The bound addresses, in the order in which they were bound. `[]` frees all. */
+  /** The bound addresses, in the order in which they were bound. `[]` frees all. IPv6 addresses of one /64 share a slot, which shows the first. New ones that are private or reserved are rejected. */
   ips?: string[] | undefined;
   /** For administrators. */
   notes?: string | null | undefined;
@@ -323,7 +323,7 @@ export interface LicenseBatch {
   licenseStatus?: LicenseStatus | undefined;
   /** The bound hardware IDs, in the order in which they were bound. `[]` frees all. */
   hwids?: string[] | undefined;
-  /** The bound addresses, in the order in which they were bound. `[]` frees all. */
+  /** The bound addresses, in the order in which they were bound. `[]` frees all. IPv6 addresses of one /64 share a slot, which shows the first. New ones that are private or reserved are rejected. */
   ips?: string[] | undefined;
   /** For administrators. */
   notes?: string | null | undefined;
@@ -377,7 +377,7 @@ export interface LicenseUpdate {
   licenseStatus?: LicenseStatus | undefined;
   /** The bound hardware IDs, in the order in which they were bound. `[]` frees all. */
   hwids?: string[] | undefined;
-  /** The bound addresses, in the order in which they were bound. `[]` frees all. */
+  /** The bound addresses, in the order in which they were bound. `[]` frees all. IPv6 addresses of one /64 share a slot, which shows the first. New ones that are private or reserved are rejected. */
   ips?: string[] | undefined;
   /** For administrators. */
   notes?: string | null | undefined;
@@ -939,6 +939,10 @@ export interface DiscordSettingsUpdate {
   botToken?: string | null | undefined;
 }
 
+/** No field, or no body at all. */
+export interface DiscordAction {
+}
+
 /** Objects of another service, of one kind. */
 export interface ImportRequest {
   /** The kind of the items. Products come before customers, licenses and blacklist entries. */
@@ -1141,7 +1145,7 @@ export interface License {
   licenseStatus: LicenseStatus;
   /** The bound hardware IDs, in the order in which they were bound. `[]` frees all. */
   hwids: string[];
-  /** The bound addresses, in the order in which they were bound. `[]` frees all. */
+  /** The bound addresses, in the order in which they were bound. `[]` frees all. IPv6 addresses of one /64 share a slot, which shows the first. New ones that are private or reserved are rejected. */
   ips: string[];
   /** For administrators. */
   notes: string;
@@ -1810,6 +1814,14 @@ export interface DiscordSettings {
   isPublic: boolean;
 }
 
+/** Whether the bot can give the roles of the products. */
+export interface DiscordTest {
+  /** The number of roles that products give. */
+  roles: number;
+  /** Why roles cannot be given, and the remedies. */
+  faults: string[];
+}
+
 /** The results of an import. */
 export interface ImportResponse {
   /** In the order of the items. */
@@ -1905,7 +1917,7 @@ export interface SentSecretOutput {
 }
 
 /** The kind of an error of v2, for programs (3.1). */
-export type ErrorCode = 'INVALID_JSON' | 'MISSING_FIELD' | 'UNKNOWN_FIELD' | 'INVALID_VALUE' | 'INVALID_REQUEST' | 'UNAUTHORIZED' | 'FORBIDDEN' | 'NOT_FOUND' | 'METHOD_NOT_ALLOWED' | 'BODY_TIMEOUT' | 'CONFLICT' | 'CHANGED_MEANWHILE' | 'PRECONDITION_FAILED' | 'BODY_TOO_LARGE' | 'IDEMPOTENCY_KEY_REUSED' | 'TOO_MANY_REQUESTS' | 'INTERNAL_ERROR' | 'UNAVAILABLE';
+export type ErrorCode = 'INVALID_JSON' | 'MISSING_FIELD' | 'UNKNOWN_FIELD' | 'INVALID_VALUE' | 'INVALID_REQUEST' | 'UNAUTHORIZED' | 'FORBIDDEN' | 'NOT_FOUND' | 'METHOD_NOT_ALLOWED' | 'BODY_TIMEOUT' | 'CONFLICT' | 'CHANGED_MEANWHILE' | 'PRECONDITION_FAILED' | 'BODY_TOO_LARGE' | 'UNSUPPORTED_ENCODING' | 'IDEMPOTENCY_KEY_REUSED' | 'TOO_MANY_REQUESTS' | 'INTERNAL_ERROR' | 'UNAVAILABLE';
 
 /** Filters: List products */
 export interface ListProductsQuery {
@@ -2708,6 +2720,12 @@ export interface Operations {
     query: undefined;
     body: DiscordSettingsUpdate;
     response: DiscordSettings;
+  };
+  /** Test whether the bot can give the roles of the products */
+  'POST /api/v2/settings/discord/test': {
+    query: undefined;
+    body: DiscordAction;
+    response: DiscordTest;
   };
   /** Import objects of another service */
   'POST /api/v2/import': {

@@ -30,7 +30,7 @@ function writeEmbeddedIPv4AsGroups(text: string): string {
   return text.slice(0, start) + groups.map((group) => group.toString(16)).join(':');
 }
 
-export const formatAddress = (address: Address): string =>
+const formatAddress = (address: Address): string =>
   address instanceof ipaddr.IPv6 ? address.toRFC5952String() : address.toString();
 
 /** Clears all bits of an address behind the first `prefixBits`. */
@@ -73,3 +73,70 @@ function formatNetwork(address: Address, prefixBits: number): string {
   const network = formatAddress(networkOf(address, prefixBits));
   return prefixBits === lengthBits(address) ? network : `${network}/${prefixBits}`;
 }
+
+/**
+ * The addresses that do not say where a machine is, as patterns of SQLite's GLOB over canonical forms: all that are not
+ * global unicast. Those for documentation count as global, because guides use them (1.2).
+ */
+export const LOCAL_PATTERNS: readonly string[] = [
+  ...['0.*', '10.*', '127.*', '169.254.*', '172.1[6-9].*', '172.2[0-9].*', '172.3[01].*'],
+  ...['100.6[4-9].*', '100.[7-9][0-9].*', '100.1[01][0-9].*', '100.12[0-7].*', '192.0.0.*'],
+  ...['192.88.99.*', '192.168.*', '198.1[89].*', '22[4-9].*', '2[3-5][0-9].*'],
+  // IPv6 outside 2000::/3. A first group of less than four digits begins with zeros.
+  ...['?:*', '??:*', '???:*', '[014-9a-f]???:*'],
+  // 2001::/23, the addresses of protocols, such as Teredo.
+  ...['2001::*', '2001:[0-9a-f]:*', '2001:[0-9a-f][0-9a-f]:*', '2001:1[0-9a-f][0-9a-f]:*'],
+];
+
+const toExpression = (pattern: string): string =>
+  pattern.replaceAll('.', '\\.').replaceAll('?', '.').replace('*', '.*');
+const LOCAL = new RegExp(`^(?:${LOCAL_PATTERNS.map(toExpression).join('|')})$`);
+
+/** Whether a canonical address says where a machine is (1.2). */
+export const isGlobal = (canonical: string): boolean => !LOCAL.test(canonical);
+
+/** The IPv4 address inside a canonical address of 6to4 or NAT64; null for another address. */
+function embeddedIPv4(canonical: string): string | null {
+  if (!/^(?:2002|64:ff9b:):/.test(canonical)) return null;
+  const bytes = ipaddr.IPv6.parse(canonical).toByteArray();
+  if (canonical.startsWith('2002:')) return bytes.slice(2, 6).join('.');
+  return bytes.slice(4, 12).every((byte) => byte === 0) ? bytes.slice(12).join('.') : null;
+}
+
+/** The rest of a sentence about an address that {@link globalAddress} leaves out. */
+export const LOCAL_ADDRESS = 'is a private or reserved address and identifies no machine';
+
+/**
+ * The canonical form of an address that says where a machine is, as a license binds it. IPv4 inside 6to4 or NAT64 counts
+ * as itself. Null for other text, and for other addresses (1.2).
+ */
+export function globalAddress(text: string): string | null {
+  const canonical = canonicalAddress(text);
+  const address = canonical && (embeddedIPv4(canonical) ?? canonical);
+  return address && isGlobal(address) ? address : null;
+}
+
+/**
+ * The slot of a canonical address: of global IPv6 the network, of which one machine has all addresses (1.4).
+ *
+ * @param ipv6SlotPrefix the bits that count
+ */
+export const slotOf = (canonical: string, ipv6SlotPrefix: number): string =>
+  (canonical.includes(':') &&
+    isGlobal(canonical) &&
+    canonicalNetwork(`${canonical}/${ipv6SlotPrefix}`)) ||
+  canonical;
+
+/** The first address of each slot, in their order. */
+export function firstOfSlots(addresses: readonly string[], ipv6SlotPrefix: number): string[] {
+  const slots = new Map<string, string>();
+  for (const address of addresses) {
+    const slot = slotOf(address, ipv6SlotPrefix);
+    if (!slots.has(slot)) slots.set(slot, address);
+  }
+  return [...slots.values()];
+}
+
+/** The number of addresses, one of each slot, that count for the limit of a license (1.4). */
+export const countGlobal = (addresses: readonly string[]): number =>
+  addresses.filter(isGlobal).length;

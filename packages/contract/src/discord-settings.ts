@@ -63,3 +63,23 @@ export const discordSettingsUpdate = named(
   }),
   { adminRoleId: '1100000000000000003' },
 );
+
+export const discordAction = named(
+  'DiscordAction',
+  'No field, or no body at all.',
+  z.strictObject({}).optional(),
+  {},
+);
+
+export const discordTest = named(
+  'DiscordTest',
+  'Whether the bot can give the roles of the products.',
+  z.strictObject({
+    roles: z.int().describe('The number of roles that products give.'),
+    faults: z.array(z.string()).describe('Why roles cannot be given, and the remedies.'),
+  }),
+  {
+    roles: 2,
+    faults: ['The role of the bot stands below "Customer" of product ChunkGuard. Move it above.'],
+  },
+);

@@ -23,6 +23,7 @@ export const ERROR_CODES = {
   CHANGED_MEANWHILE: 'Others change the object at the same time: try again.',
   PRECONDITION_FAILED: '`If-Match` does not match: the object has changed since it was read.',
   BODY_TOO_LARGE: 'The body is too large.',
+  UNSUPPORTED_ENCODING: 'The body has another `Content-Encoding` than gzip or deflate.',
   IDEMPOTENCY_KEY_REUSED: 'The `Idempotency-Key` was sent with another request.',
   TOO_MANY_REQUESTS: 'A limit is reached: try again after `Retry-After`.',
   INTERNAL_ERROR: 'The service failed.',

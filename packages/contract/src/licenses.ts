@@ -116,7 +116,7 @@ export const licenseFields = {
   ),
   ips: boundValues(
     address,
-    'The bound addresses, in the order in which they were bound. `[]` frees all.',
+    'The bound addresses, in the order in which they were bound. `[]` frees all. IPv6 addresses of one /64 share a slot, which shows the first. New ones that are private or reserved are rejected.',
   ),
   notes: textOrEmpty(MAX_LONG_TEXT_LENGTH, 'For administrators.'),
   customer: setByService(

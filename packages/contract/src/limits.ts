@@ -69,5 +69,8 @@ export const MAX_STATISTICS_VERSIONS = 20;
 /** The expiries ahead that are counted. */
 export const MAX_EXPIRY_WEEKS = 26;
 
+/** The bits of an IPv6 address that count for a slot (1.4). */
+export const IPV6_SLOT_PREFIX = { min: 48, max: 128, default: 64 } as const;
+
 /** The widest ranges of addresses that may be blocked (3). */
 export const MIN_PREFIX_BITS = { ipv4: 8, ipv6: 19 } as const;

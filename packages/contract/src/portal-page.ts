@@ -44,6 +44,8 @@ export interface PortalSlot {
   type: LicenseDataType;
   /** The beginning and the end of the value. No two of a type are the same. */
   shown: string;
+  /** Whether it is the slot of the address from which the page was asked for. */
+  isThisBrowser: boolean;
   lastUsed: string;
   /** From when on a new value may take it; null for never. */
   idleDate: string | null;

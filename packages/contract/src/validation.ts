@@ -19,7 +19,7 @@ export const validationRequest = named(
       .string()
       .nullish()
       .describe(
-        'The address to check and bind. Without one, and for a private or loopback address, which a machine gives itself, the connecting address counts.',
+        'The address to check and bind. Without one, and for a private or reserved address, which identifies no machine, the connecting address counts.',
       ),
     operatingSystem: forHistory,
     osVersion: forHistory,

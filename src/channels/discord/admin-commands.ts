@@ -1,5 +1,6 @@
 import { sharedHwid } from '@licet/contract/shared-hwids';
 import { escapeMarkdown } from '../../lib/discord.ts';
+import { DomainError } from '../../lib/errors.ts';
 import { insertEntry } from '../../resources/blacklists/queries.ts';
 import { entryOf } from '../../resources/blacklists/rules.ts';
 import { insertLicenses } from '../../resources/licenses/create.ts';
@@ -9,7 +10,7 @@ import { type LicenseRow, valuesOf } from '../../resources/licenses/row.ts';
 import { EXPIRES_LATER, storedExpiryOf } from '../../resources/licenses/rules.ts';
 import { findProduct } from '../../resources/products/queries.ts';
 import { type Command, type CommandContext, code, listed, newValues, say } from './command.ts';
-import type { Message } from './interaction.ts';
+import type { Interaction, Message } from './interaction.ts';
 import { endText, extendedBy, keyText, lineOf, productsOf } from './licenses.ts';
 
 /** The commands of administrators at Discord (10). Each refusal says what to do next. */
@@ -38,10 +39,22 @@ async function find({ db, interaction }: CommandContext): Promise<Message> {
   return say(listed(lines, 'give a longer text') + more);
 }
 
+const MAX_DAYS = 3_650;
+const NO_DAYS = say(`Give a number of days from 1 to ${MAX_DAYS}.`);
+
+/** The option for days; 0 for none, undefined for a wrong one. */
+function daysIn({ options }: Interaction): number | undefined {
+  const days = Number(options.get('days') ?? 0);
+  const isRight =
+    Number.isSafeInteger(days) && days <= MAX_DAYS && days >= (options.has('days') ? 1 : 0);
+  return isRight ? days : undefined;
+}
+
 async function create({ db, interaction, newSender }: CommandContext): Promise<Message> {
   const product = await findProduct(db, Number(interaction.options.get('product')) || 0);
   if (!product) return say('There is no such product. Choose one of the list.');
-  const days = Number(interaction.options.get('days') ?? 0);
+  const days = daysIn(interaction);
+  if (days === undefined) return NO_DAYS;
   const owner = interaction.options.get('user') ?? '';
   const values = {
     ...newValues(product),
@@ -75,16 +88,16 @@ async function extend(context: CommandContext): Promise<Message> {
   const row = await anyLicense(context);
   if (!row || row.state === 'DELETED') return NO_LICENSE;
   if (row.licenseType === 'PERMANENT')
-    return say(`License #${row.id} does not expire. There is nothing to extend.`);
-  const days = Number(context.interaction.options.get('days') ?? 0);
-  if (!Number.isSafeInteger(days) || days < 1 || days > 3650) {
-    return say('Give a number of days from 1 to 3650.');
-  }
+    return say(
+      `License #${row.id} does not expire, and stays as it is. To give it an end, use the console.`,
+    );
+  const days = daysIn(context.interaction);
+  if (!days) return NO_DAYS;
   const isUnused = row.expiresAt === EXPIRES_LATER;
   const expiry = isUnused
     ? {
         expiresAt: EXPIRES_LATER,
-        expiresAfterDays: Math.min((row.expiresAfterDays ?? 0) + days, 3650),
+        expiresAfterDays: Math.min((row.expiresAfterDays ?? 0) + days, MAX_DAYS),
       }
     : { expiresAt: extendedBy(days, row.expiresAt, Date.now()), expiresAfterDays: null };
   const actor = `discord:${context.interaction.user.id}` as const;
@@ -94,13 +107,16 @@ async function extend(context: CommandContext): Promise<Message> {
     { ...valuesOf(row), ...expiry },
     undefined,
   );
-  return say(`License #${row.id} \`${keyText(row)}\`: ${endText(after, Date.now())}.`);
+  const isDeactivated = after.state === 'DEACTIVATED';
+  const stays = isDeactivated ? ' It stays deactivated. To activate it, use the console.' : '';
+  return say(`License #${row.id} \`${keyText(row)}\`: ${endText(after, Date.now())}.${stays}`);
 }
 
 async function deactivate(context: CommandContext): Promise<Message> {
   const row = await anyLicense(context);
   if (!row || row.state === 'DELETED') return NO_LICENSE;
-  if (row.state === 'DEACTIVATED') return say(`License #${row.id} is deactivated already.`);
+  if (row.state === 'DEACTIVATED')
+    return say(`License #${row.id} is deactivated already. To activate it again, use the console.`);
   const actor = `discord:${context.interaction.user.id}` as const;
   await updateLicense(
     context.newSender({ actor }),
@@ -124,19 +140,30 @@ async function block({ db, interaction, newSender }: CommandContext): Promise<Me
   const why = type === 'HWID' && options.get('force') !== 'true' ? sharedHwid(value) : undefined;
   if (why) {
     return say(
-      `Many machines share this hardware ID: ${why}. The entry would refuse them all, not one machine. To block it, use the command again with \`force\`.`,
+      `Many machines share this hardware ID: ${why}. The entry would refuse them all, not one machine. To block it, write the command again with \`force\`.`,
     );
   }
-  const entry = entryOf({
-    licenseDataType: type,
-    data: value,
-    productId: product?.id ?? null,
-    reason: options.get('reason') ?? '',
-    isForAllProducts: !product,
-  });
-  await insertEntry(newSender({ actor: `discord:${interaction.user.id}` }), entry);
   const where = product ? `for **${escapeMarkdown(product.name)}**` : 'for all products';
-  return say(`${code(entry.data)} is blocked ${where}, within 30 seconds everywhere.`);
+  try {
+    const entry = entryOf({
+      licenseDataType: type,
+      data: value,
+      productId: product?.id ?? null,
+      reason: options.get('reason') ?? '',
+      isForAllProducts: !product,
+    });
+    await insertEntry(newSender({ actor: `discord:${interaction.user.id}` }), entry);
+    return say(`${code(entry.data)} is blocked ${where}, within 30 seconds everywhere.`);
+  } catch (error) {
+    if (!(error instanceof DomainError)) throw error;
+    if (error.kind === 'conflict')
+      return say(
+        `${code(value)} is blocked ${where} already. To change the entry, use the console.`,
+      );
+    // The option has another name than the field.
+    const message = error.message.replace(/^data\b/, 'value');
+    return say(`${message}. Correct it, and write the command again.`);
+  }
 }
 
 export const ADMIN_COMMANDS: Readonly<Record<string, Command>> = {

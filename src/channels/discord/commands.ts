@@ -17,6 +17,10 @@ const NOT_ALLOWED = say(
   'Only administrators may use this command. Ask one for the role that the shop has set.',
 );
 
+const HAS_RUN = say(
+  'This command has run already, and its first response counts. To run it again, write it again.',
+);
+
 const COMMANDS: Readonly<Record<string, Command>> = { ...CUSTOMER_COMMANDS, ...ADMIN_COMMANDS };
 
 const isAdmin = ({ interaction, settings }: CommandContext): boolean =>
@@ -41,15 +45,15 @@ export async function runCommand(context: CommandContext): Promise<Message> {
       .values({ id: interaction.id, handledAt: Date.now() })
       .onConflictDoNothing()
       .returning();
-    if (begun.length === 0) return say('This command has run already.');
+    if (begun.length === 0) return HAS_RUN;
   }
   try {
     return await command.run(context);
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;
-    return say(
-      isOvertaken(error) ? 'Others change this at the same time. Try again.' : `${error.message}.`,
-    );
+    return isOvertaken(error)
+      ? say('Others change this at the same time. Try again.')
+      : say(`${error.message}. Correct it, and write the command again.`);
   }
 }
 
@@ -89,5 +93,6 @@ export async function suggest(context: CommandContext): Promise<Choice[]> {
     .map((row) =>
       choice(sold.get(row.productId)?.name ?? '', ` ${keyText(row)} (#${row.id})`, `#${row.id}`),
     )
-    .filter((one) => isForAdmins || one.name.toLowerCase().includes(typed));
+    .filter((one) => isForAdmins || one.name.toLowerCase().includes(typed))
+    .slice(0, MAX_CHOICES);
 }

@@ -1,17 +1,30 @@
 import type { ResetOutcome } from '@licet/contract/portal-page';
 import { eq, sql } from 'drizzle-orm';
-import { isOvertaken, stillHolds } from '../../db/change.ts';
+import { isOvertaken, stillHolds, untilNotOvertaken } from '../../db/change.ts';
 import { escapeMarkdown } from '../../lib/discord.ts';
 import { customers } from '../../resources/customers/schema.ts';
 import { insertLicenses } from '../../resources/licenses/create.ts';
-import { findLicenseByKey, redeemLicense } from '../../resources/licenses/queries.ts';
+import {
+  findLicenseByKey,
+  findOwnLicense,
+  redeemLicense,
+} from '../../resources/licenses/queries.ts';
 import type { LicenseRow } from '../../resources/licenses/row.ts';
+import { statusAt } from '../../resources/licenses/rules.ts';
+import { licenses } from '../../resources/licenses/schema.ts';
 import { resetSlots } from '../../resources/licenses/self-reset.ts';
 import { findProduct } from '../../resources/products/queries.ts';
 import { createPortalLink } from '../portal/sessions.ts';
 import { type Command, type CommandContext, code, listed, newValues, say } from './command.ts';
 import type { Interaction, Message } from './interaction.ts';
-import { endText, findOwnLicenses, lineOf, productsOf } from './licenses.ts';
+import {
+  conditionText,
+  endText,
+  findOwnLicenses,
+  lineOf,
+  nextStep,
+  productsOf,
+} from './licenses.ts';
 import { type CodeFault, linkByCode } from './link-codes.ts';
 import { giveRoles } from './roles.ts';
 import { discordClaims } from './schema.ts';
@@ -32,12 +45,19 @@ const NO_LICENSES = say(
   'No license is linked to your account. Use /redeem with your license key, or /link with the code that your page shows.',
 );
 const TOO_OFTEN = say('Too many attempts. Try again in a minute.');
+const OTHER_ACCOUNT = say(
+  'This license is linked to another Discord account. Ask the shop to move it to yours.',
+);
+const FASTER = say(
+  'Another account was faster: this license is linked to it now. Ask the shop to move it to yours.',
+);
 const NOT_REACHABLE = say(
   'Nobody can open the page of this shop yet: its service does not know its public address. Tell the shop to set PUBLIC_URL.',
 );
+
 async function withRoles(context: CommandContext, text: string): Promise<Message> {
-  const { db, outbound, settings, interaction } = context;
-  const trouble = await giveRoles({ db, outbound, settings, now: Date.now() }, interaction.user.id);
+  const { db, outbound, interaction } = context;
+  const trouble = await giveRoles({ db, outbound, now: Date.now() }, interaction.user.id);
   // First: the end of a long message is cut.
   return say(trouble ? `${trouble}\n${text}` : text);
 }
@@ -46,24 +66,29 @@ async function redeem(context: CommandContext): Promise<Message> {
   const { db, interaction, newSender, isTooOften } = context;
   const { id: userId, username } = interaction.user;
   if (isTooOften()) return TOO_OFTEN;
-  const row = await findLicenseByKey(db, interaction.options.get('key') ?? '');
-  if (!row || row.state === 'DELETED') return NO_KEY;
-  const product = await findProduct(db, row.productId);
-  const name = escapeMarkdown(product?.name ?? '');
-  const owner = row.ownerChatId || row.customer?.chatId;
-  if (owner === userId) {
-    return withRoles(context, `**${name}** is linked to your account already. /licenses shows it.`);
-  }
-  if (owner) {
-    return say(
-      'This license is linked to another Discord account. Ask the shop to move it to yours.',
+  let wasFree = false;
+  return untilNotOvertaken(async () => {
+    const row = await findLicenseByKey(db, interaction.options.get('key') ?? '');
+    if (!row || row.state === 'DELETED') return NO_KEY;
+    const product = await findProduct(db, row.productId);
+    const name = escapeMarkdown(product?.name ?? '');
+    const condition = conditionText(row, Date.now());
+    const next = nextStep(row, Date.now());
+    const owner = row.ownerChatId || row.customer?.chatId;
+    if (owner === userId) {
+      return withRoles(
+        context,
+        `**${name}** is linked to your account already: ${condition}.${next} /licenses shows it.`,
+      );
+    }
+    if (owner) return wasFree ? FASTER : OTHER_ACCOUNT;
+    wasFree = true;
+    await redeemLicense(newSender({ actor: 'service' }), row, { id: userId, username });
+    return withRoles(
+      context,
+      `**${name}** is linked to your account: ${condition}.${next} /licenses shows it, and /portal opens your page.`,
     );
-  }
-  await redeemLicense(newSender({ actor: 'service' }), row, { id: userId, username });
-  return withRoles(
-    context,
-    `**${name}** is linked to your account: ${endText(row, Date.now())}. /licenses shows it, and /portal opens your page.`,
-  );
+  });
 }
 
 const CODE_FAULTS: Readonly<Record<CodeFault, Message>> = {
@@ -100,8 +125,9 @@ async function showLicenses(context: CommandContext): Promise<Message> {
   const rows = await findOwnLicenses(db, interaction.user.id);
   if (rows.length === 0) return NO_LICENSES;
   const sold = await productsOf(db, rows);
+  const now = Date.now();
   const lines = rows.map(
-    (row) => `- ${lineOf(row, sold.get(row.productId)?.name ?? '', Date.now())}`,
+    (row) => `- ${lineOf(row, sold.get(row.productId)?.name ?? '', now)}.${nextStep(row, now)}`,
   );
   const { text } = await withRoles(context, listed(lines, 'use /portal'));
   return { text, button: { label: 'Show keys', id: SHOW_KEYS } };
@@ -111,9 +137,13 @@ async function showKeys({ db, interaction }: CommandContext): Promise<Message> {
   const rows = await findOwnLicenses(db, interaction.user.id);
   if (rows.length === 0) return NO_LICENSES;
   const sold = await productsOf(db, rows);
-  const lines = rows.map(
-    (row) => `- **${escapeMarkdown(sold.get(row.productId)?.name ?? '')}** ${code(row.licenseKey)}`,
-  );
+  const now = Date.now();
+  const lines = rows.map((row) => {
+    const name = escapeMarkdown(sold.get(row.productId)?.name ?? '');
+    const next = nextStep(row, now);
+    const refused = next && `, ${conditionText(row, now)}.${next}`;
+    return `- **${name}** ${code(row.licenseKey)}${refused}`;
+  });
   return say(listed(lines, 'use /portal'));
 }
 
@@ -146,15 +176,22 @@ function outcomeText(outcome: ResetOutcome): string {
   }
 }
 
-async function resetLicense({ interaction, newSender }: CommandContext): Promise<Message> {
+async function resetLicense({ db, interaction, newSender }: CommandContext): Promise<Message> {
   const what = interaction.options.get('what') ?? 'all';
+  const person = { chatId: interaction.user.id };
+  const licenseId = licenseIdIn(interaction);
   const outcome = await resetSlots(
     () => newSender({ actor: 'customer' }),
-    { chatId: interaction.user.id },
-    licenseIdIn(interaction),
+    person,
+    licenseId,
     ({ type }) => what === 'all' || type === what,
   );
-  return outcome ? say(outcomeText(outcome)) : NOT_YOURS;
+  if (!outcome) return NOT_YOURS;
+  const row = await findOwnLicense(db, licenseId, person);
+  const now = Date.now();
+  const isExpired = row !== undefined && statusAt(row, now) === 'EXPIRED';
+  const expired = isExpired ? ` This license has ${endText(row, now)}.${nextStep(row, now)}` : '';
+  return say(outcomeText(outcome) + expired);
 }
 
 async function portal({ db, interaction, newSender, publicUrl }: CommandContext): Promise<Message> {
@@ -186,12 +223,14 @@ async function getLicense(context: CommandContext): Promise<Message> {
       'You have no role that shows this purchase. Link your account where you bought it, or use /redeem with your key.',
     );
   }
-  const own = async (): Promise<LicenseRow | undefined> =>
-    (await findOwnLicenses(db, userId)).find(({ productId }) => productId === product.id);
+  const own = async (): Promise<LicenseRow | undefined> => {
+    const rows = await findOwnLicenses(db, userId, eq(licenses.productId, product.id));
+    return rows.find((row) => statusAt(row, Date.now()) === 'ACTIVE') ?? rows[0];
+  };
   const shown = (row: LicenseRow) =>
     withRoles(
       context,
-      `Your license of **${escapeMarkdown(product.name)}**: \`${row.licenseKey}\`, ${endText(row, Date.now())}.`,
+      `Your license of **${escapeMarkdown(product.name)}**: \`${row.licenseKey}\`, ${conditionText(row, Date.now())}.${nextStep(row, Date.now())}`,
     );
   const known = await own();
   if (known) return shown(known);
@@ -211,7 +250,9 @@ async function getLicense(context: CommandContext): Promise<Message> {
     if (!isOvertaken(error)) throw error;
   }
   const made = await own();
-  return made ? shown(made) : say('You had your license of this product before. Ask the shop.');
+  return made
+    ? shown(made)
+    : say('You had your license of this product before. Ask the shop for another one.');
 }
 
 export const CUSTOMER_COMMANDS: Readonly<Record<string, Command>> = {

@@ -26,8 +26,10 @@ const schema = z.object({
       roles: z.array(z.string()),
       permissions: z.string(),
     })
-    .optional(),
-  user: z.object({ id: z.string(), username: z.string() }).optional(),
+    .optional()
+    // Discord shows no words of a response that is no message.
+    .catch(undefined),
+  user: z.object({ id: z.string(), username: z.string() }).optional().catch(undefined),
   data: z
     .object({
       name: z.string().optional(),
@@ -37,7 +39,8 @@ const schema = z.object({
         .optional(),
       options: z.array(option.extend({ options: z.array(option).optional() })).optional(),
     })
-    .optional(),
+    .optional()
+    .catch(undefined),
 });
 
 /** An administrator of a server, and a member who may manage it. */

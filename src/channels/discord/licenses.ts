@@ -1,5 +1,6 @@
+import { countGlobal } from '@licet/contract/addresses';
 import { DAY_MS } from '@licet/contract/durations';
-import { and, asc } from 'drizzle-orm';
+import { and, desc, type SQL } from 'drizzle-orm';
 import type { Database } from '../../db/client.ts';
 import { containsText, isOneOf } from '../../db/predicates.ts';
 import { escapeMarkdown } from '../../lib/discord.ts';
@@ -12,14 +13,22 @@ import { products } from '../../resources/products/schema.ts';
 
 /** The licenses of an account at Discord, and their lines in messages (10). */
 
-const MAX_OWN = 25;
+/** As many as the page shows. */
+const MAX_OWN = 100;
+const MAX_SUGGESTED = 25;
 
-/** The licenses of an account, at most 25. */
-export const findOwnLicenses = (db: Database, userId: string): Promise<LicenseRow[]> =>
-  selectLicenses(db)
-    .where(isOwnedBy({ chatId: userId }))
-    .orderBy(asc(licenses.id))
+/** The newest 100 licenses of an account, the oldest first. @param where chooses among them */
+export async function findOwnLicenses(
+  db: Database,
+  userId: string,
+  where?: SQL,
+): Promise<LicenseRow[]> {
+  const rows = await selectLicenses(db)
+    .where(and(isOwnedBy({ chatId: userId }), where))
+    .orderBy(desc(licenses.id))
     .limit(MAX_OWN);
+  return rows.reverse();
+}
 
 /** Products by their ids. */
 export async function productsOf(db: Database, rows: readonly { productId: number }[]) {
@@ -43,17 +52,10 @@ export const suggestProducts = (
         roleIds && isOneOf(products.purchaseRoleId, roleIds),
       ),
     )
-    .limit(MAX_OWN);
+    .limit(MAX_SUGGESTED);
 
 /** Discord shows the time in the language and zone of each reader. */
 const discordTime = (ms: number): string => `<t:${Math.floor(ms / 1000)}:D>`;
-
-const STATUS_WORDS = {
-  ACTIVE: 'active',
-  EXPIRED: 'expired',
-  DEACTIVATED: 'deactivated',
-  DELETED: 'deleted',
-} as const;
 
 const limitText = (taken: number, limit: number): string =>
   limit < 0 ? `${taken}` : `${taken} of ${limit}`;
@@ -69,13 +71,29 @@ export function endText(row: LicenseRow, now: number): string {
   return `${expiryDate <= now ? 'expired on' : 'until'} ${discordTime(expiryDate)}`;
 }
 
+/** Whether programs take a license: its end, or why they refuse it. */
+export function conditionText(row: LicenseRow, now: number): string {
+  const isDeactivated = statusAt(row, now) === 'DEACTIVATED';
+  return isDeactivated ? 'deactivated by the shop' : endText(row, now);
+}
+
+const NEXT_STEPS = {
+  ACTIVE: '',
+  EXPIRED: ' Ask the shop to renew it.',
+  DEACTIVATED: ' Ask the shop to activate it again.',
+  // Shown to nobody.
+  DELETED: '',
+} as const;
+
+/** The next step of the customer of a license that programs refuse, with a blank before it; empty for none. */
+export const nextStep = (row: LicenseRow, now: number): string => NEXT_STEPS[statusAt(row, now)];
+
 /** A license in a line. */
 export function lineOf(row: LicenseRow, productName: string, now: number): string {
   const parts = [
     `**${escapeMarkdown(productName)}** \`${keyText(row)}\``,
-    STATUS_WORDS[statusAt(row, now)],
-    endText(row, now),
-    `IP addresses ${limitText(row.ips.length, row.maxIPs)}`,
+    statusAt(row, now) === 'ACTIVE' ? `active, ${endText(row, now)}` : conditionText(row, now),
+    `IP addresses ${limitText(countGlobal(row.ips), row.maxIPs)}`,
     `hardware IDs ${limitText(row.hwids.length, row.maxHWIDs)}`,
   ];
   return parts.join(', ');

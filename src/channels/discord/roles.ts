@@ -1,4 +1,4 @@
-import { DISCORD_API, DISCORD_USER_AGENT } from '@licet/contract/discord';
+import { DISCORD_API } from '@licet/contract/discord';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '@licet/contract/durations';
 import { parseJson } from '@licet/contract/json';
 import { and, eq, isNotNull, lte, min, type SQL, sql } from 'drizzle-orm';
@@ -12,14 +12,18 @@ import { isOwnedBy } from '../../resources/licenses/own.ts';
 import { licenses } from '../../resources/licenses/schema.ts';
 import { products } from '../../resources/products/schema.ts';
 import { readSettings } from '../settings/store.ts';
+import { curedBy, isRoleId, UNKNOWN_ROLE, UNKNOWN_SERVER, WRONG_TOKEN } from './role-faults.ts';
 import { discordRoles } from './schema.ts';
-import { type DiscordSettings, NO_DISCORD, noteRolesFault } from './settings.ts';
+import { botHeaders, type DiscordSettings, NO_DISCORD, noteRoles } from './settings.ts';
 
 /** The roles of buyers at Discord (10): given with a license, and taken when the last one that gives it ends. */
 
 const REASON = encodeURIComponent('Licet: licenses');
-/** After a refusal, which concerns the whole server, no role is tried for this time. */
+/** After a refusal no role of the server is tried for this time: many refusals block the address of the service. */
 const PAUSE_MS = HOUR_MS;
+const MIN_PAUSE_MS = 1_000;
+/** A role that met a failure of Discord is tried again after this time. */
+const RETRY_MS = 10 * MINUTE_MS;
 /** A role is looked at again after this time, also if nothing has announced its end. */
 const MAX_KEPT_MS = DAY_MS;
 /** Roles that are given, or looked at, at once. */
@@ -34,31 +38,23 @@ interface Roles {
   now: number;
 }
 
-/** The words for a code of Discord; undefined for a failure that passes. */
-const FAULTS: Readonly<Record<number, string>> = {
-  50013:
-    'The bot may not give the role. Give it the right "Manage Roles", and move its role above the role that it gives.',
-  50001:
-    'The bot is not in the server. Run npm run licet -- discord setup --bot-token FILE, and open the invitation that it prints.',
-  10011: 'The role is deleted at Discord. Choose another one at the product, or none.',
-  10004:
-    'The bot does not see the server. Run npm run licet -- discord setup with the id of the server as --guild.',
-  40001:
-    'Discord does not accept the token of the bot. Run npm run licet -- discord setup --bot-token FILE with a new one.',
-};
-const ROLE_ID = /^\d{15,21}$/;
 const UNKNOWN_MEMBER = 10007;
-const UNKNOWN_ROLE = 10011;
 
 const REFUSED = 'Your role could not be given. Tell the shop: its settings say why.';
+const FOLLOWS = 'Your role follows: Discord does not take it now, and it is tried again by itself.';
+const NO_MEMBER =
+  'You have no role, because you are not in the server. Join it, then use /licenses.';
 
 type Outcome =
   | { outcome: 'done' }
   /** The user is not in the server. */
   | { outcome: 'no member' }
-  /** A refusal of one role, or of all roles of the server. */
-  | { outcome: 'refused'; fault: string; isOfOne: boolean }
-  | { outcome: 'later'; afterMs: number };
+  /** A refusal of one role, which does not say that others are refused. */
+  | { outcome: 'unknown role'; code: number }
+  /** A refusal that counts against the address of the service. */
+  | { outcome: 'refused'; code: number }
+  | { outcome: 'limited'; afterMs: number }
+  | { outcome: 'failed' };
 
 async function sendRole(
   { outbound, settings, now }: Roles,
@@ -66,41 +62,64 @@ async function sendRole(
   userId: string,
   roleId: string,
 ): Promise<Outcome> {
-  // The id of a product is free text, and would lead into another path.
-  if (!ROLE_ID.test(roleId)) {
-    return {
-      outcome: 'refused',
-      fault: `The role "${roleId}" of a product is no id of a role. Enter the id of a role at the product, or none.`,
-      isOfOne: true,
-    };
-  }
+  if (!isRoleId(roleId)) return { outcome: 'unknown role', code: UNKNOWN_ROLE };
   const url = `${DISCORD_API}/guilds/${settings.guildId}/members/${userId}/roles/${roleId}`;
-  const headers = {
-    Authorization: `Bot ${settings.botToken}`,
-    'User-Agent': DISCORD_USER_AGENT,
-    'X-Audit-Log-Reason': REASON,
-  };
+  const headers = { ...botHeaders(settings), 'X-Audit-Log-Reason': REASON };
   const result = await outbound.send(url, { method, headers });
-  if ('error' in result) return { outcome: 'later', afterMs: HOUR_MS };
-  if (result.status < 300) return { outcome: 'done' };
-  if (result.status === 429) {
-    return { outcome: 'later', afterMs: limitMs(result, now) ?? MINUTE_MS };
-  }
-  const { code = 0 }: { code?: number } = Object(parseJson(result.body));
+  if ('error' in result) return { outcome: 'failed' };
+  const { status } = result;
+  if (status < 300) return { outcome: 'done' };
+  if (status === 429) return { outcome: 'limited', afterMs: limitMs(result, now) ?? MINUTE_MS };
+  if (status === 401) return { outcome: 'refused', code: WRONG_TOKEN };
+  const { code }: { code?: unknown } = Object(parseJson(result.body));
   if (code === UNKNOWN_MEMBER) return { outcome: 'no member' };
-  const isRefused = result.status === 401 || result.status === 403;
-  const fault =
-    FAULTS[result.status === 401 ? 40001 : code] ??
-    (isRefused
-      ? `Discord refuses roles (${result.status}, code ${code}). Run npm run licet -- discord setup --bot-token FILE: it checks the rights.`
-      : undefined);
-  return fault
-    ? { outcome: 'refused', fault, isOfOne: code === UNKNOWN_ROLE }
-    : { outcome: 'later', afterMs: HOUR_MS };
+  if (code === UNKNOWN_ROLE) return { outcome: 'unknown role', code };
+  const isRefused = status === 403 || code === UNKNOWN_SERVER;
+  return isRefused
+    ? { outcome: 'refused', code: typeof code === 'number' && code > 0 ? code : status }
+    : { outcome: 'failed' };
 }
 
-const isPaused = ({ settings: { botToken, guildId, rolesFaultAt }, now }: Roles): boolean =>
-  botToken === null || guildId === null || (rolesFaultAt !== null && rolesFaultAt + PAUSE_MS > now);
+/**
+ * Notes the outcome for a role in the settings.
+ *
+ * @returns when the roles of the server are tried again; undefined for at once
+ */
+async function note(roles: Roles, roleId: string, sent: Outcome): Promise<number | undefined> {
+  const { db, settings, now } = roles;
+  switch (sent.outcome) {
+    case 'done': {
+      const cured = curedBy(roleId, settings.roleFaults).map((id) => [id, null] as const);
+      if (cured.length > 0) await noteRoles(db, { roleFaults: Object.fromEntries(cured) });
+      return undefined;
+    }
+    case 'no member':
+      return undefined;
+    case 'unknown role':
+      await noteRoles(db, { roleFaults: { [roleId]: sent.code } });
+      return undefined;
+    case 'refused': {
+      const rolesPausedUntil = now + PAUSE_MS;
+      await noteRoles(db, { roleFaults: { [roleId]: sent.code }, rolesPausedUntil });
+      return rolesPausedUntil;
+    }
+    case 'limited': {
+      const rolesPausedUntil = now + sent.afterMs;
+      // A shorter pause ends before the next command.
+      if (sent.afterMs >= MIN_PAUSE_MS) await noteRoles(db, { rolesPausedUntil });
+      return rolesPausedUntil;
+    }
+    case 'failed':
+      return now + RETRY_MS;
+  }
+}
+
+const isPaused = ({ settings: { guildId, rolesPausedUntil }, now }: Roles): boolean =>
+  guildId === null || (rolesPausedUntil !== null && rolesPausedUntil > now);
+
+/** When a role that is given is looked at again. @param endsAt the end of the first license that gives it */
+const nextLook = (endsAt: number | null | undefined, now: number): number =>
+  Math.min(endsAt ?? Number.POSITIVE_INFINITY, now + MAX_KEPT_MS);
 
 /** Active licenses of an account that give a role: this one, or any. */
 const gives = (userId: string, roleId: string | undefined, now: number) =>
@@ -111,47 +130,77 @@ const gives = (userId: string, roleId: string | undefined, now: number) =>
     roleId === undefined ? isNotNull(products.roleId) : eq(products.roleId, roleId),
   );
 
+/** Lets the scheduled handler give roles to an account. */
+const giveLater = (db: Database, chatId: string, roleIds: readonly string[], dueAt: number) =>
+  db
+    .insert(discordRoles)
+    .values(roleIds.map((roleId) => ({ chatId, roleId, dueAt, isGiven: false })))
+    .onConflictDoUpdate({
+      target: [discordRoles.chatId, discordRoles.roleId],
+      set: { dueAt, isGiven: false },
+    });
+
 /**
- * Gives an account the roles of its active licenses.
+ * Gives an account the roles of its active licenses. The scheduled handler gives those that cannot be given now.
  *
  * @returns words for the user if a role could not be given
  */
-export async function giveRoles(roles: Roles, userId: string): Promise<string | undefined> {
-  if (roles.settings.botToken === null) return undefined;
-  const { db, now } = roles;
-  const due = await db
-    .select({ roleId: products.roleId, endsAt: min(licenses.expiresAt) })
+export async function giveRoles(
+  { db, outbound, now }: Omit<Roles, 'settings'>,
+  userId: string,
+): Promise<string | undefined> {
+  // As they are stored: a refusal of a moment ago in any isolate pauses all.
+  const { value: settings } = await readSettings(db, 'discord', NO_DISCORD);
+  if (settings.botToken === null) return undefined;
+  const roles = { db, outbound, settings, now };
+  const hasFault = (roleId: string): boolean => Object.hasOwn(settings.roleFaults, roleId);
+  const isGiven = sql<number>`exists (select 1 from ${discordRoles} where chat_id = ${userId}
+    and role_id = ${products.roleId} and is_given and due_at > ${now})`;
+  const found = await db
+    .select({
+      roleId: sql<string>`${products.roleId}`,
+      endsAt: min(licenses.expiresAt),
+      isGiven: isGiven.mapWith(Boolean),
+    })
     .from(licenses)
     .innerJoin(products, eq(products.id, licenses.productId))
     .where(gives(userId, undefined, now))
     .groupBy(products.roleId)
     // Those that the account lacks come first.
-    .orderBy(
-      sql`exists (select 1 from ${discordRoles} where chat_id = ${userId}
-        and role_id = ${products.roleId} and due_at > ${now})`,
-    )
+    .orderBy(isGiven)
     .limit(MAX_CHECKED);
-  if (isPaused(roles)) return due.length > 0 ? REFUSED : undefined;
+  // A refusal keeps the other roles waiting, so the role that had one comes last.
+  const due = found.toSorted((a, b) => Number(hasFault(a.roleId)) - Number(hasFault(b.roleId)));
+  const missing = due.filter((role) => !role.isGiven).map(({ roleId }) => roleId);
+  if (isPaused(roles)) {
+    if (missing.length === 0) return undefined;
+    await giveLater(db, userId, missing, settings.rolesPausedUntil ?? now);
+    return missing.some(hasFault) ? REFUSED : FOLLOWS;
+  }
   let isRefused = false;
-  for (const { roleId, endsAt } of due) {
-    if (roleId === null) continue;
+  for (const [index, { roleId, endsAt }] of due.entries()) {
     const sent = await sendRole(roles, 'PUT', userId, roleId);
-    if (sent.outcome === 'refused') {
-      await noteRolesFault(db, sent.fault, sent.isOfOne ? null : now);
-      isRefused = true;
-      if (sent.isOfOne) continue;
-      return REFUSED;
+    const againAt = await note(roles, roleId, sent);
+    if (againAt !== undefined) {
+      const rest = due.slice(index + 1).filter((role) => !role.isGiven);
+      await giveLater(db, userId, [roleId, ...rest.map((role) => role.roleId)], againAt);
+      return isRefused || sent.outcome === 'refused' ? REFUSED : FOLLOWS;
     }
-    if (sent.outcome !== 'done') return 'Your role follows: use /licenses again in a minute.';
-    const dueAt = Math.min(endsAt ?? Number.POSITIVE_INFINITY, now + MAX_KEPT_MS);
+    if (sent.outcome === 'no member') return NO_MEMBER;
+    if (sent.outcome !== 'done') {
+      isRefused = true;
+      continue;
+    }
+    const dueAt = nextLook(endsAt, now);
     await db
       .insert(discordRoles)
       .values({ chatId: userId, roleId, dueAt })
-      .onConflictDoUpdate({ target: [discordRoles.chatId, discordRoles.roleId], set: { dueAt } });
+      .onConflictDoUpdate({
+        target: [discordRoles.chatId, discordRoles.roleId],
+        set: { dueAt, isGiven: true },
+      });
   }
-  if (isRefused) return REFUSED;
-  if (due.length > 0) await noteRolesFault(db, null, null);
-  return undefined;
+  return isRefused ? REFUSED : undefined;
 }
 
 /** The statement after which the roles of some accounts are looked at in the next minute. @param chatIds a select */
@@ -178,62 +227,72 @@ export const ROLES_FOLLOW: FollowUp = {
 };
 
 /**
- * Takes the roles that no license gives any more.
+ * Takes the roles that no license gives any more, and gives those that could not be given.
  *
  * @param left the number of queries and requests that remain
  * @returns the number of requests
  */
-async function takeRoles(roles: Omit<Roles, 'settings'>, left: () => number): Promise<number> {
-  const { db, now } = roles;
+async function lookAfterRoles(
+  { db, outbound, now }: Omit<Roles, 'settings'>,
+  left: () => number,
+): Promise<number> {
   const due = await db
     .select()
     .from(discordRoles)
     .where(lte(discordRoles.dueAt, now))
     .orderBy(discordRoles.dueAt)
     .limit(MAX_CHECKED);
-  const all = { ...roles, settings: (await readSettings(db, 'discord', NO_DISCORD)).value };
-  if (all.settings.botToken === null) {
+  const { value: settings } = await readSettings(db, 'discord', NO_DISCORD);
+  const roles = { db, outbound, settings, now };
+  if (settings.botToken === null) {
     // Roles cannot be taken without a bot, and nothing about the accounts is kept.
     await db.delete(discordRoles).where(lte(discordRoles.dueAt, now));
     return 0;
   }
-  if (isPaused(all)) return 0;
+  if (isPaused(roles)) return 0;
   let requests = 0;
-  for (const { chatId, roleId, dueAt } of due) {
+  for (const { chatId, roleId, dueAt, isGiven } of due) {
     if (left() - requests < ROLE_QUERIES) return requests;
-    const isRole = and(eq(discordRoles.chatId, chatId), eq(discordRoles.roleId, roleId));
+    // As it was read: a change of a license in the meantime makes it due again.
+    const isRole = and(
+      eq(discordRoles.chatId, chatId),
+      eq(discordRoles.roleId, roleId),
+      eq(discordRoles.dueAt, dueAt),
+    );
     const [given] = await db
       .select({ count: sql<number>`count(*)`, endsAt: min(licenses.expiresAt) })
       .from(licenses)
       .innerJoin(products, eq(products.id, licenses.productId))
       .where(gives(chatId, roleId, now));
-    const next = (at: number) => db.update(discordRoles).set({ dueAt: at }).where(isRole);
-    if (given && given.count > 0) {
-      await next(Math.min(given.endsAt ?? Number.POSITIVE_INFINITY, now + MAX_KEPT_MS));
+    const isDue = given !== undefined && given.count > 0;
+    const kept = { dueAt: nextLook(given?.endsAt, now), isGiven: true };
+    if (isDue && isGiven) {
+      await db.update(discordRoles).set(kept).where(isRole);
       continue;
     }
     requests++;
-    const sent = await sendRole(all, 'DELETE', chatId, roleId);
-    if (sent.outcome === 'later') {
-      // A limit holds for the whole server.
-      await next(now + sent.afterMs);
+    const sent = await sendRole(roles, isDue ? 'PUT' : 'DELETE', chatId, roleId);
+    const againAt = await note(roles, roleId, sent);
+    if (againAt !== undefined) {
+      // All that are due of a role that is refused, so that the others come first after the pause.
+      const isOfRole = and(eq(discordRoles.roleId, roleId), lte(discordRoles.dueAt, now));
+      await db
+        .update(discordRoles)
+        .set({ dueAt: againAt })
+        .where(sent.outcome === 'refused' ? isOfRole : isRole);
       return requests;
     }
-    if (sent.outcome === 'refused' && !sent.isOfOne) {
-      await noteRolesFault(db, sent.fault, now);
-      await next(now + PAUSE_MS);
-      return requests;
-    }
-    // Unless a license has given it again in the meantime.
-    await db.delete(discordRoles).where(and(isRole, eq(discordRoles.dueAt, dueAt)));
+    await (isDue && sent.outcome === 'done'
+      ? db.update(discordRoles).set(kept).where(isRole)
+      : db.delete(discordRoles).where(isRole));
   }
   return requests;
 }
 
-export const TAKE_ROLES: Task = {
+export const LOOK_AFTER_ROLES: Task = {
   failure: 'Roles at Discord were not looked after',
   most: 2 + ROLE_QUERIES,
   async run({ spend, left, ...run }) {
-    spend(await takeRoles(run, left));
+    spend(await lookAfterRoles(run, left));
   },
 };

@@ -38,14 +38,16 @@ export const discordClaims = sqliteTable(
   (t) => [primaryKey({ columns: [t.chatId, t.productId] })],
 );
 
-/** The roles that were given at Discord (10). Without a rowid. */
+/** The roles that were given at Discord, or could not be given yet (10). Without a rowid. */
 export const discordRoles = sqliteTable(
   'discord_roles',
   {
     chatId: text('chat_id').notNull(),
     roleId: text('role_id').notNull(),
-    /** When it is next looked at whether a license still gives the role. */
+    /** When it is next looked at whether a license still gives the role, or the role is tried again. */
     dueAt: integer('due_at').notNull(),
+    /** False for a role that could not be given. */
+    isGiven: integer('is_given', { mode: 'boolean' }).notNull().default(true),
   },
   (t) => [primaryKey({ columns: [t.chatId, t.roleId] }), index('discord_roles_due').on(t.dueAt)],
 );

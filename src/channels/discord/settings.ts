@@ -1,9 +1,11 @@
+import { DISCORD_USER_AGENT } from '@licet/contract/discord';
 import { DISCORD_PATH, type discordSettings } from '@licet/contract/discord-settings';
-import { sql } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import type * as z from 'zod';
 import type { Database } from '../../db/client.ts';
 import type { PublicUrl } from '../../lib/public-url.ts';
 import { settings } from '../settings/schema.ts';
+import { describeFaults, type RoleFaults } from './role-faults.ts';
 
 /** The application at Discord, as it is stored (10). */
 export interface DiscordSettings {
@@ -13,9 +15,10 @@ export interface DiscordSettings {
   adminRoleId: string | null;
   /** Sent to Discord, so it is stored itself. */
   botToken: string | null;
-  /** Why roles could not be given, and since when. */
-  rolesFault: string | null;
-  rolesFaultAt: number | null;
+  /** The roles that Discord refuses, until they are given. */
+  roleFaults: RoleFaults;
+  /** After a refusal or a limit, which concern the whole server, no role is tried before this time. */
+  rolesPausedUntil: number | null;
 }
 
 export const NO_DISCORD: DiscordSettings = {
@@ -24,8 +27,8 @@ export const NO_DISCORD: DiscordSettings = {
   guildId: null,
   adminRoleId: null,
   botToken: null,
-  rolesFault: null,
-  rolesFaultAt: null,
+  roleFaults: {},
+  rolesPausedUntil: null,
 };
 
 /** Whether commands work. */
@@ -33,43 +36,53 @@ export const isSetUp = ({ applicationId, publicKey, guildId }: DiscordSettings):
   applicationId !== null && publicKey !== null && guildId !== null;
 
 /** The settings as responses show them. */
-export const toDiscordSettings = (
-  { botToken, rolesFaultAt, ...shown }: DiscordSettings,
+export const toDiscordSettings = async (
+  db: Database,
+  { applicationId, publicKey, guildId, adminRoleId, botToken, roleFaults }: DiscordSettings,
   { origin, isPublic }: PublicUrl,
-): z.infer<typeof discordSettings> => ({
-  ...shown,
+): Promise<z.infer<typeof discordSettings>> => ({
+  applicationId,
+  publicKey,
+  guildId,
+  adminRoleId,
   hasBotToken: botToken !== null,
+  rolesFault: await describeFaults(db, roleFaults),
   interactionsUrl: origin + DISCORD_PATH,
   isPublic,
 });
 
 export const SHOWN_FIELDS = ['applicationId', 'publicKey', 'guildId', 'adminRoleId'] as const;
 
-/** The settings after a PUT. Roles are tried again if it changes one of them, or sends the token of the bot. */
+/** The headers of a request of the bot. */
+export const botHeaders = ({ botToken }: DiscordSettings) => ({
+  Authorization: `Bot ${botToken}`,
+  'User-Agent': DISCORD_USER_AGENT,
+});
+
+/** The fields on which roles depend, beside the token of the bot. */
+const ROLE_FIELDS = ['applicationId', 'guildId'] as const;
+
+/** The settings after a PUT. Roles are tried again if it changes one on which they depend, or sends the token. */
 export function withChanges(
   before: DiscordSettings,
   changes: Partial<Pick<DiscordSettings, (typeof SHOWN_FIELDS)[number] | 'botToken'>>,
 ): DiscordSettings {
   const after = { ...before, ...changes };
   const isSame =
-    changes.botToken === undefined && SHOWN_FIELDS.every((name) => after[name] === before[name]);
-  return isSame ? after : { ...after, rolesFault: null, rolesFaultAt: null };
+    changes.botToken === undefined && ROLE_FIELDS.every((name) => after[name] === before[name]);
+  return isSame ? after : { ...after, roleFaults: {}, rolesPausedUntil: null };
 }
 
 /**
- * Notes why roles cannot be given; null if they can. It is no change by a person, and makes no event.
+ * Notes what Discord has said about roles. It is no change by a person, and makes no event.
  *
- * @param since when the pause begins in which no role is tried; null for none
+ * @param news the roles that it refuses, with null for each that was given, and the end of a pause; null ends it
  */
-export async function noteRolesFault(
+export const noteRoles = (
   db: Database,
-  rolesFault: string | null,
-  since: number | null,
-): Promise<void> {
-  const fault = JSON.stringify({ rolesFault, rolesFaultAt: since });
-  await db
+  news: { roleFaults?: Record<string, number | null>; rolesPausedUntil?: number | null },
+) =>
+  db
     .update(settings)
-    .set({ value: sql`json_patch(value, ${fault})` })
-    // Each refusal begins the pause again, also one in the same words.
-    .where(sql`name = 'discord' and coalesce(${rolesFault}, value ->> 'rolesFault') is not null`);
-}
+    .set({ value: sql`json_patch(value, ${JSON.stringify(news)})` })
+    .where(eq(settings.name, 'discord'));

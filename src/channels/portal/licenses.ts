@@ -1,3 +1,4 @@
+import { countGlobal, isGlobal, slotOf } from '@licet/contract/addresses';
 import type { PortalData, PortalSlot } from '@licet/contract/portal-page';
 import { toOptionalTimestamp } from '@licet/contract/time';
 import { desc } from 'drizzle-orm';
@@ -54,7 +55,7 @@ export async function licensesOf(
         expiresAfterDays: expiresAfterDays ?? null,
         keyEnd: keyEnd(row.licenseKey),
         slots: {
-          IP: { taken: row.ips.length, limit: row.maxIPs },
+          IP: { taken: countGlobal(row.ips), limit: row.maxIPs },
           HWID: { taken: row.hwids.length, limit: row.maxHWIDs },
         },
         resets: budgets.get(row.id) ?? { allowed: 0, left: 0, returnsAt: null },
@@ -96,22 +97,29 @@ function shownValues(slots: readonly SlotValue[]): string[] {
 /**
  * The taken slots of a license.
  *
+ * @param address from which the page was asked for
  * @param secret see {@link slotIdOf}
  * @param now milliseconds since 1970
  */
 export async function slotsOf(
   db: Database,
   licenseId: number,
+  address: string | null,
   secret: string,
   now: number,
 ): Promise<PortalSlot[]> {
-  const slots = (await listSlots(db, licenseId, now)) ?? [];
+  const listed = (await listSlots(db, licenseId, now)) ?? [];
+  const slots = listed.filter(({ type, value }) => type === 'HWID' || isGlobal(value));
   const shown = shownValues(slots);
   return Promise.all(
     slots.map(async ({ type, value, lastUsed, idleDate }, index) => ({
       id: await slotIdOf({ type, value }, secret),
       type,
       shown: shown[index] ?? '',
+      isThisBrowser:
+        type === 'IP' &&
+        address !== null &&
+        slotOf(value, db.ipv6SlotPrefix) === slotOf(address, db.ipv6SlotPrefix),
       lastUsed,
       idleDate,
     })),

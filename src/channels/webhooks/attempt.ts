@@ -117,7 +117,12 @@ function retryAt(step: number, now: number, pausedUntil: number | null = null): 
   return Math.max(Math.round(now + jitteredMs), pausedUntil ?? 0);
 }
 
-const errorOf = (status: number): string =>
-  status >= 300 && status < 400
-    ? `The receiver returned ${status}, a redirect, which is not followed`
-    : `The receiver returned ${status}`;
+function errorOf(status: number): string {
+  const returned = `The receiver returned ${status}`;
+  // The runtime of one machine takes the first response for the last.
+  if (status < 200)
+    return `${returned} before its response: let the receiver send its response alone`;
+  return status >= 300 && status < 400
+    ? `${returned}, a redirect, which is not followed`
+    : returned;
+}

@@ -14,6 +14,7 @@ import { DomainError } from '../../lib/errors.ts';
 import { matchingCustomers } from '../customers/queries.ts';
 import { normalizeEmail } from '../customers/row.ts';
 import { customers } from '../customers/schema.ts';
+import { isFullOf } from './address-slots.ts';
 import { licenseColumns, selectLicenses } from './queries.ts';
 import type { LicenseRow } from './row.ts';
 import { EXPIRES_LATER, isExpiredSql } from './rules.ts';
@@ -97,12 +98,6 @@ const hadKeyWith = (q: string): SQL =>
   sql`${licenses.id} in (select license_id from ${replacedKeys}
     where ${containsText(q, [replacedKeys.licenseKeyNormalized])})`;
 
-const isFull = sql`(
-  (licenses.max_ips >= 0 and licenses.max_ips <= (
-    select count(*) from bindings where license_id = licenses.id and type = 'IP'))
-  or (licenses.max_hwids >= 0 and licenses.max_hwids <= (
-    select count(*) from bindings where license_id = licenses.id and type = 'HWID')))`;
-
 const equalsIfGiven = (wanted: boolean | undefined, condition: SQL): SQL | undefined =>
   wanted === undefined ? undefined : wanted ? condition : not(condition);
 
@@ -120,7 +115,7 @@ function hasExpiry(filter: LicenseFilter): SQL | undefined {
   );
 }
 
-function matching(filter: LicenseFilter, now: number): SQL | undefined {
+function matching(db: Database, filter: LicenseFilter, now: number): SQL | undefined {
   const { customerId, customerEmail, chatId, owner, productId, addresses } = filter;
   const { licenseStatus, licenseType, q, unused, dormantDays, full, idleSlots } = filter;
   return and(
@@ -151,8 +146,8 @@ function matching(filter: LicenseFilter, now: number): SQL | undefined {
         ? undefined
         : sql`${licenses.customerId} in (select id from ${customers} where ${matchingCustomers(filter)})`,
     ),
-    equalsIfGiven(full, isFull),
-    equalsIfGiven(idleSlots, hasIdleSlot(now)),
+    equalsIfGiven(full, sql`(${isFullOf(db, 'IP')} or ${isFullOf(db, 'HWID')})`),
+    equalsIfGiven(idleSlots, hasIdleSlot(db, now)),
     equalsIfGiven(unused, sql`not ${isUsed}`),
     dormantDays === undefined
       ? undefined
@@ -214,11 +209,11 @@ export async function listLicenses(
   now: number,
 ): Promise<ListedLicense[]> {
   const rows = await db
-    .select({ ...licenseColumns, ...listedValues, customer: customers })
+    .select({ ...licenseColumns(db), ...listedValues(db), customer: customers })
     .from(licenses)
     .leftJoin(customers, eq(customers.id, licenses.customerId))
     // The place first: SQLite seeks the first of two lower bounds.
-    .where(and(isAfter(filter, page.after), matching(filter, now)))
+    .where(and(isAfter(filter, page.after), matching(db, filter, now)))
     .orderBy(...columnsOf(filter))
     .limit(page.limit);
   if (rows.length === 0 && page.after && isByExpiry(filter)) {
@@ -248,4 +243,4 @@ export async function readLongLicenses(
 }
 
 export const countLicenses = (db: Database, filter: LicenseFilter, now: number): Promise<number> =>
-  db.$count(licenses, matching(filter, now));
+  db.$count(licenses, matching(db, filter, now));

@@ -20,17 +20,21 @@ import { isOwnedBy, type Person } from './own.ts';
 import { type LicenseRow, type LicenseValues, valuesOf } from './row.ts';
 import { newLicenseKey, normalizeLicenseKey } from './rules.ts';
 import { bindings, licenses, replacedKeys } from './schema.ts';
-import { boundValues } from './snapshot.ts';
+import { slotValues } from './snapshot.ts';
 import { totalRequests } from './totals.ts';
 import { touchLicense } from './touch.ts';
 
 /** The columns that responses show of a license, without its customer. */
-export const licenseColumns = { ...getTableColumns(licenses), ...boundValues, totalRequests };
+export const licenseColumns = (db: Database) => ({
+  ...getTableColumns(licenses),
+  ...slotValues(db),
+  totalRequests,
+});
 
 /** Licenses with everything that responses show. */
 export const selectLicenses = (db: Database) =>
   db
-    .select({ ...licenseColumns, customer: customers })
+    .select({ ...licenseColumns(db), customer: customers })
     .from(licenses)
     .leftJoin(customers, eq(customers.id, licenses.customerId));
 
@@ -40,7 +44,7 @@ export const selectLicenses = (db: Database) =>
  */
 export const readWritten = (db: Database, isWritten: SQL) => ({
   // Not joined: drizzle mixes up columns of the same name in a batch.
-  rows: db.select(licenseColumns).from(licenses).where(isWritten).orderBy(asc(licenses.id)),
+  rows: db.select(licenseColumns(db)).from(licenses).where(isWritten).orderBy(asc(licenses.id)),
   owners: db
     .select()
     .from(customers)

@@ -1,3 +1,10 @@
+import {
+  countGlobal,
+  firstOfSlots,
+  globalAddress,
+  LOCAL_ADDRESS,
+  slotOf,
+} from '@licet/contract/addresses';
 import type { LICENSE_TYPES, LicenseState, LicenseStatus } from '@licet/contract/enums';
 import { type SQL, sql } from 'drizzle-orm';
 import { DomainError } from '../../lib/errors.ts';
@@ -163,23 +170,54 @@ export function updatedExpiryOf(
   return storedExpiryOf(licenseType, { expiryDate, expiresAfterDays });
 }
 
+/**
+ * The addresses to store of those that a client sends: bound ones, and of new ones the first of each slot (1.4).
+ *
+ * @throws DomainError for a new one that does not say where a machine is (1.2)
+ */
+export function addressesToBind(
+  sent: readonly string[],
+  bound: readonly string[],
+  ipv6SlotPrefix: number,
+): string[] {
+  const known = new Set(bound);
+  const addresses = sent.map((ip) => {
+    const address = known.has(ip) ? ip : globalAddress(ip);
+    if (address !== null) return address;
+    throw new DomainError(
+      'invalid',
+      `ips must not have ${ip}, which ${LOCAL_ADDRESS}: leave it out`,
+      'ips',
+    );
+  });
+  return firstOfSlots(addresses, ipv6SlotPrefix);
+}
+
 /** Rejects new values over a limit. Values that are bound already may exceed a lowered limit (1.4). */
 export function checkLimits(
   values: Bound & { maxIPs: number; maxHWIDs: number },
   bound: Bound,
+  ipv6SlotPrefix: number,
 ): void {
-  checkLimit('ips', values.ips, bound.ips, 'maxIPs', values.maxIPs);
-  checkLimit('hwids', values.hwids, bound.hwids, 'maxHWIDs', values.maxHWIDs);
+  const slots = ({ ips, hwids }: Bound) => ({
+    ips: ips.map((ip) => slotOf(ip, ipv6SlotPrefix)),
+    hwids,
+  });
+  const [wanted, known] = [slots(values), slots(bound)];
+  checkLimit('ips', wanted.ips, known.ips, 'maxIPs', values.maxIPs, countGlobal(values.ips));
+  checkLimit('hwids', wanted.hwids, known.hwids, 'maxHWIDs', values.maxHWIDs);
 }
 
+/** @param count the number of values that count */
 function checkLimit(
   name: string,
   values: readonly string[],
   bound: readonly string[],
   limitName: string,
   limit: number,
+  count = values.length,
 ): void {
-  if (limit === -1 || values.length <= limit) return;
+  if (limit === -1 || count <= limit) return;
   const known = new Set(bound);
   if (values.some((value) => !known.has(value))) {
     throw new DomainError(

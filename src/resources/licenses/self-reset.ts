@@ -1,3 +1,4 @@
+import { isGlobal } from '@licet/contract/addresses';
 import { DAY_MS } from '@licet/contract/durations';
 import type { LicenseDataType } from '@licet/contract/enums';
 import { SELF_RESET_DAYS } from '@licet/contract/limits';
@@ -135,7 +136,8 @@ async function resetOnce(
   if (row.state !== 'ACTIVE') return { outcome: 'deactivated', resets };
   if (allowed === 0) return { outcome: 'not allowed', resets };
   const slots = [
-    ...row.ips.map((value) => ({ type: 'IP' as const, value })),
+    // The others take no slot (1.4): freeing them would cost a reset for nothing.
+    ...row.ips.filter(isGlobal).map((value) => ({ type: 'IP' as const, value })),
     ...row.hwids.map((value) => ({ type: 'HWID' as const, value })),
   ];
   const wanted = slots.filter(isWanted);

@@ -26,7 +26,7 @@ export async function listSlots(
     })
     .from(licenses)
     .innerJoin(sql`products p`, sql`p.id = ${licenses.productId}`)
-    .leftJoin(sql`(with ${slotsOf(sql`${licenseId}`, now)} select * from slots) s`, sql`true`)
+    .leftJoin(sql`(with ${slotsOf(db, sql`${licenseId}`, now)} select * from slots) s`, sql`true`)
     .where(eq(licenses.id, licenseId))
     .orderBy(sql`s.position, s.type desc`);
   if (rows.length === 0) return undefined;

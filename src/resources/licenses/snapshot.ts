@@ -1,6 +1,8 @@
+import { firstOfSlots } from '@licet/contract/addresses';
 import { LICENSE_STATES, type LicenseDataType } from '@licet/contract/enums';
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
+import type { Database } from '../../db/client.ts';
 import { licenses } from './schema.ts';
 import { totalRequestsAtLeast } from './totals.ts';
 
@@ -34,25 +36,37 @@ function parseTexts(json: string): string[] {
  * The values bound to the license of the row. `licenses.id` is plain SQL, because drizzle leaves out the table
  * of a column in a query with one table.
  */
-const bound = (type: LicenseDataType) =>
+const bound = (type: LicenseDataType, parse = parseTexts) =>
   sql`(select json_group_array(value order by position) from bindings
-       where license_id = licenses.id and type = ${sql.raw(`'${type}'`)})`.mapWith(parseTexts);
+       where license_id = licenses.id and type = ${sql.raw(`'${type}'`)})`.mapWith(parse);
 
-/** The columns `ips` and `hwids` of a select from the licenses. */
-export const boundValues = { ips: bound('IP').as('ips'), hwids: bound('HWID').as('hwids') };
+/** Parses addresses, of which each slot shows the first. */
+const parseAddressesOf =
+  ({ ipv6SlotPrefix }: Database) =>
+  (json: string): string[] =>
+    firstOfSlots(parseTexts(json), ipv6SlotPrefix);
+
+/** The columns `ips` and `hwids` of a select from the licenses: a value for each slot. */
+export const slotValues = (db: Database) => ({
+  ips: bound('IP', parseAddressesOf(db)).as('ips'),
+  hwids: bound('HWID').as('hwids'),
+});
 
 /** The most bytes of the addresses, or of the hardware IDs, of a license that a list reads with those of others. */
 const MAX_LISTED_BYTES = 4_096;
 
-const listed = (type: LicenseDataType) =>
+const listed = (type: LicenseDataType, parse = parseTexts) =>
   sql`(select iif(sum(octet_length(value)) > ${sql.raw(String(MAX_LISTED_BYTES))},
          sum(octet_length(value)), json_group_array(value order by position)) from bindings
        where license_id = licenses.id and type = ${sql.raw(`'${type}'`)})`.mapWith(
-    (read: string | number) => (typeof read === 'number' ? read : parseTexts(read)),
+    (read: string | number) => (typeof read === 'number' ? read : parse(read)),
   );
 
-/** {@link boundValues} in a select of many licenses: if the values are long, the number of their bytes instead. */
-export const listedValues = { ips: listed('IP').as('ips'), hwids: listed('HWID').as('hwids') };
+/** {@link slotValues} in a select of many licenses: if the values are long, the number of their bytes instead. */
+export const listedValues = (db: Database) => ({
+  ips: listed('IP', parseAddressesOf(db)).as('ips'),
+  hwids: listed('HWID').as('hwids'),
+});
 
 export const snapshotColumns = {
   id: licenses.id,
@@ -64,5 +78,6 @@ export const snapshotColumns = {
   maxIPs: licenses.maxIPs,
   maxHWIDs: licenses.maxHWIDs,
   totalRequests: totalRequestsAtLeast,
-  ...boundValues,
+  ips: bound('IP').as('ips'),
+  hwids: bound('HWID').as('hwids'),
 };

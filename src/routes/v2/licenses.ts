@@ -57,6 +57,7 @@ import {
 } from '../../resources/licenses/queries.ts';
 import { type LicenseRow, toLicense, valuesOf } from '../../resources/licenses/row.ts';
 import {
+  addressesToBind,
   checkLimits,
   normalizeLicenseKey,
   stateOf,
@@ -130,8 +131,9 @@ async function createLicenses(
     state: stateOf(licenseStatus),
     maxIPs: maxIPs ?? product.defaultMaxIPs,
     maxHWIDs: maxHWIDs ?? product.defaultMaxHWIDs,
+    ips: addressesToBind(rest.ips, [], sender.db.ipv6SlotPrefix),
   };
-  checkLimits(values, { ips: [], hwids: [] });
+  checkLimits(values, { ips: [], hwids: [] }, sender.db.ipv6SlotPrefix);
   return insertLicenses(sender, values, owner, count);
 }
 
@@ -369,13 +371,15 @@ export const licenseRoutes = new Hono<AuthEnv>()
           throw new ApiError(400, 'licenseKey cannot be changed', { field: 'licenseKey' });
         }
         const licenseType = changes.licenseType ?? current.licenseType;
+        const { ipv6SlotPrefix } = sender.db;
         const values = {
           ...valuesOf(current),
           ...changes,
           ...updatedExpiryOf(current, licenseType, { expiryDate, expiresAfterDays }),
           state: licenseStatus === undefined ? current.state : stateOf(licenseStatus),
+          ips: addressesToBind(changes.ips ?? current.ips, current.ips, ipv6SlotPrefix),
         };
-        checkLimits(values, current);
+        checkLimits(values, current, ipv6SlotPrefix);
         return updateLicense(sender, current, values, owner);
       },
     });

@@ -1,4 +1,9 @@
-import { discordSettings, discordSettingsUpdate } from '@licet/contract/discord-settings';
+import {
+  discordAction,
+  discordSettings,
+  discordSettingsUpdate,
+  discordTest,
+} from '@licet/contract/discord-settings';
 import { INTENTS } from '@licet/contract/intents';
 import {
   DEFAULT_PORTAL_SETTINGS,
@@ -15,9 +20,11 @@ import {
   toDiscordSettings,
   withChanges,
 } from '../../channels/discord/settings.ts';
+import { testRoles } from '../../channels/discord/test-roles.ts';
 import { readSettings, type StoredSettings, writeSettings } from '../../channels/settings/store.ts';
 import type { Database } from '../../db/client.ts';
 import { body, ifMatch } from '../../http/input.ts';
+import { jsonResponse } from '../../http/json.ts';
 import type { Operation } from '../../http/operation.ts';
 import { publicUrlOf } from '../../lib/public-url.ts';
 import { servicesOf } from '../../services.ts';
@@ -68,11 +75,25 @@ const UPDATE_DISCORD: Operation = {
   success: DISCORD,
 };
 
+const TEST_DISCORD: Operation = {
+  operationId: 'testDiscord',
+  tag: 'Settings',
+  summary: 'Test whether the bot can give the roles of the products',
+  description:
+    'Asks Discord with the stored token of the bot. `rolesFault` of the settings has the result afterwards. An extension.',
+  success: { description: 'The result.', body: discordTest },
+};
+
 const portalResponse = (c: Context, stored: StoredSettings<PortalSettings>): Response =>
   objectResponse(c, stored, stored.value);
 
-const discordResponse = (c: Context<AuthEnv>, stored: StoredSettings<DiscordSettings>): Response =>
-  objectResponse(c, stored, toDiscordSettings(stored.value, publicUrlOf(c.env, c.req.url)));
+async function discordResponse(
+  c: Context<AuthEnv>,
+  stored: StoredSettings<DiscordSettings>,
+): Promise<Response> {
+  const publicUrl = publicUrlOf(c.env, c.req.url);
+  return objectResponse(c, stored, await toDiscordSettings(databaseOf(c), stored.value, publicUrl));
+}
 
 const readPortal = (db: Database) => readSettings(db, 'portal', DEFAULT_PORTAL_SETTINGS);
 const readDiscord = (db: Database) => readSettings(db, 'discord', NO_DISCORD);
@@ -108,4 +129,10 @@ export const settingsRoutes = new Hono<AuthEnv>()
     });
     servicesOf(c.env).discordSettings.forget();
     return discordResponse(c, stored);
+  })
+  .post('/discord/test', canWrite(TEST_DISCORD), body(discordAction), async (c) => {
+    const db = databaseOf(c);
+    const { value: settings } = await readDiscord(db);
+    const { outbound } = servicesOf(c.env);
+    return jsonResponse(c, await testRoles({ db, outbound, settings }));
   });

@@ -256,6 +256,34 @@ describeInBrowser("the customer's page", () => {
     },
   );
 
+  it.each([
+    ['deactivated', { licenseStatus: 'DEACTIVATED' }, 'The shop has deactivated this license. Ask'],
+    [
+      'expired',
+      { licenseType: 'TEMPORARY', expiryDate: '2020-01-01T00:00:00.000Z' },
+      'This license has expired. Ask the shop to renew it.',
+    ],
+    [
+      'not allowed to free slots',
+      {},
+      'The shop frees slots itself for this product. Ask the shop.',
+    ],
+  ])(
+    'the card of a license that is %s says what to do, with the contact of the shop [10.2.8]',
+    async (_, values, words) => {
+      await licet.portalSettings.update({ contact: 'https://discord.gg/example' });
+      const { customerId } = await buy({ selfResets: 0 }, values);
+      const page = await openMine(customerId, { viewport: NARROW });
+      const card = page.getByRole('article');
+      await card.getByText(words).waitFor();
+      const help = card.getByRole('link', { name: 'Get help' });
+      expect(await help.getAttribute('href')).toBe('https://discord.gg/example');
+      expect(await accessibilityFindings(page)).toEqual([]);
+      await lookAt(page, `refused-${words.length}`);
+      expectFailure(BEFORE_LINK);
+    },
+  );
+
   it('a seller enters the settings in the console, and makes a link as text and as a QR code', async () => {
     const { customerId, name, license } = await buy();
     const page = await openConsole('/settings');

@@ -22,7 +22,7 @@ export const de: MyTexts = {
   loading: 'Wird geladen …',
   help: 'Hilfe',
   signOut: 'Abmelden',
-  none: 'Du hast hier keine Lizenzen.',
+  none: 'Du hast hier keine Lizenzen. Wenn das nicht stimmt, frage den Shop.',
   cut: 'Nur die neuesten 100 Lizenzen werden gezeigt.',
   discordLead:
     'Verbinde dein Discord-Konto. Dann siehst du im Discord des Shops diese Lizenzen und alle, die du später kaufst.',
@@ -49,6 +49,7 @@ export const de: MyTexts = {
   types: { IP: 'IP-Adressen', HWID: 'Hardware-IDs' },
   taken: (taken, limit) => (limit < 0 ? `${taken}, unbegrenzt` : `${taken} von ${limit}`),
   noSlots: 'Kein Platz ist belegt.',
+  thisBrowser: 'dieser Browser',
   lastUsed: (date) => `zuletzt benutzt ${date}`,
   idle: (date) => `weicht einem anderen ab ${date}`,
   free: 'Freigeben',
@@ -60,6 +61,7 @@ export const de: MyTexts = {
   cancel: 'Abbrechen',
   resets: (left, allowed) => `Freigaben übrig: ${left} von ${allowed} in 30 Tagen.`,
   returns: (date) => `Einmal mehr ab ${date}.`,
+  renew: 'Diese Lizenz ist abgelaufen. Bitte den Shop, sie zu verlängern.',
   outcomes: {
     freed: 'Erledigt. Der Nächste, der anfragt, bekommt den Platz.',
     kept: 'Gesperrte Werte bleiben.',

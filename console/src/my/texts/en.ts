@@ -20,7 +20,7 @@ export const en = {
   loading: 'Loading…',
   help: 'Get help',
   signOut: 'Sign out',
-  none: 'You have no licenses here.',
+  none: 'You have no licenses here. If that is wrong, ask the shop.',
   cut: 'Only the newest 100 licenses are shown.',
   discordLead:
     'Link your Discord account. The Discord of the shop then shows you these licenses, and those that you buy later.',
@@ -48,6 +48,7 @@ export const en = {
   taken: (taken: number, limit: number) =>
     limit < 0 ? `${taken}, no limit` : `${taken} of ${limit}`,
   noSlots: 'No slot is taken.',
+  thisBrowser: 'this browser',
   lastUsed: (date: string) => `last used ${date}`,
   idle: (date: string) => `gives way to another from ${date}`,
   free: 'Free',
@@ -59,6 +60,7 @@ export const en = {
   cancel: 'Cancel',
   resets: (left: number, allowed: number) => `Resets left: ${left} of ${allowed} in 30 days.`,
   returns: (date: string) => `One more from ${date}.`,
+  renew: 'This license has expired. Ask the shop to renew it.',
   outcomes: {
     freed: 'Done. The next place that asks gets the slot.',
     kept: 'Blocked values stay.',

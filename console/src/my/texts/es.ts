@@ -21,7 +21,7 @@ export const es: MyTexts = {
   loading: 'Cargando…',
   help: 'Ayuda',
   signOut: 'Cerrar sesión',
-  none: 'No tienes licencias aquí.',
+  none: 'Aquí no tienes licencias. Si no es correcto, pregunta a la tienda.',
   cut: 'Solo se muestran las 100 licencias más recientes.',
   discordLead:
     'Vincula tu cuenta de Discord. Así verás en el Discord de la tienda estas licencias y las que compres más tarde.',
@@ -48,6 +48,7 @@ export const es: MyTexts = {
   types: { IP: 'Direcciones IP', HWID: 'ID de hardware' },
   taken: (taken, limit) => (limit < 0 ? `${taken}, sin límite` : `${taken} de ${limit}`),
   noSlots: 'No hay plazas ocupadas.',
+  thisBrowser: 'este navegador',
   lastUsed: (date) => `último uso ${date}`,
   idle: (date) => `cede su plaza desde el ${date}`,
   free: 'Liberar',
@@ -59,6 +60,7 @@ export const es: MyTexts = {
   cancel: 'Cancelar',
   resets: (left, allowed) => `Liberaciones restantes: ${left} de ${allowed} en 30 días.`,
   returns: (date) => `Una vez más desde el ${date}.`,
+  renew: 'Esta licencia ha caducado. Pide a la tienda que la renueve.',
   outcomes: {
     freed: 'Hecho. El próximo que pida recibe la plaza.',
     kept: 'Los valores bloqueados se quedan.',

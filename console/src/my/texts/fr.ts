@@ -22,7 +22,7 @@ export const fr: MyTexts = {
   loading: 'Chargement…',
   help: 'Aide',
   signOut: 'Se déconnecter',
-  none: 'Vous n’avez pas de licence ici.',
+  none: 'Vous n’avez pas de licence ici. Si ce n’est pas exact, demandez à la boutique.',
   cut: 'Seules les 100 licences les plus récentes sont affichées.',
   discordLead:
     'Liez votre compte Discord. Vous verrez alors sur le Discord de la boutique ces licences et celles que vous achèterez plus tard.',
@@ -49,6 +49,7 @@ export const fr: MyTexts = {
   types: { IP: 'Adresses IP', HWID: 'Identifiants matériels' },
   taken: (taken, limit) => (limit < 0 ? `${taken}, sans limite` : `${taken} sur ${limit}`),
   noSlots: 'Aucun emplacement n’est pris.',
+  thisBrowser: 'ce navigateur',
   lastUsed: (date) => `dernière utilisation ${date}`,
   idle: (date) => `cède sa place à partir du ${date}`,
   free: 'Libérer',
@@ -60,6 +61,7 @@ export const fr: MyTexts = {
   cancel: 'Annuler',
   resets: (left, allowed) => `Libérations restantes : ${left} sur ${allowed} en 30 jours.`,
   returns: (date) => `Une fois de plus à partir du ${date}.`,
+  renew: 'Cette licence a expiré. Demandez à la boutique de la renouveler.',
   outcomes: {
     freed: 'C’est fait. Le prochain qui demande reçoit l’emplacement.',
     kept: 'Les valeurs bloquées restent.',

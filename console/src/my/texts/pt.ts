@@ -21,7 +21,7 @@ export const pt: MyTexts = {
   loading: 'A carregar…',
   help: 'Ajuda',
   signOut: 'Terminar sessão',
-  none: 'Não tem licenças aqui.',
+  none: 'Não tem licenças aqui. Se não estiver certo, pergunte à loja.',
   cut: 'Só são mostradas as 100 licenças mais recentes.',
   discordLead:
     'Vincule a sua conta do Discord. Assim verá no Discord da loja estas licenças e as que comprar mais tarde.',
@@ -48,6 +48,7 @@ export const pt: MyTexts = {
   types: { IP: 'Endereços IP', HWID: 'IDs de hardware' },
   taken: (taken, limit) => (limit < 0 ? `${taken}, sem limite` : `${taken} de ${limit}`),
   noSlots: 'Nenhum lugar está ocupado.',
+  thisBrowser: 'este navegador',
   lastUsed: (date) => `último uso ${date}`,
   idle: (date) => `cede o lugar a partir de ${date}`,
   free: 'Libertar',
@@ -59,6 +60,7 @@ export const pt: MyTexts = {
   cancel: 'Cancelar',
   resets: (left, allowed) => `Libertações restantes: ${left} de ${allowed} em 30 dias.`,
   returns: (date) => `Mais uma vez a partir de ${date}.`,
+  renew: 'Esta licença expirou. Peça à loja que a renove.',
   outcomes: {
     freed: 'Feito. O próximo que pedir recebe o lugar.',
     kept: 'Os valores bloqueados ficam.',

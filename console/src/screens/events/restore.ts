@@ -1,5 +1,6 @@
 import type { Event } from '@licet/client';
 import { isObject } from '@licet/client/connection';
+import { isGlobal } from '@licet/contract/addresses';
 import { connection, hasStatus } from '../../api.ts';
 import type { Right } from '../../session.ts';
 
@@ -100,7 +101,11 @@ export const isKept = (field: string): boolean => SLOTS.includes(field);
 function restored(field: string, { before, after }: Change, now: unknown): unknown {
   if (!isKept(field) || !Array.isArray(before) || !Array.isArray(now)) return before;
   const known = [...before, ...(Array.isArray(after) ? after : [])];
-  return [...before, ...now.filter((value) => !known.includes(value))];
+  // The service binds no new address that identifies no machine.
+  const bindable = before.filter(
+    (value) => field !== 'ips' || now.includes(value) || isGlobal(String(value)),
+  );
+  return [...bindable, ...now.filter((value) => !known.includes(value))];
 }
 
 const tagOf = ({ headers }: { headers: Headers }): string | undefined =>

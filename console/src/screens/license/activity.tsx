@@ -9,7 +9,7 @@ import { Time } from '../../components/time.tsx';
 import { formatNumber } from '../../format.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import { useMay } from '../../session.ts';
-import { isStillRefused, lacksSlot, limitOf, requestsQuery } from './queries.ts';
+import { isBound, isStillRefused, lacksSlot, limitOf, requestsQuery } from './queries.ts';
 
 /** The installations of a license. */
 
@@ -53,15 +53,15 @@ function stateOf(
     const value = installation[field];
     return value === null || limitOf(license, kind) === -1 ? [] : [{ kind, value }];
   });
-  const isBound =
-    limited.length > 0 && limited.every(({ kind, value }) => license[kind].includes(value));
+  const hasSlots =
+    limited.length > 0 && limited.every(({ kind, value }) => isBound(license, kind, value));
   const isFull = limited.some(({ kind, value }) => lacksSlot(license, kind, value));
-  if (!isBound && !isRefused && limited.length === 0) return null;
+  if (!hasSlots && !isRefused && limited.length === 0) return null;
   return (
     <span className="inline-flex flex-wrap gap-1">
-      {isBound && <Badge tone="good">{words.bound}</Badge>}
+      {hasSlots && <Badge tone="good">{words.bound}</Badge>}
       {isRefused && <OutcomeBadge outcome={latest.responseType} />}
-      {!isBound && !isRefused && limited.length > 0 && (
+      {!hasSlots && !isRefused && limited.length > 0 && (
         <Badge tone={isFull ? 'bad' : 'neutral'}>{isFull ? words.noSlot : words.notBound}</Badge>
       )}
     </span>

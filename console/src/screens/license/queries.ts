@@ -1,4 +1,6 @@
 import type { License, LicenseRequest } from '@licet/client';
+import { isGlobal, slotOf } from '@licet/contract/addresses';
+import { IPV6_SLOT_PREFIX } from '@licet/contract/limits';
 import { queryOptions } from '@tanstack/react-query';
 import { licet, queries } from '../../api.ts';
 
@@ -29,9 +31,17 @@ export const limitOf = (license: License, kind: Kind): number =>
 /** Whether a value is refused because all slots are taken by others. */
 export function lacksSlot(license: License, kind: Kind, value: string | null): boolean {
   const limit = limitOf(license, kind);
-  const values = license[kind];
-  return limit >= 0 && values.length >= limit && (value === null || !values.includes(value));
+  const values = license[kind].filter((one) => kind === 'hwids' || isGlobal(one));
+  return limit >= 0 && values.length >= limit && (value === null || !isBound(license, kind, value));
 }
+
+/** The slot of a value, if IPV6_SLOT_PREFIX is not set. */
+const slotIn = (kind: Kind, value: string): string =>
+  kind === 'ips' ? slotOf(value, IPV6_SLOT_PREFIX.default) : value;
+
+/** Whether a value has a slot, perhaps that of another address of its network. */
+export const isBound = (license: License, kind: Kind, value: string): boolean =>
+  license[kind].some((one) => slotIn(kind, one) === slotIn(kind, value));
 
 /** Whether the cause of a refusal still holds, as far as the license shows it. */
 export function isStillRefused(

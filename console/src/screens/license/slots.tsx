@@ -1,4 +1,5 @@
 import type { License, Slot } from '@licet/client';
+import { isGlobal } from '@licet/contract/addresses';
 import { sharedHwid } from '@licet/contract/shared-hwids';
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { hasStatus, licet } from '../../api.ts';
@@ -63,6 +64,7 @@ export function Slots({
   const { id, licenseKey, productId } = license;
   const values = license[kind];
   const limit = limitOf(license, kind);
+  const takesSlot = (value: string): boolean => kind === 'hwids' || isGlobal(value);
   const noSlots =
     limit === -1
       ? words.notLimited[kind]
@@ -71,9 +73,11 @@ export function Slots({
         : words.noSlotsYet;
   const { data: slots } = useQuery(slotsQuery(license));
 
-  /** Binds freed values again. If the limit is reached meanwhile, the service rejects it. */
+  /** Binds freed values again that took a slot. If the limit is reached meanwhile, the service rejects it. */
   const bindAgain = (freed: readonly string[]) =>
-    change(id, (current) => ({ [kind]: [...new Set([...current[kind], ...freed])] }));
+    change(id, (current) => ({
+      [kind]: [...new Set([...current[kind], ...freed.filter(takesSlot)])],
+    }));
   const free = async (freed: readonly string[], done: string): Promise<void> => {
     try {
       await change(id, (current) => ({
@@ -87,7 +91,7 @@ export function Slots({
   return (
     <Section
       title={words[kind]}
-      note={words.slots(values.length, limit)}
+      note={words.slots(values.filter(takesSlot).length, limit)}
       actions={
         values.length > 0 && (
           <Button refusal={refusal} onClick={() => free(values, words.freedAll(values.length))}>
@@ -111,6 +115,7 @@ export function Slots({
                 <div className="min-w-0 flex-1">
                   <p className="font-mono text-[0.8125rem] break-all">{value}</p>
                   {slot && <SlotTimes {...slot} />}
+                  {!takesSlot(value) && <p className="text-xs text-muted">{words.localAddress}</p>}
                   {why && <p className="text-xs text-warn">{screenTexts.sharedHwid.slot(why)}</p>}
                 </div>
                 <Button

@@ -175,7 +175,11 @@ function Discord({ settings }: { settings: DiscordSettings }) {
   const isReady = settings.publicKey !== null && settings.guildId !== null;
   return (
     <div className="flex flex-col gap-4">
-      {settings.rolesFault !== null && <Notice tone="warn">{settings.rolesFault}</Notice>}
+      {settings.rolesFault !== null && (
+        <Notice tone="warn">
+          <span className="whitespace-pre-line">{settings.rolesFault}</span>
+        </Notice>
+      )}
       <p>{isReady ? words.discordReady : words.discordNone}</p>
       <div className="flex flex-wrap items-center gap-2">
         <code className="min-w-0 rounded-lg border border-line bg-page px-3 py-2 text-[0.8125rem] break-all">

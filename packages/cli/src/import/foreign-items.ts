@@ -1,5 +1,5 @@
 import { IMPORT_FIELDS, IMPORT_TYPES } from '@licet/client/types';
-import { canonicalAddress } from '@licet/contract/addresses';
+import { canonicalAddress, globalAddress, LOCAL_ADDRESS } from '@licet/contract/addresses';
 import { type Change, changeOf, describeChanges } from '@licet/contract/changes';
 import { isObject, type JsonObject } from '@licet/contract/json';
 import { MAX_HWID_BYTES, MAX_LIMIT } from '@licet/contract/limits';
@@ -142,8 +142,9 @@ function removeExpiry(values: Values, sent: JsonObject): Change[] {
 type Binding = { value: string } | { fault: string };
 
 function readAddress(text: string): Binding {
-  const value = canonicalAddress(text);
-  return value === null ? { fault: 'must be an IP address' } : { value };
+  const value = globalAddress(text);
+  if (value !== null) return { value };
+  return { fault: canonicalAddress(text) === null ? 'must be an IP address' : LOCAL_ADDRESS };
 }
 
 function readHwid(text: string): Binding {

@@ -4,21 +4,22 @@ import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import type { Licet } from '@licet/client';
 import { DISCORD_API, DISCORD_USER_AGENT } from '@licet/contract/discord';
 import { DISCORD_COMMANDS } from '@licet/contract/discord-commands';
+import { atDiscord, discordUrlFault } from '@licet/contract/discord-url';
 import { parseJson } from '@licet/contract/json';
 import { argumentError } from '../command-line.ts';
-import { CliError } from '../terminal.ts';
+import { CliError, usageError } from '../terminal.ts';
 import { examples, type Output } from './output.ts';
 import type { OpenSession } from './session.ts';
 
-/** `LICET_DISCORD_API` is the Discord of tests. */
-const apiUrl = (): string => process.env.LICET_DISCORD_API ?? DISCORD_API;
-const MANAGE_ROLES = 1n << 28n;
-const ADMINISTRATOR = 1n << 3n;
-
-interface Rest {
-  get<Body>(path: string): Promise<Body>;
-  put(path: string, body: unknown): Promise<void>;
+/** An address of Discord, or that of the Discord of `DISCORD_URL`. */
+function addressAt(address: string): string {
+  const { DISCORD_URL = '' } = process.env;
+  const fault = discordUrlFault(DISCORD_URL);
+  if (fault) throw usageError(`DISCORD_URL ${fault}`);
+  return atDiscord(address, DISCORD_URL) ?? address;
 }
+
+const MANAGE_ROLES = 1n << 28n;
 
 /** An error of Discord, with its code. */
 class DiscordError extends Error {
@@ -42,8 +43,14 @@ function remedyOf({ status }: DiscordError): string {
   return 'Try again in a minute.';
 }
 
-async function request(path: string, init: RequestInit): Promise<unknown> {
-  const response = await fetch(apiUrl() + path, init).catch((error: unknown) => {
+async function request(
+  path: string,
+  { headers, ...init }: RequestInit & { headers: Record<string, string> },
+): Promise<unknown> {
+  const response = await fetch(addressAt(DISCORD_API + path), {
+    ...init,
+    headers: { 'User-Agent': DISCORD_USER_AGENT, ...headers },
+  }).catch((error: unknown) => {
     throw new CliError(
       `Discord cannot be reached: ${error instanceof Error ? error.message : error}`,
     );
@@ -55,23 +62,6 @@ async function request(path: string, init: RequestInit): Promise<unknown> {
     Object(body);
   throw new DiscordError(response.status, code, message);
 }
-
-const restWith = (authorization: string): Rest => {
-  const headers = {
-    Authorization: authorization,
-    'Content-Type': 'application/json',
-    'User-Agent': DISCORD_USER_AGENT,
-  };
-  return {
-    async get<Body>(path: string): Promise<Body> {
-      const found: Body = Object(await request(path, { headers }));
-      return found;
-    },
-    async put(path, body) {
-      await request(path, { method: 'PUT', headers, body: JSON.stringify(body) });
-    },
-  };
-};
 
 /** A token that registers commands, and nothing else: no bot is needed for it. */
 async function bearerOf(applicationId: string, secret: string): Promise<string> {
@@ -102,47 +92,6 @@ async function readSecret(file: string): Promise<string> {
   }
 }
 
-interface Role {
-  id: string;
-  name: string;
-  position: number;
-  permissions: string;
-}
-
-/** Checks that the bot can give the roles of the products. @returns the faults, each with its remedy */
-async function roleFaults(rest: Rest, guildId: string, licet: Licet): Promise<string[]> {
-  const products = await licet.products.list({});
-  const giving = products.filter(({ roleId }) => roleId !== null);
-  if (giving.length === 0) return [];
-  const { id: botId } = await rest.get<{ id: string }>('/users/@me');
-  let held: readonly string[];
-  try {
-    held = (await rest.get<{ roles: string[] }>(`/guilds/${guildId}/members/${botId}`)).roles;
-  } catch (error) {
-    if (!(error instanceof DiscordError) || (error.status !== 404 && error.status !== 403))
-      throw error;
-    return ['The bot is not in the server. Open the invitation above.'];
-  }
-  const roles = Object.values(await rest.get<Record<string, Role>>(`/guilds/${guildId}/roles`));
-  const own = roles.filter(({ id }) => held.includes(id) || id === guildId);
-  const rights = own.reduce((all, { permissions }) => all | BigInt(permissions), 0n);
-  const highest = Math.max(...own.map(({ position }) => position));
-  const faults =
-    (rights & (MANAGE_ROLES | ADMINISTRATOR)) === 0n
-      ? ['The bot lacks the right "Manage Roles". Give it to the role of the bot.']
-      : [];
-  for (const { name, roleId } of giving) {
-    const role = roles.find(({ id }) => id === roleId);
-    if (!role) faults.push(`The role ${roleId} of product ${name} does not exist in the server.`);
-    else if (role.position >= highest) {
-      faults.push(
-        `The role of the bot stands below "${role.name}" of product ${name}. Move it above.`,
-      );
-    }
-  }
-  return faults;
-}
-
 interface Options {
   application?: string | undefined;
   publicKey?: string | undefined;
@@ -154,6 +103,7 @@ interface Options {
 
 async function setUp(licet: Licet, output: Output, options: Options): Promise<void> {
   const { clientSecret, botToken: tokenFile } = options;
+  const invitation = addressAt('https://discord.com/oauth2/authorize');
   if (clientSecret === undefined && tokenFile === undefined) {
     throw argumentError('Give --client-secret FILE, or --bot-token FILE if products give roles.');
   }
@@ -177,12 +127,15 @@ async function setUp(licet: Licet, output: Output, options: Options): Promise<vo
     ? `bot+applications.commands&permissions=${MANAGE_ROLES}`
     : 'applications.commands';
   output.note(
-    `  Invitation to your server: https://discord.com/oauth2/authorize?client_id=${applicationId}&scope=${scope}`,
+    `  Invitation to your server: ${invitation}?client_id=${applicationId}&scope=${scope}`,
   );
   const authorization =
     botToken === undefined ? await bearerOf(applicationId, secret) : `Bot ${botToken}`;
-  const rest = restWith(authorization);
-  await rest.put(`/applications/${applicationId}/guilds/${guildId}/commands`, DISCORD_COMMANDS);
+  await request(`/applications/${applicationId}/guilds/${guildId}/commands`, {
+    method: 'PUT',
+    headers: { Authorization: authorization, 'Content-Type': 'application/json' },
+    body: JSON.stringify(DISCORD_COMMANDS),
+  });
   output.note(`✓ ${DISCORD_COMMANDS.length} commands are registered in the server.`);
   output.done(
     'Paste this address as "Interactions Endpoint URL" at the application in Discord:',
@@ -190,14 +143,11 @@ async function setUp(licet: Licet, output: Output, options: Options): Promise<vo
     interactionsUrl,
   );
   output.warnUnlessPublic(settings);
-  const faults =
-    botToken === undefined
-      ? (await licet.products.list({})).some(({ roleId }) => roleId !== null) && !hasBotToken
-        ? ['Products give roles, which need a bot: run this again with --bot-token FILE.']
-        : []
-      : await roleFaults(rest, guildId, licet);
+  // The service asks Discord, because no response shows the token that it has.
+  const { roles, faults } = await licet.discordSettings.test();
   for (const fault of faults) output.note(`✗ ${fault}`);
   if (faults.length > 0) throw new CliError('Roles cannot be given yet. All other commands work.');
+  if (roles > 0) output.note('✓ The bot can give the roles of all products.');
 }
 
 /** `licet discord`: the commands at Discord. */

@@ -13,6 +13,7 @@ import {
   type Product,
   type Slot,
 } from '@licet/client';
+import { countGlobal } from '@licet/contract/addresses';
 import { DAY_MS } from '@licet/contract/durations';
 import { LICENSE_PLATFORMS, LICENSE_STATUSES } from '@licet/contract/enums';
 import {
@@ -96,7 +97,7 @@ const columnsOf = (nameProduct: NameProduct, timeZone: string): Column<License>[
     title: 'EXPIRES',
     text: (license) => expiryOf(license, (time) => dayUntil(time, timeZone)),
   },
-  { title: 'IPS', text: ({ ips, maxIPs }) => `${ips.length}/${limitText(maxIPs)}` },
+  { title: 'IPS', text: ({ ips, maxIPs }) => `${countGlobal(ips)}/${limitText(maxIPs)}` },
   { title: 'HWIDS', text: ({ hwids, maxHWIDs }) => `${hwids.length}/${limitText(maxHWIDs)}` },
   { title: 'OWNER', text: ownerOf, isFlexible: true },
   { title: 'PRODUCT', text: ({ productId }) => nameProduct(productId), isFlexible: true },
@@ -114,8 +115,8 @@ const SLOT_COLUMNS: Column<Slot>[] = [
   { title: 'IDLE FROM', text: ({ idleDate }) => (idleDate ? timeText(idleDate) : 'never') },
 ];
 
-const boundText = (values: readonly string[], limit: number): string =>
-  `${values.length} of ${limitText(limit)}${values.length > 0 ? ': ' : ''}${values.join(', ')}`;
+const boundText = (values: readonly string[], limit: number, count = values.length): string =>
+  `${count} of ${limitText(limit)}${values.length > 0 ? ': ' : ''}${values.join(', ')}`;
 
 const CSV_FIELDS = [
   'licenseKey',
@@ -140,7 +141,7 @@ const fieldsOf = (
   Product: nameProduct(license.productId),
   Status: license.licenseStatus,
   Expires: expiryWithTime(license, timeZone),
-  Addresses: boundText(license.ips, license.maxIPs),
+  Addresses: boundText(license.ips, license.maxIPs, countGlobal(license.ips)),
   'Hardware IDs': boundText(
     license.hwids.map((hwid) => markShared(hwid)),
     license.maxHWIDs,

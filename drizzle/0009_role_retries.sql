@@ -1,0 +1,1 @@
+ALTER TABLE `discord_roles` ADD `is_given` integer DEFAULT true NOT NULL;

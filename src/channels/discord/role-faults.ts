@@ -1,0 +1,69 @@
+import type { Database } from '../../db/client.ts';
+import { isOneOf } from '../../db/predicates.ts';
+import { products } from '../../resources/products/schema.ts';
+
+/** The roles that Discord refuses (10): each with its code, until it is given. */
+
+/** Codes of Discord, or statuses of responses without one, by the id of the role. */
+export type RoleFaults = Readonly<Record<string, number>>;
+
+const MAX_SHOWN = 10;
+const ROLE_ID = /^\d{15,21}$/;
+
+/** The bot lacks the right, or its role stands below this one. Discord has one code for both. */
+export const MAY_NOT_GIVE = 50013;
+export const UNKNOWN_ROLE = 10011;
+export const NOT_IN_SERVER = 50001;
+export const UNKNOWN_SERVER = 10004;
+export const WRONG_TOKEN = 40001;
+
+const REMEDIES: Readonly<Record<number, string>> = {
+  [MAY_NOT_GIVE]:
+    'The bot may not give it. Give the bot the right "Manage Roles", and move its role above this role.',
+  [NOT_IN_SERVER]:
+    'The bot is not in the server. Run npm run licet -- discord setup --bot-token FILE, and open the invitation that it prints.',
+  [UNKNOWN_ROLE]: 'It is deleted at Discord. Choose another one at the product, or none.',
+  [UNKNOWN_SERVER]:
+    'The bot does not see the server. Run npm run licet -- discord setup with the id of the server as --guild.',
+  [WRONG_TOKEN]:
+    'Discord does not accept the token of the bot. Run npm run licet -- discord setup --bot-token FILE with a new one.',
+};
+const NO_ID = 'It is no id of a role. Enter the id of a role at the product, or none.';
+
+/** Whether a text is an id of a role. That of a product is free text, and could lead into another path. */
+export const isRoleId = (text: string): boolean => ROLE_ID.test(text);
+
+/** The remedy for a code of Discord. */
+export const remedyOf = (code: number): string =>
+  REMEDIES[code] ??
+  `Discord refuses it (code ${code}). Run npm run licet -- discord setup --bot-token FILE: it checks the rights.`;
+
+/** The faults that a role that was given has cured: its own, and those that concern the bot and not one role. */
+export const curedBy = (given: string, faults: RoleFaults): string[] =>
+  Object.entries(faults).flatMap(([roleId, code]) =>
+    roleId === given || (code !== MAY_NOT_GIVE && code !== UNKNOWN_ROLE) ? roleId : [],
+  );
+
+const shortList = (items: readonly string[]): readonly string[] =>
+  items.length > MAX_SHOWN
+    ? [...items.slice(0, MAX_SHOWN), `and ${items.length - MAX_SHOWN} more`]
+    : items;
+
+/** The faults in words, a line each, with the products that give the role. Null for none. */
+export async function describeFaults(db: Database, faults: RoleFaults): Promise<string | null> {
+  const roleIds = Object.keys(faults);
+  if (roleIds.length === 0) return null;
+  const giving = await db
+    .select({ roleId: products.roleId, name: products.name })
+    .from(products)
+    // A role that no product gives any more needs no remedy.
+    .where(isOneOf(products.roleId, roleIds))
+    .orderBy(products.id);
+  const lines = [...Map.groupBy(giving, ({ roleId }) => roleId ?? '')].map(([roleId, sold]) => {
+    const names = shortList(sold.map(({ name }) => `"${name}"`)).join(', ');
+    const of = sold.length > 1 ? 'the products' : 'the product';
+    const remedy = isRoleId(roleId) ? remedyOf(faults[roleId] ?? 0) : NO_ID;
+    return `Role ${roleId} of ${of} ${names}: ${remedy}`;
+  });
+  return lines.length > 0 ? shortList(lines).join('\n') : null;
+}

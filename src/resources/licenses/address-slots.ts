@@ -1,0 +1,63 @@
+import { LOCAL_PATTERNS } from '@licet/contract/addresses';
+import type { LicenseDataType } from '@licet/contract/enums';
+import { type SQL, sql } from 'drizzle-orm';
+import type { Database } from '../../db/client.ts';
+
+/**
+ * The slots of bound values in SQL (1.4). `slotOf` and `isGlobal` of the contract do the same: where one of a network is
+ * bound, concurrent requests from other addresses of it must find its slot.
+ */
+
+/** Whether a text matches one of some patterns: as a balanced tree, because D1 limits the depth of an expression. */
+function matchesOne(text: string, patterns: readonly string[]): string {
+  if (patterns.length === 1) return `${text} glob '${patterns.join()}'`;
+  const middle = patterns.length / 2;
+  const [begin, end] = [patterns.slice(0, middle), patterns.slice(middle)];
+  return `(${matchesOne(text, begin)} or ${matchesOne(text, end)})`;
+}
+
+/** Whether an address does not say where a machine is. The parameters here are columns, by no name of json_each. */
+const isLocal = (address: string): string => matchesOne(address, LOCAL_PATTERNS);
+
+/** The 32 hexadecimal digits of a canonical IPv6 address: `::` stands for the missing groups. */
+function hexOf(address: string): string {
+  const missing = `8 - length(${address}) + length(replace(${address}, ':', ''))`;
+  const groups = `replace(${address}, '::', ':' || substr('0:0:0:0:0:0:0:0:', 1, 2 * (${missing})))`;
+  return `(select group_concat(substr('0000' || g.value, -4), '' order by g.key)
+    from json_each('["' || replace(${groups}, ':', '","') || '"]') g)`;
+}
+
+/** The first bits of hexadecimal digits. */
+function beginning(hex: string, bits: number): string {
+  const digits = Math.floor(bits / 4);
+  const whole = `substr(${hex}, 1, ${digits})`;
+  if (bits % 4 === 0) return whole;
+  const next = `instr('123456789abcdef', substr(${hex}, ${digits + 1}, 1))`;
+  return `${whole} || (${next} >> ${4 - (bits % 4)})`;
+}
+
+/** The slot of an address; null for null. */
+export const addressSlot = ({ ipv6SlotPrefix }: Database, address: string): SQL =>
+  sql.raw(`case when instr(${address}, ':') and ${address} not glob '*[^0-9a-f:]*' and not ${isLocal(address)}
+    then ${beginning(hexOf(address), ipv6SlotPrefix)} else ${address} end`);
+
+/** The slot of a value of a type. */
+export const valueSlot = (db: Database, type: string, value: string): SQL =>
+  sql`case ${sql.raw(type)} when 'IP' then ${addressSlot(db, value)} else ${sql.raw(value)} end`;
+
+/**
+ * The kind of the slot of a value, of which each has its own limit: its type, or `LOCAL`. An address that does not say where
+ * a machine is counts only beside others that do not.
+ */
+export const slotKind = (type: string, value: string): SQL =>
+  sql.raw(`iif(${type} = 'IP' and ${isLocal(value)}, 'LOCAL', ${type})`);
+
+/** Whether all slots of a type are taken in a license of the row. Most have fewer values, which are counted first. */
+export function isFullOf(db: Database, type: LicenseDataType): SQL {
+  const limit = sql.raw(type === 'IP' ? 'licenses.max_ips' : 'licenses.max_hwids');
+  const bound = sql.raw(`from bindings b where b.license_id = licenses.id and b.type = '${type}'`);
+  const isAtLimit = sql`${limit} >= 0 and ${limit} <= (select count(*) ${bound})`;
+  if (type === 'HWID') return sql`(${isAtLimit})`;
+  return sql`(${isAtLimit} and ${limit} <= (
+    select count(distinct ${addressSlot(db, 'b.value')}) ${bound} and not ${sql.raw(isLocal('b.value'))}))`;
+}
