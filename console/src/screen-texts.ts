@@ -1482,12 +1482,34 @@ export const screenTexts = {
     importTitle: 'Import',
     drop: 'Drop a file here, or choose one',
     dropHint:
-      '.jsonl of npm run export, .json, or .csv with the names of the fields in the first row',
+      '.jsonl of npm run export, .json, or .csv with headings in the first row, also of other services',
     importLead:
       'The file is checked first, which changes nothing. Existing items stay as they are, so you can repeat an import. Import products before licenses: a license without its product is rejected.',
     commandLine:
       'The command line (npm run import) also imports from another service, from incomplete files, and from JSON files of any size.',
     kind: 'Kind of the items in a .csv file or a JSON list',
+    columnsOf: {
+      title: (kind: string) => `Columns of ${kind.toLowerCase()}`,
+      allKnown: (count: number) => `${plural(count, 'column')}, all known`,
+      preset: (service: string) =>
+        `Read as a file of ${service}. Columns that decide nothing here are left out.`,
+      column: 'Column',
+      example: 'Example',
+      field: 'Field',
+      fieldOf: (column: string) => `Field of ${column}`,
+      leftOut: 'Left out',
+      suggested: 'suggested',
+      unknown: 'unknown',
+      shown: (count: number) =>
+        `The first ${count} columns; the others are read as they are named.`,
+      allFields: (count: number) => `All ${count} fields`,
+      product: 'Product of all items',
+      productOfFile: 'As the file says',
+      twice: (field: string, one: string, other: string) =>
+        `${one} and ${other} are both ${field}. Leave one of them out.`,
+      missing: (fields: string) =>
+        `No column is ${fields}. Choose one: without it, each item is rejected.`,
+    },
     check: 'Check the file',
     checking: (name: string) => `Checking ${name}`,
     reading: (name: string) => `Reading ${name}`,

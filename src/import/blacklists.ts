@@ -56,6 +56,7 @@ export const planBlacklists: Planner<BlacklistItem> = async (
     notCompared: ['id'],
     complete(_, { productId }) {
       if (productId !== null && !knownProducts.has(productId)) throw unknownProduct(productId);
+      return [];
     },
   });
   return {

@@ -60,6 +60,17 @@ export function selectCustomers(db: Database, named: readonly NamedCustomer[]) {
     .where(or(...searches) ?? sql`false`);
 }
 
+const hasOther = (
+  identity: 'chatId' | 'emailNormalized',
+  owner: CustomerRow,
+  named: NamedCustomer,
+): boolean =>
+  owner[identity] !== null && named[identity] !== null && owner[identity] !== named[identity];
+
+/** Says that two people seem to have one account, and that nothing was joined. */
+export const OTHER_EMAIL =
+  'belongs to a customer with another e-mail: correct it, or edit the customer';
+
 const keyOf = (identity: Identity, value: string): string => `${identity} ${value}`;
 
 /** The customers of an import: stored ones that it may mean, and new ones that it adds. */
@@ -91,18 +102,25 @@ export class Customers {
 
   /**
    * The customer with the same id and time of creation, else the customer with the same account or e-mail. A
-   * customer with another chat id is another person (3).
+   * customer with another chat id or e-mail is another person (3).
    */
   find(named: NamedCustomer): CustomerRow | undefined {
     const existing = this.#byId.get(named.id);
     if (existing && existing.createdAt === named.createdAt) return existing;
     for (const identity of IDENTITIES) {
       const owner = this.#ownerOf(named, identity);
-      const isSomebodyElse =
-        owner && owner.chatId !== null && named.chatId !== null && owner.chatId !== named.chatId;
-      if (owner && !isSomebodyElse) return owner;
+      if (owner && !hasOther('chatId', owner, named) && !hasOther('emailNormalized', owner, named))
+        return owner;
     }
     return undefined;
+  }
+
+  /** The accounts of a customer that a customer with another e-mail has: a typing error, or a rounded id. */
+  contested(named: NamedCustomer): Identity[] {
+    return IDENTITIES.filter((identity) => {
+      const owner = this.#ownerOf(named, identity);
+      return owner && hasOther('emailNormalized', owner, named);
+    });
   }
 
   /**
@@ -198,15 +216,26 @@ export const planCustomers: Planner<CustomerItem> = async ({ db, now }, items) =
       const wanted = toCustomer({ ...customer, createdAt: values.createdAt ?? now, revision: 1 });
       const differencesFrom = (other: CustomerRow): string[] =>
         differencesOf(sent, wanted, toCustomer(other), ['id']);
+      const contested = known.contested(customer);
       const stored = known.find(customer);
-      if (stored) return found(stored.id, differencesFrom(stored));
+      if (stored) {
+        const taken = contested.filter((name) => stored[name] !== customer[name]);
+        const changes = taken.map((name) => changeOf(sent, [name], OTHER_EMAIL));
+        return found(stored.id, differencesFrom(stored), changes);
+      }
       const added = known.add(customer);
       if (!added)
         throw refusal(
           `id ${customer.id} belongs to another customer: add an e-mail or an account to import this one`,
         );
       const leftOut = differencesFrom(added).map((name) =>
-        changeOf(sent, [name], 'belongs to another customer'),
+        changeOf(
+          sent,
+          [name],
+          contested.some((identity) => identity === name)
+            ? OTHER_EMAIL
+            : 'belongs to another customer',
+        ),
       );
       return created(added, item, leftOut);
     },

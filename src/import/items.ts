@@ -1,4 +1,5 @@
 import { changeOf, describeChanges } from '@licet/contract/changes';
+import { rewrittenIds } from '@licet/contract/import-ids';
 import { isObject, type JsonObject } from '@licet/contract/json';
 import type * as z from 'zod';
 import { parseFields } from '../lib/issues.ts';
@@ -24,6 +25,8 @@ export function readItem<Schema extends z.ZodObject>(
   sent: unknown,
 ): Item<z.infer<Schema>> | string {
   if (!isObject(sent)) return 'must be an object';
+  const rewritten = describeChanges(rewrittenIds(sent));
+  if (rewritten !== null) return rewritten;
   const { customer, ...fields } = withoutNulls(sent);
   const owner = isObject(customer) ? withoutNulls(customer) : customer;
   const { data, error } = parseFields(schema, {

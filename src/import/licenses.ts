@@ -3,12 +3,13 @@ import { type Change, changeOf } from '@licet/contract/changes';
 import type { LicenseDataType } from '@licet/contract/enums';
 import type { licenseItem } from '@licet/contract/import';
 import { toTimestamp } from '@licet/contract/time';
-import { getTableColumns, sql } from 'drizzle-orm';
+import { and, eq, getTableColumns, isNotNull, sql } from 'drizzle-orm';
 import type * as z from 'zod';
 import { batch, type Database, type Statement } from '../db/client.ts';
 import { isOneOf } from '../db/predicates.ts';
 import { ownerOf } from '../resources/customers/owner.ts';
-import type { CustomerRow } from '../resources/customers/row.ts';
+import { type CustomerRow, normalizeEmail } from '../resources/customers/row.ts';
+import { customers } from '../resources/customers/schema.ts';
 import { type LicenseRow, toLicense } from '../resources/licenses/row.ts';
 import {
   normalizeLicenseKey,
@@ -32,6 +33,7 @@ import {
   type NamedCustomer,
   NOBODY,
   namedBy,
+  OTHER_EMAIL,
   selectCustomers,
 } from './customers.ts';
 import type { Item } from './items.ts';
@@ -172,6 +174,67 @@ function linkTo(customers: Customers, item: LicenseItem): NewLicense['customerId
   return null;
 }
 
+/** The accounts of the customer of a license that another customer keeps. */
+function contestedOf(customers: Customers, { values, sent }: Item<LicenseItem>): Change[] {
+  const [owner] = ownersOf(values);
+  if (!values.customer || !owner) return [];
+  const known = customers.find(owner.named);
+  return customers
+    .contested(owner.named)
+    .filter((identity) => known?.[identity] !== owner.named[identity])
+    .map((identity) => {
+      // GET shows this account in the field of the license.
+      const path = identity === 'otherAccountId' ? ['ownerPlatformId'] : ['customer', identity];
+      return changeOf(sent, path, OTHER_EMAIL);
+    });
+}
+
+/** The e-mails of the customers whose licenses have a chat account, by its id. */
+type EmailsOfChats = Map<string, Set<string>>;
+
+/** The chat account and the e-mail of a person in a file, whose customer has no id; undefined without both. */
+function chatOf({ ownerChatId, customer }: LicenseItem): { id: string; email: string } | undefined {
+  const isOfFile = ownerChatId !== '' && customer?.email && customer.id === undefined;
+  return isOfFile ? { id: ownerChatId, email: normalizeEmail(customer.email ?? '') } : undefined;
+}
+
+async function emailsOfChats(
+  db: Database,
+  items: readonly Item<LicenseItem>[],
+): Promise<EmailsOfChats> {
+  const ids = items.flatMap(({ values }) => chatOf(values)?.id ?? []);
+  const emails: EmailsOfChats = new Map(ids.map((id) => [id, new Set()]));
+  if (ids.length === 0) return emails;
+  const rows = await db
+    .selectDistinct({ id: licenses.ownerChatId, email: customers.emailNormalized })
+    .from(licenses)
+    .innerJoin(customers, eq(customers.id, licenses.customerId))
+    .where(and(isOneOf(licenses.ownerChatId, ids), isNotNull(customers.emailNormalized)));
+  for (const { id, email } of rows) if (email !== null) emails.get(id)?.add(email);
+  return emails;
+}
+
+/** Leaves out the chat account of another e-mail: its person would see the keys of both. */
+function removeForeignChat(
+  row: NewLicense,
+  { values, sent }: Item<LicenseItem>,
+  owners: Customers,
+  known: EmailsOfChats,
+): Change[] {
+  const chat = chatOf(values);
+  if (!chat) return [];
+  const emails = known.get(chat.id) ?? new Set();
+  const named = { ...NOBODY, chatId: chat.id, emailNormalized: chat.email };
+  const isForeign = emails.size > 0 && !emails.has(chat.email);
+  if (!isForeign && !owners.contested(named).includes('chatId')) {
+    known.set(chat.id, emails.add(chat.email));
+    return [];
+  }
+  row.ownerChatId = '';
+  row.ownerChatUsername = '';
+  return [changeOf(sent, ['ownerChatId'], OTHER_EMAIL)];
+}
+
 const bindAll = (
   db: Database,
   type: LicenseDataType,
@@ -207,7 +270,7 @@ function storeLicenses(
 export const planLicenses: Planner<LicenseItem> = async ({ db, now, assumedProductIds }, items) => {
   const keys = items.map(({ values }) => normalizeLicenseKey(values.licenseKey));
   const productIds = items.map(({ values }) => values.productId);
-  const owners = items.flatMap(({ values }) => ownersOf(values).map(({ named }) => named));
+  const possible = items.flatMap(({ values }) => ownersOf(values).map(({ named }) => named));
   const { stored, replaced, used, referenced, named } = await batch(db, {
     stored: db
       .select({ ...getTableColumns(licenses), ...slotValues(db) })
@@ -219,9 +282,10 @@ export const planLicenses: Planner<LicenseItem> = async ({ db, now, assumedProdu
       .where(isOneOf(replacedKeys.licenseKeyNormalized, keys)),
     used: selectUsedIds(db, 'licenses', items),
     referenced: db.select().from(products).where(isOneOf(products.id, productIds)),
-    named: selectCustomers(db, owners),
+    named: selectCustomers(db, possible),
   });
-  const customers = new Customers(named, now);
+  const owners = new Customers(named, now);
+  const chats = await emailsOfChats(db, items);
   const limits = new Map<number, Defaults>(assumedProductIds.map((id) => [id, UNLIMITED]));
   for (const product of referenced) limits.set(product.id, product);
   const firstOfKey = new Map<string, NewLicense>();
@@ -252,7 +316,8 @@ export const planLicenses: Planner<LicenseItem> = async ({ db, now, assumedProdu
         throw refusal(`license ${existing.id} has ${SAME_KEY}`);
       }
     },
-    complete({ values }, row) {
+    complete(item, row) {
+      const { values } = item;
       if (whyNoKey(row.licenseKeyNormalized)) {
         throw refusal('licenseKey is the text that a market leaves in a file without a key');
       }
@@ -264,7 +329,9 @@ export const planLicenses: Planner<LicenseItem> = async ({ db, now, assumedProdu
         );
       }
       firstOfKey.set(row.licenseKeyNormalized, row);
-      row.customerId = linkTo(customers, values);
+      const contested = contestedOf(owners, item);
+      row.customerId = linkTo(owners, values);
+      return [...removeForeignChat(row, item, owners, chats), ...contested];
     },
   });
   const deletedIds = used.flatMap(({ id, deleted }) => (deleted === null ? [] : id));
@@ -272,11 +339,9 @@ export const planLicenses: Planner<LicenseItem> = async ({ db, now, assumedProdu
     take,
     changes: () => ({
       statements:
-        news.length > 0
-          ? [...customers.statements(db), ...storeLicenses(db, news, deletedIds)]
-          : [],
+        news.length > 0 ? [...owners.statements(db), ...storeLicenses(db, news, deletedIds)] : [],
       newKeys: news.map(({ licenseKeyNormalized }) => licenseKeyNormalized),
-      newOwners: customers.newCount,
+      newOwners: owners.newCount,
     }),
   };
 };

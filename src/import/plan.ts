@@ -1,5 +1,6 @@
 import { type Change, changeOf, describeChanges } from '@licet/contract/changes';
 import type { ImportResult } from '@licet/contract/import';
+import { doubtfulIds } from '@licet/contract/import-ids';
 import type { JsonObject } from '@licet/contract/json';
 import { and, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
 import { type SQLiteTable, unionAll } from 'drizzle-orm/sqlite-core';
@@ -55,7 +56,8 @@ export const created = (
   changes: readonly Change[] = [],
 ): ImportResult => {
   const hasNewId = id !== (values.id ?? 0);
-  const all = [...(hasNewId ? [changeOf(sent, ['id'], 'is, or was, in use')] : []), ...changes];
+  const newId = hasNewId ? [changeOf(sent, ['id'], 'is, or was, in use')] : [];
+  const all = [...newId, ...changes, ...doubtfulIds(sent)];
   return {
     outcome: 'created',
     id: id || null,
@@ -64,12 +66,20 @@ export const created = (
   };
 };
 
-/** The object exists: none of its fields is overwritten. */
-export const found = (id: number, differences: readonly string[]): ImportResult => ({
+/**
+ * The object exists: none of its fields is overwritten.
+ *
+ * @param changes the values that belong to another object
+ */
+export const found = (
+  id: number,
+  differences: readonly string[],
+  changes: readonly Change[] = [],
+): ImportResult => ({
   outcome: differences.length > 0 ? 'kept' : 'unchanged',
   id: id || null,
   differences: [...differences],
-  reason: null,
+  reason: describeChanges(changes),
 });
 
 /**
@@ -137,8 +147,8 @@ interface Resource<Values, Row extends NewRow> {
   changesOf?: (item: Item<Values>) => Change[];
   /** Refuses an item whose identity belongs to another object. */
   checkFound?: (item: Item<Values>, row: Row, existing: Row, differences: string[]) => void;
-  /** Completes or refuses a new row. */
-  complete: (item: Item<Values>, row: Row) => void;
+  /** Completes or refuses a new row. @returns the values that cannot be stored as they were sent */
+  complete: (item: Item<Values>, row: Row) => readonly Change[];
 }
 
 /**
@@ -172,10 +182,10 @@ export function planRows<Values extends { id?: number | undefined }, Row extends
     }
     const { id = 0 } = item.values;
     row.id = isFree(id, row) ? id : 0;
-    complete(item, row);
+    const changes = complete(item, row);
     known.set(identityOf(row), row);
     news.push(row);
-    return created(row, item, changesOf?.(item));
+    return created(row, item, [...(changesOf?.(item) ?? []), ...changes]);
   };
   return { news, take };
 }

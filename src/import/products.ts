@@ -46,6 +46,7 @@ export const planProducts: Planner<ProductItem> = async ({ db, now }, items) => 
     },
     complete(_, { id }) {
       if (id === 0) throw refusal('id belonged to a deleted product and cannot be used again');
+      return [];
     },
   });
   return {

@@ -261,6 +261,17 @@ describe('licet licenses', () => {
     expect(await licet.licenses.get(id)).toMatchObject({ licenseStatus: 'DELETED' });
   });
 
+  it('a day alone in a file of an import is its end in the time zone of the service [3.81]', async () => {
+    const key = crypto.randomUUID();
+    const file = join(folder, 'days.csv');
+    writeFileSync(file, `licenseKey,productId,expiryDate\n${key},${productId},31.01.2035\n`);
+    const args = ['--url', service.address, file, '--kind', 'licenses'];
+    const { code, output } = await runHere('import', args, { LICET_TOKEN: readRootToken() });
+    expect(code, output).toBe(0);
+    const { expiryDate } = await licet.licenses.findByKey(key);
+    expect(expiryDate).toBe('2035-01-31T14:59:59.000+00:00');
+  });
+
   it('a day alone is its end in the time zone of the service, and a list shows the time of any other end [3.81]', async () => {
     const create = ['licenses', 'create', '--product', String(productId), '--expires'];
     const today = new Date().toLocaleDateString('sv-SE', { timeZone: 'Asia/Tokyo' });

@@ -96,6 +96,87 @@ it('a market is created, mapped and tried, and its purchases are seen and grante
   expect((await download(address, {})).status).toBe(404);
 });
 
+it('purchases import takes its own list, lists and tables as they come [9.3.14]', async () => {
+  const { stderr } = await run('markets', 'create', 'stripe', 'Stripe');
+  const [, marketId = ''] = /Market (\d+) created/.exec(stderr) ?? [];
+  const product = JSON.parse(
+    (await run('products', 'create', 'Files', '--type', 'OTHER', '--json')).stdout,
+  );
+  const license = JSON.parse(
+    (await run('licenses', 'create', '--product', String(product.id), '--json')).stdout,
+  );
+  const file = join(folder, 'purchases.txt');
+  const importing = async (content: string | Buffer, ...args: string[]) => {
+    writeFileSync(file, content);
+    const environment = { LICET_URL: service.address, LICET_TOKEN: readRootToken() };
+    return runHere('licet', ['purchases', 'import', file, ...args], environment);
+  };
+  const entered = { marketId: Number(marketId), item: 'gold', licenseId: license.id };
+  const list = JSON.stringify([
+    { ...entered, reference: 'list-1' },
+    { ...entered, reference: 'list-2' },
+  ]);
+  expect((await importing(`\uFEFF${list}`)).stderr).toContain('2 purchases entered; 0 known');
+  const own = (await run('purchases', 'list', '--json', '--market', marketId)).stdout;
+  expect((await importing(`\uFEFF${own.replaceAll('\n', '\r\n')}`)).stderr).toContain(
+    '0 purchases entered; 2 known, 0 without a license of their own, 0 rejected',
+  );
+  const ownTable = [Object.keys(JSON.parse(own.split('\n')[0] ?? '')).join()];
+  for (const line of own.trim().split('\n')) ownTable.push(Object.values(JSON.parse(line)).join());
+  expect((await importing(ownTable.join('\n'))).stderr).toContain('0 purchases entered; 2 known');
+
+  const table = `\uFEFFMARKET_ID;Item;Reference;licence key\r\n${marketId};gold;csv-1;${license.licenseKey.toLowerCase()}\r\n${marketId};gold;csv-2;\r\n`;
+  const refused = await importing(table);
+  expect([refused.code, refused.stderr]).toEqual([
+    2,
+    expect.stringContaining('licence key (did you mean licenseKey?)'),
+  ]);
+  expect((await importing(table, '--map', 'licence key=licenseKey')).stderr).toContain(
+    '1 purchases entered; 0 known, 1 without a license',
+  );
+
+  const stripe =
+    'id,Created date (UTC),Amount,Amount Refunded,Currency,Captured,Status,Description,Customer ID,Customer Email,PaymentIntent ID,license_key (metadata)\n' +
+    `ch_1,2026-06-05 20:38:34,9.00,0.00,usd,true,Paid,,cus_1,ada@shop.example,pi_1,${license.licenseKey}\n` +
+    `ch_2,2026-06-05 20:38:34,9.00,9.00,usd,true,Refunded,,cus_1,ada@shop.example,pi_2,${license.licenseKey}\n`;
+  const args = ['--set', `marketId=${marketId}`, '--set', 'item=gold'];
+  const paid = await importing(stripe, ...args);
+  expect(paid.stderr).toContain('Line 3: state "Refunded": it is not entered');
+  expect(paid.stderr).toContain('1 purchases entered; 0 known, 1 without a license');
+  const { stdout } = await run(
+    'purchases',
+    'list',
+    '--find',
+    'ch_1',
+    '--json',
+    '--market',
+    marketId,
+  );
+  expect(JSON.parse(stdout)).toMatchObject({ order: 'pi_1', buyerId: 'cus_1', state: 'GRANTED' });
+
+  const rounded = await importing(
+    `marketId,item,reference,order,licenseId\n${marketId},gold,2.91529E+17,,${license.id}\n${marketId},gold,r-2,"#NUM!",${license.id}\n`,
+  );
+  expect(rounded.code).toBe(1);
+  expect(rounded.stderr).toContain('Line 2: reference "2.91529E+17" was rounded by a spreadsheet');
+  expect(rounded.stderr).toContain('Line 3: order "#NUM!" is an error of a spreadsheet');
+  for (const [content, message] of [
+    [Buffer.from(`\uFEFF${table}`, 'utf16le'), 'not UTF-8'],
+    ['[{"marketId":', 'not valid JSON'],
+    ['marketId,item\n1,2,3\n', 'Line 2: 3 columns instead of 2'],
+    [
+      `marketId,item\n${marketId},gold\n`,
+      'Line 2: reference is required. Add --set reference=VALUE',
+    ],
+  ] as const) {
+    const wrong = await importing(content);
+    expect(wrong.stderr).toContain(message);
+    expect(wrong.code).not.toBe(0);
+  }
+  const none = await runHere('licet', ['purchases', 'import', `${file}.none`]);
+  expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('.none does not exist.')]);
+});
+
 it('a dynamic market takes the settings of a known shop', async () => {
   const { stderr } = await run('markets', 'create', 'dynamic', 'SellAuth', '--preset', 'sellauth');
   expect(stderr).toContain('created');

@@ -37,6 +37,16 @@ export async function importOne(
   return importResponse.shape.results.element.parse(results[0]);
 }
 
+async function* products(): AsyncGenerator<unknown> {
+  const { json } = await call('GET', '/api/v2/products');
+  if (Array.isArray(json)) yield* json;
+}
+
+async function timeZone(): Promise<string> {
+  const { text } = await call('GET', '/api/v2/address');
+  return JSON.parse(text).timeZone;
+}
+
 /** Imports items as the command line and the console do. @returns their results, and the ignored fields */
 export async function importForeign(
   kind: ImportKind,
@@ -56,6 +66,6 @@ export async function importForeign(
     ignore: (_kind: ImportKind, names: readonly string[]) => ignored.push(...names),
     addOwners() {},
   };
-  await new Import(source, { import: send }, report, false).run();
+  await new Import(source, { import: send, products, timeZone }, report, false).run();
   return { results, ignored };
 }

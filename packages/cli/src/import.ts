@@ -9,6 +9,7 @@ import {
 import { fileSource } from './import/files.ts';
 import { Import } from './import/importer.ts';
 import { KINDS, type Source } from './import/kinds.ts';
+import { collect, MAP_HELP, SET_HELP, wantedOf } from './import/options.ts';
 import { isSameFile } from './import/output-file.ts';
 import { Report } from './import/report.ts';
 import { checkToken, Interruption, ownToken, Service, serviceSource } from './import/service.ts';
@@ -45,6 +46,8 @@ const newProgram = () =>
         'the kind of items in a .csv file, or in a .json file that is one list',
       ).choices(KINDS),
     )
+    .option('--map <heading=field>', MAP_HELP, collect)
+    .option('--set <field=value>', SET_HELP, collect)
     .option('--dry-run', 'check everything and change nothing')
     .option(
       '--report <file>',
@@ -67,16 +70,19 @@ interface Origin {
 }
 
 function findOrigin(program: ReturnType<typeof newProgram>): Origin {
-  const { from, insecure, kind, partial = false } = program.opts();
+  const { from, insecure, kind, partial = false, map, set } = program.opts();
+  const wanted = wantedOf(map, set);
   const [file] = program.args;
   if (program.args.length + (from === undefined ? 0 : 1) !== 1) {
     throw usageError('Give one FILE, or --from URL.');
   }
   if (file !== undefined) {
     const address = fileAt(file);
-    return { address, open: () => fileSource({ file: address, kind, isPartial: partial }) };
+    return { address, open: () => fileSource({ file: address, kind, isPartial: partial, wanted }) };
   }
-  if (kind !== undefined || partial) throw usageError('--kind and --partial are for a FILE.');
+  if (kind !== undefined || partial || map || set) {
+    throw usageError('--kind, --map, --set and --partial are for a FILE.');
+  }
   const url = serviceUrl(from ?? '', '--from', insecure);
   const service = new Service(url, checkToken(process.env.LICET_FROM_TOKEN, 'LICET_FROM_TOKEN'));
   return {

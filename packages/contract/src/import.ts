@@ -120,7 +120,7 @@ export const customerItem = z.strictObject({
 export const licenseItem = z.strictObject({
   ...shapeOf(settable(licenseFields)),
   id: keptId.optional(),
-  licenseKey: text(MAX_TEXT_LENGTH),
+  licenseKey: text(MAX_TEXT_LENGTH).trim(),
   productIdString: z.unknown().optional(),
   createdDate: timestamp.optional(),
   updatedDate: timestamp.optional(),

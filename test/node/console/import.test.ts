@@ -69,6 +69,57 @@ describeInBrowser('import and export in the console', () => {
     ]);
   });
 
+  it('columns of a file of others get fields, with suggestions filled in, and one product for all [3.86]', async () => {
+    const key = crypto.randomUUID().toUpperCase();
+    const page = await openConsole('/import');
+    await choose(
+      page,
+      'sold.csv',
+      `Key,E-Mail,Suspended,Comment,Rep\n${key},${key}@shop.example,yes,Paid,Bob\n`,
+    );
+    const columns = page.getByRole('region', { name: 'Columns of licenses' });
+    const fieldOf = (column: string) => columns.getByLabel(`Field of ${column}`, { exact: true });
+    await columns.getByRole('row', { name: 'Suspended yes' }).waitFor();
+    const fields = ['Key', 'E-Mail', 'Suspended', 'Comment', 'Rep'];
+    expect(await Promise.all(fields.map((name) => fieldOf(name).inputValue()))).toEqual([
+      ...['licenseKey', 'customer.email', 'licenseStatus', 'notes', ''],
+    ]);
+    await columns.getByText('No column is productId').waitFor();
+    expect(await columns.getByText('ownerChatUsername,').isVisible()).toBe(false);
+    expect(await accessibilityFindings(page)).toEqual([]);
+    await columns.getByLabel('Product of all items').selectOption({ label: product.name });
+    await fieldOf('Rep').selectOption('ownerChatUsername');
+    await page.getByRole('button', { name: 'Check the file' }).click();
+    await page.getByText('licenseType is required').waitFor();
+    await choose(page, 'sold.csv', `Key,Expires,Suspended,Rep\n${key},,yes,Bob\n`);
+    await columns.getByLabel('Product of all items').selectOption({ label: product.name });
+    await fieldOf('Rep').selectOption('ownerChatUsername');
+    await page.getByRole('button', { name: 'Check the file' }).click();
+    await page.getByRole('button', { name: 'Import 1 item' }).click();
+    await page.getByRole('region', { name: 'Imported' }).waitFor();
+    expect(await licet.licenses.findByKey(key)).toMatchObject({
+      ...{ productId: product.id, licenseType: 'PERMANENT', licenseStatus: 'DEACTIVATED' },
+      ownerChatUsername: 'Bob',
+    });
+  });
+
+  it('a file of another service is recognised by the console, and known columns are folded [3.88]', async () => {
+    const key = crypto.randomUUID().toUpperCase();
+    const page = await openConsole('/import');
+    const table = `id,product_id,license_key,expires_at,status,times_activated_max\n1,${product.id},${key},2031-01-31 10:00:00,SOLD,\n`;
+    await choose(page, 'woo.csv', table);
+    await page.getByText('Read as a file of License Manager for WooCommerce.').waitFor();
+    await page.getByRole('button', { name: 'Check the file' }).click();
+    await page.getByRole('button', { name: 'Import 1 item' }).click();
+    await page.getByRole('region', { name: 'Imported' }).waitFor();
+    expect(await licet.licenses.findByKey(key)).toMatchObject({
+      ...{ licenseType: 'TEMPORARY', licenseStatus: 'ACTIVE', maxHWIDs: -1 },
+    });
+    await choose(page, 'own.csv', 'licenseKey,productId,licenseType\nx,1,PERMANENT\n');
+    await page.getByText('3 columns, all known').waitFor();
+    expect(await page.getByLabel('Field of licenseKey').isVisible()).toBe(false);
+  });
+
   it('an imported export of products finds all of them unchanged', async () => {
     const page = await openConsole('/import');
     const json = await save(page, 'JSON of Products');

@@ -10,7 +10,7 @@ import { toCsv } from '../../csv.ts';
 
 /** An import from the page, with the importer of the command line. This module is loaded on demand. */
 
-export { fileSource } from './source.ts';
+export { openFile } from './source.ts';
 
 /** The reason why a file cannot be read; undefined for another error. */
 export const problemOf = (error: unknown): string | undefined =>
@@ -122,7 +122,11 @@ export async function runImport(
     },
     end() {},
   });
-  const target = { import: (request: Items) => sendItems(request, signal) };
+  const target = {
+    import: (request: Items) => sendItems(request, signal),
+    products: () => licet.products.iterate({}, { signal }),
+    timeZone: async () => (await licet.address({ signal })).timeZone,
+  };
   try {
     await new Import(source, target, report, isDryRun, begin).run();
   } catch (error) {

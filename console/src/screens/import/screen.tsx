@@ -9,8 +9,10 @@ import { runWithProgress } from '../../components/progress.tsx';
 import { toasts } from '../../components/toasts.tsx';
 import { screenTexts } from '../../screen-texts.ts';
 import { useRefusal } from '../../session.ts';
+import { type Choices, ColumnsView, NO_CHOICES, wantedBy } from './columns.tsx';
 import { ReportView } from './report.tsx';
 import type { Report } from './run.ts';
+import type { OpenedFile } from './source.ts';
 
 const words = screenTexts.transfer;
 
@@ -32,24 +34,57 @@ function ImportSection() {
   const [file, setFile] = useState<File>();
   const [kind, setKind] = useState<Kind>('licenses');
   const [isBusy, setBusy] = useState(false);
+  const [opened, setOpened] = useState<OpenedFile>();
+  const [choices, setChoices] = useState(NO_CHOICES);
   const [outcome, setOutcome] = useState<Outcome>();
   const [problem, setProblem] = useState<string>();
 
+  /** Reads the file, which finds its columns. Reports the reason if it cannot be read. */
+  const open = async (chosen: File, ofKind: Kind): Promise<OpenedFile | undefined> => {
+    setOpened(undefined);
+    setOutcome(undefined);
+    setProblem(undefined);
+    setChoices(NO_CHOICES);
+    setBusy(true);
+    try {
+      const { openFile } = await import('./run.ts');
+      const read = () => openFile(chosen, ofKind);
+      const result = await runWithProgress(words.reading(chosen.name), read);
+      setOpened(result);
+      return result;
+    } catch (error) {
+      await showProblem(chosen, error, true);
+      return undefined;
+    } finally {
+      setBusy(false);
+    }
+  };
+  const showProblem = async (chosen: File, error: unknown, isDryRun: boolean): Promise<void> => {
+    const { problemOf } = await import('./run.ts');
+    const reason = problemOf(error);
+    setProblem(
+      reason === undefined
+        ? [describe(error), isDryRun ? '' : words.failed].join(' ').trim()
+        : words.unreadable(chosen.name, reason),
+    );
+  };
   const choose = (chosen: File | undefined): void => {
     if (!chosen || isBusy) return;
     setFile(chosen);
+    void open(chosen, kind);
+  };
+  const change = (changed: Choices): void => {
+    setChoices(changed);
     setOutcome(undefined);
-    setProblem(undefined);
   };
   const run = async (chosen: File, isDryRun: boolean): Promise<void> => {
+    const { sourceOf, survey } = opened ?? (await open(chosen, kind)) ?? {};
+    if (!sourceOf) return;
     setBusy(true);
     setProblem(undefined);
-    const { fileSource, problemOf, runImport } = await import('./run.ts');
+    const { runImport } = await import('./run.ts');
     try {
-      const source = await runWithProgress(words.reading(chosen.name), () =>
-        fileSource(chosen, kind),
-      );
-      if (!source) return;
+      const source = sourceOf(wantedBy(survey, choices));
       const total = Object.values(source.counts).reduce((sum, count) => sum + count, 0);
       const title = isDryRun ? words.checking(chosen.name) : words.importing(chosen.name);
       const report = await runWithProgress(
@@ -59,12 +94,7 @@ function ImportSection() {
       );
       if (report) setOutcome({ report, isDryRun });
     } catch (error) {
-      const reason = problemOf(error);
-      setProblem(
-        reason === undefined
-          ? [describe(error), isDryRun ? '' : words.failed].join(' ').trim()
-          : words.unreadable(chosen.name, reason),
-      );
+      await showProblem(chosen, error, isDryRun);
     } finally {
       setBusy(false);
       // Any list may have changed.
@@ -86,23 +116,24 @@ function ImportSection() {
           <>
             <p className="max-w-prose text-muted">{words.importLead}</p>
             <DropZone file={file} isBusy={isBusy} onChoose={choose} />
+            {file && /\.(?:csv|json)$/i.test(file.name) && (
+              <div className="flex flex-wrap items-center gap-3">
+                <span>{words.kind}</span>
+                <FilterSelect
+                  label={words.kind}
+                  value={kind}
+                  options={KINDS.map((each) => [each, words.kinds[each]] as const)}
+                  onChange={(chosen = kind) => {
+                    if (isBusy) return;
+                    setKind(chosen);
+                    void open(file, chosen);
+                  }}
+                />
+              </div>
+            )}
+            {opened && <ColumnsView survey={opened.survey} choices={choices} onChange={change} />}
             {file && (
               <div className="flex flex-wrap items-center gap-3">
-                {/\.(?:csv|json)$/i.test(file.name) && (
-                  <div className="flex items-center gap-3 max-sm:w-full max-sm:flex-wrap">
-                    <span>{words.kind}</span>
-                    <FilterSelect
-                      label={words.kind}
-                      value={kind}
-                      options={KINDS.map((each) => [each, words.kinds[each]] as const)}
-                      onChange={(chosen = kind) => {
-                        setKind(chosen);
-                        setOutcome(undefined);
-                        setProblem(undefined);
-                      }}
-                    />
-                  </div>
-                )}
                 <Button
                   look={mayImport ? 'plain' : 'primary'}
                   disabled={isBusy}

@@ -1,7 +1,11 @@
 import { CliError } from '@licet/cli/cli-error';
+import { toItem, type Wanted } from '@licet/cli/import/columns';
 import { type Piece, problemAtEnd, readJsonLines, readText } from '@licet/cli/import/json-lines';
-import { type Counts, isKind, type Kind, type Source } from '@licet/cli/import/kinds';
+import type { Kind, Source } from '@licet/cli/import/kinds';
+import { pieceOfList } from '@licet/cli/import/lists';
 import { readCsv } from '@licet/cli/import/rows';
+import { Survey } from '@licet/cli/import/survey';
+import { parseJson } from '@licet/contract/json';
 
 /** Files as sources of an import: the formats of `npm run import`, except those that are cut off. */
 
@@ -19,19 +23,15 @@ async function* chunksOf(file: File): AsyncGenerator<Uint8Array> {
 async function* readJson(file: File, kind: Kind): AsyncGenerator<Piece> {
   let text = '';
   for await (const chunk of readText(chunksOf(file), false)) text += chunk;
-  let all: unknown;
-  try {
-    all = JSON.parse(text);
-  } catch {
-    throw new CliError('it is not valid JSON');
-  }
-  const lists = Array.isArray(all) ? { [kind]: all } : all;
-  if (typeof lists !== 'object' || lists === null) throw new CliError('it has no lists');
-  for (const [name, items] of Object.entries(lists)) {
+  const all = parseJson(text);
+  if (all === undefined) throw new CliError('it is not valid JSON');
+  if (typeof all !== 'object' || all === null) throw new CliError('it has no lists');
+  const lists = Array.isArray(all) ? [[undefined, all] as const] : Object.entries(all);
+  for (const [name, items] of lists) {
     if (!Array.isArray(items)) continue;
-    if (!isKind(name)) throw new CliError(`${name} is not a kind of items`);
     for (const [index, item] of items.entries()) {
-      yield { kind: name, item, where: `${name}[${index}]` };
+      const piece = pieceOfList(name, index, item, kind);
+      if (piece && piece !== 'kind') yield piece;
     }
   }
 }
@@ -43,32 +43,40 @@ const READERS: Readonly<Record<string, (file: File, kind: Kind) => AsyncGenerato
   csv: (file, kind) => readCsv(chunksOf(file), kind),
 };
 
+/** A file that was read as a whole, and can be imported. */
+export interface OpenedFile {
+  survey: Survey;
+  /** @param wanted the columns that the viewer has chosen */
+  sourceOf: (wanted: Wanted) => Source;
+}
+
 /**
  * Opens a file. Reads all of it before anything is imported, so that a damaged file is rejected as a whole.
  *
  * @param kind of the items, if the file does not name it
  * @throws CliError for a file that cannot be imported
  */
-export async function fileSource(file: File, kind: Kind): Promise<Source> {
+export async function openFile(file: File, kind: Kind): Promise<OpenedFile> {
   const ending = file.name.split('.').at(-1)?.toLowerCase() ?? '';
   const reader = READERS[ending];
   if (!reader) throw new CliError(`.${ending} is none of .jsonl, .json and .csv`);
-  const counts: Counts = {};
-  let end: Counts | undefined;
-  for await (const piece of reader(file, kind)) {
-    if (end) throw new CliError('lines follow its last line');
-    if ('end' in piece) end = piece.end;
-    else counts[piece.kind] = (counts[piece.kind] ?? 0) + 1;
-  }
+  const survey = new Survey();
+  for await (const piece of reader(file, kind)) survey.add(piece);
+  const { counts, end } = survey;
   if (Object.keys(counts).length === 0) throw new CliError('there is nothing to import in it');
   const problem = ending.endsWith('jsonl') || ending === 'ndjson' ? problemAtEnd(counts, end) : '';
   if (problem) throw new CliError(`it has ${problem}`);
   return {
-    counts,
-    async *read(wanted) {
-      for await (const piece of reader(file, kind)) {
-        if ('kind' in piece && piece.kind === wanted) yield piece;
-      }
-    },
+    survey,
+    sourceOf: (wanted) => ({
+      counts,
+      async *read(wantedKind) {
+        const columns = survey.columnsOf(wantedKind, wanted);
+        for await (const piece of reader(file, kind)) {
+          if (!('kind' in piece) || piece.kind !== wantedKind) continue;
+          yield { ...piece, item: toItem(piece.item, columns) };
+        }
+      },
+    }),
   };
 }

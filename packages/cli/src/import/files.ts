@@ -2,11 +2,15 @@ import { closeSync, createReadStream, fstatSync, openSync, readSync, statSync } 
 import { extname } from 'node:path';
 import { documentOf } from '../invocation.ts';
 import { CliError, note, usageError } from '../terminal.ts';
+import { stripControlCharacters } from '../text.ts';
+import { type Columns, NOTHING_WANTED, toItem, type Wanted } from './columns.ts';
 import { CutOffError } from './cut-off-error.ts';
 import { findInJson } from './json.ts';
 import { LINE_FEED, type Piece, problemAtEnd, readJsonLines, readText } from './json-lines.ts';
-import { type Counts, counted, isKind, KINDS, type Kind, type Source } from './kinds.ts';
+import { counted, KINDS, type Kind, type Source } from './kinds.ts';
+import { pieceOfList } from './lists.ts';
 import { readCsv } from './rows.ts';
+import { checkedField, problemOfColumns, Survey } from './survey.ts';
 
 /** The file formats of an import: JSON Lines from an export, JSON, and CSV. */
 
@@ -16,6 +20,8 @@ interface FileOptions {
   kind: Kind | undefined;
   /** Accepts a file that is cut off. */
   isPartial: boolean;
+  /** The fields of columns, and the values of fields, that the user chooses. */
+  wanted?: Wanted;
 }
 
 const readLinesOf = ({ file, isPartial }: FileOptions): AsyncGenerator<Piece> =>
@@ -23,6 +29,15 @@ const readLinesOf = ({ file, isPartial }: FileOptions): AsyncGenerator<Piece> =>
 
 const sayKind = (file: string): CliError =>
   usageError(`${file} does not name the kind of its items. Add --kind ${KINDS.join('|')}.`);
+
+/** Whether a JSON file is one list; its first character says so. */
+function isOneList(file: string): boolean {
+  const opened = openSync(file, 'r');
+  const start = Buffer.alloc(1_024);
+  const count = readSync(opened, start, 0, start.length, 0);
+  closeSync(opened);
+  return start.toString('utf8', 0, count).trimStart().startsWith('[');
+}
 
 async function* readJson({ file, kind, isPartial }: FileOptions): AsyncGenerator<Piece> {
   let number = 1;
@@ -34,17 +49,15 @@ async function* readJson({ file, kind, isPartial }: FileOptions): AsyncGenerator
       }
     }
   }
+  const isList = isOneList(file);
   try {
-    for await (const { keys, value } of findInJson(readCountedLines(), [kind ? '$.*' : '$.*.*'])) {
-      const [name, index] = kind ? [kind, keys[0]] : keys;
-      if (typeof name === 'number') throw sayKind(file);
-      const isInList = typeof index === 'number';
-      if (name === undefined || !isKind(name)) {
-        if (!isInList) continue;
-        throw new CliError(`${name} is not one of ${KINDS.join(', ')}`);
-      }
-      if (!isInList) throw new CliError(kind ? 'it is not a list' : `${name} is not a list`);
-      yield { kind: name, item: value, where: `${name}[${index}]` };
+    for await (const { keys, value } of findInJson(readCountedLines(), [
+      isList ? '$.*' : '$.*.*',
+    ])) {
+      const [name, index] = isList ? [undefined, keys[0]] : keys;
+      const piece = pieceOfList(name === undefined ? name : String(name), index, value, kind);
+      if (piece === 'kind') throw sayKind(file);
+      if (piece) yield piece;
     }
   } catch (error) {
     if (error instanceof CutOffError && isPartial) return;
@@ -78,6 +91,46 @@ const TAKE = 'Nothing was imported. Add --partial to import the complete items.'
 const reasonOf = (error: unknown): string =>
   error instanceof Error ? error.message : 'it cannot be read';
 
+/** The columns of each kind in a file. @throws CliError for a name that the user must choose a field for */
+function columnsIn(file: string, survey: Survey, wanted = NOTHING_WANTED): Map<Kind, Columns> {
+  const { kinds } = survey;
+  const names = kinds.flatMap((kind) => survey.namesOf(kind));
+  const unknown = [...wanted.map.keys()].find((name) => !names.includes(name));
+  if (unknown !== undefined) {
+    throw usageError(`--map: ${file} has no ${unknown}. It has ${names.slice(0, 50).join(', ')}.`);
+  }
+  const checked: Wanted = {
+    map: new Map(
+      [...wanted.map].map(([name, field]) => [name, field && checkedField(kinds, field, '--map')]),
+    ),
+    set: new Map(
+      [...wanted.set].map(([field, value]) => [checkedField(kinds, field, '--set'), value]),
+    ),
+  };
+  const columns = new Map<Kind, Columns>();
+  for (const kind of kinds) {
+    const own = survey.columnsOf(kind, checked);
+    const problem = problemOfColumns(kind, own, survey.isTable(kind));
+    if (problem !== undefined) throw new CliError(`${file}: ${problem}. Nothing was imported.`);
+    if (own.preset) noteColumns(file, own, own.preset.title);
+    columns.set(kind, own);
+  }
+  return columns;
+}
+
+/** Says which columns of a usual file are read, and which are not. */
+function noteColumns(file: string, { fields, constants }: Columns, title: string): void {
+  const read = [...fields].filter(([, field]) => field !== '').map((pair) => pair.join(' → '));
+  const set = [...constants].map((pair) => pair.join(' = '));
+  const leftOut = [...fields].filter(([, field]) => field === '').map(([name]) => name);
+  note(
+    stripControlCharacters(
+      `${file} is read as a file of ${title}: ${[...read, ...set].join(', ')}` +
+        `${leftOut.length > 0 ? `; left out: ${leftOut.join(', ')}` : ''}. Change it with --map and --set.`,
+    ),
+  );
+}
+
 /**
  * Opens a file as a source. Reads all of it before anything is imported, so that a damaged file is rejected
  * as a whole.
@@ -96,19 +149,15 @@ export async function fileSource(options: FileOptions): Promise<Source> {
   if (!statSync(file, { throwIfNoEntry: false })?.isFile())
     throw usageError(`The file ${file} does not exist.`);
 
-  const counts: Counts = {};
-  let end: Counts | undefined;
+  const survey = new Survey();
   try {
-    for await (const piece of reader(options)) {
-      if (end) throw new CliError('lines follow its last line');
-      if ('end' in piece) end = piece.end;
-      else counts[piece.kind] = (counts[piece.kind] ?? 0) + 1;
-    }
+    for await (const piece of reader(options)) survey.add(piece);
   } catch (error) {
     if (error instanceof CliError && error.status === 2) throw error;
     const advice = error instanceof CutOffError ? TAKE : 'Nothing was imported.';
     throw new CliError(`${file}: ${reasonOf(error)}. ${advice}`);
   }
+  const { counts, end } = survey;
   if (Object.keys(counts).length === 0 && !end) {
     throw new CliError(
       `${file} has nothing to import. See ${documentOf('import')} for the formats.`,
@@ -121,14 +170,16 @@ export async function fileSource(options: FileOptions): Promise<Source> {
     note(`${file} does not end with a line feed. If it was cut off, its last row is incomplete.`);
   }
 
+  const columns = columnsIn(file, survey, options.wanted);
   return {
     counts,
     async *read(wanted) {
       let count = 0;
+      const own = columns.get(wanted);
       try {
         for await (const piece of reader(options)) {
           if (!('kind' in piece) || piece.kind !== wanted) continue;
-          yield piece;
+          yield own ? { ...piece, item: toItem(piece.item, own) } : piece;
           count++;
         }
       } catch (error) {

@@ -6,6 +6,7 @@ import { MAX_HWID_BYTES, MAX_LIMIT } from '@licet/contract/limits';
 import { fitsHwid, isStorable } from '@licet/contract/texts';
 import type { Kind } from './kinds.ts';
 import type { Result } from './results.ts';
+import { readWord } from './words.ts';
 
 /**
  * Items as other services, databases and spreadsheets write them, in the form that the service takes. The console uses
@@ -26,7 +27,11 @@ type Values = Record<string, unknown>;
 
 const MAX_NAME_LENGTH = 100;
 
-const isBlank = (value: unknown): boolean => value === undefined || value === null || value === '';
+/** What databases and programs write for nothing. */
+const isBlank = (value: unknown): boolean =>
+  value === undefined ||
+  value === null ||
+  (typeof value === 'string' && /^(?:|null|NULL|\\N)$/.test(value.trim()));
 
 const toInteger = (value: unknown): unknown =>
   typeof value === 'string' && /^-?\d+(\.0+)?$/.test(value.trim()) ? Number(value) : value;
@@ -40,10 +45,14 @@ const BOOLEANS = new Map([
 const toBoolean = (value: unknown): unknown =>
   typeof value === 'string' ? (BOOLEANS.get(value.trim().toLowerCase()) ?? value) : value;
 
+/** An end that is none: a word, or the zero of a database. */
+const NEVER = /^(?:never|none|lifetime|forever|unlimited|0000-00-00(?:[T ]00:00:00)?)$/i;
+
 /** ISO 8601 for a time of a database, a spreadsheet or a shop. The service rejects other text. */
 function toIsoTime(value: unknown): unknown {
   if (typeof value !== 'string' && typeof value !== 'number') return value;
   const text = String(value).trim();
+  if (NEVER.test(text)) return null;
   if (/^\d{10}$/.test(text)) return new Date(Number(text) * 1_000).toISOString();
   if (/^\d{13}$/.test(text)) return new Date(Number(text)).toISOString();
   if (typeof value === 'number') return value;
@@ -52,7 +61,14 @@ function toIsoTime(value: unknown): unknown {
     .replace(/^(\d{1,2})\.(\d{1,2})\.(\d{4})(?!\S)/, (_, day: string, month: string, year) =>
       [year, month.padStart(2, '0'), day.padStart(2, '0')].join('-'),
     )
-    .replace(/^(\d{4}-\d\d-\d\d)\s+/, '$1T');
+    .replace(
+      /^(\d{4})([/.])(\d{1,2})\2(\d{1,2})(?=T|\s|$)/,
+      (_, year, __, month: string, day: string) =>
+        [year, month.padStart(2, '0'), day.padStart(2, '0')].join('-'),
+    )
+    .replace(/^(\d{4}-\d\d-\d\d)\s+(?=\d)/, '$1T')
+    .replace(/(T\S+)\s*(?:UTC|GMT|Z)$/i, '$1Z')
+    .replace(/(T\S+)\s+(?=[+-]\d\d)/, '$1');
 }
 
 const READERS = { integer: toInteger, boolean: toBoolean, 'date-time': toIsoTime };
@@ -61,7 +77,7 @@ const TYPES: ReadonlyMap<string, keyof typeof READERS> = new Map(Object.entries(
 function readValue(name: string, value: unknown): unknown {
   if (isBlank(value)) return null;
   const type = TYPES.get(name);
-  return type === undefined ? value : READERS[type](value);
+  return type === undefined ? readWord(name, value) : READERS[type](value);
 }
 
 /** Reads the fields of an item. Adds the names of unknown ones to `ignored`. */
@@ -82,12 +98,36 @@ const LIMITS = ['maxIPs', 'maxHWIDs', 'defaultMaxIPs', 'defaultMaxHWIDs'];
 const replaceLimits = (values: Values, sent: JsonObject): Change[] =>
   LIMITS.flatMap((name) => {
     const limit = values[name];
+    if (/^(?:unlimited|infinite|∞)$/i.test(String(limit))) values[name] = -1;
     if (!Number.isInteger(limit) || Number(limit) <= MAX_LIMIT) return [];
     values[name] = -1;
     return changeOf(sent, [name], `is above ${MAX_LIMIT}, and becomes -1`);
   });
 
 const EXPIRY_FIELDS = ['expiryDate', 'expiresAfterDays'];
+
+/** A license without a type is permanent if its end is empty. Without a field for it, the service rejects it. */
+function deriveType(values: Values): void {
+  if (!isBlank(values.licenseType) || !EXPIRY_FIELDS.some((name) => name in values)) return;
+  const isPermanent = EXPIRY_FIELDS.every((name) => isBlank(values[name]));
+  values.licenseType = isPermanent ? 'PERMANENT' : 'TEMPORARY';
+}
+
+const ACCOUNT_FIELDS = [
+  ...['ownerChatId', 'ownerPlatformId', 'chatId', 'platformAId', 'platformBId', 'platformCId'],
+  ...['marketAId', 'marketBId'],
+];
+
+/** What shops and programs write for a guest: it would make one person of all guests. */
+const NOBODY = /^(?:0|-1?|none|nan|undefined|n\/a|unknown|guest)$/i;
+
+function removeNobody(values: Values, sent: JsonObject, outer: readonly string[] = []): Change[] {
+  return ACCOUNT_FIELDS.flatMap((name) => {
+    if (!NOBODY.test(String(values[name]).trim()) || values[name] === undefined) return [];
+    values[name] = null;
+    return changeOf(sent, [...outer, name], 'is no account');
+  });
+}
 
 function removeExpiry(values: Values, sent: JsonObject): Change[] {
   if (values.licenseType !== 'PERMANENT') return [];
@@ -150,10 +190,15 @@ function completeEntry(values: Values, sent: JsonObject): Change[] {
 
 function readLicense(values: Values, sent: JsonObject, ignored: string[]): Change[] {
   const { customer } = values;
+  const changes: Change[] = [];
   if (isObject(customer)) {
-    values.customer = readFields('customers', customer, ignored, 'customer.');
+    const owner = readFields('customers', customer, ignored, 'customer.');
+    changes.push(...removeNobody(owner, sent, ['customer']));
+    values.customer = owner;
   }
+  deriveType(values);
   return [
+    ...changes,
     ...removeExpiry(values, sent),
     ...removeUnbindable(values, sent, 'ips', readAddress),
     ...removeUnbindable(values, sent, 'hwids', readHwid),
@@ -166,7 +211,7 @@ export function readItem(kind: Kind, sent: unknown): Readable {
   if (!isObject(sent)) return { item: sent, ignored: [], changes: [] };
   const ignored: string[] = [];
   const item = readFields(kind, sent, ignored);
-  const changes = replaceLimits(item, sent);
+  const changes = [...replaceLimits(item, sent), ...removeNobody(item, sent)];
   if (kind === 'licenses') changes.push(...readLicense(item, sent, ignored));
   if (kind === 'blacklists') changes.push(...completeEntry(item, sent));
   return { item, ignored, changes };

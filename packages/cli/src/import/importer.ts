@@ -1,8 +1,11 @@
 import type { Operations } from '@licet/client/types';
+import { isObject } from '@licet/contract/json';
+import { endOfDay, isDay } from '@licet/contract/time-zone';
 import { CliError } from '../cli-error.ts';
 import { Duplicates } from './duplicates.ts';
 import { type Readable, readItem, withChanges } from './foreign-items.ts';
 import { fieldsOf, KINDS, type Kind, type Source } from './kinds.ts';
+import { ProductNames } from './product-names.ts';
 import { type Named, type Result, rejection } from './results.ts';
 
 /** Imports the items of a source into a service, in batches. The console uses this too, so nothing here needs Node. */
@@ -13,6 +16,10 @@ export type ImportResponse = Operations['POST /api/v2/import']['response'];
 /** The service that stores the items. */
 export interface Target {
   import: (request: ImportRequest) => Promise<ImportResponse>;
+  /** Its products, of which items can have the name. */
+  products: () => AsyncIterable<unknown>;
+  /** The time zone in which a day alone ends. */
+  timeZone: () => Promise<string>;
 }
 
 /** Receives the results. */
@@ -119,6 +126,8 @@ export class Import {
   readonly #isDryRun: boolean;
   readonly #begin: ((kind: Kind, total: number | undefined) => KindProgress) | undefined;
   readonly #duplicates = new Duplicates();
+  readonly #productNames: ProductNames;
+  #timeZone: Promise<string> | undefined;
   /** Products that the service rejected. Their licenses must not be imported for another product. */
   readonly #refusedProducts = new Set<number>();
   /** Products that only a real run would have imported. */
@@ -136,6 +145,7 @@ export class Import {
   ) {
     this.#source = source;
     this.#target = target;
+    this.#productNames = new ProductNames(() => target.products());
     this.#report = report;
     this.#isDryRun = isDryRun;
     this.#begin = begin;
@@ -164,12 +174,18 @@ export class Import {
         yield { named: { where, ...unread }, ...NOTHING, rejected: rejection(problem) };
         continue;
       }
-      const { id, licenseKey, productId } = fieldsOf(item);
+      const { id, licenseKey } = fieldsOf(item);
       const duplicateOf = this.#duplicates.find(kind, found);
-      const named: Named = { where, id, licenseKey, productId, duplicateOf };
       const readable = readItem(kind, item);
+      if (kind === 'products') this.#productNames.add(readable.item);
+      const product = await this.#productNames.resolve(readable.item);
+      await this.#endDay(readable.item);
+      const { productId } = fieldsOf(readable.item);
+      const named: Named = { where, id, licenseKey, productId, duplicateOf };
       const ownBytes = byteLengthOf(readable.item);
-      if (this.#refusedProducts.has(Number(productId))) {
+      if (product !== undefined) {
+        yield { named, ...NOTHING, rejected: rejection(product) };
+      } else if (this.#refusedProducts.has(Number(productId))) {
         const rejected = rejection(`product ${productId} was rejected`);
         yield { named, ...NOTHING, rejected };
       } else if (ownBytes > MAX_ITEM_BYTES) {
@@ -178,6 +194,15 @@ export class Import {
         yield { named, ...readable, ownBytes };
       }
     }
+  }
+
+  /** Puts the end of a day in the place of a day alone: people mean it so (3). */
+  async #endDay(item: unknown): Promise<void> {
+    if (!isObject(item) || typeof item.expiryDate !== 'string' || !isDay(item.expiryDate)) return;
+    this.#timeZone ??= this.#target.timeZone();
+    const end = endOfDay(item.expiryDate, await this.#timeZone);
+    // The service rejects a day that does not exist.
+    if (!Number.isNaN(end)) Object.assign(item, { expiryDate: new Date(end).toISOString() });
   }
 
   async #send(kind: Kind, batch: Batch): Promise<void> {

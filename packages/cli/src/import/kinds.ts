@@ -5,6 +5,9 @@ import { isObject } from '@licet/contract/json';
 export const KINDS = IMPORT_KINDS;
 export type Kind = ImportKind;
 
+/** The kinds of tables that the command line reads: `licet purchases import` has its own. */
+export type TableKind = Kind | 'purchases';
+
 export const isKind = (text: string): text is Kind => KINDS.some((kind) => kind === text);
 
 /** The name of an item in a line of an export. */
@@ -28,6 +31,8 @@ export interface SourceItem {
   where: string;
   /** The reason why the item cannot be read. It is rejected, the others are imported. */
   problem?: string;
+  /** The headings of its table. */
+  headings?: readonly string[];
 }
 
 /** The source of an import. It can be read more than once. */

@@ -3,6 +3,7 @@ import { styleText } from 'node:util';
 import { IMPORT_OUTCOMES } from '@licet/contract/enums';
 import { done, note, usageError } from '../terminal.ts';
 import { stripControlCharacters } from '../text.ts';
+import { FIELDS } from './fields.ts';
 import { KINDS, type Kind } from './kinds.ts';
 import { cannotWrite } from './output-file.ts';
 import { type Named, type Result, reasonOf } from './results.ts';
@@ -70,7 +71,7 @@ export class Report {
     for (const name of names) {
       const key = `${kind} ${name}`;
       if (this.#ignoredFields.has(key)) continue;
-      const meant = meantField(kind, name);
+      const meant = meantField(FIELDS[kind], name);
       const question = meant === undefined ? '' : `did you mean ${meant}?`;
       this.#ignoredFields.set(key, question ? `${key} (${question})` : key);
       const reason = question || 'unknown, or a secret';

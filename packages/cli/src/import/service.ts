@@ -138,6 +138,19 @@ export class Service {
     });
   }
 
+  /** The products, of which items of a file can have the name. */
+  products(): AsyncGenerator<unknown> {
+    return this.list('/products');
+  }
+
+  /** The time zone in which a day alone ends. */
+  timeZone(): Promise<string> {
+    return this.#request('/address', async (path) => {
+      const { text } = await this.#connection.send('GET', path);
+      return String(fieldsOf(parseJson(text)).timeZone ?? 'UTC');
+    });
+  }
+
   /** The length of a list; undefined if the service does not say. */
   async count(path: string): Promise<number | undefined> {
     const { headers, body } = await this.#open(withQuery(path, 'limit', 1));

@@ -1,13 +1,13 @@
-import { readFileSync } from 'node:fs';
-import { text } from 'node:stream/consumers';
+import { createReadStream, statSync } from 'node:fs';
 import { type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
-import { LicetError, type Purchase } from '@licet/client';
+import { type Licet, LicetError, type Purchase } from '@licet/client';
 import { PURCHASE_STATES } from '@licet/contract/enums';
-import { parseJson } from '@licet/contract/json';
-import { purchase as purchaseSchema } from '@licet/contract/purchases';
 import { CliError } from '../cli-error.ts';
 import { argumentError } from '../command-line.ts';
+import { collect, MAP_HELP, SET_HELP, wantedOf } from '../import/options.ts';
+import { fileAt } from '../invocation.ts';
 import { type Column, examples, timeText } from './output.ts';
+import { purchasesIn } from './purchase-file.ts';
 import { idArgument, type OpenSession } from './session.ts';
 
 const STYLES = { GRANTED: 'green', REVOKED: 'red', UNMATCHED: 'yellow' } as const;
@@ -28,27 +28,16 @@ const COLUMNS: Column<Purchase>[] = [
   { title: 'REASON', text: ({ reason }) => reason ?? '', isFlexible: true },
 ];
 
-/** The fields of a purchase that a file needs. */
-const fileLine = purchaseSchema
-  .pick({ marketId: true, item: true, reference: true })
-  .extend(
-    purchaseSchema
-      .pick({ order: true, buyerId: true, buyerName: true, licenseId: true, unit: true })
-      .partial().shape,
-  )
-  .loose();
+/** The bytes of a file. @throws CliError if it does not exist */
+function opened(name: string): AsyncIterable<Uint8Array> {
+  const file = fileAt(name);
+  if (statSync(file, { throwIfNoEntry: false })?.isFile()) return createReadStream(file);
+  throw argumentError(`The file ${file} does not exist.`);
+}
 
-/** The purchases in a file. @throws CliError for a line that is none, before anything is entered */
-function purchasesIn(content: string) {
-  return content.split('\n').flatMap((line, index) => {
-    if (line.trim() === '') return [];
-    const { data, error } = fileLine.safeParse(parseJson(line));
-    if (data) return [{ ...data, line: index + 1 }];
-    const [issue] = error.issues;
-    throw argumentError(
-      `Line ${index + 1}: ${issue?.path.join('.') || 'JSON'}: ${issue?.message}.`,
-    );
-  });
+/** The license with a key. A list of a market has keys, and no ids. */
+async function idOfKey(licet: Licet, key: string | undefined): Promise<number | undefined> {
+  return key === undefined ? undefined : (await licet.licenses.findByKey(key)).id;
 }
 
 /** `licet purchases`: what was sold at markets. */
@@ -103,31 +92,48 @@ export function addPurchases(parent: CommandUnknownOpts, open: OpenSession): voi
   purchases
     .command('import')
     .description('enter the purchases of a file; those that are known stay as they are')
-    .argument('<file>', 'lines of JSON as purchases list --json prints them; - for standard input')
+    .argument(
+      '<file>',
+      'a CSV file, a JSON list, or lines of JSON as purchases list --json prints them; - for standard input',
+    )
+    .option('--map <heading=field>', MAP_HELP, collect)
+    .option('--set <field=value>', SET_HELP, collect)
     .addHelpText('after', examples('purchases import purchases.jsonl'))
-    .action(async (file) => {
+    .action(async (file, { map, set }) => {
       const { licet, output } = open();
-      const content = file === '-' ? await text(process.stdin) : readFileSync(file, 'utf8');
+      const wanted = wantedOf(map, set);
+      const chunks = file === '-' ? process.stdin : opened(file);
       const counts = { entered: 0, known: 0, left: 0, rejected: 0 };
-      for (const sent of purchasesIn(content)) {
-        const { line, marketId, item, reference, order, buyerId, buyerName } = sent;
-        // One that waits has no license yet, and the further licenses of a quantity belong to the first.
-        if (sent.licenseId == null || (sent.unit ?? 0) > 0) {
-          counts.left++;
+      const reject = (where: string, reason: string): void => {
+        counts.rejected++;
+        output.note(`${where}: ${reason}`);
+      };
+      for (const sent of await purchasesIn(chunks, wanted)) {
+        const { where, problem, marketId, item, reference, order, buyerId, buyerName } = sent;
+        if (problem !== undefined) {
+          reject(where, problem);
           continue;
         }
-        const { licenseId } = sent;
-        const body = { marketId, item, reference, order, buyerId, buyerName, licenseId };
+        if (sent.over !== undefined) {
+          counts.left++;
+          output.note(`${where}: state ${JSON.stringify(sent.over)}: it is not entered`);
+          continue;
+        }
         try {
+          const licenseId = sent.licenseId ?? (await idOfKey(licet, sent.licenseKey));
+          // One that waits has no license yet, and the further licenses of a quantity belong to the first.
+          if (licenseId === undefined || (sent.unit ?? 0) > 0) {
+            counts.left++;
+            continue;
+          }
+          const body = { marketId, item, reference, order, buyerId, buyerName, licenseId };
           await licet.purchases.create(body);
           counts.entered++;
         } catch (error) {
-          if (!(error instanceof LicetError) || ![400, 409].includes(error.status)) throw error;
+          if (!(error instanceof LicetError) || ![400, 404, 409].includes(error.status))
+            throw error;
           if (error.status === 409 && error.message.includes('is known')) counts.known++;
-          else {
-            counts.rejected++;
-            output.note(`Line ${line}: ${error.message}`);
-          }
+          else reject(where, error.message);
         }
       }
       const { entered, known, left, rejected } = counts;

@@ -1,0 +1,383 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { readRootToken } from '@licet/cli/root-token';
+import { Licet } from '@licet/client';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { ownFolder } from '../node/own.ts';
+import { sharedService } from '../node/shared-service.ts';
+import { type Ending, runHere } from './run-command.ts';
+
+/** Files of other services and of people, by `npm run import`, as they come. */
+
+const folder = ownFolder();
+const name = `Chunk Guard ${crypto.randomUUID()}`;
+let address: string;
+let productId: number;
+const client = () => new Licet({ url: address, token: readRootToken() });
+
+beforeAll(async () => {
+  address = await sharedService();
+  ({ id: productId } = await client().products.create({ name, productType: 'OTHER' }));
+});
+
+async function importFile(file: string, content: string, ...args: string[]): Promise<Ending> {
+  const path = join(folder, file);
+  writeFileSync(path, content);
+  return runHere('import', ['--url', address, path, ...args], { LICET_TOKEN: readRootToken() });
+}
+
+async function imported(file: string, content: string, ...args: string[]): Promise<string> {
+  const { code, output } = await importFile(file, content, ...args);
+  expect(code, output).toBe(0);
+  return output;
+}
+
+const licenseWith = (key: string) => client().licenses.findByKey(key);
+const newKey = () => `F-${crypto.randomUUID()}`;
+
+describe('presets', () => {
+  it('a file of License Manager for WooCommerce is imported in one round [3.88]', async () => {
+    const [sold, off, stock] = [newKey(), newKey(), newKey()];
+    const output = await imported(
+      'woo.csv',
+      'id,order_id,product_id,user_id,license_key,expires_at,valid_for,status,times_activated,times_activated_max,created_at,created_by,updated_at,updated_by\n' +
+        `1,7,88,3,${sold},"2031-01-31 10:00:00",365,SOLD,1,2,"2025-01-31 10:00:00",1,,\n` +
+        `2,8,88,3,${off},,,INACTIVE,,,"2025-01-31 10:00:00",1,,\n` +
+        `3,,88,,${stock},,30,ACTIVE,,,"2025-01-31 10:00:00",1,,\n`,
+      ...['--kind', 'licenses', '--set', `productId=${name}`],
+    );
+    expect(output).toContain('is read as a file of License Manager for WooCommerce');
+    expect(output).toContain('left out: id, order_id,');
+    expect(await licenseWith(sold)).toMatchObject({
+      ...{ productId, licenseType: 'TEMPORARY', licenseStatus: 'ACTIVE', maxHWIDs: 2 },
+      ...{ expiryDate: '2031-01-31T10:00:00.000+00:00', ownerPlatformId: '3' },
+      ...{ licensePlatform: 'OTHER', licensePlatformOther: 'WooCommerce' },
+      createdDate: '2025-01-31T10:00:00.000+00:00',
+    });
+    expect(await licenseWith(off)).toMatchObject({
+      ...{ licenseType: 'PERMANENT', licenseStatus: 'DEACTIVATED', maxHWIDs: -1 },
+    });
+    expect(await licenseWith(stock)).toMatchObject({
+      ...{ licenseType: 'TEMPORARY', expiresAfterDays: 30, expiryDate: null, customer: null },
+    });
+  });
+
+  it('a list of LicenseGate is imported in one round [3.88]', async () => {
+    const [good, off, bound] = [newKey(), newKey(), newKey()];
+    const license = {
+      ...{ id: 4, active: true, userId: 1, licenseKey: good, name: 'Ada', notes: 'Paid' },
+      ...{ ipLimit: 3, licenseScope: name, expirationDate: null, validationPoints: null },
+      ...{ validationLimit: null, replenishAmount: null, replenishInterval: null, ip: null },
+      ...{ ipBoundEnabled: false, createdAt: '2024-05-01T00:00:00.000Z' },
+    };
+    await imported(
+      'gate.json',
+      JSON.stringify([
+        license,
+        { ...license, licenseKey: off, active: false, ipLimit: null },
+        { ...license, licenseKey: bound, ip: '198.51.100.7', ipBoundEnabled: true },
+      ]),
+      ...['--kind', 'licenses'],
+    );
+    expect(await licenseWith(good)).toMatchObject({
+      ...{ productId, licenseType: 'PERMANENT', licenseStatus: 'ACTIVE', maxIPs: 3 },
+      ...{ notes: 'Ada\nPaid', createdDate: '2024-05-01T00:00:00.000+00:00' },
+    });
+    expect(await licenseWith(off)).toMatchObject({ licenseStatus: 'DEACTIVATED', maxIPs: -1 });
+    expect(await licenseWith(bound)).toMatchObject({ maxIPs: 1, ips: ['198.51.100.7'] });
+  });
+
+  it('the list of Keygen’s interface is imported in one round, without a kind [3.88]', async () => {
+    const [idle, suspended, banned] = [newKey(), newKey(), newKey()];
+    const licenseOf = (key: string, attributes: object) => ({
+      id: crypto.randomUUID(),
+      type: 'licenses',
+      attributes: {
+        ...{ name: 'Ada', key, expiry: '2031-02-03T04:05:06.000Z', status: 'ACTIVE', uses: 0 },
+        ...{ suspended: false, scheme: null, strict: true, floating: false, protected: true },
+        ...{ version: null, maxMachines: 2, maxProcesses: null, maxCores: null, maxUses: null },
+        ...{ requireCheckIn: false, lastValidated: null, metadata: { order: 'A-1' } },
+        ...{ created: '2024-01-01T00:00:00Z', updated: '2024-02-01T00:00:00Z' },
+        ...attributes,
+      },
+      relationships: {
+        policy: { data: { type: 'policies', id: 'policy-1' } },
+        user: { data: { type: 'users', id: 'user-1' } },
+        machines: { links: { related: '/v1/machines' }, meta: { count: 1 } },
+      },
+      links: { self: '/v1/licenses/1' },
+    });
+    const data = [
+      licenseOf(idle, { status: 'INACTIVE', maxMachines: null, expiry: null }),
+      licenseOf(suspended, { suspended: true }),
+      licenseOf(banned, { status: 'BANNED' }),
+    ];
+    const document = { data, links: { self: '/v1/licenses' }, meta: { pages: 1 } };
+    const args = ['--set', `productId=${productId}`, '--map', 'metadata.order=notes'];
+    await imported('keygen.json', JSON.stringify(document), ...args);
+    expect(await licenseWith(idle)).toMatchObject({
+      ...{ licenseType: 'PERMANENT', licenseStatus: 'ACTIVE', maxHWIDs: -1, notes: 'Ada\nA-1' },
+      ...{ ownerPlatformId: 'user-1', createdDate: '2024-01-01T00:00:00.000+00:00' },
+    });
+    expect(await licenseWith(suspended)).toMatchObject({
+      ...{ licenseType: 'TEMPORARY', licenseStatus: 'DEACTIVATED', maxHWIDs: 2 },
+      expiryDate: '2031-02-03T04:05:06.000+00:00',
+    });
+    expect(await licenseWith(banned)).toMatchObject({ licenseStatus: 'DEACTIVATED' });
+  });
+
+  it('the subscriptions and customers of Stripe are imported in one round [3.88]', async () => {
+    const [good, ended] = [newKey(), newKey()];
+    const shop = `${crypto.randomUUID()}.example`;
+    const head =
+      'id,Customer ID,Customer Description,Customer Email,Plan,Quantity,Interval,Amount,Status,Created (UTC),' +
+      'Start (UTC),Current Period Start (UTC),Current Period End (UTC),Trial End (UTC),Canceled At (UTC),license_key (metadata)\n';
+    await imported(
+      'stripe.csv',
+      `${head}sub_1,cus_1,,ada@${shop},price_1,1,month,9.00,active,2025-01-02 03:04,,,2031-01-02 03:04,,2025-02-02 03:04,${good}\n` +
+        `sub_2,cus_2,,bob@${shop},price_1,1,month,9.00,unpaid,2025-01-02 03:04,,,2031-01-02 03:04,,,${ended}\n`,
+      ...['--kind', 'licenses', '--set', `productId=${productId}`],
+    );
+    expect(await licenseWith(good)).toMatchObject({
+      ...{ licenseType: 'TEMPORARY', licenseStatus: 'ACTIVE' },
+      ...{ expiryDate: '2031-01-02T03:04:00.000+00:00', customer: { email: `ada@${shop}` } },
+    });
+    expect(await licenseWith(ended)).toMatchObject({ licenseStatus: 'DEACTIVATED' });
+    await imported(
+      'stripe-customers.csv',
+      `id,Description,Email,Name,Created (UTC),Delinquent,Total Spend\ncus_3,,eve@${shop},Eve,2025-01-02 03:04,false,9\n`,
+      ...['--kind', 'customers'],
+    );
+    const [eve] = await client().customers.list({ q: `eve@${shop}` });
+    expect(eve).toMatchObject({ firstName: 'Eve', createdAt: '2025-01-02T03:04:00.000+00:00' });
+  });
+});
+
+describe('names', () => {
+  it('headings are read without regard to case, blanks and signs [3.86]', async () => {
+    const key = newKey();
+    const email = `${crypto.randomUUID()}@shop.example`;
+    await imported(
+      'headings.csv',
+      `LICENSE_KEY;Product ID;license-type;Max IPs;max_hw_ids;Customer E-Mail;NOTES\n${key};${productId};permanent;unlimited;3;${email};Hi\n`,
+      ...['--kind', 'licenses'],
+    );
+    expect(await licenseWith(key)).toMatchObject({
+      ...{ productId, licenseType: 'PERMANENT', maxIPs: -1, maxHWIDs: 3, notes: 'Hi' },
+      customer: { email },
+    });
+  });
+
+  it('an unknown file says in one round how its columns are chosen, and takes the choice [3.86]', async () => {
+    const key = newKey();
+    const content = `Key,Discord,Expires,Product,Suspended,Sales rep\n${key},280497242714931202,2031/12/31,${name},no,Bob\n`;
+    const { code, output } = await importFile('own.csv', content, '--kind', 'licenses');
+    expect(code).toBe(1);
+    const options =
+      '--map "Key=licenseKey" --map "Discord=ownerChatId" --map "Expires=expiryDate" --map "Product=productId" ' +
+      '--map "Suspended=licenseStatus" --map "Sales rep="';
+    expect(output).toContain(options);
+    expect(output).not.toContain('No column has');
+    const args = [...options.matchAll(/--map|"(.*?)"/g)].map(([word, text]) => text ?? word);
+    await imported('own.csv', content, '--kind', 'licenses', ...args);
+    expect(await licenseWith(key)).toMatchObject({
+      ...{ productId, licenseType: 'TEMPORARY', licenseStatus: 'ACTIVE' },
+      ...{ ownerChatId: '280497242714931202', expiryDate: '2031-12-31T23:59:59.000+00:00' },
+    });
+  });
+
+  it.each([
+    ['--map', 'Kee=licenseKey', 'has no Kee. It has Key'],
+    ['--map', 'Key=licenceKey', 'licenceKey is no field of licenses. Did you mean licenseKey?'],
+    ['--set', 'product=1', 'product is no field of licenses. Did you mean productId?'],
+    ['--set', 'productId', '--set is productId. Put = between'],
+  ])('%s %s is rejected before the first row [3.86]', async (option, value, message) => {
+    const content = `Key,productId,licenseType\n${newKey()},${productId},PERMANENT\n`;
+    const args = ['--kind', 'licenses', option, value];
+    const { code, output } = await importFile('wrong.csv', content, ...args);
+    expect([code, output]).toEqual([2, expect.stringContaining(message)]);
+  });
+
+  it('two columns for one field, and a file without a required one, are rejected [3.86]', async () => {
+    const twice = `licenseKey,License Key,productId\n${newKey()},${newKey()},1\n`;
+    const { output } = await importFile('twice.csv', twice, '--kind', 'licenses');
+    expect(output).toContain(
+      'licenseKey and License Key are both licenseKey: add --map "License Key="',
+    );
+    const without = await importFile('none.csv', `licenseKey\n${newKey()}\n`, '--kind', 'licenses');
+    expect(without.output).toContain('no column has productId: add --set productId=ID');
+  });
+
+  it('a product is known by its name, unless several have it [3.89]', async () => {
+    const key = newKey();
+    const double = `Double ${crypto.randomUUID()}`;
+    const ids = [];
+    for (let count = 0; count < 2; count++) {
+      ids.push((await client().products.create({ name: double, productType: 'OTHER' })).id);
+    }
+    const row = (license: string, product: string) => `${license},${product},PERMANENT\n`;
+    const { code, output } = await importFile(
+      'names.csv',
+      `licenseKey,productId,licenseType\n${row(key, ` ${name.toUpperCase()} `)}${row(newKey(), double)}${row(newKey(), 'Nothing')}`,
+      ...['--kind', 'licenses'],
+    );
+    expect(code).toBe(1);
+    expect(output).toContain(
+      `productId "${double.slice(0, 40)}" is the name of products ${ids.join(' and ')}: use the id`,
+    );
+    expect(output).toContain('productId "Nothing" is the name of no product: create it, or use');
+    expect(await licenseWith(key)).toMatchObject({ productId });
+  });
+});
+
+describe('fields that decide', () => {
+  it.each([
+    ['active', false, 'licenseStatus'],
+    ['status', 'off', 'licenseStatus'],
+    ['licensestate', 'x', 'licenseStatus'],
+    ['suspended', true, 'licenseStatus'],
+    ['isRevoked', 1, 'licenseStatus'],
+    ['banned', 'yes', 'licenseStatus'],
+    ['revoked_at', '2025-01-01', 'licenseStatus'],
+    ['licenceStatus', 'DEACTIVATED', 'licenseStatus'],
+    ['expirationDate', '2020-05-01T00:00:00Z', 'expiryDate'],
+    ['expires', '2020-05-01', 'expiryDate'],
+    ['valid_until', '2020-05-01', 'expiryDate'],
+    ['expiryDat', '2020-05-01', 'expiryDate'],
+    ['maxMachines', 1, 'maxHWIDs'],
+    ['seats', 1, 'maxHWIDs'],
+    ['ip_limit', 1, 'maxIPs'],
+    ['discord_id', '280497242714931202', 'ownerChatId'],
+    ['e-mail-address', 'ada@shop.example', 'customer.email'],
+    ['user_id', 7, 'ownerPlatformId'],
+    ['customer.mail', 'ada@shop.example', 'customer.email'],
+  ])(
+    '%s stops a file of either format before its first item [3.87]',
+    async (field, value, meant) => {
+      const key = newKey();
+      const [outer, inner] = field.split('.');
+      const license = { licenseKey: key, productId, licenseType: 'PERMANENT' };
+      const item = { ...license, [outer ?? '']: inner === undefined ? value : { [inner]: value } };
+      const list = await importFile('decides.json', JSON.stringify([item]), '--kind', 'licenses');
+      const lines = `${JSON.stringify({ license: item })}\n{"end":{"licenses":1}}\n`;
+      const exported = await importFile('decides.jsonl', lines);
+      const table = `licenseKey,productId,licenseType,${field}\n${key},${productId},PERMANENT,${value}\n`;
+      const csv = await importFile('decides.csv', table, '--kind', 'licenses');
+      for (const { code, output } of [list, exported, csv]) {
+        expect(code).toBe(1);
+        expect(output).toContain(`${field} (did you mean ${meant}?)`);
+        expect(output).toContain(`--map "${field}=${meant}"`);
+        expect(output).toContain('Nothing was imported');
+      }
+      await expect(licenseWith(key)).rejects.toThrow();
+    },
+  );
+
+  it('the lenient spelling of a field decides as the field itself [3.86]', async () => {
+    const key = newKey();
+    const item = {
+      license_key: key,
+      productid: productId,
+      LicenseType: 'PERMANENT',
+      licensestatus: 'Suspended',
+    };
+    await imported('spelling.json', JSON.stringify([item]), '--kind', 'licenses');
+    expect(await licenseWith(key)).toMatchObject({ licenseStatus: 'DEACTIVATED' });
+  });
+
+  it.each([
+    ['active', ['true', 'yes', '1'], ['false', 'no', '0']],
+    ['Suspended', ['false', 'no', '0'], ['true', 'yes', '1']],
+    [
+      'status',
+      ['Sold', 'delivered', 'past_due', 'Paid'],
+      ['inactive', 'Refunded', 'banned', 'On hold'],
+    ],
+    ['revoked_at', ['NULL'], ['2025-01-01 10:00:00']],
+  ])('the words of %s mean ACTIVE or DEACTIVATED [3.90]', async (heading, active, deactivated) => {
+    const words = [...active, ...deactivated];
+    const rows = words.map((word) => [newKey(), word] as const);
+    const table = rows.map(([key, word]) => `${key},${productId},PERMANENT,${word}\n`).join('');
+    const args = ['--kind', 'licenses', '--map', `${heading}=licenseStatus`];
+    await imported('words.csv', `licenseKey,productId,licenseType,${heading}\n${table}`, ...args);
+    const statuses = await Promise.all(
+      rows.map(async ([key]) => (await licenseWith(key)).licenseStatus),
+    );
+    expect(statuses).toEqual([
+      ...active.map(() => 'ACTIVE'),
+      ...deactivated.map(() => 'DEACTIVATED'),
+    ]);
+  });
+
+  it.each([
+    ['', 'PERMANENT', null],
+    ['never', 'PERMANENT', null],
+    ['0000-00-00 00:00:00', 'PERMANENT', null],
+    ['2031/2/3', 'TEMPORARY', '2031-02-03T23:59:59.000+00:00'],
+    ['2031.02.03 04:05', 'TEMPORARY', '2031-02-03T04:05:00.000+00:00'],
+    ['2031-02-03 04:05:06 UTC', 'TEMPORARY', '2031-02-03T04:05:06.000+00:00'],
+    ['2031-02-03T04:05:06 GMT', 'TEMPORARY', '2031-02-03T04:05:06.000+00:00'],
+    ['2031-02-03 04:05:06 +0200', 'TEMPORARY', '2031-02-03T02:05:06.000+00:00'],
+    ['2031/02/03 04:05:06 -05:30', 'TEMPORARY', '2031-02-03T09:35:06.000+00:00'],
+    ['3.2.2031 04:05 UTC', 'TEMPORARY', '2031-02-03T04:05:00.000+00:00'],
+  ])('the type follows from the end %j of a file [3.91]', async (end, licenseType, expiryDate) => {
+    const key = newKey();
+    const table = `licenseKey,productId,expiryDate\n${key},${productId},${end}\n`;
+    await imported('ends.csv', table, '--kind', 'licenses');
+    expect(await licenseWith(key)).toMatchObject({ licenseType, expiryDate });
+    const listed = newKey();
+    const item = { licenseKey: listed, productId, expiryDate: end || null };
+    await imported('ends.json', JSON.stringify([item]), '--kind', 'licenses');
+    expect(await licenseWith(listed)).toMatchObject({ licenseType, expiryDate });
+  });
+
+  it('a file without an end says nothing of the type [3.91]', async () => {
+    const table = `licenseKey,productId\n${newKey()},${productId}\n`;
+    const { code, output } = await importFile('no-end.csv', table, '--kind', 'licenses');
+    expect([code, output]).toEqual([1, expect.stringContaining('licenseType is required')]);
+  });
+
+  it.each(['NULL', '0', '-', 'undefined', 'N/A', 'guest'])(
+    'two buyers whose account is %s stay two [3.92]',
+    async (nobody) => {
+      const rows = [newKey(), newKey()];
+      const table = rows.map((key) => `${key},${productId},PERMANENT,${nobody}\n`).join('');
+      const args = ['--kind', 'licenses'];
+      await imported(
+        'guests.csv',
+        `licenseKey,productId,licenseType,ownerChatId\n${table}`,
+        ...args,
+      );
+      for (const key of rows) {
+        expect(await licenseWith(key)).toMatchObject({ ownerChatId: '', customer: null });
+      }
+    },
+  );
+});
+
+it('ids that LibreOffice Calc has opened and saved are refused, each row with its reason [3.84]', async () => {
+  const rows = [
+    'licenseKey;productId;licenseType;ownerChatId;hwids;maxIPs;expiryDate;notes',
+    `${newKey()};${productId};PERMANENT;2.91529123456789E+017;120000000000;2;;#DIV/0!`,
+    `1.23456789012346E+020;${productId};PERMANENT;;100000;;;`,
+    `#N/A;${productId};PERMANENT;;;;;`,
+    `${newKey()};${productId};PERMANENT;;1.2E+010;;;`,
+  ];
+  const table = rows.join('\n');
+  const { code, output } = await importFile('calc.csv', table, '--kind', 'licenses');
+  expect(code).toBe(1);
+  const rounded = 'was rounded by a spreadsheet: format the column as text';
+  expect(output).toContain(`ownerChatId "2.91529123456789E+017" ${rounded}`);
+  expect(output).toContain(`licenseKey ${rounded}`);
+  expect(output).toContain('licenseKey is an error of a spreadsheet');
+  expect(output).toContain(`hwids[0] "1.2E+010" ${rounded}`);
+  expect(output).toMatch(/^licenses +0 +0 +0 +4$/m);
+});
+
+it('a CSV export of an earlier version, with the whole customer in a column, is read [3.86]', async () => {
+  const key = newKey();
+  const email = `${crypto.randomUUID()}@shop.example`;
+  const table = `licenseKey,productId,licenseType,customer,customer.email\n${key},${productId},PERMANENT,[object Object],${email}\n`;
+  await imported('earlier.csv', table, '--kind', 'licenses');
+  expect(await licenseWith(key)).toMatchObject({ customer: { email } });
+});
