@@ -184,7 +184,8 @@ while (($line = fgets(STDIN)) !== false) {
       text: LINES['licet.php'],
       start: 'php lines.php',
     },
-    start: 'php driver.php',
+    // Else PHP ends a program that waits for a minute: its stdin is a socket.
+    start: 'php -d default_socket_timeout=-1 driver.php',
   },
   'licet.py': {
     alg: 'RS256',
