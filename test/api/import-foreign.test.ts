@@ -161,13 +161,21 @@ it.each<
     'addresses are canonical, and what no validation can send is left out',
     'licenses',
     {
-      ips: ['::ffff:192.0.2.1', 'Unknown', '192.0.2.1', '2001:DB8:0::1', 'localhost'],
+      ips: [
+        '::ffff:192.0.2.1',
+        'Unknown',
+        '64:ff9b::192.0.2.1',
+        '2001:DB8:0::1',
+        'localhost',
+        '172.18.0.5',
+      ],
       hwids: [' a ', '', 'x'.repeat(513), 'a', '\0'],
     },
     ['ips', 'hwids'],
     [
       'ips[1] "Unknown" must be an IP address',
       'ips[4] "localhost" must be an IP address',
+      'ips[5] "172.18.0.5" is a private or reserved address and identifies no machine',
       'hwids[1] "" must not be empty',
       `hwids[2] "${'x'.repeat(40)}…" must be at most 512 bytes`,
       'hwids[4] "\\u0000" must not contain NUL or unpaired surrogates',

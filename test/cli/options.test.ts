@@ -46,6 +46,11 @@ it.each<[command: LocalCommand, args: string[], message: string]>([
   ['npm start', ['--var', 'REQUIRE_HWID:yes'], 'REQUIRE_HWID must be true or false, not "yes".'],
   ['npm start', ['--var', 'REQUIRE_HWD:true'], 'no setting of Licet. Did you mean REQUIRE_HWID?'],
   ['npm start', ['--var', 'COLOUR:red'], 'COLOUR is no setting of Licet. docs/configuration.md'],
+  [
+    'npm start',
+    ['--var', 'IPV6_SLOT_PREFIX:47'],
+    'IPV6_SLOT_PREFIX must be a number of bits from 48 to 128, not "47".',
+  ],
   ['npm start', ['--var', 'TRUST_BODY_IP:'], 'TRUST_BODY_IP must be true or false, not "".'],
   ['npm start', ['--var', 'LOG_REQUESTS:no'], 'LOG_REQUESTS must be true or false, not "no".'],
   ['npm start', ['--var', 'REQUEST_RETENTION_DAYS:ninety'], 'must be a number of days, or 0 to'],
@@ -94,12 +99,13 @@ it.each<[command: LocalCommand, args: string[], message: string]>([
 
 it('each setting is taken in the forms of the document', () => {
   const document = readFileSync('docs/configuration.md', 'utf8');
-  const names = [...document.matchAll(/^\| ([A-Z_]+) /gm)].map(([, name]) => name);
+  const names = [...document.matchAll(/^\| ([A-Z][A-Z\d_]*[A-Z]) /gm)].map(([, name]) => name);
   const variables = {
     ROOT_TOKEN: 'a'.repeat(32),
     PUBLIC_URL: 'https://license.example.com:8443/',
     REQUIRE_HWID: 'TRUE',
     TRUST_BODY_IP: 'False',
+    IPV6_SLOT_PREFIX: '56',
     REQUEST_RETENTION_DAYS: '0',
     EVENT_RETENTION_DAYS: '0.5',
     MANY_ADDRESSES: '25',

@@ -23,7 +23,7 @@ const isLocal = (address: string): string => matchesOne(address, LOCAL_PATTERNS)
 function hexOf(address: string): string {
   const missing = `8 - length(${address}) + length(replace(${address}, ':', ''))`;
   const groups = `replace(${address}, '::', ':' || substr('0:0:0:0:0:0:0:0:', 1, 2 * (${missing})))`;
-  return `(select group_concat(substr('0000' || g.value, -4), '' order by g.key)
+  return `(select group_concat(substr('0000' || g.value, -4), '')
     from json_each('["' || replace(${groups}, ':', '","') || '"]') g)`;
 }
 
