@@ -6,12 +6,12 @@ import { isAllPublished } from '../support/published.ts';
 import { openShop } from '../support/shop.ts';
 import { newWarmIsolate, type WatchedIsolate } from '../support/watched-isolate.ts';
 
-/** What it costs to read a key as a person means it (1.2), in round trips and rows. */
+/** The cost of a key that is read as a person reads it (1.2), in round trips and rows. */
 
 const shop = openShop();
 afterEach(settled);
 
-/** A validation to the end of its record, and what it cost. */
+/** A validation to the end of its record, with its cost. */
 async function ask(isolate: WatchedIsolate, licenseKey: string) {
   isolate.reset();
   const asked = { licenseKey, productId: shop.productId };

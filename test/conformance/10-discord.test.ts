@@ -913,7 +913,7 @@ it('a reset is one claim, two reads and one change of the database [10.3.6]', as
     options: { license: `#${license.id}` },
   });
   expect(content).toContain('Resets left: 2 of 3');
-  // What follows publishes the change, and is not awaited.
+  // The later round trips publish the change, and are not awaited.
   const isChange = (sent: (typeof roundTrips)[number]) =>
     sent.some(({ sql }) => sql.startsWith('insert into "self_resets"'));
   expect(roundTrips.findIndex(isChange)).toBe(3);
