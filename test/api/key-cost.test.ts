@@ -51,7 +51,7 @@ it.each([
   expect((await ask(isolate, key)).steps).toHaveLength(1 + more);
 });
 
-it('a key that is read is then valid from memory, like one as it was sent [1.2.26]', async () => {
+it('a key that was read as a person reads it is valid from memory the next time [1.2.26]', async () => {
   const { licenseKey } = await shop.newLicense();
   await isAllPublished();
   const isolate = await newWarmIsolate();
@@ -70,7 +70,7 @@ it('a key that is read is then valid from memory, like one as it was sent [1.2.2
   expect(await ask(isolate, licenseKey)).toMatchObject({ status: 200, steps: [], kvReads: 0 });
 });
 
-it('while D1 cannot be reached, a key that KV knows is read [1.2.26]', async () => {
+it('while D1 cannot be reached, a reading of a key that KV knows counts [1.2.26]', async () => {
   const { licenseKey } = await shop.newLicense();
   await isAllPublished();
   const isolate = await newWarmIsolate();

@@ -84,7 +84,7 @@ it.each(['br', 'zstd', 'gzip, gzip', 'compress'])(
 it.each([
   ['text', new TextEncoder().encode('{"licenseKey":"K"}')],
   ['nothing', new Uint8Array()],
-])('%s that is no gzip is 400, naming the header [1.1.25]', async (_, body) => {
+])('a body of %s with the Content-Encoding gzip is 400, naming the header [1.1.25]', async (_, body) => {
   const message = 'Body must be gzip, as its Content-Encoding says';
   const v1 = await validate(streamOf(body), withCoding('gzip'));
   expect([v1.status, v1.json]).toEqual([400, { valid: false, message }]);
@@ -96,7 +96,7 @@ it.each([
   );
 });
 
-it('a gzip that breaks off is 400 [1.1.25]', async () => {
+it('a body whose gzip breaks off is 400 [1.1.25]', async () => {
   const whole = await compressed(JSON.stringify(askFor(license)), 'gzip');
   const v1 = await validate(streamOf(whole.subarray(0, whole.length - 9)), withCoding('gzip'));
   expect(v1.status).toBe(400);
