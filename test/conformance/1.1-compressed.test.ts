@@ -66,7 +66,7 @@ it.each(['identity', ''])(
 it.each(['br', 'zstd', 'gzip, gzip', 'compress'])(
   'a body in %s is 400 under v1 and 415 under v2, naming the header, and is recorded [1.1.26]',
   async (coding) => {
-    const message = `Content-Encoding must be gzip or deflate, not "${coding}": send the body without it`;
+    const message = `Content-Encoding must be gzip or deflate, not "${coding}": send the body uncompressed`;
     const { ip } = newcomer();
     const sent = { headers: { 'Content-Encoding': coding, 'CF-Connecting-IP': ip }, body: 'x' };
     const v1 = await validate('x', sent);
