@@ -84,17 +84,20 @@ it.each(['br', 'zstd', 'gzip, gzip', 'compress'])(
 it.each([
   ['text', new TextEncoder().encode('{"licenseKey":"K"}')],
   ['nothing', new Uint8Array()],
-])('a body of %s with the Content-Encoding gzip is 400, naming the header [1.1.25]', async (_, body) => {
-  const message = 'Body must be gzip, as its Content-Encoding says';
-  const v1 = await validate(streamOf(body), withCoding('gzip'));
-  expect([v1.status, v1.json]).toEqual([400, { valid: false, message }]);
-  const path = `/api/v2/licenses/${license.id}`;
-  expectError(
-    await call('PUT', path, { ...withCoding('gzip'), body: streamOf(body) }),
-    400,
-    message,
-  );
-});
+])(
+  'a body of %s with the Content-Encoding gzip is 400, naming the header [1.1.25]',
+  async (_, body) => {
+    const message = 'Body must be gzip, as its Content-Encoding says';
+    const v1 = await validate(streamOf(body), withCoding('gzip'));
+    expect([v1.status, v1.json]).toEqual([400, { valid: false, message }]);
+    const path = `/api/v2/licenses/${license.id}`;
+    expectError(
+      await call('PUT', path, { ...withCoding('gzip'), body: streamOf(body) }),
+      400,
+      message,
+    );
+  },
+);
 
 it('a body whose gzip breaks off is 400 [1.1.25]', async () => {
   const whole = await compressed(JSON.stringify(askFor(license)), 'gzip');

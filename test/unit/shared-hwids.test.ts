@@ -7,12 +7,15 @@ const FIRMWARE = 'it is a placeholder of the firmware';
 const FAILED = 'programs send it when their look-up fails';
 
 describe('hardware IDs that many machines share [3.80]', () => {
-  it.each(['md5', 'sha1', 'sha256', 'sha384', 'sha512'])('the %s of an empty text is a hardware ID that many machines share', (name) => {
-    const hash = createHash(name).digest('hex');
-    for (const form of [hash, hash.toUpperCase(), ` ${hash.match(/.{4}/g)?.join('-')}\n`]) {
-      expect(sharedHwid(form), form).toBe(NOTHING);
-    }
-  });
+  it.each(['md5', 'sha1', 'sha256', 'sha384', 'sha512'])(
+    'the %s of an empty text is a hardware ID that many machines share',
+    (name) => {
+      const hash = createHash(name).digest('hex');
+      for (const form of [hash, hash.toUpperCase(), ` ${hash.match(/.{4}/g)?.join('-')}\n`]) {
+        expect(sharedHwid(form), form).toBe(NOTHING);
+      }
+    },
+  );
 
   it.each([
     'To be filled by O.E.M.',
@@ -52,11 +55,14 @@ describe('hardware IDs that many machines share [3.80]', () => {
   it.each([
     ['22A5A71EBB6BFC6CB2DF491F975BE0F0 ', 'root'],
     ['574986f390d9c0d036ef1ae6ae9b7531', 'minecraft'],
-  ])('%s, which an old wrapper sends for the user %s, is a hardware ID that many machines share', (hwid, user) => {
-    expect(sharedHwid(hwid)).toBe(
-      `an old Java wrapper sends it from each Linux server of the user ${user}`,
-    );
-  });
+  ])(
+    '%s, which an old wrapper sends for the user %s, is a hardware ID that many machines share',
+    (hwid, user) => {
+      expect(sharedHwid(hwid)).toBe(
+        `an old Java wrapper sends it from each Linux server of the user ${user}`,
+      );
+    },
+  );
 });
 
 it.each([
