@@ -10,7 +10,7 @@ const USERS: ReadonlyMap<string, string> = new Map([
   ['72718516c8d00d92b99812f32b66f09c', 'user'],
 ]);
 
-/** Values of firmware that the maker of the machine left as they were, and addresses that systems show for none. */
+/** Values of firmware that no maker has filled in, and addresses of systems without one. */
 const PLACEHOLDERS: ReadonlySet<string> = new Set([
   'to be filled by o.e.m',
   'to be filled by oem',
