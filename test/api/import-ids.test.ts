@@ -214,3 +214,19 @@ describe('two e-mails with one account', () => {
     expect(await importOne('licenses', item('c'))).toMatchObject({ differences: [] });
   });
 });
+
+it('an import reports a blocked hardware ID that many machines share, and stores it [3.80]', async () => {
+  const entry = { licenseDataType: 'HWID', isForAllProducts: true, reason: '' };
+  const { results } = await importItems('blacklists', [
+    { ...entry, data: 'None' },
+    { ...entry, data: 'board-77' },
+  ]);
+  expect(results).toMatchObject([
+    {
+      outcome: 'created',
+      reason:
+        'data "None" is one that many machines share: programs send it when their look-up fails',
+    },
+    { outcome: 'created', reason: null },
+  ]);
+});

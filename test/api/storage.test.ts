@@ -174,7 +174,8 @@ const LISTS: Case[] = [
   })),
   {
     path: '/licenses?limit=10&q=key-00000000000000099999',
-    reads: licenses + customers + PER_LICENSE,
+    // And each reading of the key, here and among the replaced keys.
+    reads: licenses + customers + PER_LICENSE + 2,
     scan: SEARCH,
   },
   // The addresses come from their index, and the licenses from the installations at these addresses.
@@ -255,7 +256,8 @@ const LISTS: Case[] = [
 
   { path: '/products/7', reads: 1 },
   { path: '/licenses/7', reads: PER_LICENSE },
-  { path: `/licenses/by-license-key/${keyOf(7)}`, reads: PER_LICENSE },
+  // And the reading of the key.
+  { path: `/licenses/by-license-key/${keyOf(7)}`, reads: PER_LICENSE + 1 },
   { path: `/licenses/${active}/installations`, reads: 100 },
   { path: '/blacklists/7', reads: 1 },
   { path: '/customers/7', reads: 1 },

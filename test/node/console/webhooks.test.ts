@@ -183,7 +183,7 @@ describeInBrowser('webhooks in the console', () => {
     await page.goto(`/console/events?resourceType=webhook&resourceId=${webhook?.id}`);
     for (const [text, restores] of [
       ['Description: Team', 1],
-      ['discord.com', 0],
+      ['URL: Changed', 0],
     ] as const) {
       const changed = page.getByRole('row').filter({ hasText: text, hasNotText: 'created' });
       await changed.getByRole('link').first().click();
