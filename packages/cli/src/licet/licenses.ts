@@ -94,7 +94,7 @@ const columnsOf = (nameProduct: NameProduct, timeZone: string): Column<License>[
     style: ({ licenseStatus }) => statusStyle(licenseStatus),
   },
   {
-    title: 'EXPIRES',
+    title: `EXPIRES (${timeZone})`,
     text: (license) => expiryOf(license, (time) => dayUntil(time, timeZone)),
   },
   { title: 'IPS', text: ({ ips, maxIPs }) => `${countGlobal(ips)}/${limitText(maxIPs)}` },

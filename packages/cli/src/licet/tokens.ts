@@ -24,7 +24,7 @@ const columnsIn = (timeZone: string): Column<Token>[] => [
   { title: 'NAME', text: ({ name }) => name, isFlexible: true },
   { title: 'INTENTS', text: ({ intents }) => intents.join(' '), isFlexible: true },
   {
-    title: 'EXPIRES',
+    title: `EXPIRES (${timeZone})`,
     text: ({ expiresAt }) =>
       expiresAt === null
         ? 'never'
