@@ -1,1 +1,1 @@
-CREATE INDEX `purchases_waiting` ON `purchases` (`updated_at`) WHERE "purchases"."license_id" is null;
+CREATE INDEX `purchases_waiting` ON `purchases` (`updated_at`) WHERE "purchases"."license_id" is null and "purchases"."buyer_id" is null;

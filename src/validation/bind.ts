@@ -1,4 +1,4 @@
-import { firstOfSlots, slotOf } from '@licet/contract/addresses';
+import { firstOfSlots } from '@licet/contract/addresses';
 import { DAY_MS } from '@licet/contract/durations';
 import type { LicenseDataType } from '@licet/contract/enums';
 import { and, eq, isNotNull, sql } from 'drizzle-orm';
@@ -36,23 +36,6 @@ const PRODUCT_WITH_IDLE_DAYS = sql.raw(`products on products.id = licenses.produ
 
 /** The limit of a wanted value `w` of a license `l`. */
 const MAX = sql.raw("case w.type when 'IP' then l.max_ips else l.max_hwids end");
-
-/**
- * The addresses in the slots of others, each with the first of its slot: an earlier version bound them, or IPV6_SLOT_PREFIX
- * was longer then. They go with the first.
- */
-function sharedSlots(
-  ips: readonly string[],
-  ipv6SlotPrefix: number,
-): (readonly [string, string])[] {
-  const firsts = firstOfSlots(ips, ipv6SlotPrefix);
-  if (firsts.length === ips.length) return [];
-  const bySlot = new Map(firsts.map((first) => [slotOf(first, ipv6SlotPrefix), first]));
-  return ips.flatMap((ip) => {
-    const first = bySlot.get(slotOf(ip, ipv6SlotPrefix));
-    return first === undefined || first === ip ? [] : [[ip, first] as const];
-  });
-}
 
 interface Bound {
   /** The license after the binding, null if it was removed or has another key. */
@@ -141,6 +124,14 @@ export async function bind(
     ],
     now,
   );
+  // An earlier version bound several addresses of a slot, or IPV6_SLOT_PREFIX was longer then.
+  const hasShared = firstOfSlots(ips, db.ipv6SlotPrefix).length < ips.length;
+  const others = db.delete(bindings).where(
+    sql`license_id = ${id} and type = 'IP' and value in (${claims}
+      select o.value from claims c cross join bound t cross join bound o
+      where c.type = 'IP' and not c.is_free and ${isPossible} and t.type = 'IP' and t.value = c.taken
+        and o.type = 'IP' and o.slot = t.slot and o.value <> t.value)`,
+  );
   const inserted = db
     .insert(bindings)
     .select(
@@ -181,13 +172,6 @@ export async function bind(
                 and ${valueSlot(db, 'b.type', 'b.value')} = w.slot)))`,
       ),
     );
-  const shared = sharedSlots(ips, db.ipv6SlotPrefix);
-  const others = db.delete(bindings).where(
-    sql`license_id = ${id} and type = 'IP' and value in (
-      select o.value ->> 0 from json_each(${JSON.stringify(shared)}) o where not exists (
-        select 1 from bindings f
-        where f.license_id = ${id} and f.type = 'IP' and f.value = o.value ->> 1))`,
-  );
   const select = db
     .select(snapshotColumns)
     .from(licenses)
@@ -196,10 +180,10 @@ export async function bind(
     const { slots, moved, started, rows } = await batch(db, {
       slots: idle,
       touched,
+      ...(hasShared && { others }),
       inserted,
       moved: moveRevision,
       started: start,
-      ...(shared.length > 0 && { others }),
       rows: select,
     });
     const [license = null] = rows;

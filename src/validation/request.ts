@@ -85,9 +85,12 @@ const NONCE = /^[\w-]{16,128}$/;
 const MAX_SHOWN_LENGTH = 64;
 /** Longer than {@link MAX_SHOWN_LENGTH}, so that no key is cut before it is recognised. */
 const MAX_READ_LENGTH = 512;
-/** The value after `licenseKey`, and texts in groups, or of letters and digits, that may be a key. */
+/**
+ * The value after `licenseKey`, and texts in groups, or of letters and digits, that may be a key. From the start of each
+ * word alone, or a long one would be tried from each of its letters.
+ */
 const LIKE_A_KEY =
-  /(?<=licenseKey\W{1,8})[\p{L}\p{N}][^"'&,}\r\n]*|[\p{L}\p{N}]+(?:\p{Dash}[\p{L}\p{N}]+){2,}|(?=\p{L}*\p{N})[\p{L}\p{N}]{16,}/giu;
+  /(?<=licenseKey\W{1,8})[\p{L}\p{N}][^"'&,}\r\n]*|(?<![\p{L}\p{N}])(?:[\p{L}\p{N}]+(?:\p{Dash}[\p{L}\p{N}]+){2,}|(?=\p{L}*\p{N})[\p{L}\p{N}]{16,})/giu;
 /** The end of a shorter one would be most of it. */
 const MIN_KEY_LENGTH = 3 * KEY_END_LENGTH;
 
@@ -97,6 +100,8 @@ const MIN_KEY_LENGTH = 3 * KEY_END_LENGTH;
  */
 const PARTS = /"(?:[^"\\]|\\.?)*"?|\p{Cc}|(?!\d)\p{Nd}/gsu;
 const CONTROLS = /\p{Cc}/gu;
+/** Bodies of format strings have some hundred characters. To repair a longer one takes milliseconds. */
+const MAX_REPAIRED_LENGTH = 4_096;
 /** The characters that a repair has to look at. It takes milliseconds for thousands. */
 const LOOKED_AT = /["\\\p{Cc}]|(?!\d)\p{Nd}/u;
 const MAX_LOOKED_AT = 1_000;
@@ -172,7 +177,7 @@ function withoutEnd(text: string): string {
 function* readingsOf(text: string): Generator<string> {
   yield text;
   const body = withoutEnd(text);
-  if (hasMoreThan(body, LOOKED_AT, MAX_LOOKED_AT)) return;
+  if (body.length > MAX_REPAIRED_LENGTH || hasMoreThan(body, LOOKED_AT, MAX_LOOKED_AT)) return;
   yield repairJson(body);
   yield repairJson(body.replaceAll('\\', '\\\\'));
 }

@@ -190,6 +190,8 @@ class Validation {
     const known = found.license.value;
     this.#snapshots = found;
     if (known && (await this.#isOverValidations(known))) {
+      // A key has any number of spellings (1.2), and each new one is looked up.
+      if (this.#context.timings.tier === 'd1') await this.#countRefused();
       return this.#limit(request, { spam: false }, this.#countedWith(known));
     }
     const provisional = { outcome: decideFrom(found, request, this.#context), snapshots: found };
@@ -199,7 +201,7 @@ class Validation {
     this.#snapshots = snapshots;
     if (outcome.responseType === 'VALID') return this.#accept(request, outcome.license, remarks);
     const license = snapshots.license.value;
-    if (this.#client !== null && (await services.limits.refused.count(this.#client))) {
+    if (await this.#countRefused()) {
       return this.#limit(request, { spam: true }, this.#countedWith(license));
     }
     return this.#refuse(request, outcome, license, remarks);
@@ -258,6 +260,11 @@ class Validation {
   /** The client alone, or with a license: it can make up any number of keys, but no license. */
   #countedWith(license: LicenseSnapshot | null | undefined): string {
     return license ? `${this.#client} ${license.id}` : String(this.#client);
+  }
+
+  /** Counts a validation that is not valid. @returns whether the client is over the limit */
+  async #countRefused(): Promise<boolean> {
+    return this.#client !== null && (await this.#services.limits.refused.count(this.#client));
   }
 
   #isOverValidations(license: LicenseSnapshot): boolean | Promise<boolean> {

@@ -342,6 +342,21 @@ it('a flood of unknown keys asks D1 for no more of them than the limit [1.7.3, 1
   expect(await askAll(isolate)).toEqual(ALL_VALID);
 });
 
+it('a flood of spellings of one key asks D1 for no more of them than the limits [1.2.26, 1.7.8, 1.7.11]', async () => {
+  const { isolate, statementsWith, flood } = newFloodedIsolate();
+  expect(await askAll(isolate)).toEqual(ALL_VALID);
+  const [license] = licenses;
+  if (!license) throw new Error('There is no license');
+  const before = statementsWith('"license_key_normalized" in');
+  const spelled = (attempt: number) => ({
+    ...askFor(license),
+    licenseKey: license.licenseKey + '\u200b'.repeat(attempt + 1),
+  });
+  expect(await flood(400, spelled)).toEqual({ 200: 119, 429: 281 });
+  expect(statementsWith('"license_key_normalized" in') - before).toBe(119 + 101);
+  expect(await flood(1, askFor(license))).toEqual({ 429: 1 });
+});
+
 it('validations that fail without the database all return 503, and leave 300 records and a line in the log [1.7.27]', async () => {
   let isDown = true;
   const DB = withFaults(env.DB, (sql) =>

@@ -51,6 +51,13 @@ it.each(Object.entries(BODIES))(
   },
 );
 
+it('a body of more than 4,096 characters is read as JSON alone [1.1.21]', async () => {
+  const { licenseKey, productId } = license;
+  const long = `,"javaVersion":"${'x'.repeat(4_096)}"`;
+  expect((await validate(body(licenseKey, productId, long))).status).toBe(200);
+  expect((await validate(body(`${licenseKey}\t`, productId, long))).status).toBe(400);
+});
+
 it('a text with control characters is recorded as it was sent, but for blanks around it [1.1.21]', async () => {
   const { licenseKey, productId, id } = await create.license();
   await validate(

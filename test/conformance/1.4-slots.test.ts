@@ -236,3 +236,13 @@ it('addresses of one slot that an earlier version stored count once, stay at a P
   await updateLicense(license.id, { ips: ['192.0.2.77'] });
   expect(await storedOf(license)).toEqual(['192.0.2.77']);
 });
+
+it('an address that a PUT has bound stays, whatever an isolate still knows of its slot [1.4.18]', async () => {
+  const license = await newLicense({ maxIPs: 2 });
+  await store(license, ['2a01:8::1', '2a01:8::2']);
+  const isolate = newReader();
+  expect(await ask(license, '2a01:8::1', isolate)).toBe(VALID);
+  await updateLicense(license.id, { ips: ['2a01:8::2'] });
+  expect(await ask(license, '192.0.2.80', isolate)).toBe(VALID);
+  expect(await storedOf(license)).toEqual(['2a01:8::2', '192.0.2.80']);
+});

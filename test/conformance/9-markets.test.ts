@@ -659,6 +659,19 @@ describe('the purchases that a market lists', () => {
     expect(Object.values(await states())).toEqual(['GRANTED', 'GRANTED']);
   });
 
+  it('a market that keeps the licenses of refunds stores nothing about missing purchases [9.3.12]', async () => {
+    await service.update(market.id, { onRefund: 'keep' });
+    for (const user_id of ['1', '2']) await service.bought(market, { user_id });
+    listed = [{ id: '2' }];
+    const rows = async () => (await env.DB.prepare('select * from purchases').all()).results;
+    const before = await rows();
+    for (let hour = 0; hour < 3; hour++) await passHour();
+    expect(await rows()).toEqual(before);
+    await service.update(market.id, { onRefund: 'deactivate' });
+    for (let hour = 0; hour < 2; hour++) await passHour();
+    expect(await states()).toEqual({ 1: 'REVOKED', 2: 'GRANTED' });
+  });
+
   it('a comparison reads the purchases that change, not all of them [9.3.12]', async () => {
     const products = [{ item: '1', productId }];
     const voxel = await service.create({ kind: 'voxel', apiToken: 'voxel-token-1', products });

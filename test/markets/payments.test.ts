@@ -592,6 +592,21 @@ describe('a later notice of a purchase', () => {
       expect(await customerOf()).toMatchObject({ email, username: 'Ada' });
     },
   );
+
+  it('a later e-mail and name do not go to the customer to whom the license was transferred [9.3.3]', async () => {
+    const id = crypto.randomUUID();
+    const products = [{ item: 'guard', productId }];
+    market = await service.create({ kind: 'dynamic', products, settings });
+    await send(await request('dynamic', id, {}));
+    const { licenseId } = await service.purchase();
+    const post = (path: string, body: object) => service.isolate.call('POST', path, { body });
+    const { json } = await post('/api/v2/customers', { firstName: 'Eve' });
+    const path = `/api/v2/licenses/${licenseId}/transfer`;
+    expect((await post(path, { customerId: Object(json).id })).status).toBe(200);
+    await send(await request('dynamic', id, { email: `${id}@shop.example`, name: 'Ada' }));
+    const eve = { firstName: 'Eve', email: null, username: null };
+    expect(await customerOf()).toMatchObject(eve);
+  });
 });
 
 it('a purchase that is known is reported as known, also after a refund [9.3.13]', async () => {

@@ -1,3 +1,4 @@
+import { readKey } from '@licet/contract/license-key';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { normalizeLicenseKey } from '../../src/resources/licenses/rules.ts';
@@ -20,4 +21,9 @@ it('normalizing a license key twice changes nothing', () => {
       expect(normalizeLicenseKey(once)).toBe(once);
     }),
   );
+});
+
+it('a text whose reading is longer than any key has none: NFKC makes 18 characters of one', () => {
+  expect(readKey('\ufdfa'.repeat(70))).toEqual([]);
+  expect(readKey('\ufdfa'.repeat(2))).toHaveLength(1);
 });

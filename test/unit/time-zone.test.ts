@@ -42,6 +42,13 @@ it('the end of any day is the last second of that day in any zone, also where cl
   );
 });
 
+it.each(['2027-02-29', '2027-04-31', '2027-02-32', '2027-13-01'])(
+  'the day %s does not exist, and has no end [3.81]',
+  (day) => {
+    for (const zone of ZONES) expect(endOfDay(day, zone)).toBeNaN();
+  },
+);
+
 it('a time zone that does not exist counts as UTC', () => {
   expect(['Europe/Berlin', 'Mars/Base', '', 'utc'].map(isTimeZone)).toEqual([
     true,

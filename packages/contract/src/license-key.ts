@@ -70,13 +70,14 @@ export const withWesternDigits = (text: string): string =>
 export function readKey(text: string): readonly string[] {
   if (text.length > MAX_READ_LENGTH) return [];
   // A character of UTF-8 can end with the byte of a no-break space, which was trimmed with the blanks.
-  const plain = withWesternDigits(
-    `${text}\u00a0`
-      .replace(BYTE_ORDER_MARK, '')
-      .replaceAll(DECODED_WRONGLY, decodeAgain)
-      .replaceAll(QUOTES, '')
-      .normalize('NFKC'),
-  )
+  const composed = `${text}\u00a0`
+    .replace(BYTE_ORDER_MARK, '')
+    .replaceAll(DECODED_WRONGLY, decodeAgain)
+    .replaceAll(QUOTES, '')
+    .normalize('NFKC');
+  // One character can become 18, and the rest takes milliseconds for thousands.
+  if (composed.length > MAX_READ_LENGTH) return [];
+  const plain = withWesternDigits(composed)
     .replaceAll(DASHES, '-')
     .replaceAll(UNSEEN, '')
     .toUpperCase()

@@ -19,10 +19,14 @@ export function isTimeZone(name: string): boolean {
 export const timeZoneOf = (setting: string | undefined): string =>
   setting && isTimeZone(setting) ? setting : 'UTC';
 
-/** A time as clocks of a zone show it: `2030-01-31 23:59:59`. */
-export function clockTime(time: number, timeZone: string): string {
+/** The clocks of zones: to make one takes as long as to read it a hundred times. */
+const clocks = new Map<string, Intl.DateTimeFormat>();
+
+function clockOf(timeZone: string): Intl.DateTimeFormat {
+  const known = clocks.get(timeZone);
+  if (known) return known;
   // Sweden writes times as ISO 8601 does.
-  return new Intl.DateTimeFormat('sv-SE', {
+  const clock = new Intl.DateTimeFormat('sv-SE', {
     timeZone,
     year: 'numeric',
     month: '2-digit',
@@ -30,13 +34,19 @@ export function clockTime(time: number, timeZone: string): string {
     hour: '2-digit',
     minute: '2-digit',
     second: '2-digit',
-  }).format(time);
+  });
+  clocks.set(timeZone, clock);
+  return clock;
 }
+
+/** A time as clocks of a zone show it: `2030-01-31 23:59:59`. */
+export const clockTime = (time: number, timeZone: string): string => clockOf(timeZone).format(time);
 
 /** The last second of a day, in milliseconds since 1970; NaN for a day that does not exist. */
 export function endOfDay(day: string, timeZone: string): number {
   const utc = Date.parse(`${day}T${END_OF_DAY}Z`);
-  if (Number.isNaN(utc)) return utc;
+  // The parser takes 31 April for 1 May.
+  if (Number.isNaN(utc) || !new Date(utc).toISOString().startsWith(day)) return Number.NaN;
   const offsetAt = (time: number) =>
     Date.parse(`${clockTime(time, timeZone).replace(' ', 'T')}Z`) - time;
   // The offset near the end of the day is that of the end, unless clocks change in between.

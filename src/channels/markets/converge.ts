@@ -236,13 +236,13 @@ const alertOf = ({ mapping }: Context, purchase: PurchaseRow): PlannedEvent => (
   changes: shownChanges(mapping.source.market, purchase, { reason: STILL_ONE }),
 });
 
-/** The name and e-mail that the notice adds to the customer of the license, who has none. */
+/** The name and e-mail that the notice adds to the customer of the license, who has none. A license may have left its buyer. */
 function completionOf(
-  { license }: KnownPurchase,
+  { license, purchase: { buyerId } }: KnownPurchase,
   link: OrderLink | undefined,
   { before, after }: Standings,
 ): Completion | null {
-  if (!license) return null;
+  if (!license || buyerId === null || license.ownerPlatformId !== buyerId) return null;
   const { email: ordered = null } = after.facts;
   const added = ordered === before.facts.email ? null : ordered;
   const name = license.lacksName ? (link?.buyerName ?? null) : null;

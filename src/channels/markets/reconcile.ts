@@ -111,10 +111,12 @@ export async function reconcile(
 interface Comparison {
   isCompared: SQL;
   isListed: SQL;
+  /** Whether one that is missing is revoked. */
+  revokes: boolean;
 }
 
 const comparisonOf = (
-  { id }: MarketRow,
+  { id, onRefund }: MarketRow,
   items: readonly string[],
   listed: ListedPurchases,
 ): Comparison => {
@@ -124,6 +126,7 @@ const comparisonOf = (
     isCompared: sql`market_id = ${id} and ${isOneOf(purchases.item, items)} and is_test = 0
       and facts ->> 'boughtAt' is not null and reference <> 'forgotten-' || id`,
     isListed: sql`item || ' ' || reference in (select value from json_each(${JSON.stringify(active)}))`,
+    revokes: onRefund === 'deactivate',
   };
 };
 
@@ -136,10 +139,11 @@ const comparisonOf = (
  */
 async function compare(
   db: Database,
-  { isCompared, isListed }: Comparison,
+  { isCompared, isListed, revokes }: Comparison,
   counts: boolean,
 ): Promise<PurchaseRow[]> {
-  const isMissing = sql`state = 'GRANTED' and not (${isListed})`;
+  // A purchase that stays GRANTED would be reported again each time.
+  const isMissing = revokes ? sql`state = 'GRANTED' and not (${isListed})` : sql`false`;
   const isBack = sql`state = 'REVOKED' and reason = 'missing' and ${isListed}`;
   const isFound = sql`state = 'GRANTED' and misses > 0 and ${isListed}`;
   const count = await db.get<Record<'active' | 'missing' | 'back' | 'found', number>>(

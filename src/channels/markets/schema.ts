@@ -153,7 +153,9 @@ export const purchases = sqliteTable(
     index('purchases_order').on(t.marketId, t.orderId).where(sql`${t.orderId} is not null`),
     index('purchases_license').on(t.licenseId).where(sql`${t.licenseId} is not null`),
     index('purchases_market').on(t.marketId, t.id),
-    index('purchases_waiting').on(t.updatedAt).where(sql`${t.licenseId} is null`),
+    index('purchases_waiting')
+      .on(t.updatedAt)
+      .where(sql`${t.licenseId} is null and ${t.buyerId} is null`),
     index('purchases_unmatched').on(t.id).where(sql`${t.state} = 'UNMATCHED'`),
     check('purchases_state', oneOf(t.state, PURCHASE_STATES)),
   ],

@@ -28,7 +28,7 @@ const valueIn = (first: string): SQL => sql.raw(`substr(${first}, ${POSITION_DIG
  */
 export const slotsOf = (db: Database, license: SQL, now: number): SQL => sql`
   bound as materialized (
-    select b.type, b.position, ${slotKind('b.type', 'b.value')} as kind,
+    select b.type, b.value, b.position, ${slotKind('b.type', 'b.value')} as kind,
       ${valueSlot(db, 'b.type', 'b.value')} as slot,
       printf('%0${sql.raw(String(POSITION_DIGITS))}d', b.position) || b.value as first,
       ifnull(b.used_at, (select l.revision from licenses l where l.id = ${license})) as used_at
