@@ -135,7 +135,7 @@ const ERRORS = {
   415: [
     'UnsupportedEncoding',
     'The body has another `Content-Encoding` than gzip or deflate.',
-    'Content-Encoding must be gzip or deflate, not "br": send the body without it',
+    'Content-Encoding must be gzip or deflate, not "br": send the body uncompressed',
   ],
   422: [
     'KeyOfAnotherRequest',

@@ -1507,8 +1507,8 @@ export const screenTexts = {
       productOfFile: 'As the file says',
       twice: (field: string, one: string, other: string) =>
         `${one} and ${other} are both ${field}. Leave one of them out.`,
-      missing: (fields: string) =>
-        `No column is ${fields}. Choose one: without it, each item is rejected.`,
+      missing: (fields: readonly string[]) =>
+        `No column has ${fields.join(' and ')}. Choose one${fields.includes('productId') ? ', or a product of all items' : ''}: without it, each item is rejected.`,
     },
     check: 'Check the file',
     checking: (name: string) => `Checking ${name}`,

@@ -30,7 +30,7 @@ export function codingOf({ headers }: Request): Coding | undefined {
   const shown = JSON.stringify(named.slice(0, MAX_SHOWN_LENGTH));
   throw new ApiError(
     415,
-    `Content-Encoding must be gzip or deflate, not ${shown}: send the body without it`,
+    `Content-Encoding must be gzip or deflate, not ${shown}: send the body uncompressed`,
   );
 }
 

@@ -1,4 +1,6 @@
+import { type Change, changeOf } from '@licet/contract/changes';
 import type { entryItem } from '@licet/contract/import';
+import { sharedHwid } from '@licet/contract/shared-hwids';
 import { sql } from 'drizzle-orm';
 import type { z } from 'zod';
 import { batch } from '../db/client.ts';
@@ -9,6 +11,7 @@ import { canonicalData, type EntryRow, entryOf } from '../resources/blacklists/r
 import { blacklists } from '../resources/blacklists/schema.ts';
 import { unknownProduct } from '../resources/products/rules.ts';
 import { products } from '../resources/products/schema.ts';
+import type { Item } from './items.ts';
 import { insertRows, type Planner, planRows, selectUsedIds } from './plan.ts';
 
 type BlacklistItem = z.infer<typeof entryItem>;
@@ -22,6 +25,12 @@ function toRow(values: BlacklistItem, now: number): EntryRow {
     updatedAt: updatedAt ?? createdAt ?? now,
     revision: 1,
   };
+}
+
+/** The hardware IDs that many machines share: each is blocked as it was elsewhere, and reported (3). */
+function sharedHwids({ values, sent }: Item<BlacklistItem>): Change[] {
+  const why = values.licenseDataType === 'HWID' ? sharedHwid(values.data) : undefined;
+  return why ? [changeOf(sent, ['data'], `is one that many machines share: ${why}`)] : [];
 }
 
 /** An entry is identified by the value and the product that it blocks. */
@@ -54,6 +63,7 @@ export const planBlacklists: Planner<BlacklistItem> = async (
       JSON.stringify([licenseDataType, data, productId]),
     toWire: toEntry,
     notCompared: ['id'],
+    changesOf: sharedHwids,
     complete(_, { productId }) {
       if (productId !== null && !knownProducts.has(productId)) throw unknownProduct(productId);
       return [];

@@ -76,8 +76,8 @@ const value = (key: number | string): SQL =>
   sql.raw(`r.value ->> ${typeof key === 'number' ? key : `'${key}'`}`);
 
 /**
- * The values of a record: its key, two of its installation, which are null for a record of no license, then its own. The
- * keys that it may mean are null for a record of a license.
+ * The values of a record: its key, two of its installation, then its own. A record of no license has null for the
+ * installation, and one of a license has null for the keys that it may mean.
  */
 const VALUES = {
   key: value(0),

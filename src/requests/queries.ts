@@ -59,10 +59,7 @@ type RecordFilter = Omit<z.infer<typeof requestQuery>, 'limit'>;
 const equals = (field: SQL, value: string | number | undefined): SQL | undefined =>
   value === undefined ? undefined : sql`${field} = ${value}`;
 
-/**
- * The keys that a filter can mean (1.2), up to the first that is the key of a license, and the replaced keys of that
- * license.
- */
+/** The keys that a filter can mean (1.2), up to the first with a license, and the replaced keys of that license. */
 function keysOf(licenseKey: string): SQL {
   const keys = sql`json_each(${JSON.stringify(keysMeantBy(licenseKey))}) k`;
   const meant = (column: string) =>

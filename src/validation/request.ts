@@ -97,7 +97,7 @@ const MIN_KEY_LENGTH = 3 * KEY_END_LENGTH;
  */
 const PARTS = /"(?:[^"\\]|\\.?)*"?|\p{Cc}|(?!\d)\p{Nd}/gsu;
 const CONTROLS = /\p{Cc}/gu;
-/** What a repair has to look at. It takes milliseconds for thousands. */
+/** The characters that a repair has to look at. It takes milliseconds for thousands. */
 const LOOKED_AT = /["\\\p{Cc}]|(?!\d)\p{Nd}/u;
 const MAX_LOOKED_AT = 1_000;
 
@@ -152,8 +152,8 @@ const escapeControls = (text: string): string =>
   text.replaceAll(CONTROLS, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
 /**
- * A body that a format string made, as JSON (1.1): with control characters within texts, and as blanks elsewhere, and
- * with the digits of other scripts.
+ * A body that a format string made, as JSON (1.1). Control characters are escaped within texts, and blanks elsewhere;
+ * digits of other scripts become 0 to 9.
  */
 const repairJson = (text: string): string =>
   text.replaceAll(PARTS, (part) => {
@@ -187,7 +187,7 @@ function parseObject(bodyText: string): JsonObject | null {
   return null;
 }
 
-/** The start of a body that cannot be read, with the end alone of all that may be a key. */
+/** The start of an unreadable body. A text that may be a key shows its end only. */
 function shownStart(bodyText: string): string {
   const shown = toSqliteText(bodyText.slice(0, MAX_READ_LENGTH)).replaceAll(LIKE_A_KEY, (key) =>
     key.length < MIN_KEY_LENGTH ? '…' : `…${keyEnd(key)}`,

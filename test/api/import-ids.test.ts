@@ -74,7 +74,7 @@ describe.each(ID_FIELDS)(
       ...ROUNDED.map((value) => [value, 'was rounded by a spreadsheet: format the column as text']),
       ...NUMBERS.map((value) => [value, 'was rewritten as a number by a spreadsheet']),
       ...ERRORS.map((value) => [value, 'is an error of a spreadsheet']),
-    ])('%s is refused, as an item and in a file [3.84]', async (value, reason) => {
+    ])('an import refuses the value %s, as an item and in a file [3.84]', async (value, reason) => {
       const shown = field === 'licenseKey' ? field : `${field} ${JSON.stringify(value)}`;
       const refusal = { outcome: 'refused', reason: expect.stringContaining(`${shown} ${reason}`) };
       const isFound = await importItems(kind, [item(value), item(` ${value}\n`)]);
@@ -213,4 +213,20 @@ describe('two e-mails with one account', () => {
     expect(await importOne('licenses', item('d'))).toMatchObject({ differences: ['ownerChatId'] });
     expect(await importOne('licenses', item('c'))).toMatchObject({ differences: [] });
   });
+});
+
+it('an import reports a blocked hardware ID that many machines share, and stores it [3.80]', async () => {
+  const entry = { licenseDataType: 'HWID', isForAllProducts: true, reason: '' };
+  const { results } = await importItems('blacklists', [
+    { ...entry, data: 'None' },
+    { ...entry, data: 'board-77' },
+  ]);
+  expect(results).toMatchObject([
+    {
+      outcome: 'created',
+      reason:
+        'data "None" is one that many machines share: programs send it when their look-up fails',
+    },
+    { outcome: 'created', reason: null },
+  ]);
 });

@@ -6,12 +6,12 @@ import { isAllPublished } from '../support/published.ts';
 import { openShop } from '../support/shop.ts';
 import { newWarmIsolate, type WatchedIsolate } from '../support/watched-isolate.ts';
 
-/** What it costs to read a key as a person means it (1.2), in round trips and rows. */
+/** The cost of a key that is read as a person reads it (1.2), in round trips and rows. */
 
 const shop = openShop();
 afterEach(settled);
 
-/** A validation to the end of its record, and what it cost. */
+/** A validation to the end of its record, with its cost. */
 async function ask(isolate: WatchedIsolate, licenseKey: string) {
   isolate.reset();
   const asked = { licenseKey, productId: shop.productId };
@@ -51,7 +51,7 @@ it.each([
   expect((await ask(isolate, key)).steps).toHaveLength(1 + more);
 });
 
-it('a key that is read is then valid from memory, like one as it was sent [1.2.26]', async () => {
+it('a key that was read as a person reads it is valid from memory the next time [1.2.26]', async () => {
   const { licenseKey } = await shop.newLicense();
   await isAllPublished();
   const isolate = await newWarmIsolate();
@@ -70,7 +70,7 @@ it('a key that is read is then valid from memory, like one as it was sent [1.2.2
   expect(await ask(isolate, licenseKey)).toMatchObject({ status: 200, steps: [], kvReads: 0 });
 });
 
-it('while D1 cannot be reached, a key that KV knows is read [1.2.26]', async () => {
+it('while D1 cannot be reached, a reading of a key that KV knows counts [1.2.26]', async () => {
   const { licenseKey } = await shop.newLicense();
   await isAllPublished();
   const isolate = await newWarmIsolate();

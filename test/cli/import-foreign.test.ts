@@ -260,7 +260,7 @@ describe('fields that decide', () => {
     ['user_id', 7, 'ownerPlatformId'],
     ['customer.mail', 'ada@shop.example', 'customer.email'],
   ])(
-    '%s stops a file of either format before its first item [3.87]',
+    'the name %s stops a file of either format before its first item [3.87]',
     async (field, value, meant) => {
       const key = newKey();
       const [outer, inner] = field.split('.');

@@ -77,8 +77,8 @@ it('a market is created, mapped and tried, and its purchases are seen and grante
   };
   const known = (await run('purchases', 'list', '--json')).stdout;
   writeFileSync(file, `${known}${JSON.stringify(line)}\n`);
-  expect((await run('purchases', 'import', file)).stderr).toContain('1 purchases entered; 3 known');
-  expect((await run('purchases', 'import', file)).stderr).toContain('0 purchases entered; 4 known');
+  expect((await run('purchases', 'import', file)).stderr).toContain('1 entered, 3 known');
+  expect((await run('purchases', 'import', file)).stderr).toContain('0 entered, 4 known');
   writeFileSync(file, JSON.stringify({ ...line, reference: '10', licenseId: 999_999 }));
   const environment = { LICET_URL: service.address, LICET_TOKEN: readRootToken() };
   const rejected = await runHere('licet', ['purchases', 'import', file], environment);
@@ -116,14 +116,14 @@ it('purchases import takes its own list, lists and tables as they come [9.3.14]'
     { ...entered, reference: 'list-1' },
     { ...entered, reference: 'list-2' },
   ]);
-  expect((await importing(`\uFEFF${list}`)).stderr).toContain('2 purchases entered; 0 known');
+  expect((await importing(`\uFEFF${list}`)).stderr).toContain('2 entered, 0 known');
   const own = (await run('purchases', 'list', '--json', '--market', marketId)).stdout;
   expect((await importing(`\uFEFF${own.replaceAll('\n', '\r\n')}`)).stderr).toContain(
-    '0 purchases entered; 2 known, 0 without a license of their own, 0 rejected',
+    'Purchases: 0 entered, 2 known, 0 refunded or without a license of their own, 0 rejected',
   );
   const ownTable = [Object.keys(JSON.parse(own.split('\n')[0] ?? '')).join()];
   for (const line of own.trim().split('\n')) ownTable.push(Object.values(JSON.parse(line)).join());
-  expect((await importing(ownTable.join('\n'))).stderr).toContain('0 purchases entered; 2 known');
+  expect((await importing(ownTable.join('\n'))).stderr).toContain('0 entered, 2 known');
 
   const table = `\uFEFFMARKET_ID;Item;Reference;licence key\r\n${marketId};gold;csv-1;${license.licenseKey.toLowerCase()}\r\n${marketId};gold;csv-2;\r\n`;
   const refused = await importing(table);
@@ -132,7 +132,7 @@ it('purchases import takes its own list, lists and tables as they come [9.3.14]'
     expect.stringContaining('licence key (did you mean licenseKey?)'),
   ]);
   expect((await importing(table, '--map', 'licence key=licenseKey')).stderr).toContain(
-    '1 purchases entered; 0 known, 1 without a license',
+    '1 entered, 0 known, 1 refunded or without a license',
   );
 
   const stripe =
@@ -142,7 +142,7 @@ it('purchases import takes its own list, lists and tables as they come [9.3.14]'
   const args = ['--set', `marketId=${marketId}`, '--set', 'item=gold'];
   const paid = await importing(stripe, ...args);
   expect(paid.stderr).toContain('Line 3: state "Refunded": it is not entered');
-  expect(paid.stderr).toContain('1 purchases entered; 0 known, 1 without a license');
+  expect(paid.stderr).toContain('1 entered, 0 known, 1 refunded or without a license');
   const { stdout } = await run(
     'purchases',
     'list',
@@ -166,7 +166,7 @@ it('purchases import takes its own list, lists and tables as they come [9.3.14]'
     ['marketId,item\n1,2,3\n', 'Line 2: 3 columns instead of 2'],
     [
       `marketId,item\n${marketId},gold\n`,
-      'Line 2: reference is required. Add --set reference=VALUE',
+      'Line 2: reference is required, and each purchase has its own. Add --map HEADING=reference.',
     ],
   ] as const) {
     const wrong = await importing(content);

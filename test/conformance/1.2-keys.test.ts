@@ -178,7 +178,7 @@ it.each([
   expect(await found(sent)).toEqual([own]);
 });
 
-it('of keys that read alike, the one as it was sent counts, then the plain one [1.2.24]', async () => {
+it('if keys read alike, the one as it was sent counts, then the plain reading [1.2.24]', async () => {
   const keys = [
     'ALIKE-1',
     'ALIKE–1',

@@ -70,7 +70,7 @@ it.each(['172.18.0.5', '0.0.0.0', 'fe80::1', '100.64.3.4', 'fd00::7'])(
   },
 );
 
-it('programs that connect from a private network have as many slots, among them [1.2.31]', async () => {
+it('programs that connect from a private network have slots of their own, as many as the license [1.2.31]', async () => {
   const license = await newLicense({ maxIPs: 2 });
   const asking = ['10.0.0.1', '10.0.0.2', 'fd00::3', '10.0.0.1'];
   const messages = [];
@@ -151,7 +151,7 @@ it('IPv6 addresses of one /64 share a slot, which shows the first; the history k
   expect(await ask(license, '2001:db8:1:2::12', blocked)).toBe(VALID);
 });
 
-it('of 50 parallel first requests from ten networks of IPv6 five networks are bound, each once [1.4.9, 1.4.15]', async () => {
+it('50 parallel first requests from ten IPv6 networks bind five networks, each once [1.4.9, 1.4.15]', async () => {
   const license = await newLicense({ maxIPs: 5 });
   const asking = Array.from(
     { length: 50 },
@@ -201,7 +201,7 @@ it.each(['47', '129', 'none', ''])(
   },
 );
 
-it('of addresses in a PUT that share a slot the first is stored, and a bound one counts as bound [1.4.17]', async () => {
+it('a PUT of addresses that share a slot stores the first, and a bound one counts as bound [1.4.17]', async () => {
   const license = await newLicense({ maxIPs: 1, ips: ['2a01:9::1', '2a01:9::2'] });
   expect(license.ips).toEqual(['2a01:9::1']);
   // The slot is taken, but by an address of the same network.

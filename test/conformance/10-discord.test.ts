@@ -899,7 +899,7 @@ it('administrators are asked before they block a hardware ID that many machines 
   expect((await block(true)).content).toContain('for all products');
 });
 
-it('a reset is one claim, two reads and one change of the database [10.3.6]', async () => {
+it('a reset is one claim, two reads and one change of the database', async () => {
   const { spy: DB, roundTrips } = spyOnDatabase(env.DB);
   discord = new FakeDiscord({ DB });
   await discord.setUp();
@@ -913,7 +913,7 @@ it('a reset is one claim, two reads and one change of the database [10.3.6]', as
     options: { license: `#${license.id}` },
   });
   expect(content).toContain('Resets left: 2 of 3');
-  // What follows publishes the change, and is not awaited.
+  // The later round trips publish the change, and are not awaited.
   const isChange = (sent: (typeof roundTrips)[number]) =>
     sent.some(({ sql }) => sql.startsWith('insert into "self_resets"'));
   expect(roundTrips.findIndex(isChange)).toBe(3);
@@ -1226,7 +1226,7 @@ it.each([
   ['a server that the bot does not see', 404, 10004, 'The bot does not see the server'],
   ['an unknown refusal', 403, 0, 'Discord refuses it (code 403)'],
 ])(
-  '%s is named with its remedy until any role is given [10.3.11]',
+  'the settings of Discord name %s with its remedy, until any role is given [10.3.11]',
   async (_, status, code, words) => {
     await discord.setUp({ botToken: TOKEN });
     discord.fault = () => Response.json({ code }, { status });

@@ -7,12 +7,15 @@ const FIRMWARE = 'it is a placeholder of the firmware';
 const FAILED = 'programs send it when their look-up fails';
 
 describe('hardware IDs that many machines share [3.80]', () => {
-  it.each(['md5', 'sha1', 'sha256', 'sha384', 'sha512'])('the %s of nothing', (name) => {
-    const hash = createHash(name).digest('hex');
-    for (const form of [hash, hash.toUpperCase(), ` ${hash.match(/.{4}/g)?.join('-')}\n`]) {
-      expect(sharedHwid(form), form).toBe(NOTHING);
-    }
-  });
+  it.each(['md5', 'sha1', 'sha256', 'sha384', 'sha512'])(
+    'the %s of an empty text is a hardware ID that many machines share',
+    (name) => {
+      const hash = createHash(name).digest('hex');
+      for (const form of [hash, hash.toUpperCase(), ` ${hash.match(/.{4}/g)?.join('-')}\n`]) {
+        expect(sharedHwid(form), form).toBe(NOTHING);
+      }
+    },
+  );
 
   it.each([
     'To be filled by O.E.M.',
@@ -29,7 +32,7 @@ describe('hardware IDs that many machines share [3.80]', () => {
     '02:00:00:00:00:00',
     '0',
     'xxxxxxxx',
-  ])('the placeholder %s', (hwid) => {
+  ])('the placeholder %s is a hardware ID that many machines share', (hwid) => {
     expect(sharedHwid(hwid)).toBe(FIRMWARE);
   });
 
@@ -45,18 +48,21 @@ describe('hardware IDs that many machines share [3.80]', () => {
     'System.Byte[]',
     '[B@1b6d3586',
     'java.lang.Object@6d06d69c',
-  ])('%s of a look-up that failed', (hwid) => {
+  ])('%s, of a look-up that failed, is a hardware ID that many machines share', (hwid) => {
     expect(sharedHwid(hwid)).toBe(FAILED);
   });
 
   it.each([
     ['22A5A71EBB6BFC6CB2DF491F975BE0F0 ', 'root'],
     ['574986f390d9c0d036ef1ae6ae9b7531', 'minecraft'],
-  ])('%s of the old wrapper, for the user %s', (hwid, user) => {
-    expect(sharedHwid(hwid)).toBe(
-      `an old Java wrapper sends it from each Linux server of the user ${user}`,
-    );
-  });
+  ])(
+    '%s, which an old wrapper sends for the user %s, is a hardware ID that many machines share',
+    (hwid, user) => {
+      expect(sharedHwid(hwid)).toBe(
+        `an old Java wrapper sends it from each Linux server of the user ${user}`,
+      );
+    },
+  );
 });
 
 it.each([

@@ -42,7 +42,7 @@ it('the end of any day is the last second of that day in any zone, also where cl
   );
 });
 
-it('a zone that does not exist is none, and UTC counts', () => {
+it('a time zone that does not exist counts as UTC', () => {
   expect(['Europe/Berlin', 'Mars/Base', '', 'utc'].map(isTimeZone)).toEqual([
     true,
     false,

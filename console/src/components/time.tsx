@@ -3,8 +3,8 @@ import { formatAgo, formatClock, formatDate, formatEnd, formatTime, formatUtc } 
 interface TimeProps {
   value: string;
   /**
-   * `date` a day, `end` a day with the time where it is not its end, `time` a minute (the default), `clock` a second of
-   * this year, `ago` the distance from now.
+   * `date` is a day, `time` a minute (the default), `clock` a second of this year, and `ago` the distance from now. `end`
+   * is a day too, with the time unless the day ends then.
    */
   show?: keyof typeof FORMATS;
 }

@@ -117,7 +117,7 @@ export function globalAddress(text: string): string | null {
 }
 
 /**
- * The slot of a canonical address: of global IPv6 the network, of which one machine has all addresses (1.4).
+ * The slot of a canonical address. For global IPv6 it is the network, because one machine has all its addresses (1.4).
  *
  * @param ipv6SlotPrefix the bits that count
  */
@@ -137,6 +137,6 @@ export function firstOfSlots(addresses: readonly string[], ipv6SlotPrefix: numbe
   return [...slots.values()];
 }
 
-/** The number of addresses, one of each slot, that count for the limit of a license (1.4). */
+/** The number of addresses that count for the limit of a license, if each has its own slot (1.4). */
 export const countGlobal = (addresses: readonly string[]): number =>
   addresses.filter(isGlobal).length;

@@ -62,14 +62,14 @@ export const withWesternDigits = (text: string): string =>
   text.replaceAll(/(?!\d)\p{Nd}/gu, westernDigit);
 
 /**
- * A license key as a person reads it (1.2), for a text that is no license key itself: without the signs that copying,
- * mails and word processors add or change. Letters are in upper case.
+ * A license key as a person reads it (1.2), for a text that is no license key itself. The signs that copying, mails and
+ * word processors add or change are gone, and letters are in upper case.
  *
  * @returns the plain reading; then, if it can be a key that the service made, its groups, with O as 0, I and L as 1
  */
 export function readKey(text: string): readonly string[] {
   if (text.length > MAX_READ_LENGTH) return [];
-  // The blank is the second byte of one whose first byte was decoded as a letter, and that was trimmed.
+  // A character of UTF-8 can end with the byte of a no-break space, which was trimmed with the blanks.
   const plain = withWesternDigits(
     `${text}\u00a0`
       .replace(BYTE_ORDER_MARK, '')

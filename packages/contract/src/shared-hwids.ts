@@ -10,7 +10,7 @@ const USERS: ReadonlyMap<string, string> = new Map([
   ['72718516c8d00d92b99812f32b66f09c', 'user'],
 ]);
 
-/** Firmware in which the maker of the machine has filled in nothing, and addresses that systems show for none. */
+/** Values of firmware that no maker has filled in, and addresses of systems without one. */
 const PLACEHOLDERS: ReadonlySet<string> = new Set([
   'to be filled by o.e.m',
   'to be filled by oem',
@@ -40,7 +40,7 @@ const PLACEHOLDERS: ReadonlySet<string> = new Set([
   '9774d56d682e549c',
 ]);
 
-/** Results of a look-up that failed, or of an object that was not made a text. */
+/** Results of a failed look-up, and names of objects in the place of their text. */
 const FAILED: ReadonlySet<string> = new Set([
   'unknown',
   'none',
@@ -86,8 +86,8 @@ const ONE_DIGIT = /^([0fx])\1*$/;
 const JAVA_OBJECT = /^(?:\[[a-z]|[a-z][\w.$]*)@[0-9a-f]{1,8}$/;
 
 /**
- * The reason for which many machines send a hardware ID, as the rest of "Many machines share it: …"; undefined if it is
- * not known to be shared.
+ * The reason why many machines send a hardware ID: the rest of the sentence "Many machines share it: …". Undefined if it
+ * is not known to be shared.
  */
 export function sharedHwid(hwid: string): string | undefined {
   const text = hwid.trim().toLowerCase();

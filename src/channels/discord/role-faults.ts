@@ -38,8 +38,8 @@ export const remedyOf = (code: number): string =>
   REMEDIES[code] ??
   `Discord refuses it (code ${code}). Run npm run licet -- discord setup --bot-token FILE: it checks the rights.`;
 
-/** The faults that a role that was given has cured: its own, and those that concern the bot and not one role. */
-export const curedBy = (given: string, faults: RoleFaults): string[] =>
+/** The roles without a fault once a role was given: itself, and all whose fault concerns the bot. */
+export const fixedBy = (given: string, faults: RoleFaults): string[] =>
   Object.entries(faults).flatMap(([roleId, code]) =>
     roleId === given || (code !== MAY_NOT_GIVE && code !== UNKNOWN_ROLE) ? roleId : [],
   );

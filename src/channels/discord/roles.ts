@@ -12,7 +12,7 @@ import { isOwnedBy } from '../../resources/licenses/own.ts';
 import { licenses } from '../../resources/licenses/schema.ts';
 import { products } from '../../resources/products/schema.ts';
 import { readSettings } from '../settings/store.ts';
-import { curedBy, isRoleId, UNKNOWN_ROLE, UNKNOWN_SERVER, WRONG_TOKEN } from './role-faults.ts';
+import { fixedBy, isRoleId, UNKNOWN_ROLE, UNKNOWN_SERVER, WRONG_TOKEN } from './role-faults.ts';
 import { discordRoles } from './schema.ts';
 import { botHeaders, type DiscordSettings, NO_DISCORD, noteRoles } from './settings.ts';
 
@@ -89,8 +89,8 @@ async function note(roles: Roles, roleId: string, sent: Outcome): Promise<number
   const { db, settings, now } = roles;
   switch (sent.outcome) {
     case 'done': {
-      const cured = curedBy(roleId, settings.roleFaults).map((id) => [id, null] as const);
-      if (cured.length > 0) await noteRoles(db, { roleFaults: Object.fromEntries(cured) });
+      const fixed = fixedBy(roleId, settings.roleFaults).map((id) => [id, null] as const);
+      if (fixed.length > 0) await noteRoles(db, { roleFaults: Object.fromEntries(fixed) });
       return undefined;
     }
     case 'no member':

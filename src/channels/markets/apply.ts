@@ -42,8 +42,8 @@ export async function applyNotices(
 }
 
 /**
- * Applies notices up to the first that changes something. Those before it cost no query of their own: a request that
- * failed is repeated, and must get further each time, although a request may make few queries.
+ * Applies notices up to the first that changes something. Those before it cost no query of their own: a repeated request
+ * must get further than the one before, although each may make few queries.
  */
 async function applyToFirstChange(
   sender: Sender,

@@ -142,7 +142,7 @@ export interface Standing {
   reasons: readonly RevokeReason[];
   /** The time until which it is paid; null without a subscription, or if nothing is left. */
   paidUntil: number | null;
-  /** The ends of all periods that the market has named, also of those that are taken back. */
+  /** The ends of all periods that the market has named, also if they are taken back. */
   ends: readonly number[];
   /** Its own facts with those of its subjects. */
   facts: Facts;
@@ -264,7 +264,7 @@ const isKept = ({ reasons }: Payment): boolean => reasons.length === 0;
 /** The time until which the remaining payments pay; null if none does. */
 function paidUntilOf(facts: Facts, payments: readonly Payment[]): number | null {
   const named = lastOf(payments.filter((one) => isKept(one) && one.paid?.until))?.paid?.until ?? 0;
-  // A time for which no payment is named belongs to the last payment without a period. Of several, one that is kept is enough.
+  // A time without a payment belongs to the last payment without a period. One kept payment of several is enough.
   const unnamed = payments.filter(({ paid }) => !paid?.until);
   const last = lastOf(unnamed);
   const isOpen = !last || unnamed.some((one) => isKept(one) && timeOf(one) === timeOf(last));

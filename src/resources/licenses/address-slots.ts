@@ -4,8 +4,8 @@ import { type SQL, sql } from 'drizzle-orm';
 import type { Database } from '../../db/client.ts';
 
 /**
- * The slots of bound values in SQL (1.4). `slotOf` and `isGlobal` of the contract do the same: where one of a network is
- * bound, concurrent requests from other addresses of it must find its slot.
+ * The slots of bound values in SQL (1.4), as `slotOf` and `isGlobal` of the contract find them. Concurrent requests from
+ * one IPv6 network must find the same slot in the database.
  */
 
 /** Whether a text matches one of some patterns: as a balanced tree, because D1 limits the depth of an expression. */
@@ -16,7 +16,7 @@ function matchesOne(text: string, patterns: readonly string[]): string {
   return `(${matchesOne(text, begin)} or ${matchesOne(text, end)})`;
 }
 
-/** Whether an address does not say where a machine is. The parameters here are columns, by no name of json_each. */
+/** Whether an address does not say where a machine is. No parameter here may be named like a column of json_each. */
 const isLocal = (address: string): string => matchesOne(address, LOCAL_PATTERNS);
 
 /** The 32 hexadecimal digits of a canonical IPv6 address: `::` stands for the missing groups. */
@@ -46,8 +46,8 @@ export const valueSlot = (db: Database, type: string, value: string): SQL =>
   sql`case ${sql.raw(type)} when 'IP' then ${addressSlot(db, value)} else ${sql.raw(value)} end`;
 
 /**
- * The kind of the slot of a value, of which each has its own limit: its type, or `LOCAL`. An address that does not say where
- * a machine is counts only beside others that do not.
+ * The kind of a slot: the type of its value, or `LOCAL`. Each kind has its own limit, because an address that does not say
+ * where a machine is counts only beside others like it.
  */
 export const slotKind = (type: string, value: string): SQL =>
   sql.raw(`iif(${type} = 'IP' and ${isLocal(value)}, 'LOCAL', ${type})`);

@@ -36,8 +36,8 @@ export const normalizeLicenseKey = (licenseKey: string): string =>
   toSqliteText(licenseKey).trim().toUpperCase();
 
 /**
- * The normalized keys that a text can mean, in the order in which they count (1.2): as it was sent, then as a person
- * reads it. A reading means a license only if it is the normalized key of that license.
+ * The normalized keys that a text can mean, in their order (1.2): as it was sent, then as a person reads it. A reading
+ * means a license only if it is the normalized key of that license.
  */
 export const keysMeantBy = (licenseKey: string): string[] => [
   ...new Set([normalizeLicenseKey(licenseKey), ...readKey(toSqliteText(licenseKey).trim())]),
@@ -175,7 +175,8 @@ export function updatedExpiryOf(
 }
 
 /**
- * The addresses to store of those that a client sends: bound ones, and of new ones the first of each slot (1.4).
+ * The addresses that a license gets when a client sends some: those that are bound, and the first new one of each slot
+ * (1.4).
  *
  * @throws DomainError for a new one that does not say where a machine is (1.2)
  */

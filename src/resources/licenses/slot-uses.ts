@@ -18,14 +18,13 @@ import { recentRecords } from './totals.ts';
 /** A key holder can make up installations. A license with more of them counts as used now in all its slots. */
 const MAX_INSTALLATIONS = sql.raw('10000');
 
-/** The digits of a position before a value: the smallest text is that of the value that was bound first. */
+/** The digits of a position before a value. The value that was bound first then has the smallest text. */
 const POSITION_DIGITS = 16;
 const valueIn = (first: string): SQL => sql.raw(`substr(${first}, ${POSITION_DIGITS + 1})`);
 
 /**
- * The table expressions up to `slots`, which has the `type`, `kind`, `value`, `position` and `used_at` of each slot, with
- * the value that was bound first, and its `place` among those of its kind: 1 is unused for the longest. Before them, `bound`
- * has the bound values, each with its `slot`.
+ * The table expressions from `bound`, which has the bound values with their slots, to `slots`, which has a row for each
+ * slot. Its value is the one that was bound first. Its `place` counts within its kind: 1 is unused for the longest.
  */
 export const slotsOf = (db: Database, license: SQL, now: number): SQL => sql`
   bound as materialized (

@@ -84,7 +84,9 @@ describeInBrowser('import and export in the console', () => {
     expect(await Promise.all(fields.map((name) => fieldOf(name).inputValue()))).toEqual([
       ...['licenseKey', 'customer.email', 'licenseStatus', 'notes', ''],
     ]);
-    await columns.getByText('No column is productId').waitFor();
+    await columns
+      .getByText('No column has productId. Choose one, or a product of all items')
+      .waitFor();
     expect(await columns.getByText('ownerChatUsername,').isVisible()).toBe(false);
     expect(await accessibilityFindings(page)).toEqual([]);
     await columns.getByLabel('Product of all items').selectOption({ label: product.name });

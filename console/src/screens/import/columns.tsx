@@ -157,9 +157,7 @@ function KindColumns({
           {words.twice(field, one, other)}
         </Notice>
       ))}
-      {columns.missing.length > 0 && (
-        <Notice tone="warn">{words.missing(columns.missing.join(', '))}</Notice>
-      )}
+      {columns.missing.length > 0 && <Notice tone="warn">{words.missing(columns.missing)}</Notice>}
     </section>
   );
 }

@@ -27,7 +27,7 @@ type Values = Record<string, unknown>;
 
 const MAX_NAME_LENGTH = 100;
 
-/** What databases and programs write for nothing. */
+/** Whether a value says nothing, as databases and programs write it. */
 const isBlank = (value: unknown): boolean =>
   value === undefined ||
   value === null ||
@@ -118,7 +118,7 @@ const ACCOUNT_FIELDS = [
   ...['marketAId', 'marketBId'],
 ];
 
-/** What shops and programs write for a guest: it would make one person of all guests. */
+/** The account of a guest, as shops and programs write it: it would make one person of all guests. */
 const NOBODY = /^(?:0|-1?|none|nan|undefined|n\/a|unknown|guest)$/i;
 
 function removeNobody(values: Values, sent: JsonObject, outer: readonly string[] = []): Change[] {

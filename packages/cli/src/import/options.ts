@@ -5,7 +5,7 @@ import type { Wanted } from './columns.ts';
 
 export const MAP_HELP =
   'the field of a column, or of a name in the objects of a list; nothing after = leaves it out';
-export const SET_HELP = 'the value of a field in all items, also of the FILE with a column for it';
+export const SET_HELP = 'the value of a field in all items, also if the FILE has a column for it';
 
 /** Collects the values of an option that is repeated. */
 export const collect = (value: string, earlier: string[] = []): string[] => [...earlier, value];

@@ -5,7 +5,7 @@ import type { Piece } from './json-lines.ts';
 import { type Counts, KINDS, type Kind, type TableKind } from './kinds.ts';
 import { meantField } from './suggestion.ts';
 
-/** What a file has, before any of it is imported. The console uses this too, so nothing here needs Node. */
+/** The names in a file, before any of it is imported. The console uses this too, so nothing here needs Node. */
 
 /** The name of a column without a heading. */
 const UNNAMED = /^column \d+$/;

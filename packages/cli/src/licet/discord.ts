@@ -11,7 +11,7 @@ import { CliError, usageError } from '../terminal.ts';
 import { examples, type Output } from './output.ts';
 import type { OpenSession } from './session.ts';
 
-/** An address of Discord, or that of the Discord of `DISCORD_URL`. */
+/** An address of Discord, at the server in `DISCORD_URL` if it is set. */
 function addressAt(address: string): string {
   const { DISCORD_URL = '' } = process.env;
   const fault = discordUrlFault(DISCORD_URL);

@@ -35,7 +35,7 @@ async function* entriesIn(content: string): AsyncGenerator<Entry> {
   const start = content.trimStart()[0];
   const list = start === '[' ? parseJson(content) : undefined;
   if (start === '[' && !Array.isArray(list)) {
-    throw argumentError('The file is not valid JSON.');
+    throw argumentError('The file is not valid JSON. Make sure that it is complete.');
   }
   if (Array.isArray(list)) {
     for (const [index, raw] of list.entries()) yield { raw, where: `Item ${index + 1}` };
@@ -87,18 +87,23 @@ export interface FilePurchase {
 }
 
 function readPurchase(raw: unknown, where: string): FilePurchase {
-  if (!isObject(raw)) throw argumentError(`${where}: it is no JSON object.`);
+  if (!isObject(raw)) {
+    throw argumentError(
+      `${where} is no JSON object. Write each purchase as licet purchases list --json prints it.`,
+    );
+  }
   const fields = readFields(raw);
   const { data, error } = fileLine.safeParse(fields);
   if (!data) {
     const [issue] = error.issues;
     const name = issue?.path.join('.') ?? '';
     const isMissing = fields[name] === undefined || fields[name] === null;
-    throw argumentError(
-      isMissing
-        ? `${where}: ${name} is required. Add --set ${name}=VALUE for all, or --map HEADING=${name}.`
-        : `${where}: ${name}: ${issue?.message}.`,
-    );
+    if (!isMissing) throw argumentError(`${where}: ${name}: ${issue?.message}.`);
+    const [required, options] =
+      name === 'reference'
+        ? ['is required, and each purchase has its own', '']
+        : ['is required', `--set ${name}=VALUE for all, or `];
+    throw argumentError(`${where}: ${name} ${required}. Add ${options}--map HEADING=${name}.`);
   }
   const { licenseKey, state } = fields;
   const isOver = statusIn('state', state) === 'DEACTIVATED';

@@ -137,8 +137,14 @@ export function addPurchases(parent: CommandUnknownOpts, open: OpenSession): voi
         }
       }
       const { entered, known, left, rejected } = counts;
-      const others = `${known} known, ${left} without a license of their own, ${rejected} rejected`;
-      output.done(`${entered} purchases entered; ${others}.`, counts);
-      if (rejected > 0) throw new CliError('The rejected purchases were not entered.');
+      output.done(
+        `Purchases: ${entered} entered, ${known} known, ${left} refunded or without a license of their own, ${rejected} rejected.`,
+        counts,
+      );
+      if (rejected > 0) {
+        throw new CliError(
+          'The rejected purchases were not entered. Correct them, and run the command again.',
+        );
+      }
     });
 }
