@@ -12,6 +12,7 @@ import { type CustomerRow, normalizeEmail } from '../resources/customers/row.ts'
 import { customers } from '../resources/customers/schema.ts';
 import { type LicenseRow, toLicense } from '../resources/licenses/row.ts';
 import {
+  keysMeantBy,
   normalizeLicenseKey,
   sentExpiryOf,
   stateOf,
@@ -269,6 +270,7 @@ function storeLicenses(
 /** A license is identified by its key, because programs in the field send it. */
 export const planLicenses: Planner<LicenseItem> = async ({ db, now, assumedProductIds }, items) => {
   const keys = items.map(({ values }) => normalizeLicenseKey(values.licenseKey));
+  const meant = items.flatMap(({ values }) => keysMeantBy(values.licenseKey));
   const productIds = items.map(({ values }) => values.productId);
   const possible = items.flatMap(({ values }) => ownersOf(values).map(({ named }) => named));
   const { stored, replaced, used, referenced, named } = await batch(db, {
@@ -279,7 +281,7 @@ export const planLicenses: Planner<LicenseItem> = async ({ db, now, assumedProdu
     replaced: db
       .select()
       .from(replacedKeys)
-      .where(isOneOf(replacedKeys.licenseKeyNormalized, keys)),
+      .where(isOneOf(replacedKeys.licenseKeyNormalized, meant)),
     used: selectUsedIds(db, 'licenses', items),
     referenced: db.select().from(products).where(isOneOf(products.id, productIds)),
     named: selectCustomers(db, possible),
@@ -318,11 +320,12 @@ export const planLicenses: Planner<LicenseItem> = async ({ db, now, assumedProdu
     },
     complete(item, row) {
       const { values } = item;
-      if (whyNoKey(row.licenseKeyNormalized)) {
+      const readings = keysMeantBy(values.licenseKey);
+      if (readings.some(whyNoKey)) {
         throw refusal('licenseKey is the text that a market leaves in a file without a key');
       }
       // Programs with the key must not get into another license.
-      const known = replaced.find((one) => one.licenseKeyNormalized === row.licenseKeyNormalized);
+      const known = replaced.find((one) => readings.includes(one.licenseKeyNormalized));
       if (known) {
         throw refusal(
           `licenseKey is a replaced key of license ${known.licenseId}: import its new key, or leave it out`,

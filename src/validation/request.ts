@@ -90,7 +90,7 @@ const MAX_READ_LENGTH = 512;
  * word alone, or a long one would be tried from each of its letters.
  */
 const LIKE_A_KEY =
-  /(?<=licenseKey\W{1,8})[\p{L}\p{N}][^"'&,}\r\n]*|(?<![\p{L}\p{N}])(?:[\p{L}\p{N}]+(?:\p{Dash}[\p{L}\p{N}]+){2,}|(?=\p{L}*\p{N})[\p{L}\p{N}]{16,})/giu;
+  /(?<=licenseKey\W{1,32})[\p{L}\p{N}_][^"'&,}\r\n]*|(?<![\p{L}\p{N}])(?:[\p{L}\p{N}]+(?:\p{Dash}[\p{L}\p{N}]+){2,}|[\p{L}\p{N}]{4}(?:[\s_][\p{L}\p{N}]{4}){4}(?![\p{L}\p{N}])|(?=\p{L}*\p{N})[\p{L}\p{N}]{16,})/giu;
 /** The end of a shorter one would be most of it. */
 const MIN_KEY_LENGTH = 3 * KEY_END_LENGTH;
 

@@ -104,6 +104,10 @@ it.each([
   ['<key>7K2M-9QX4-B3TD-WJ8R-5HVN</key>', '<key>…5HVN</key>'],
   ['key 7K2M–9QX4–B3TD–WJ8R–5HVN', 'key …5HVN'],
   ['key 7K2M9QX4B3TDWJ8R5HVN', 'key …5HVN'],
+  ['license_key: 7K2M 9QX4 B3TD WJ8R 5HVN', 'license_key: …5HVN'],
+  ['{"license":"7K2M_9QX4_B3TD_WJ8R_5HVN",}', '{"license":"…5HVN",}'],
+  ['{"licenseKey"            : "SHORT-1",}', '{"licenseKey"            : "…",}'],
+  ['{"licenseKey":"_shop_77_secret",}', '{"licenseKey":"…cret",}'],
   [`${'x'.repeat(56)} 7K2M-9QX4-B3TD-WJ8R-5HVN`, `${'x'.repeat(56)} …5HVN`],
 ])(
   'a key in a body that cannot be read is shortened in the record: %s [1.1.24]',

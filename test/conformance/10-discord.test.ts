@@ -1098,6 +1098,16 @@ it('a limit of Discord pauses the roles of the whole server [10.3.11]', async ()
   expect(discord.roles.get(EVE.id)).toEqual(new Set([CUSTOMER_ROLE]));
 });
 
+it('a role that waits is given in the next minute after a PUT has ended the pause [10.3.11]', async () => {
+  await discord.setUp({ botToken: TOKEN });
+  discord.fault = () => Response.json({ code: 50013 }, { status: 403 });
+  await redeem();
+  discord.fault = undefined;
+  await call('PUT', '/api/v2/settings/discord', { body: { botToken: TOKEN } });
+  await discord.isolate.runScheduled();
+  expect(discord.roles.get(ADA.id)).toEqual(new Set([CUSTOMER_ROLE]));
+});
+
 it('a refused role stands in the settings with its product, also while others are given, until it is given [10.3.11]', async () => {
   await discord.setUp({ botToken: TOKEN });
   const high = '3300000000000000077';
@@ -1203,6 +1213,9 @@ it('a test asks Discord for the roles, notes what it finds, and ends the pause w
   position = 9;
   expect(await test()).toEqual({ roles: 1, faults: [] });
   expect(await rolesFault()).toBeNull();
+  // The role that was refused does not wait for the end of the hour.
+  await discord.isolate.runScheduled();
+  expect(discord.requests.at(-1)?.method).toBe('PUT');
   expect((await discord.send({ name: 'licenses' })).content).not.toContain('role');
   expect(discord.requests.at(-1)?.method).toBe('PUT');
 });

@@ -266,7 +266,8 @@ describe('a new key', () => {
   it('an import of a replaced key is refused and says whose it was [7.3.9]', async () => {
     const before = await create.license();
     const after = await rotated(before);
-    for (const item of [before, { ...ask(before), licenseType: 'PERMANENT' }]) {
+    const spoilt = { ...before, licenseKey: `“${before.licenseKey.replaceAll('-', '–')}”` };
+    for (const item of [before, { ...ask(before), licenseType: 'PERMANENT' }, spoilt]) {
       expect(await importOne('licenses', item)).toMatchObject({
         outcome: 'refused',
         reason: `licenseKey is a replaced key of license ${before.id}: import its new key, or leave it out`,
@@ -492,11 +493,13 @@ describe('sentences in the place of a key', () => {
 
   it('an import of a license with a placeholder as its key is refused [7.5.3]', async () => {
     const { id: productId } = await create.product();
-    const item = { licenseKey: '%%__License__%%', productId, licenseType: 'PERMANENT' };
-    expect(await importOne('licenses', item)).toMatchObject({
-      outcome: 'refused',
-      reason: 'licenseKey is the text that a market leaves in a file without a key',
-    });
+    for (const licenseKey of ['%%__License__%%', '"%%__License__%%"']) {
+      const item = { licenseKey, productId, licenseType: 'PERMANENT' };
+      expect(await importOne('licenses', item)).toMatchObject({
+        outcome: 'refused',
+        reason: 'licenseKey is the text that a market leaves in a file without a key',
+      });
+    }
   });
 });
 

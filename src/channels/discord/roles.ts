@@ -203,6 +203,10 @@ export async function giveRoles(
   return isRefused ? REFUSED : undefined;
 }
 
+/** Lets the roles that wait for the end of a pause be given in the next minute: it has ended early. */
+export const giveWaiting = (db: Database) =>
+  db.update(discordRoles).set({ dueAt: 0 }).where(eq(discordRoles.isGiven, false));
+
 /** The statement after which the roles of some accounts are looked at in the next minute. @param chatIds a select */
 export const checkRoles = (db: Database, chatIds: SQL) =>
   db.update(discordRoles).set({ dueAt: 0 }).where(sql`${discordRoles.chatId} in ${chatIds}`);

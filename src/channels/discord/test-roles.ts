@@ -15,6 +15,7 @@ import {
   UNKNOWN_SERVER,
   WRONG_TOKEN,
 } from './role-faults.ts';
+import { giveWaiting } from './roles.ts';
 import { botHeaders, type DiscordSettings, noteRoles } from './settings.ts';
 
 /** Asks Discord whether the bot can give the roles of the products (10). */
@@ -137,5 +138,6 @@ export async function testRoles(test: Test): Promise<z.infer<typeof discordTest>
     roleFaults: Object.fromEntries(codes),
     ...(faults.length === 0 && { rolesPausedUntil: null }),
   });
+  if (faults.length === 0) await giveWaiting(db);
   return { roles, faults: [...new Set(faults.map(({ words }) => words))] };
 }

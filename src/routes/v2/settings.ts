@@ -13,6 +13,7 @@ import {
 } from '@licet/contract/portal';
 import { type Context, Hono } from 'hono';
 import { type AuthEnv, databaseOf, requireIntents } from '../../auth/middleware.ts';
+import { giveWaiting } from '../../channels/discord/roles.ts';
 import {
   type DiscordSettings,
   NO_DISCORD,
@@ -127,6 +128,7 @@ export const settingsRoutes = new Hono<AuthEnv>()
         return writeSettings(sender, 'discord', before, value, SHOWN_FIELDS, ['botToken']);
       },
     });
+    if (stored.value.rolesPausedUntil === null) await giveWaiting(databaseOf(c));
     servicesOf(c.env).discordSettings.forget();
     return discordResponse(c, stored);
   })

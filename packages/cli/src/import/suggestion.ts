@@ -11,17 +11,20 @@ const SYNONYMS = Object.entries({
     'status state active isactive enabled isenabled valid isvalid suspended issuspended suspendedat revoked isrevoked ' +
     'revokedat banned isbanned bannedat blocked isblocked disabled isdisabled disabledat deactivated isdeactivated ' +
     'deactivatedat inactive cancelled canceled iscancelled iscanceled cancelledat canceledat refunded isrefunded ' +
-    'refundedat deleted isdeleted deletedat expired isexpired',
+    'refundedat deleted isdeleted deletedat expired isexpired terminated isterminated terminatedat paused ispaused ' +
+    'pausedat locked islocked lockedat frozen isfrozen frozenat archived isarchived archivedat voided isvoided voidedat',
   expiryDate:
     'expires expiresat expireson expire expiry expiryat expirydate expiration expirationdate expirationtime validuntil ' +
-    'validto validtill until enddate endsat ends endat end termend currentperiodend',
+    'validto validtill until enddate endsat ends endat end termend currentperiodend licenseexpiry licenseexpires ' +
+    'licenseexpiration duedate renewaldate renewsat subscriptionend subscriptionends subscriptionenddate',
   expiresAfterDays: 'validfor validdays daysvalid days duration durationdays',
   ips: 'ip address addresses ipaddress ipaddresses boundip boundips',
   hwids: 'hwid hardwareid hardwareids machineid machineids fingerprint fingerprints',
   maxIPs: 'iplimit iplimits maxip maxaddresses addresslimit',
   maxHWIDs:
     'hwidlimit maxhwid maxmachines machinelimit maxdevices devicelimit maxactivations activationlimit activationslimit ' +
-    'timesactivatedmax maxinstances instancelimit maxinstallations seats seatlimit limit',
+    'timesactivatedmax maxinstances instancelimit maxinstallations seats seatlimit limit usagelimit devices slots ' +
+    'machines installs installations',
   ownerChatId: 'discord discordid discorduserid discorduser chat chatuserid',
   chatId: 'discord discordid discorduserid discorduser chat chatuserid',
   ownerChatUsername: 'discordname discordusername discordtag chatname',

@@ -63,7 +63,7 @@ export function readWord(field: string, value: unknown): unknown {
 
 /** Columns that say when or whether a license ended: `suspended`, `Revoked At`. */
 const ENDING =
-  /^(?:is)?(?:suspended|revoked|banned|blocked|disabled|deactivated|inactive|cancell?ed|refunded|(deleted)|(expired))(?:at|on|date)?$/;
+  /^(?:is)?(?:suspended|revoked|banned|blocked|disabled|deactivated|inactive|cancell?ed|refunded|terminated|paused|locked|frozen|archived|voided|(deleted)|(expired))(?:at|on|date)?$/;
 
 const NOT = /^(?:|false|0|no|off|null|0000-00-00.*)$/i;
 
