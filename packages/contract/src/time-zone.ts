@@ -36,7 +36,8 @@ export function clockTime(time: number, timeZone: string): string {
 /** The last second of a day, in milliseconds since 1970; NaN for a day that does not exist. */
 export function endOfDay(day: string, timeZone: string): number {
   const utc = Date.parse(`${day}T${END_OF_DAY}Z`);
-  if (Number.isNaN(utc)) return utc;
+  // The parser takes 30 February for 2 March.
+  if (Number.isNaN(utc) || !new Date(utc).toISOString().startsWith(day)) return Number.NaN;
   const offsetAt = (time: number) =>
     Date.parse(`${clockTime(time, timeZone).replace(' ', 'T')}Z`) - time;
   // The offset near the end of the day is that of the end, unless clocks change in between.
