@@ -57,7 +57,7 @@ const MAX_DRAINING_MS = 1_000;
 const DRAINED_PART_BYTES = 32 * 1024;
 
 const decoder = new TextDecoder();
-const strictDecoder = new TextDecoder('utf-8', { fatal: true });
+const strictDecoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false });
 
 /** The next part of a body; undefined at its end, or if the client has disconnected. */
 const nextPart = (reader: BodyReader): Promise<Uint8Array | undefined> =>
