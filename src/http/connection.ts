@@ -57,6 +57,7 @@ const MAX_DRAINING_MS = 1_000;
 const DRAINED_PART_BYTES = 32 * 1024;
 
 const decoder = new TextDecoder();
+const strictDecoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false });
 
 /** The next part of a body; undefined at its end, or if the client has disconnected. */
 const nextPart = (reader: BodyReader): Promise<Uint8Array | undefined> =>
@@ -113,16 +114,34 @@ export async function readBody(request: Request, maxBytes: number): Promise<Uint
 }
 
 /**
- * {@link readBody} as text, decoded if it is compressed.
+ * {@link readBody}, decoded if it is compressed.
  *
  * @throws ApiError also 415 for another coding, and 400 for a broken one
  */
-export async function readBodyText(request: Request, maxBytes: number): Promise<string> {
+async function readDecoded(request: Request, maxBytes: number): Promise<Uint8Array> {
   const coding = codingOf(request);
   const bytes = await readBody(request, coding ? maxBytes + MAX_FRAME_BYTES : maxBytes);
   const decoded = coding ? await decodeBody(bytes, coding, maxBytes) : bytes;
   if (decoded === null) throw new ApiError(413, tooLarge(maxBytes));
-  return decoder.decode(decoded);
+  return decoded;
+}
+
+/** {@link readDecoded} as text. */
+export const readBodyText = async (request: Request, maxBytes: number): Promise<string> =>
+  decoder.decode(await readDecoded(request, maxBytes));
+
+/**
+ * {@link readDecoded} as text that is stored: of another encoding, letters would be lost.
+ *
+ * @throws ApiError also 400 for a body that is not UTF-8
+ */
+export async function readUtf8(request: Request, maxBytes: number): Promise<string> {
+  const bytes = await readDecoded(request, maxBytes);
+  try {
+    return strictDecoder.decode(bytes);
+  } catch {
+    throw new ApiError(400, 'Body must be in UTF-8', { code: 'INVALID_JSON' });
+  }
 }
 
 export const tooLarge = (maxBytes: number): string => `Body must be at most ${maxBytes} bytes`;

@@ -3,7 +3,7 @@ import { conditionHeader, objectPath, repetitionHeader } from '@licet/contract/p
 import type { ValidationTargets } from 'hono';
 import * as z from 'zod';
 import { blameOf, describeError, parseFields } from '../lib/issues.ts';
-import { readBodyText } from './connection.ts';
+import { readUtf8 } from './connection.ts';
 import { ApiError } from './errors.ts';
 
 /** A part of a request, and the schema that checks it. */
@@ -62,7 +62,7 @@ const FORM = /^\s*(--|[\w.%[\]-]+=)/;
 export function body<Output>(schema: z.ZodType<Output>) {
   const validate = input('json', schema);
   const readAndValidate = async (...[c, next]: Parameters<typeof validate>) => {
-    const sent = await readBodyText(c.req.raw, MAX_BODY_BYTES);
+    const sent = await readUtf8(c.req.raw, MAX_BODY_BYTES);
     const text = isOptional(schema) && sent.trim() === '' ? '{}' : sent;
     if (text.trim() === '') throw new ApiError(400, EMPTY_BODY, { code: 'INVALID_JSON' });
     if (FORM.test(text)) throw new ApiError(400, FORM_BODY, { code: 'INVALID_JSON' });

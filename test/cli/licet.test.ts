@@ -507,6 +507,7 @@ describe('licet licenses', () => {
     expect(past.stderr).toContain('The date is in the past: the license is EXPIRED at once.');
     expect((await run(...extend, '2099-01-31')).stderr).not.toContain('EXPIRED');
     expect(await fail(...extend, 'tomorrow')).toContain('expiryDate must be');
+    expect(await fail(...extend, '2099-02-30')).toContain('expiryDate must be a day that exists');
 
     await licet.licenses.delete(id);
     expect(await fail('licenses', 'deactivate', licenseKey)).toContain(

@@ -107,6 +107,19 @@ it('by-customer-email gives the licenses of that customer, without regard to cas
   }
 });
 
+it('an e-mail is the same with characters that nobody sees, and with accents of either form [3.52]', async () => {
+  const forms = [
+    'jos\u00e9@shop.example',
+    'jose\u0301@shop.example',
+    'jos\u00e9@shop.example\u200b',
+  ];
+  const ids: number[] = [];
+  for (const customerEmail of forms) ids.push((await create.license({ customerEmail })).id);
+  for (const email of forms) {
+    expect(await listed(`by-customer-email/${encodeURIComponent(email)}`)).toEqual(ids);
+  }
+});
+
 it('by-platform gives the licenses of that account, on that platform alone [interface 4.3]', async () => {
   const owner = { licensePlatform: 'PLATFORM_B', ownerPlatformId: 'id/with %' };
   const first = await create.license(owner);

@@ -33,6 +33,16 @@ it.each([
   },
 );
 
+it('a body in another encoding than UTF-8 returns 400, because letters would be lost [3.1.4]', async () => {
+  const latin1 = Uint8Array.from('{"name":"Gr\u00f6\u00dfe","productType":"OTHER"}', (one) =>
+    one.charCodeAt(0),
+  );
+  for (const bytes of [latin1, Uint8Array.of(0xff, 0xfe, 0x7b, 0, 0x7d, 0)]) {
+    const body = new Response(bytes).body ?? undefined;
+    expectError(await call('POST', products.path, { body }), 400, 'Body must be in UTF-8');
+  }
+});
+
 it.each([
   ['POST', licenses.path, { email: 'ada@shop.example' }, 'email', 'customerEmail'],
   ['POST', licenses.path, { maxIps: 1 }, 'maxIps', 'maxIPs'],

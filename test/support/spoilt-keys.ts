@@ -84,6 +84,18 @@ export const SPOILT: Readonly<Record<string, string>> = {
   'a final dot': around('', '.'),
   'a final dot within quotes': around('"', '."'),
   'an ideographic full stop': around('', '\u3002'),
+  // Signs of files, mails, chats and markup.
+  'a comma behind': around('', ','),
+  'a quote and a comma behind': around('', '\u2019,'),
+  'square brackets': around('[', ']'),
+  'angle brackets': around('<', '>'),
+  'the mark of a quoted mail before': around('> ', ''),
+  asterisks: around('*'),
+  'bars of a spoiler': around('||'),
+  'an exclamation mark behind': around('', '!'),
+  'underscores for hyphens': dashed('_'),
+  'dots for hyphens': dashed('.'),
+  'a soft line break of a mail within': within('=\r\n'),
   // Letters and digits that look alike.
   'O for 0': KEY.replace('0', 'O'),
   'o for 0': KEY.toLowerCase().replace('0', 'o'),

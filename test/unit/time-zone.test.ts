@@ -26,6 +26,14 @@ it.each([
   expect(new Date(endOfDay(day, zone)).toISOString()).toBe(end);
 });
 
+it.each(['2027-02-29', '2027-02-30', '2027-04-31', '2027-13-01', '2027-00-10', '2027-01-00'])(
+  'the day %s does not exist and has no end [3.81]',
+  (day) => {
+    expect(endOfDay(day, 'UTC')).toBeNaN();
+    expect(endOfDay(day, 'Pacific/Kiritimati')).toBeNaN();
+  },
+);
+
 it('the end of any day is the last second of that day in any zone, also where clocks change [3.81]', () => {
   fc.assert(
     fc.property(

@@ -29,6 +29,8 @@ const BYTE_ORDER_MARK = /^(?:ï»¿|Ã¯Â»Â¿|Ôªø|п»ї|∩╗┐|´╗�
 const QUOTES = /[\p{Quotation_Mark}`´ʹʺʼ′″‵‶\\]/gu;
 /** The last ones look like dashes. */
 const DASHES = /[\p{Dash}˗⁃ー─━➖]/gu;
+/** Commas, brackets and the like, of which no key of ours has any but hyphens. */
+const SIGNS = /[\p{P}\p{S}]/gu;
 /** Blanks, and characters that nobody sees, or that could not be decoded. */
 const UNSEEN = /[\p{White_Space}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800\ufffd]/gu;
 
@@ -83,7 +85,7 @@ export function readKey(text: string): readonly string[] {
     .toUpperCase()
     .replace(/[.。]$/, '');
   if (plain === '') return [];
-  const bare = plain.replaceAll('-', '').replaceAll('O', '0').replaceAll(/[IL]/g, '1');
+  const bare = plain.replaceAll(SIGNS, '').replaceAll('O', '0').replaceAll(/[IL]/g, '1');
   const own = OWN_KEY.test(bare) ? bare.match(GROUP)?.join('-') : undefined;
   return own === undefined || own === plain ? [plain] : [plain, own];
 }

@@ -25,8 +25,15 @@ export const IS_FORGOTTEN = sql`coalesce(${sql.join(
   sql`, `,
 )}) is null`;
 
-/** An e-mail in the form in which e-mails are compared: without regard to case. */
-export const normalizeEmail = (email: string): string => email.trim().toLowerCase();
+/** Characters that copying adds, and that nobody sees. */
+const UNSEEN = /\p{Default_Ignorable_Code_Point}/gu;
+
+/**
+ * An e-mail in the form in which e-mails are compared: without regard to case, to the characters that nobody sees, and to
+ * whether an accent is a character of its own, as macOS writes it.
+ */
+export const normalizeEmail = (email: string): string =>
+  email.replaceAll(UNSEEN, '').normalize('NFC').trim().toLowerCase();
 
 /** A customer as responses show it. */
 export const toCustomer = (row: CustomerRow) =>

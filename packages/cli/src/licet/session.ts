@@ -269,7 +269,10 @@ export const shownTimeZone = async ({ licet, output }: Session): Promise<string>
 /** The field for a date that a person enters: the end of a day alone. Commander accepts no null as a value. */
 export async function expiryField(licet: Licet, expires: string): Promise<string | null> {
   if (expires === NEVER) return null;
-  return isDay(expires) ? toTimestamp(endOfDay(expires, await timeZoneOf(licet))) : expires;
+  if (!isDay(expires)) return expires;
+  const end = endOfDay(expires, await timeZoneOf(licet));
+  // The service rejects a day that does not exist.
+  return Number.isNaN(end) ? expires : toTimestamp(end);
 }
 
 const EXPIRES =
