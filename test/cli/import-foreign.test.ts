@@ -36,6 +36,16 @@ const licenseWith = (key: string) => client().licenses.findByKey(key);
 const newKey = () => `F-${crypto.randomUUID()}`;
 
 describe('presets', () => {
+  it('a heading and a status that each table inherits are unknown ones', async () => {
+    const file = (status: string) =>
+      `license_key,valid_for,order_id,status,constructor\n${newKey()},,7,${status},x\n`;
+    const set = ['--kind', 'licenses', '--set', `productId=${name}`, '--dry-run'];
+    const { code, output } = await importFile('inherited.csv', file('constructor'), ...set);
+    expect(code).not.toBe(0);
+    expect(output).toContain('constructor');
+    expect(output).not.toContain('native code');
+  });
+
   it('a file of License Manager for WooCommerce is imported in one round [3.88]', async () => {
     const [sold, off, stock] = [newKey(), newKey(), newKey()];
     const output = await imported(

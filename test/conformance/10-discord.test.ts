@@ -1083,20 +1083,28 @@ it('after one refusal no command of any member, and no scheduled run, tries a ro
   expect(discord.roles.get(ADA.id)).toEqual(new Set([CUSTOMER_ROLE]));
 });
 
-it('a limit of Discord pauses the roles of the whole server [10.3.11]', async () => {
-  await discord.setUp({ botToken: TOKEN });
-  await create.license({ productId, ownerChatId: EVE.id });
-  discord.fault = () => Response.json({ retry_after: 90 }, { status: 429 });
-  expect((await redeem()).content).toContain('Your role follows');
-  const member = { user: EVE };
-  expect((await discord.send({ name: 'licenses', member })).content).toContain('Your role follows');
-  expect(discord.requests).toHaveLength(1);
-  discord.fault = undefined;
-  setNow(Date.now() + 91_000);
-  await discord.isolate.runScheduled();
-  expect(discord.roles.get(ADA.id)).toEqual(new Set([CUSTOMER_ROLE]));
-  expect(discord.roles.get(EVE.id)).toEqual(new Set([CUSTOMER_ROLE]));
-});
+it.each([
+  [90, 91],
+  [99_999_999_999, 3_601],
+])(
+  'a limit of %i seconds at Discord pauses the roles of the whole server, for an hour at most [10.3.11]',
+  async (seconds, laterSeconds) => {
+    await discord.setUp({ botToken: TOKEN });
+    await create.license({ productId, ownerChatId: EVE.id });
+    discord.fault = () => Response.json({ retry_after: seconds }, { status: 429 });
+    expect((await redeem()).content).toContain('Your role follows');
+    const member = { user: EVE };
+    expect((await discord.send({ name: 'licenses', member })).content).toContain(
+      'Your role follows',
+    );
+    expect(discord.requests).toHaveLength(1);
+    discord.fault = undefined;
+    setNow(Date.now() + laterSeconds * 1000);
+    await discord.isolate.runScheduled();
+    expect(discord.roles.get(ADA.id)).toEqual(new Set([CUSTOMER_ROLE]));
+    expect(discord.roles.get(EVE.id)).toEqual(new Set([CUSTOMER_ROLE]));
+  },
+);
 
 it('a role that waits is given in the next minute after a PUT has ended the pause [10.3.11]', async () => {
   await discord.setUp({ botToken: TOKEN });
@@ -1279,11 +1287,14 @@ it.each([
   expect(discord.roles.get(ADA.id)).toEqual(new Set());
 });
 
-it('a role is not tried again for a member who has left the server [10.3.11]', async () => {
+it.each([
+  ['a member who has left the server', 10007],
+  ['an account that was deleted', 10013],
+])('a role is not tried again for %s [10.3.11]', async (_, code) => {
   await discord.setUp({ botToken: TOKEN });
   discord.fault = () => new Response('', { status: 500 });
   await redeem();
-  discord.fault = () => Response.json({ code: 10007 }, { status: 404 });
+  discord.fault = () => Response.json({ code }, { status: 404 });
   expect((await discord.send({ name: 'licenses' })).content).toContain(
     'Join it, then use /licenses',
   );

@@ -38,7 +38,8 @@ interface Roles {
   now: number;
 }
 
-const UNKNOWN_MEMBER = 10007;
+/** Of a member who has left the server, and of an account that was deleted. */
+const UNKNOWN_MEMBERS: readonly unknown[] = [10007, 10013];
 
 const REFUSED = 'Your role could not be given. Tell the shop: its settings say why.';
 const FOLLOWS = 'Your role follows: Discord does not take it now, and it is tried again by itself.';
@@ -72,7 +73,7 @@ async function sendRole(
   if (status === 429) return { outcome: 'limited', afterMs: limitMs(result, now) ?? MINUTE_MS };
   if (status === 401) return { outcome: 'refused', code: WRONG_TOKEN };
   const { code }: { code?: unknown } = Object(parseJson(result.body));
-  if (code === UNKNOWN_MEMBER) return { outcome: 'no member' };
+  if (UNKNOWN_MEMBERS.includes(code)) return { outcome: 'no member' };
   if (code === UNKNOWN_ROLE) return { outcome: 'unknown role', code };
   const isRefused = status === 403 || code === UNKNOWN_SERVER;
   return isRefused
@@ -104,7 +105,8 @@ async function note(roles: Roles, roleId: string, sent: Outcome): Promise<number
       return rolesPausedUntil;
     }
     case 'limited': {
-      const rolesPausedUntil = now + sent.afterMs;
+      // Whoever answers in the place of Discord must not switch the roles off.
+      const rolesPausedUntil = now + Math.min(sent.afterMs, PAUSE_MS);
       // A shorter pause ends before the next command.
       if (sent.afterMs >= MIN_PAUSE_MS) await noteRoles(db, { rolesPausedUntil });
       return rolesPausedUntil;

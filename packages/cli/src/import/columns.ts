@@ -2,7 +2,7 @@ import { isObject } from '@licet/contract/json';
 import { valuesIn } from '../csv.ts';
 import { FIELDS, REQUIRED } from './fields.ts';
 import { type Fields, fieldsOf, type TableKind } from './kinds.ts';
-import { type Preset, presetOf } from './presets.ts';
+import { type Preset, presetOf, valueIn } from './presets.ts';
 import { fieldLike, foldName, meantField } from './suggestion.ts';
 import { statusIn, strictest } from './words.ts';
 
@@ -60,7 +60,7 @@ const fieldOf = (
   if (DERIVED.includes(name)) return '';
   // An older export has the whole customer in a column beside those of its fields.
   if (name === 'customer' && names.some((one) => one.startsWith('customer.'))) return '';
-  const known = preset?.fields[folded];
+  const known = valueIn(preset?.fields, folded);
   if (known !== undefined) return known;
   if (preset?.leftOut.split(' ').includes(folded)) return '';
   const like = fieldLike(FIELDS[kind], name);
@@ -171,7 +171,7 @@ function readCell(
   preset: Preset | undefined,
 ): unknown {
   if (field === 'licenseStatus') {
-    const own = preset?.statuses?.[String(value).toLowerCase()];
+    const own = valueIn(preset?.statuses, String(value).toLowerCase());
     return strictest(earlier, own ?? statusIn(foldName(name), value));
   }
   if (field === 'notes' && !isBlank(earlier))

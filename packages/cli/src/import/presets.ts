@@ -30,6 +30,12 @@ export interface Preset {
   complete?: (item: PresetItem, readName: (foldedName: string) => unknown) => void;
 }
 
+/** The value of a name in a table. A file can have the name `constructor`, which each table inherits. */
+export const valueIn = (
+  table: Readonly<Record<string, string>> | undefined,
+  name: string,
+): string | undefined => (table && Object.hasOwn(table, name) ? table[name] : undefined);
+
 const UNLIMITED = -1;
 
 export const PRESETS: readonly Preset[] = [
