@@ -31,6 +31,23 @@ it('a hardware ID that many machines share is stored, and Warning says so on cre
   await call('DELETE', pathOf(entry));
 });
 
+it.each([
+  ['2002:909:909::1', '9.9.9.9'],
+  ['64:ff9b::909:90a', '9.9.9.10'],
+  ['::ffff:9.9.9.11', '9.9.9.11'],
+])('an entry for %s blocks %s, which counts as itself at each door [1.2.28]', async (data, ip) => {
+  const entry = await create.blacklist({ data });
+  expect(entry).toMatchObject({ data: ip });
+  const { licenseKey, productId } = await create.license();
+  for (const sent of [data, ip]) {
+    const { json } = await validate({ licenseKey, productId, ip: sent });
+    expect(json).toEqual({ valid: false, message: 'IP address is blacklisted' });
+  }
+  const options = { connectingAddress: data };
+  expect((await validate({ licenseKey, productId }, options)).status).toBe(400);
+  await call('DELETE', pathOf(entry));
+});
+
 it.each([{}, { productId: null }])(
   'a blacklist entry needs a productId when isForAllProducts is false: %j [3.45]',
   async (fields) => {

@@ -44,12 +44,24 @@ function networkOf(address: Address, prefixBits: number): Address {
 
 const lengthBits = (address: Address): number => address.toByteArray().length * 8;
 
-/** The canonical form of an IP address: RFC 5952, and `1.2.3.4` for `::ffff:1.2.3.4`. Null for other text. */
+/** The IPv4 address inside a canonical address of 6to4 or NAT64; null for another address. */
+function embeddedIPv4(canonical: string): string | null {
+  if (!/^(?:2002|64:ff9b:):/.test(canonical)) return null;
+  const bytes = ipaddr.IPv6.parse(canonical).toByteArray();
+  if (canonical.startsWith('2002:')) return bytes.slice(2, 6).join('.');
+  return bytes.slice(4, 12).every((byte) => byte === 0) ? bytes.slice(12).join('.') : null;
+}
+
+/**
+ * The canonical form of an IP address: RFC 5952, and `1.2.3.4` for that address inside a mapped, 6to4 or NAT64 one (1.2).
+ * Null for other text.
+ */
 export function canonicalAddress(text: string): string | null {
   const trimmed = text.trim();
   if (isIPv4(trimmed)) return trimmed;
   const address = parseAddress(trimmed);
-  return address && formatAddress(address);
+  const canonical = address && formatAddress(address);
+  return canonical && (embeddedIPv4(canonical) ?? canonical);
 }
 
 /**
@@ -95,24 +107,15 @@ const LOCAL = new RegExp(`^(?:${LOCAL_PATTERNS.map(toExpression).join('|')})$`);
 /** Whether a canonical address says where a machine is (1.2). */
 export const isGlobal = (canonical: string): boolean => !LOCAL.test(canonical);
 
-/** The IPv4 address inside a canonical address of 6to4 or NAT64; null for another address. */
-function embeddedIPv4(canonical: string): string | null {
-  if (!/^(?:2002|64:ff9b:):/.test(canonical)) return null;
-  const bytes = ipaddr.IPv6.parse(canonical).toByteArray();
-  if (canonical.startsWith('2002:')) return bytes.slice(2, 6).join('.');
-  return bytes.slice(4, 12).every((byte) => byte === 0) ? bytes.slice(12).join('.') : null;
-}
-
 /** The rest of a sentence about an address that {@link globalAddress} leaves out. */
 export const LOCAL_ADDRESS = 'is a private or reserved address and identifies no machine';
 
 /**
- * The canonical form of an address that says where a machine is, as a license binds it. IPv4 inside 6to4 or NAT64 counts
- * as itself. Null for other text, and for other addresses (1.2).
+ * The canonical form of an address that says where a machine is, as a license binds it. Null for other text, and for other
+ * addresses (1.2).
  */
 export function globalAddress(text: string): string | null {
-  const canonical = canonicalAddress(text);
-  const address = canonical && (embeddedIPv4(canonical) ?? canonical);
+  const address = canonicalAddress(text);
   return address && isGlobal(address) ? address : null;
 }
 
