@@ -17,6 +17,13 @@ describe('hardware IDs that many machines share [3.80]', () => {
     },
   );
 
+  it.each(['md5', 'sha1', 'sha256'])(
+    'the %s of an empty text in base64 is a hardware ID that many machines share',
+    (name) => {
+      expect(sharedHwid(createHash(name).digest('base64'))).toBe(NOTHING);
+    },
+  );
+
   it.each([
     'To be filled by O.E.M.',
     'TO BE FILLED BY O.E.M',
@@ -38,6 +45,9 @@ describe('hardware IDs that many machines share [3.80]', () => {
 
   it.each([
     'Unknown',
+    'null',
+    'HWID-unknown',
+    'None-None',
     'none',
     'undefined',
     'NaN',

@@ -45,6 +45,7 @@ const FAILED: ReadonlySet<string> = new Set([
   'unknown',
   'none',
   'undefined',
+  'null',
   'nan',
   'nil',
   'n/a',
@@ -59,6 +60,9 @@ const FAILED: ReadonlySet<string> = new Set([
   'default_hwid',
   'unknown-hwid',
   'unknown_hwid',
+  'hwid-unknown',
+  'unknown-unknown',
+  'none-none',
   'no-hwid',
   'test',
   'localhost',
@@ -70,7 +74,7 @@ const FAILED: ReadonlySet<string> = new Set([
   '[object undefined]',
 ]);
 
-/** Hashes of an empty text: MD5, also as a UUID of Java, SHA-1, SHA-256, SHA-384 and SHA-512. */
+/** Hashes of an empty text: MD5, also as a UUID of Java, SHA-1, SHA-256, SHA-384 and SHA-512; three in base64. */
 const HASHES_OF_NOTHING: ReadonlySet<string> = new Set([
   'd41d8cd98f00b204e9800998ecf8427e',
   'd41d8cd98f003204a9800998ecf8427e',
@@ -78,6 +82,9 @@ const HASHES_OF_NOTHING: ReadonlySet<string> = new Set([
   'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',
   '38b060a751ac96384cd9327eb1b1e36a21fdb71114be07434c0cc7bf63f6e1da274edebfe76f65fbd51ad2f14898b95b',
   'cf83e1357eefb8bdf1542850d66d8007d620e4050b5715dc83f4a921d36ce9ce47d0d13c5d85f2b0ff8318d2877eec2f63b931bd47417a81a538327af927da3e',
+  '1b2m2y8asgtpgamy7phcfg==',
+  '2jmj7l5rsw0yvb/vlwaykk/ybwk=',
+  '47deqpj8hbsa+/timw+5jceuqerkm5nmpjwzg3hsufu=',
 ]);
 
 /** One digit again and again, as of an empty serial number or address: `0000-0000`, `FF:FF:FF:FF:FF:FF`. */
