@@ -195,7 +195,7 @@ export class MarketWorld {
         licenseKeyNormalized: `KEY-${id}`,
         licensePlatform: null,
         licensePlatformOther: '',
-        ownerPlatformId: '',
+        ownerPlatformId: make.buyer.id ?? '',
         ownerChatId: '',
         ownerChatUsername: '',
         pastRequests: 0,

@@ -1,6 +1,6 @@
 import { eq, sql } from 'drizzle-orm';
 import { change, type Sender, stillHolds } from '../../db/change.ts';
-import type { Database } from '../../db/client.ts';
+import type { Database, Statement } from '../../db/client.ts';
 import { differ } from '../../db/events.ts';
 import { nextRevision } from '../../db/outbox.ts';
 import { settings } from './schema.ts';
@@ -32,6 +32,7 @@ export async function readSettings<Value extends object>(
  *
  * @param shown the fields of the event
  * @param hidden fields that the event shows as changed, without their values
+ * @param also statements of the same transaction
  * @returns the settings as they are stored
  * @throws DomainError if another request has changed them since
  */
@@ -42,6 +43,7 @@ export async function writeSettings<Value extends object>(
   value: Value,
   shown: readonly (keyof Value & string)[],
   hidden: readonly (keyof Value & string)[],
+  also: readonly Statement[] = [],
 ): Promise<StoredSettings<Value>> {
   const { db, now } = sender;
   const changes = differ([...shown, ...hidden])(before.value, value);
@@ -63,6 +65,7 @@ export async function writeSettings<Value extends object>(
         .insert(settings)
         .values({ name, ...values })
         .onConflictDoUpdate({ target: settings.name, set: values }),
+      also: [...also],
     },
   });
   return { value, revision };

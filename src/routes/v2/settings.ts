@@ -125,10 +125,10 @@ export const settingsRoutes = new Hono<AuthEnv>()
       read: readDiscord,
       write: (sender, before) => {
         const value = withChanges(before.value, c.req.valid('json'));
-        return writeSettings(sender, 'discord', before, value, SHOWN_FIELDS, ['botToken']);
+        const waiting = value.rolesPausedUntil === null ? [giveWaiting(sender.db)] : [];
+        return writeSettings(sender, 'discord', before, value, SHOWN_FIELDS, ['botToken'], waiting);
       },
     });
-    if (stored.value.rolesPausedUntil === null) await giveWaiting(databaseOf(c));
     servicesOf(c.env).discordSettings.forget();
     return discordResponse(c, stored);
   })
