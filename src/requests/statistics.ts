@@ -121,7 +121,7 @@ async function countValidations(
       step === 'hour'
         ? rolledUp(db, rollups, { first, end: hoursEnd }, shown)
         : unionAll(rolledUp(db, dailyRollups, days, shown), rolledUp(db, rollups, after, shown)),
-    // Of whole days at each step: the hours of all products are too many rows.
+    // Whole days at each step: the hours of all products are too many rows.
     ofProducts: unionAll(
       sumsOf(db, dailyRollups, days, productIds),
       sumsOf(db, rollups, before, productIds),

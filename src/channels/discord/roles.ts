@@ -38,7 +38,7 @@ interface Roles {
   now: number;
 }
 
-/** Of a member who has left the server, and of an account that was deleted. */
+/** The codes for a member who has left the server, and for a deleted account. */
 const UNKNOWN_MEMBERS: readonly unknown[] = [10007, 10013];
 
 const REFUSED = 'Your role could not be given. Tell the shop: its settings say why.';
@@ -105,7 +105,7 @@ async function note(roles: Roles, roleId: string, sent: Outcome): Promise<number
       return rolesPausedUntil;
     }
     case 'limited': {
-      // Whoever answers in the place of Discord must not switch the roles off.
+      // A wrong response must not switch the roles off for good.
       const rolesPausedUntil = now + Math.min(sent.afterMs, PAUSE_MS);
       // A shorter pause ends before the next command.
       if (sent.afterMs >= MIN_PAUSE_MS) await noteRoles(db, { rolesPausedUntil });
