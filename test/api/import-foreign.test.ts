@@ -138,8 +138,17 @@ it.each([
   [' false', '602', false],
   ['', '', true],
   [null, '602', false],
+  ['wahr', '', true],
+  ['Y', '', true],
+  ['on', '', true],
+  [1, '', true],
+  ['1', '', true],
+  ['no', '602', false],
+  ['0', '602', false],
+  ['FALSCH', '602', false],
+  ['off', '602', false],
 ])(
-  'an import of a file takes %j, as spreadsheets write it, for an entry with product %j',
+  'an import of a file takes %j, as people and spreadsheets write it, for an entry with product %j [3.90]',
   async (isForAllProducts, productId, stored) => {
     const { id } = await importOneOf('blacklists', { ...entry, isForAllProducts, productId });
     const list = await readList('/api/v2/blacklists');
@@ -174,6 +183,7 @@ it.each<
     ['ips', 'hwids'],
     [
       'ips[1] "Unknown" must be an IP address',
+      'ips[2] "64:ff9b::192.0.2.1" is the same as ips[0]',
       'ips[4] "localhost" must be an IP address',
       'ips[5] "172.18.0.5" is a private or reserved address and identifies no machine',
       'hwids[1] "" must not be empty',
