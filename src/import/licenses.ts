@@ -72,13 +72,12 @@ const toWire = ({ ips, ...row }: NewLicense, now: number) =>
   );
 
 /** The addresses that are left out: those that do not say where a machine is (1.2), and all of a slot but the first (1.4). */
-function leftOutAddresses(
-  { values: { ips }, sent }: Item<LicenseItem>,
-  ipv6SlotPrefix: number,
-): Change[] {
+function leftOutAddresses({ sent }: Item<LicenseItem>, ipv6SlotPrefix: number): Change[] {
   const firsts = new Map<string, number>();
+  // The parsed item has each address once.
+  const ips: unknown[] = Array.isArray(sent.ips) ? sent.ips : [];
   return ips.flatMap((ip, index) => {
-    const address = globalAddress(ip);
+    const address = globalAddress(String(ip));
     if (address === null) return changeOf(sent, ['ips', index], LOCAL_ADDRESS);
     const slot = slotOf(address, ipv6SlotPrefix);
     const first = firsts.get(slot);

@@ -133,6 +133,26 @@ describe('a license', () => {
   });
 });
 
+it('an import says which addresses share a slot, or are one address in two spellings [1.4.3, 3.94]', async () => {
+  const ips = ['2001:db8:1:2::10', '198.51.100.7', '2001:DB8:1:2::11', '::ffff:198.51.100.7'];
+  const kept = ['2001:db8:1:2::10', '198.51.100.7'];
+  const shares = 'ips[2] "2001:DB8:1:2::11" shares the slot of ips[0]';
+  const item = { ...license, licenseKey: crypto.randomUUID(), ips };
+  const result = await importOne('licenses', item);
+  expect(result).toMatchObject({
+    ...{ outcome: 'created', differences: ['ips'] },
+    reason: `${shares}; ips[3] "::ffff:198.51.100.7" shares the slot of ips[1]`,
+  });
+  const list = await readList('/api/v2/licenses');
+  expect(list.find(({ id }) => id === result.id)).toMatchObject({ ips: kept });
+  expect(await importOne('licenses', item)).toMatchObject({ outcome: 'unchanged' });
+  const foreign = await importOneOf('licenses', { ...item, licenseKey: crypto.randomUUID() });
+  expect(foreign).toMatchObject({ outcome: 'created', differences: ['ips'] });
+  expect(foreign.reason).toBe(
+    'ips[2] "2001:db8:1:2::11" shares the slot of ips[0]; ips[3] "::ffff:198.51.100.7" is the same as ips[1]',
+  );
+});
+
 it.each([
   ['TRUE', '', true],
   [' false', '602', false],

@@ -59,7 +59,7 @@ const SYNONYMS = Object.entries({
 export const foldName = (name: string): string =>
   name
     .replace(/\((?:utc|metadata)\)$/i, '')
-    .replaceAll(/[\s_.-]+/g, '')
+    .replaceAll(/[\s_.?-]+/g, '')
     .toLowerCase();
 
 /** The field that differs from a name in nothing but case, blanks and signs. */
@@ -137,7 +137,7 @@ const fieldsWith = (
   isWord: (word: string, field: string) => boolean,
 ): string[] =>
   SYNONYMS.flatMap(([field, words]) => {
-    if (!words.some((word) => isWord(word, field))) return [];
+    if (![field.toLowerCase(), ...words].some((word) => isWord(word, field))) return [];
     return [field, `customer.${field}`].filter((each) => fields.includes(each));
   });
 
@@ -147,7 +147,7 @@ const synonymOf = (fields: readonly string[], word: string): string | undefined 
 
 /** Usual names that nearly are words for something that decides. */
 const ORDINARY = new Set(
-  'activatedat reactivatedat activateddate customerip userip buyerip ownerip exportedat stats clientip'.split(
+  'purchaseid disputewon activatedat activateddate reactivatedat exportedat alloweddeactivations customerip userip buyerip clientip ownerip vatid stats'.split(
     ' ',
   ),
 );

@@ -93,7 +93,7 @@ export const ENDING_NAMES: readonly string[] = ENDINGS.flatMap((word) => [
 ]);
 
 /** Words before a name that say that it is about the license: `license_expires_at`, `lic_status`. */
-const OF_LICENSE = /^(?:license|licence|lic|serial|key|subscription)(?=.)/;
+const OF_LICENSE = /^(?:license|licence|lic|serial|key|subscription|access)(?=.)/;
 
 /** A folded name without the words that say that it is about the license. */
 export function nameOfLicense(foldedName: string): string {
