@@ -9,12 +9,12 @@ const SYNONYMS = Object.entries({
   licenseType: 'type kind plan',
   productType: 'type kind',
   licenseDataType: 'type kind',
-  licenseStatus: `status state active isactive enabled isenabled valid isvalid ${ENDING_NAMES.join(' ')}`,
   expiryDate:
     'expires expiresat expireson expire expiredate expireat expiry expiryat expirydate dateexpiry expdate expiration ' +
     'expirationdate expirationtime expiresin validuntil validto validtill validthru validthrough validityperiod validityend ' +
     'until enddate endsat ends endat end ended endedat termend currentperiodend duedate renewaldate renewsat paiduntil ' +
     'paidthrough lifetime islifetime perpetual isperpetual neverexpires',
+  licenseStatus: `status state active isactive enabled isenabled valid isvalid ${ENDING_NAMES.join(' ')}`,
   expiresAfterDays:
     'validfor validity validdays daysvalid days duration durationdays daysleft daysremaining remainingdays',
   ips: 'ip ipaddress ipaddresses boundip boundips allowedips serverip serverips',

@@ -26,6 +26,7 @@ import { clockTime, dayUntil } from '@licet/contract/time-zone';
 import { argumentError } from '../command-line.ts';
 import { csvFile } from '../csv.ts';
 import { CliError } from '../terminal.ts';
+import { stripControlCharacters } from '../text.ts';
 import {
   type Column,
   collectUpTo,
