@@ -58,7 +58,7 @@ it('the table has many forms, and none of them twice', () => {
 });
 
 it.each(FORMS)(
-  'a key is read as a person reads it, at every door: %s [1.2.20, 1.2.21, 1.2.22, 1.2.27]',
+  'a key is read as a person reads it, at every door: %s [1.2.20, 1.2.21, 1.2.22, 1.2.27, 1.2.32]',
   async (_, sent) => {
     expect((await ask(sent)).status).toBe(200);
     const v2 = await call('POST', '/api/v2/validate', { body: { licenseKey: sent, productId } });
@@ -138,8 +138,13 @@ it.each([
   ['a group too many', `${KEY}-ABCD`],
   ['letters of another script', KEY.replace('B', 'В')],
   ['U for V', KEY.replace('V', 'U')],
+  ['two keys', `${KEY} or ${KEY.replace('7', '8')}`],
+  ['two keys without a blank', `${KEY}${KEY.replace('7', '8')}`],
+  ['a group too many among words', `Your key is ${KEY}-ABCD`],
+  ['a character too many among words', `Your key is ${KEY}A`],
+  ['a word that continues it', `https://shop.example/key-${KEY}`],
   ['1,000 characters around it', `${KEY}${'"'.repeat(1_000)}`],
-])('a text is no reading of a key: %s [1.2.20]', async (_, sent) => {
+])('a text is no reading of a key: %s [1.2.20, 1.2.32]', async (_, sent) => {
   expect((await ask(sent)).status).toBe(400);
   expectError(await byKey(sent), 404, /./);
 });
