@@ -84,6 +84,18 @@ it('a record has the key as it was sent, and belongs to the license that was mea
   expect((await get.license(licenseId)).totalRequests).toBe(2);
 });
 
+it('an installation is counted once, whichever form of the key its program sends [1.2.33]', async () => {
+  const key = '6666-0QX4-B1TD-WJ8R-5HVN';
+  const licenseId = await importKey(key);
+  const program = { ip: '198.51.100.66', hwid: 'HW 66', productVersion: '6.6' };
+  const forms = [`“${key}”`, `Your key is ${key}!`, key];
+  for (const form of forms) expect((await ask(form, program)).status).toBe(200);
+  const records = await historyOf({ licenseKey: key }, forms.length);
+  expect(records.map(({ licenseKey }) => licenseKey)).toEqual(forms.toReversed());
+  const { json } = await call('GET', `${licenses.path}/${licenseId}/installations`);
+  expect(json).toMatchObject([{ ...program, requests: forms.length }]);
+});
+
 it('a record without a look-up belongs to the license that was meant [1.2.23]', async () => {
   const key = '4444-0QX4-B1TD-WJ8R-5HVN';
   const licenseId = await importKey(key);
@@ -249,6 +261,19 @@ it('a forgotten customer leaves no key in the history, however it was sent [6.18
   await call('DELETE', `/api/v2/customers/${customerId}`);
   const records = await historyOf({ licenseKey: key }, 0);
   expect(records).toEqual([]);
+});
+
+it('a forgotten customer leaves no spoilt key in the records of the license [6.18, 1.2.33]', async () => {
+  const key = '7777-0QX4-B1TD-WJ8R-5HVN';
+  const { json } = await call('POST', '/api/v2/customers', {
+    body: { email: 'spoilt7@example.com' },
+  });
+  await importKey(key, { customer: { email: 'spoilt7@example.com' } });
+  await ask(`“${key}”`, { hwid: 'HW 7' });
+  const [record] = await historyOf({ licenseKey: key }, 1);
+  await call('DELETE', `/api/v2/customers/${Object(json).id}`);
+  const after = await call('GET', `/api/v2/requests/${record?.id}`);
+  expect(after.json).toMatchObject({ id: record?.id, licenseKey: null, hwid: null });
 });
 
 it('each form of the table counts as it was sent, once it is imported as the key of a license [1.2.9, 1.2.24]', async () => {
