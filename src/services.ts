@@ -27,6 +27,7 @@ import { SigningKeys } from './lib/signing-keys.ts';
 import { parseSlotPrefix } from './lib/slot-prefix.ts';
 import { HeldCounts } from './requests/counts.ts';
 import { Recorder } from './requests/recorder.ts';
+import type { SlotKind } from './resources/licenses/address-slots.ts';
 
 const MAX_COUNTED = 10_000;
 const VALIDATIONS_A_TURN = 64;
@@ -163,7 +164,7 @@ export class Services {
   readonly #totals = new BoundedMap<number, number>(MAX_COUNTED);
   /** When each token was last used, by id. */
   readonly #tokenUses = new BoundedMap<number, number>(MAX_COUNTED);
-  /** Refusals by D1 for want of a slot, by license id and the types of which no slot was free. */
+  /** Refusals by D1 for want of a slot, by license id and the kinds of slots of which none was free. */
   readonly #full = new BoundedMap<
     string,
     { revision: number; until: number; refusal: FullRefusal }
@@ -224,22 +225,22 @@ export class Services {
   /**
    * Notes a refusal by D1 for want of a slot.
    *
-   * @param full the types of which no slot was free
+   * @param full the kinds of slots of which none was free
    * @param now milliseconds since 1970
    */
   noteFull(
     { id, revision }: LicenseRevision,
-    full: readonly LicenseDataType[],
+    full: readonly SlotKind[],
     refusal: FullRefusal,
     now: number,
   ): void {
     this.#full.set(`${id} ${full}`, { revision, until: now + FULL_MS, refusal });
   }
 
-  /** The refusal of a moment ago, of this revision of a license for these types. */
+  /** The refusal of a moment ago, of this revision of a license for these kinds of slots. */
   findFull(
     { id, revision }: LicenseRevision,
-    full: readonly LicenseDataType[],
+    full: readonly SlotKind[],
     now: number,
   ): FullRefusal | undefined {
     const known = this.#full.get(`${id} ${full}`);
