@@ -1,12 +1,8 @@
-import { csvLine, listCell } from '@licet/cli/csv';
+import { type CsvRow, csvFile, listCell } from '@licet/cli/csv';
 import { FIELDS } from '@licet/cli/import/fields';
 import { fieldsOf, type Kind } from '@licet/cli/import/kinds';
 
 /** CSV files for spreadsheets. */
-
-/** Rows as CSV (RFC 4180), the first with the names of the columns. */
-export const toCsv = (rows: readonly (readonly (string | number)[])[]): string =>
-  rows.map((row) => `${csvLine(row)}\r\n`).join('');
 
 /** The columns of items that can be imported again. */
 export const headingsOf = (kind: Kind): readonly string[] => FIELDS[kind];
@@ -24,9 +20,6 @@ export function cellOf(item: object, heading: string): string | number {
 export const rowOf = (kind: Kind, item: object): (string | number)[] =>
   FIELDS[kind].map((heading) => cellOf(item, heading));
 
-/** Without the byte-order mark, spreadsheets read a file in an old encoding. */
-export const BYTE_ORDER_MARK = '\uFEFF';
-
 /** Gives the browser a file to download. */
 export function saveFile(name: string, type: string, parts: BlobPart[]): void {
   const url = URL.createObjectURL(new Blob(parts, { type }));
@@ -42,8 +35,9 @@ export function saveFile(name: string, type: string, parts: BlobPart[]): void {
 export const datedName = (name: string, extension: string): string =>
   `${name}-${new Date().toISOString().slice(0, 10)}.${extension}`;
 
-export const downloadCsv = (name: string, rows: Parameters<typeof toCsv>[0]): void =>
-  saveFile(datedName(name, 'csv'), 'text/csv', [BYTE_ORDER_MARK, toCsv(rows)]);
+/** @param rows the first with the names of the columns */
+export const downloadCsv = (name: string, rows: readonly CsvRow[]): void =>
+  saveFile(datedName(name, 'csv'), 'text/csv', [csvFile(rows)]);
 
 /** Downloads items in the form that the import takes. */
 export const downloadItems = (name: string, kind: Kind, items: readonly object[]): void =>

@@ -1,7 +1,8 @@
+import { csvFile, csvRows } from '@licet/cli/csv';
 import type { Kind } from '@licet/cli/import/kinds';
 import { MAX_PAGE_OBJECTS } from '@licet/contract/limits';
 import { licet } from '../../api.ts';
-import { BYTE_ORDER_MARK, datedName, headingsOf, rowOf, saveFile, toCsv } from '../../csv.ts';
+import { datedName, headingsOf, rowOf, saveFile } from '../../csv.ts';
 
 /** Exports of all items of a kind, page by page. */
 
@@ -31,12 +32,12 @@ export async function exportAll(
   signal: AbortSignal,
 ): Promise<number> {
   const isCsv = format === 'csv';
-  const parts: string[] = [isCsv ? BYTE_ORDER_MARK + toCsv([headingsOf(kind)]) : `{"${kind}":[`];
+  const parts: string[] = [isCsv ? csvFile([headingsOf(kind)]) : `{"${kind}":[`];
   let page: string[] = [];
   let done = 0;
   for await (const item of itemsOf(kind, signal)) {
     page.push(
-      isCsv ? toCsv([rowOf(kind, item)]) : `${done === 0 ? '' : ','}\n${JSON.stringify(item)}`,
+      isCsv ? csvRows([rowOf(kind, item)]) : `${done === 0 ? '' : ','}\n${JSON.stringify(item)}`,
     );
     done++;
     if (done % MAX_PAGE_OBJECTS === 0) {

@@ -24,8 +24,9 @@ import {
 import { toTimestamp } from '@licet/contract/time';
 import { clockTime, dayUntil } from '@licet/contract/time-zone';
 import { argumentError } from '../command-line.ts';
-import { csvLine } from '../csv.ts';
+import { csvFile } from '../csv.ts';
 import { CliError } from '../terminal.ts';
+import { stripControlCharacters } from '../text.ts';
 import {
   type Column,
   collectUpTo,
@@ -129,6 +130,12 @@ const CSV_FIELDS = [
   'maxHWIDs',
   'notes',
 ] as const;
+
+const csvRowOf = (license: License) =>
+  CSV_FIELDS.map((name) => {
+    const value = license[name];
+    return typeof value === 'string' ? stripControlCharacters(value) : value;
+  });
 
 const fieldsOf = (
   license: License,
@@ -375,10 +382,8 @@ export function addLicenses(parent: CommandUnknownOpts, open: OpenSession): void
         created.length === 1
           ? `License ${first?.id} created. Its key:`
           : `${created.length} licenses created. Their keys:`;
-      if (csv) console.log(csvLine(CSV_FIELDS));
-      output.doneAll(message, created, (license) =>
-        csv ? csvLine(CSV_FIELDS.map((name) => license[name])) : license.licenseKey,
-      );
+      output.doneAll(message, created, ({ licenseKey }) => (csv ? undefined : licenseKey));
+      if (csv) process.stdout.write(csvFile([CSV_FIELDS, ...created.map(csvRowOf)]));
     });
 
   licenses
