@@ -1,4 +1,6 @@
 import { DAY_MS } from '@licet/contract/durations';
+import { dynamicSettings } from '@licet/contract/dynamic-market';
+import { DYNAMIC_PRESETS } from '@licet/contract/dynamic-presets';
 import { marketProduct } from '@licet/contract/markets';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -143,17 +145,18 @@ const END = 70;
 
 /** Expects the same state of a purchase after some of the events, whatever their order, their repetitions and their times. */
 async function expectAnyOrder(
-  kind: 'stripe' | 'paynow' | 'tebex',
+  kind: 'stripe' | 'paynow' | 'tebex' | 'dynamic',
   product: { item: string },
   [first = {}, ...others]: readonly object[],
   numRuns: number,
+  fields: ConstructorParameters<typeof MarketWorld>[2] = {},
 ) {
-  const reader = new MarketWorld(kind, [product]);
+  const reader = new MarketWorld(kind, [product], fields);
   const bought = await reader.read(first);
   const pool = await Promise.all(others.map((event) => reader.read(event)));
   const moments = fc.array(fc.nat({ max: END }), { minLength: 16, maxLength: 16 });
   const run = (events: readonly Notice[][], days: readonly number[]) => {
-    const world = new MarketWorld(kind, [product]);
+    const world = new MarketWorld(kind, [product], fields);
     for (const [index, notices] of events.entries()) {
       world.now = NOW + (days[index] ?? END) * DAY_MS;
       for (const notice of notices) world.apply(notice);
@@ -993,6 +996,29 @@ describe('Tebex', () => {
         recurring('started', 1, { initial_payment: paid(1) }),
       ];
       await expectAnyOrder('tebex', product, events, 150);
+    },
+  );
+});
+
+describe('a dynamic market', () => {
+  const bought = (order: number, fields: object = {}) => ({
+    order_id: order,
+    product_id: 'guard',
+    customer: { id: `c${order}` },
+    customer_email: 'ada@shop.example',
+    ...fields,
+  });
+
+  it.each([MONTHLY, PERMANENT])(
+    'any order of events makes the same state: %j [9.3.4]',
+    async (product) => {
+      const events = [1, 2, 3].flatMap((order) => [
+        bought(order),
+        bought(order, { variant_id: 1, quantity: 2 }),
+        bought(order, { product_id: 'other' }),
+      ]);
+      const settings = dynamicSettings.parse(DYNAMIC_PRESETS.sellapp.settings);
+      await expectAnyOrder('dynamic', product, events, 100, { settings });
     },
   );
 });
