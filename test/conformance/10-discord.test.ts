@@ -1150,6 +1150,19 @@ it('after the pause, the scheduled handler gives the other roles before the refu
   expect(discord.requests.slice(1).map(({ url }) => url.slice(-19))).toEqual([CUSTOMER_ROLE, high]);
 });
 
+it('roles with the same remedy share a line, in the settings and in a test [10.3.11, 10.3.14]', async () => {
+  await discord.setUp({ botToken: TOKEN });
+  await env.DB.exec(`update products set role_id = null where id <> ${productId}`);
+  const other = await buyWithRole('3300000000000000055');
+  discord.fault = () => Response.json({ code: 0 }, { status: 401 });
+  const { json } = await discord.isolate.call('POST', '/api/v2/settings/discord/test');
+  const line = await rolesFault();
+  expect(Object(json)).toEqual({ roles: 2, faults: [line] });
+  expect(line).toContain(
+    `Role ${CUSTOMER_ROLE} of the product "${productName}", role 3300000000000000055 of the product "${other.name}": Discord does not accept the token`,
+  );
+});
+
 it('a role that always fails at Discord holds up no other role, in a command or a scheduled run [10.3.11]', async () => {
   await discord.setUp({ botToken: TOKEN });
   const failing = Array.from({ length: 5 }, (_, index) => `330000000000000020${index}`);
@@ -1253,9 +1266,13 @@ it('a test asks Discord for the roles, notes what it finds, and ends the pause w
   expect(await test()).toEqual({
     roles: 1,
     faults: [
-      `The role of the bot stands below "Customer" of product ${productName}. Move it above.`,
+      `Role "Customer" of the product "${productName}": The role of the bot stands below it. Move the role of the bot above.`,
     ],
   });
+  // The settings have the same words.
+  expect(await rolesFault()).toBe(
+    `Role ${CUSTOMER_ROLE} of the product "${productName}": The role of the bot stands below it. Move the role of the bot above.`,
+  );
   await discord.send({ name: 'licenses' });
   expect(discord.requests.at(-1)?.method).toBe('GET');
   position = 9;
