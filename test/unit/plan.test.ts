@@ -426,6 +426,26 @@ describe('Stripe', () => {
     expect(world.only().license.state).toBe('ACTIVE');
   });
 
+  it.each([deleted(40), payment(1), paidLate()])(
+    'a license that an earlier version gave back for an old invoice ends with the next event: $type [9.3.20]',
+    async (event) => {
+      const world = await worldAfter(
+        [subscribed(), invoice(1), payment(1)],
+        'stripe',
+        50,
+        PERMANENT,
+      );
+      // The deletion and the late payment, as they were stored.
+      const stored = world.subjects.get('sub_1') ?? expect.fail();
+      const facts = { ended: NOW + 40 * DAY_MS, continued: NOW + 45 * DAY_MS };
+      world.subjects.set('sub_1', { ...stored, facts });
+      await world.receive(event);
+      expect(world.shown()).toMatchObject([revoked('ended')]);
+      await world.receive(event);
+      expect(world.subjects.get('sub_1')?.facts).not.toHaveProperty('continued');
+    },
+  );
+
   it('a session that saves a card, or is not paid, makes nothing', async () => {
     const setup = session({ mode: 'setup', payment_status: 'no_payment_required' });
     const unpaid = session({ payment_status: 'unpaid' });
