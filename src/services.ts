@@ -7,6 +7,7 @@ import { Caches } from './cache/caches.ts';
 import { ROLES_FOLLOW } from './channels/discord/roles.ts';
 import { type DiscordSettings, NO_DISCORD } from './channels/discord/settings.ts';
 import { HeldMarkets } from './channels/markets/held.ts';
+import { Arrivals } from './channels/markets/received.ts';
 import { HeldSettings } from './channels/settings/store.ts';
 import { Deliverer } from './channels/webhooks/deliverer.ts';
 import { storeDeliveries } from './channels/webhooks/outgoing.ts';
@@ -114,6 +115,7 @@ export class Services {
   readonly outbound: Outbound;
   readonly deliverer: Deliverer;
   readonly markets: HeldMarkets;
+  readonly arrivals: Arrivals;
   readonly portalSettings: HeldSettings<PortalSettings>;
   readonly discordSettings: HeldSettings<DiscordSettings>;
   /** Bounds the requests that begin in a turn. Validations also wait for room for their records (1.6). */
@@ -177,6 +179,7 @@ export class Services {
     this.counts = new HeldCounts(this.db);
     this.outbound = new Outbound(env);
     this.markets = new HeldMarkets(this.db);
+    this.arrivals = new Arrivals(this.db);
     this.discordSettings = new HeldSettings(this.db, 'discord', NO_DISCORD);
     this.portalSettings = new HeldSettings(this.db, 'portal', DEFAULT_PORTAL_SETTINGS);
     const limiter = (name: Limiters) => {
