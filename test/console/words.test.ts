@@ -1,7 +1,8 @@
+import { csvFile } from '@licet/cli/csv';
 import { LicetError } from '@licet/client';
 import { describe, expect, it } from 'vitest';
 import { fieldErrors, describe as inWords } from '../../console/src/api.ts';
-import { cellOf, toCsv } from '../../console/src/csv.ts';
+import { cellOf } from '../../console/src/csv.ts';
 import { formatAgo, formatSlots, productName, shortenKey } from '../../console/src/format.ts';
 import { customerText, ownerOfText } from '../../console/src/screens/customers/owner.ts';
 import { ownerOf } from '../../console/src/screens/licenses/owner.ts';
@@ -114,11 +115,11 @@ describe('the owner of a license', () => {
 describe('a CSV file', () => {
   it('rows end as spreadsheets expect, and values are quoted where they must be', () => {
     expect(
-      toCsv([
+      csvFile([
         ['a', 1],
         ['b,c', 'd"e'],
       ]),
-    ).toBe('a,1\r\n"b,c","d""e"\r\n');
+    ).toBe('\ufeffa,1\r\n"b,c","d""e"\r\n');
   });
 
   it.each([
