@@ -9,6 +9,7 @@ import { copyDatabase, findMisfit, isBusy } from './local/copy.ts';
 import { databaseFile } from './local/database.ts';
 import { endLeftover } from './local/leftover.ts';
 import { DEFAULT_FOLDER, dataFolder } from './local/options.ts';
+import { reportMissingKeys } from './local/signing-keys.ts';
 import { lockState } from './state-lock.ts';
 
 /** `npm run restore`: replaces the database of a service on this machine by a backup. */
@@ -101,6 +102,7 @@ async function run(): Promise<void> {
   if (existsSync(kept)) {
     console.log(`  The previous database is ${kept}. Delete it when you do not need it.`);
   }
+  reportMissingKeys(folder);
   console.log(
     `  Start the service: npm start${persistTo === undefined ? '' : ` -- --persist-to ${folder}`}`,
   );

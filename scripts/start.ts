@@ -1,7 +1,5 @@
-import { join } from 'node:path';
 import { consoleLink } from '@licet/cli/console-link';
 import { isLocal, rootTokenFault, SECRETS_FILE } from '@licet/cli/root-token';
-import { ensureSigningKeys, isSigningKey, readSigningKeys } from '@licet/cli/signing-keys';
 import { CliError, note, report } from '@licet/cli/terminal';
 import { MINUTE_MS } from '@licet/contract/durations';
 import { publicOriginOf } from '../src/lib/public-url.ts';
@@ -12,6 +10,7 @@ import { openLog } from './local/log.ts';
 import { DEFAULT_PORT, dataFolder, OPTIONS_HELP, readOptions } from './local/options.ts';
 import { prepare, runLocally } from './local/prepare.ts';
 import type { LocalService } from './local/service.ts';
+import { provideSigningKeys } from './local/signing-keys.ts';
 import { checkDefaultKid } from './variables.ts';
 
 /** `npm start`: creates missing files and runs the service on this machine. */
@@ -21,13 +20,13 @@ const HELP = `Starts Licet on this machine.
   npm start [-- options]
 
 ${OPTIONS_HELP}
+  --new-signing-keys makes signing keys although programs ask for others, which are lost
 
 The log goes to stdout: short lines on a terminal, one JSON object a line elsewhere.
 The root token is in ${SECRETS_FILE}, or in the environment variable ROOT_TOKEN.
 npm run dev starts Licet too, and reloads it after each change of the code.
 docs/one-machine.md describes a lasting installation.`;
 
-const KEYS_FILE = 'signing-keys.env';
 const WATCH_INTERVAL_MS = 1_000;
 
 // The database and the root token are for their owner alone.
@@ -36,16 +35,6 @@ process.umask(0o077);
 // The collector has no threads of its own here, which would take the cores from the validations.
 process.env.MINIFLARE_WORKERD_V8_FLAGS ??=
   '--max-semi-space-size=4 --initial-heap-size=8 --heap-growing-percent=60 --single-threaded-gc';
-
-/** The signing keys of the environment, else those in the data folder, which are made there at first. */
-function signingKeys(folder: string): Record<string, string> {
-  const given = Object.entries(process.env).filter(([name]) => isSigningKey(name));
-  if (given.length > 0) return Object.fromEntries(given.map(([name, value = '']) => [name, value]));
-  // With the data, because a key that is lost makes programs refuse.
-  const file = join(folder, KEYS_FILE);
-  if (ensureSigningKeys(file)) note(`✓ Signing keys were made, in ${file}`);
-  return readSigningKeys(file);
-}
 
 const { log, flush: flushLog } = openLog();
 
@@ -95,7 +84,7 @@ async function start(): Promise<void> {
   // Only now: after an upgrade that cannot be built, the previous version still runs on its schema.
   migrate(folder);
   const variables: Record<string, string> = {
-    ...signingKeys(folder),
+    ...provideSigningKeys(folder, options.isNewKeys),
     ...options.variables,
     ...(ROOT_TOKEN && { ROOT_TOKEN }),
   };

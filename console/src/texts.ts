@@ -127,6 +127,9 @@ export const texts = {
     title: 'This could not be loaded',
     screenTitle: 'This screen has failed',
     unexpected: 'The page failed. Reload it; if it fails again, report it.',
+    partMissing:
+      'A part of the page could not be loaded: Licet was updated, or the network was interrupted.',
+    reload: 'Reload',
     noResponse: 'The service did not respond. Check your connection, then try again.',
     sessionEnded: 'The session has ended. Log in again.',
     /** The first accepted intent allows the least. */

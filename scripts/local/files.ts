@@ -17,6 +17,8 @@ export default {
     let file = files.get(pathname);
     if (!file) {
       const response = await env.FILES.fetch(request.url, { redirect: 'manual' });
+      // A file that was there at the start and is gone, as after a new build of the console.
+      if (response.status === 500) return new Response(null, { status: 404 });
       // Only files are kept: clients cannot fill the memory.
       if (response.status !== 200) return response;
       file = { body: await response.arrayBuffer(), headers: response.headers };

@@ -26,6 +26,7 @@ const OPTIONS = {
   help: { type: 'boolean', short: 'h' },
 } as const;
 
+const START_OPTIONS = { ...OPTIONS, 'new-signing-keys': { type: 'boolean' } } as const;
 const DEV_OPTIONS = { ...OPTIONS, 'inspector-port': { type: 'string' } } as const;
 
 const MAX_PORT = 65_535;
@@ -46,6 +47,8 @@ export interface LocalOptions {
   variables: Record<string, string>;
   /** The port of the inspector; undefined unless asked for. */
   inspectorPort: number | undefined;
+  /** Whether signing keys are made although programs ask for others. */
+  isNewKeys: boolean;
 }
 
 /** A folder relative to the directory in which npm was called, as an absolute path. */
@@ -62,9 +65,9 @@ export const dataFolder = (given: string | undefined): string =>
  * @throws CliError for an unknown or invalid option
  */
 export function readOptions(command: LocalCommand, help: string): LocalOptions {
-  const options = command === 'npm run dev' ? DEV_OPTIONS : OPTIONS;
+  const options = command === 'npm run dev' ? DEV_OPTIONS : START_OPTIONS;
   const { values, positionals, tokens } = parseArgs({
-    options: DEV_OPTIONS,
+    options: { ...START_OPTIONS, ...DEV_OPTIONS },
     strict: false,
     allowPositionals: true,
     tokens: true,
@@ -119,6 +122,7 @@ export function readOptions(command: LocalCommand, help: string): LocalOptions {
     address: `http://${shown}:${port}`,
     folder: dataFolder(folder),
     variables,
+    isNewKeys: values['new-signing-keys'] === true,
   };
 }
 

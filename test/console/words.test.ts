@@ -1,4 +1,4 @@
-import { csvRows } from '@licet/cli/csv';
+import { csvFile } from '@licet/cli/csv';
 import { LicetError } from '@licet/client';
 import { describe, expect, it } from 'vitest';
 import { fieldErrors, describe as inWords } from '../../console/src/api.ts';
@@ -115,11 +115,11 @@ describe('the owner of a license', () => {
 describe('a CSV file', () => {
   it('rows end as spreadsheets expect, and values are quoted where they must be', () => {
     expect(
-      csvRows([
+      csvFile([
         ['a', 1],
         ['b,c', 'd"e'],
       ]),
-    ).toBe('a,1\r\n"b,c","d""e"\r\n');
+    ).toBe('\ufeffa,1\r\n"b,c","d""e"\r\n');
   });
 
   it.each([

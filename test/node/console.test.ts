@@ -17,6 +17,7 @@ import { readRootToken } from '@licet/cli/root-token';
 import { Licet } from '@licet/client';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import files from '../../scripts/local/files.ts';
 import { hasBrowser, hasFreezingBrowser, launchBrowser, launchFreezingBrowser } from './browser.ts';
 import { listen, ownFolder } from './own.ts';
 import { sharedService } from './shared-service.ts';
@@ -111,6 +112,12 @@ describe('the other files', () => {
       expect(await other.text()).toHaveLength(length);
     },
   );
+
+  it('a file that was there at the start and is gone is not found, and no fault of the service', async () => {
+    const FILES = { fetch: async () => new Response(null, { status: 500 }) };
+    const gone = await files.fetch(new Request(`${address}/console/assets/link-1.js`), { FILES });
+    expect(gone.status).toBe(404);
+  });
 
   it('a file is complete after a HEAD request for it, and a redirect leads to a page each time', async () => {
     const head = await fetch(`${address}/docs/swagger-ui.css`, { method: 'HEAD' });

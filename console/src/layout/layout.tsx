@@ -1,6 +1,6 @@
-import { Link, Outlet, useRouter } from '@tanstack/react-router';
+import { type ErrorComponentProps, Link, Outlet, useRouter } from '@tanstack/react-router';
 import { lazy, Suspense, useEffect, useRef, useState } from 'react';
-import { ButtonLink } from '../components/button.tsx';
+import { Button, ButtonLink } from '../components/button.tsx';
 import { ConfirmHost } from '../components/confirm.tsx';
 import { Dialog } from '../components/dialog.tsx';
 import { Search } from '../components/icons.tsx';
@@ -10,6 +10,7 @@ import { Sign } from '../components/sign.tsx';
 import { useShortcuts } from '../shortcuts.ts';
 import { texts } from '../texts.ts';
 import { Guard } from './guard.tsx';
+import { isOfMissingPart, reloadOnce } from './missing-part.ts';
 import { BottomNavigation, SideNavigation } from './navigation.tsx';
 import { SessionMenu } from './session-menu.tsx';
 
@@ -156,18 +157,26 @@ export const NotFound = () => (
 );
 
 /** The screen in place of one that has failed. */
-export function ScreenFailure() {
+export function ScreenFailure({ error }: ErrorComponentProps) {
   const router = useRouter();
+  useEffect(() => {
+    if (isOfMissingPart(error)) void reloadOnce();
+  }, [error]);
   return (
     <Page title={texts.errors.screenTitle}>
       <EmptyScreen
         actions={
-          <ButtonLink to="/" onClick={() => router.invalidate()}>
-            {texts.errors.notFoundHome}
-          </ButtonLink>
+          <>
+            <Button look="primary" onClick={() => location.reload()}>
+              {texts.errors.reload}
+            </Button>
+            <ButtonLink to="/" onClick={() => router.invalidate()}>
+              {texts.errors.notFoundHome}
+            </ButtonLink>
+          </>
         }
       >
-        {texts.errors.unexpected}
+        {isOfMissingPart(error) ? texts.errors.partMissing : texts.errors.unexpected}
       </EmptyScreen>
     </Page>
   );

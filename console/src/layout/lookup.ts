@@ -1,5 +1,5 @@
 import type { ApiIntent, License } from '@licet/client';
-import { countGlobal } from '@licet/contract/addresses';
+import { countTaken } from '@licet/contract/addresses';
 import { INTENTS } from '@licet/contract/intents';
 import type { LinkProps } from '@tanstack/react-router';
 import { hasStatus, licet } from '../api.ts';
@@ -32,7 +32,7 @@ const hitOf = (license: License): Hit => ({
   note: [
     texts.statuses[license.licenseStatus],
     ownerOf(license),
-    formatSlots(countGlobal(license.ips), license.maxIPs),
+    formatSlots(countTaken(license.ips), license.maxIPs),
   ]
     .filter(Boolean)
     .join(' · '),

@@ -8,7 +8,7 @@ import type { HeldMarkets } from './held.ts';
 import { Incoming } from './incoming.ts';
 import type { Rejection } from './notice.ts';
 import { failure, type Receiver, type Reply, receive, reject, UNAVAILABLE } from './receive.ts';
-import { type ArrivedRequest, insertDelivery, reportGuesses } from './received.ts';
+import { type Arrivals, type ArrivedRequest, reportGuesses } from './received.ts';
 import { type MarketSource, type SellingMarket, sourceOf } from './source.ts';
 
 /** The entrance of the requests of markets: it finds the market, bounds the cost of strangers, and lists the requests (9). */
@@ -27,6 +27,7 @@ export interface Address {
 export interface Entrance extends Receiver {
   db: Database;
   markets: HeldMarkets;
+  arrivals: Arrivals;
   ceilings: Record<'rejectedNotices' | 'guesses', Pick<RateLimiter, 'count'>>;
   /** The connecting address; null if it is unknown. */
   ip: string | null;
@@ -114,6 +115,7 @@ async function replyTo(entrance: Entrance, address: Address, request: Request): 
   if (!found) return NOT_FOUND;
   const { source, rejection } = found;
   if (rejection) return rejectFrom(entrance, address, source, rejection, incoming);
+  entrance.writeLater(entrance.arrivals.listWaiting());
   const { reply, arrived } = await receive(entrance, source, incoming);
   list(entrance, arrived);
   return reply;
@@ -179,5 +181,5 @@ async function rejectFrom(
   return reply;
 }
 
-const list = ({ db, writeLater }: Entrance, arrived: ArrivedRequest): void =>
-  writeLater(insertDelivery(db, arrived, Date.now()));
+const list = ({ arrivals, writeLater }: Entrance, arrived: ArrivedRequest): void =>
+  writeLater(arrivals.list(arrived, Date.now()));

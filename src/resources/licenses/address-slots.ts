@@ -45,6 +45,8 @@ export const addressSlot = ({ ipv6SlotPrefix }: Database, address: string): SQL 
 export const valueSlot = (db: Database, type: string, value: string): SQL =>
   sql`case ${sql.raw(type)} when 'IP' then ${addressSlot(db, value)} else ${sql.raw(value)} end`;
 
+export type SlotKind = LicenseDataType | 'LOCAL';
+
 /**
  * The kind of a slot: the type of its value, or `LOCAL`. Each kind has its own limit, because an address that does not say
  * where a machine is counts only beside others like it.
@@ -52,12 +54,17 @@ export const valueSlot = (db: Database, type: string, value: string): SQL =>
 export const slotKind = (type: string, value: string): SQL =>
   sql.raw(`iif(${type} = 'IP' and ${isLocal(value)}, 'LOCAL', ${type})`);
 
-/** Whether all slots of a type are taken in a license of the row. Most have fewer values, which are counted first. */
+/**
+ * Whether all slots of a type are taken in a license of the row. Addresses that do not say where a machine is count if there
+ * are no others. Most licenses have fewer values, which are counted first.
+ */
 export function isFullOf(db: Database, type: LicenseDataType): SQL {
   const limit = sql.raw(type === 'IP' ? 'licenses.max_ips' : 'licenses.max_hwids');
   const bound = sql.raw(`from bindings b where b.license_id = licenses.id and b.type = '${type}'`);
   const isAtLimit = sql`${limit} >= 0 and ${limit} <= (select count(*) ${bound})`;
   if (type === 'HWID') return sql`(${isAtLimit})`;
+  const slots = sql`count(distinct ${addressSlot(db, 'b.value')}) filter`;
+  const isLocalSlot = sql.raw(isLocal('b.value'));
   return sql`(${isAtLimit} and ${limit} <= (
-    select count(distinct ${addressSlot(db, 'b.value')}) ${bound} and not ${sql.raw(isLocal('b.value'))}))`;
+    select ifnull(nullif(${slots} (where not ${isLocalSlot}), 0), ${slots} (where ${isLocalSlot})) ${bound}))`;
 }

@@ -249,6 +249,26 @@ describeInBrowser('the layout of the console', () => {
     await page.getByRole('button', { name: 'Reactivate' }).waitFor();
   });
 
+  it('a part of the page that an upgrade has removed reloads the page once, then there is a button', async () => {
+    const { id } = await licet.customers.create({ email: `${randomUUID()}@example.com` });
+    const page = await openConsole(`/customers/${id}`);
+    const button = page.getByRole('button', { name: 'Link to their page' });
+    await button.waitFor();
+    const [part] = await Promise.all([page.waitForRequest(/assets\/link-/), button.click()]);
+    await page.route(part.url(), (route) => route.fulfill({ status: 404 }));
+    expectFailure(/^404 GET \/console\/assets\/link-/);
+    expectFailure(/dynamically imported module/);
+    await page.reload();
+    await Promise.all([page.waitForEvent('load'), button.click()]);
+    await button.click();
+    const reload = page.getByRole('button', { name: 'Reload' });
+    await page.getByText('Licet was updated').waitFor();
+    await page.unrouteAll();
+    await Promise.all([page.waitForEvent('load'), reload.click()]);
+    await button.click();
+    await page.getByRole('dialog').getByRole('button').first().waitFor();
+  });
+
   it('a filter typed just before leaving the screen does not lead back to it', async () => {
     const page = await openConsole('/licenses', { hasClock: true });
     await page.getByRole('searchbox').waitFor();

@@ -31,7 +31,10 @@ export const limitOf = (license: License, kind: Kind): number =>
 /** Whether a value is refused because all slots are taken by others. */
 export function lacksSlot(license: License, kind: Kind, value: string | null): boolean {
   const limit = limitOf(license, kind);
-  const values = license[kind].filter((one) => kind === 'hwids' || isGlobal(one));
+  // An address counts beside those of its kind alone.
+  const isOfKind = (one: string): boolean =>
+    kind === 'hwids' || isGlobal(one) === (value === null || isGlobal(value));
+  const values = license[kind].filter(isOfKind);
   return limit >= 0 && values.length >= limit && (value === null || !isBound(license, kind, value));
 }
 

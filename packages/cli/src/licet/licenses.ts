@@ -13,7 +13,7 @@ import {
   type Product,
   type Slot,
 } from '@licet/client';
-import { countGlobal } from '@licet/contract/addresses';
+import { countTaken } from '@licet/contract/addresses';
 import { DAY_MS } from '@licet/contract/durations';
 import { LICENSE_PLATFORMS, LICENSE_STATUSES } from '@licet/contract/enums';
 import {
@@ -98,7 +98,7 @@ const columnsOf = (nameProduct: NameProduct, timeZone: string): Column<License>[
     title: `EXPIRES (${timeZone})`,
     text: (license) => expiryOf(license, (time) => dayUntil(time, timeZone)),
   },
-  { title: 'IPS', text: ({ ips, maxIPs }) => `${countGlobal(ips)}/${limitText(maxIPs)}` },
+  { title: 'IPS', text: ({ ips, maxIPs }) => `${countTaken(ips)}/${limitText(maxIPs)}` },
   { title: 'HWIDS', text: ({ hwids, maxHWIDs }) => `${hwids.length}/${limitText(maxHWIDs)}` },
   { title: 'OWNER', text: ownerOf, isFlexible: true },
   { title: 'PRODUCT', text: ({ productId }) => nameProduct(productId), isFlexible: true },
@@ -148,7 +148,7 @@ const fieldsOf = (
   Product: nameProduct(license.productId),
   Status: license.licenseStatus,
   Expires: expiryWithTime(license, timeZone),
-  Addresses: boundText(license.ips, license.maxIPs, countGlobal(license.ips)),
+  Addresses: boundText(license.ips, license.maxIPs, countTaken(license.ips)),
   'Hardware IDs': boundText(
     license.hwids.map((hwid) => markShared(hwid)),
     license.maxHWIDs,
