@@ -200,6 +200,27 @@ it('purchases import takes its own list, lists and tables as they come [9.3.14]'
   expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('.none does not exist.')]);
 });
 
+it('purchases import joins no two e-mails by one buyer [3.85]', async () => {
+  const { stderr } = await run('markets', 'create', 'stripe', 'Two buyers');
+  const [, marketId = ''] = /Market (\d+) created/.exec(stderr) ?? [];
+  const product = await run('products', 'create', 'Two', '--type', 'OTHER', '--json');
+  const { id: productId } = JSON.parse(product.stdout);
+  const create = ['licenses', 'create', '--product', String(productId), '--json', '--email'];
+  const emails = ['ada', 'bob'].map((name) => `${name}@${crypto.randomUUID()}.example`);
+  const rows = ['marketId,item,reference,buyerId,licenseKey'];
+  for (const [index, email] of emails.entries()) {
+    const { licenseKey } = JSON.parse((await run(...create, email)).stdout);
+    rows.push(`${marketId},gold,two-${index},cus_two,${licenseKey}`);
+  }
+  const file = join(folder, 'two.csv');
+  writeFileSync(file, rows.join('\n'));
+  expect((await run('purchases', 'import', file)).stderr).toContain('2 entered');
+  for (const email of emails) {
+    const found = await run('licenses', 'find', email, '--json');
+    expect(JSON.parse(found.stdout)).toMatchObject({ ownerPlatformId: '', customer: { email } });
+  }
+});
+
 it('a dynamic market takes the settings of a known shop', async () => {
   const { stderr } = await run('markets', 'create', 'dynamic', 'SellAuth', '--preset', 'sellauth');
   expect(stderr).toContain('created');
