@@ -5,6 +5,7 @@ import { fieldErrors, describe as inWords } from '../../console/src/api.ts';
 import { cellOf } from '../../console/src/csv.ts';
 import { formatAgo, formatSlots, productName, shortenKey } from '../../console/src/format.ts';
 import { customerText, ownerOfText } from '../../console/src/screens/customers/owner.ts';
+import { lacksSlot } from '../../console/src/screens/license/queries.ts';
 import { ownerOf } from '../../console/src/screens/licenses/owner.ts';
 import { countGiven, parseValue } from '../../console/src/search.ts';
 
@@ -22,6 +23,15 @@ it.each([
   ['2033-06-15T12:00:00Z', 'in 3 years'],
 ])('the time %s is %s', (time, text) => {
   expect(formatAgo(time, NOW)).toBe(text);
+});
+
+it.each([
+  ['10.0.0.3', ['10.0.0.1', 'fd00::2'], true],
+  ['10.0.0.3', ['10.0.0.1', '192.0.2.1'], false],
+  ['192.0.2.3', ['10.0.0.1', 'fd00::2'], false],
+  ['192.0.2.3', ['192.0.2.1', '192.0.2.2', 'fd00::2'], true],
+])('%s beside %j lacks a slot: %s, because each kind of address has its own', (ip, ips, lacks) => {
+  expect(lacksSlot({ ips, maxIPs: 2, hwids: [], maxHWIDs: 0 }, 'ips', ip)).toBe(lacks);
 });
 
 it('slots have their limit, and ∞ for none', () => {
