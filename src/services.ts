@@ -135,6 +135,8 @@ export class Services {
     failedRecords: new LocalLimiter(300),
     /** Rejected requests of each market that are listed: a sender who knows its address must not hide the others. */
     rejectedNotices: new LocalLimiter(10, HOUR_MS),
+    /** Rejected requests of a client at a market, beyond which the client may guess its secret. */
+    wrongSecrets: new LocalLimiter(60, HOUR_MS),
     /** Queries whether a market has had its event about guesses. */
     guesses: new LocalLimiter(1, HOUR_MS),
     /** License keys and codes that an account at Discord tries. */
