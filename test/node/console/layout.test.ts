@@ -43,7 +43,7 @@ describeInBrowser('the layout of the console', () => {
     const page = await openConsole('/program');
     await page.keyboard.press('/');
     const field = page.getByRole('combobox', { name: 'Search' });
-    // The kinds and the hits of the others are in test/console/recognise.test.ts and lookup.test.ts.
+    // The kinds and the hits of the others are in test/console/recognize.test.ts and lookup.test.ts.
     for (const [typed, kind, ...hits] of [
       [licenseKey.toLowerCase(), 'License key', licenseKey, `History of ${licenseKey}`],
       [hwid, 'Text', asked.licenseKey, `History of ${hwid}`],
