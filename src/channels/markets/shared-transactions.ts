@@ -3,7 +3,7 @@ import { type Database, openDatabase, type Statement } from '../../db/client.ts'
 import type { WaitUntil } from '../../lib/async.ts';
 
 /** Batches in one transaction. A longer one would keep validations waiting on one machine. */
-const MAX_BATCHES = 16;
+const MAX_BATCHES = 48;
 
 type Batch = readonly Statement[];
 
