@@ -114,7 +114,7 @@ export class Services {
   readonly outbound: Outbound;
   readonly deliverer: Deliverer;
   readonly markets: HeldMarkets;
-  /** Those of notices. Undefined at Cloudflare, where a request may make 50 queries, and D1 does not run beside it. */
+  /** The transactions of notices. Undefined at Cloudflare, where a request of the Free plan may make 50 queries. */
   readonly sharedTransactions: SharedTransactions | undefined;
   readonly portalSettings: HeldSettings<PortalSettings>;
   readonly discordSettings: HeldSettings<DiscordSettings>;

@@ -9,8 +9,8 @@ type Batch = readonly Statement[];
 
 /**
  * Transactions of several requests. Batches that begin at the same moment run one after the other in one of them: a
- * market sends many notices at once, and a transaction of each would wait for the disk. One that fails runs on its own,
- * with its own error, and so do the others.
+ * market sends many notices at once, and each transaction waits for the disk. If one batch fails, each runs again on its
+ * own, and the others succeed.
  */
 export class SharedTransactions {
   readonly #binding: D1Database;
@@ -24,7 +24,7 @@ export class SharedTransactions {
   }
 
   /**
-   * Opens the database for a request. A batch may run again, and must change nothing then.
+   * Opens the database for a request. A batch that takes seconds may run again: the conditions of a change then fail.
    *
    * @param waitUntil keeps the transaction alive if the request that began it is cancelled
    */
