@@ -302,15 +302,16 @@ describe('fields that decide', () => {
     licenseStatus:
       'lic_status license_active is_enabled license__enabled disabled suspended revoked killed killed_at isBanned ' +
       'Refunded? Disputed? chargebacked deactivated_at subscription_cancelled_at key_status suspnded revokd disabeld ' +
-      'canceld terminatd statsu License_Key_Enabled? Access_Revoked?',
+      'canceld terminatd statsu License_Key_Enabled? Access_Revoked? is_expired blacklisted on_hold void',
     expiryDate:
       'expires_at expiresOn date_expiry expire_date exp_date expiration validity_period lifetime license_expires ' +
-      'subscription_ended_at Subscription_End_Date expirey experation expiers exipres valid_untill',
-    expiresAfterDays: 'validity daysLeft duration_days',
+      'subscription_ended_at Subscription_End_Date expirey experation expiers exipres valid_untill expired_at ' +
+      'expired_on license_expired_date expire_time end_time trial_ends_at next_payment_date',
+    expiresAfterDays: 'validity daysLeft duration_days expires_in_days',
     maxHWIDs:
       'activation_limit activations_limit allowedActivations license__max_activations max_allowed_domains max_uses ' +
-      'maxUses usage_limit maxDevices max_devises activation_limt seets',
-    maxIPs: 'ip_limit ip_limts',
+      'maxUses usage_limit maxDevices max_devises activation_limt seets hwid_locked',
+    maxIPs: 'ip_limit ip_limts ip_locked',
     'customer.email':
       'client client_email user_email owner_email owner_mail Purchase_Email licensee costumer costumer_email emial',
     ownerPlatformId: 'userId client_id purchaser_id',
