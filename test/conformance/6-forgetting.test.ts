@@ -122,8 +122,9 @@ it('a forgotten customer is erased everywhere, while licenses, states, bindings 
   await forget(id);
 
   const customer = await read(pathOf(id));
-  const { id: _, createdAt, ...fields } = customer;
+  const { id: _, createdAt, metadata, ...fields } = customer;
   expect(createdAt).toBe(license.customer?.createdAt);
+  expect(metadata).toEqual({});
   expect(Object.values(fields).every((value) => value === null)).toBe(true);
   expect(await get.license(license.id)).toEqual({
     ...before,

@@ -46,6 +46,7 @@ export const IMPORT_FIELDS = {
     'marketAUsername',
     'marketBId',
     'marketBUsername',
+    'metadata',
   ],
   licenses: [
     'id',
@@ -68,6 +69,7 @@ export const IMPORT_FIELDS = {
     'hwids',
     'ips',
     'notes',
+    'metadata',
     'customer',
   ],
   blacklists: [
@@ -272,6 +274,8 @@ export interface LicenseCreate {
   ips?: string[] | undefined;
   /** For administrators. */
   notes?: string | null | undefined;
+  /** Texts of your own, by their names: at most 20 of 500 characters. A PUT replaces all of them; a name with an empty text is left out, and null leaves none. For administrators and shops: no validation and no page of a customer shows them. */
+  metadata?: Record<string, string> | null | undefined;
   /** Set by the service: must not be sent. */
   customer?: null | undefined;
   /** The customer to whom the license belongs, in place of the owner fields. A token that may not read customers names only a customer with a license. In a PUT, null is nobody. */
@@ -327,6 +331,8 @@ export interface LicenseBatch {
   ips?: string[] | undefined;
   /** For administrators. */
   notes?: string | null | undefined;
+  /** Texts of your own, by their names: at most 20 of 500 characters. A PUT replaces all of them; a name with an empty text is left out, and null leaves none. For administrators and shops: no validation and no page of a customer shows them. */
+  metadata?: Record<string, string> | null | undefined;
   /** Set by the service: must not be sent. */
   customer?: null | undefined;
   /** The customer to whom the license belongs, in place of the owner fields. A token that may not read customers names only a customer with a license. In a PUT, null is nobody. */
@@ -381,6 +387,8 @@ export interface LicenseUpdate {
   ips?: string[] | undefined;
   /** For administrators. */
   notes?: string | null | undefined;
+  /** Texts of your own, by their names: at most 20 of 500 characters. A PUT replaces all of them; a name with an empty text is left out, and null leaves none. For administrators and shops: no validation and no page of a customer shows them. */
+  metadata?: Record<string, string> | null | undefined;
   /** Set by the service: accepted and ignored. */
   customer?: unknown | undefined;
   /** The customer to whom the license belongs, in place of the owner fields. A token that may not read customers names only a customer with a license. In a PUT, null is nobody. */
@@ -502,6 +510,8 @@ export interface CustomerCreate {
   marketBId?: string | number | null | undefined;
   /** Account on the platform or market: its name. */
   marketBUsername?: string | null | undefined;
+  /** Texts of your own, by their names: at most 20 of 500 characters. A PUT replaces all of them; a name with an empty text is left out, and null leaves none. For administrators and shops: no validation and no page of a customer shows them. */
+  metadata?: Record<string, string> | null | undefined;
   /** Set by the service: must not be sent. */
   licenseCount?: null | undefined;
 }
@@ -564,6 +574,8 @@ export interface CustomerUpdate {
   marketBId?: string | number | null | undefined;
   /** Account on the platform or market: its name. */
   marketBUsername?: string | null | undefined;
+  /** Texts of your own, by their names: at most 20 of 500 characters. A PUT replaces all of them; a name with an empty text is left out, and null leaves none. For administrators and shops: no validation and no page of a customer shows them. */
+  metadata?: Record<string, string> | null | undefined;
   /** Set by the service: accepted and ignored. */
   licenseCount?: unknown | undefined;
 }
@@ -1149,6 +1161,8 @@ export interface License {
   ips: string[];
   /** For administrators. */
   notes: string;
+  /** Texts of your own, by their names: at most 20 of 500 characters. A PUT replaces all of them; a name with an empty text is left out, and null leaves none. For administrators and shops: no validation and no page of a customer shows them. */
+  metadata: Record<string, string>;
   /** The owner, according to `customerId`, `customerEmail` or the owner fields; set by the service. */
   customer: Customer | null;
 }
@@ -1211,6 +1225,8 @@ export interface Customer {
   marketBId: string | null;
   /** Account on the platform or market: its name. */
   marketBUsername: string | null;
+  /** Texts of your own, by their names: at most 20 of 500 characters. A PUT replaces all of them; a name with an empty text is left out, and null leaves none. For administrators and shops: no validation and no page of a customer shows them. */
+  metadata: Record<string, string>;
 }
 
 /** A machine that asked with the key of a license: one combination of all that its program sent. */
@@ -1497,6 +1513,8 @@ export interface ListedCustomer {
   marketBId: string | null;
   /** Account on the platform or market: its name. */
   marketBUsername: string | null;
+  /** Texts of your own, by their names: at most 20 of 500 characters. A PUT replaces all of them; a name with an empty text is left out, and null leaves none. For administrators and shops: no validation and no page of a customer shows them. */
+  metadata: Record<string, string>;
   /** The licenses of the customer that are not DELETED; only if asked for. */
   licenseCount?: number | undefined;
 }
@@ -1945,6 +1963,8 @@ export interface ListLicensesQuery {
   productId?: number | undefined;
   /** Text to find, such as `guard`, without regard to the case of A to Z. */
   q?: string | undefined;
+  /** Only objects with exactly this text under this name in `metadata`: the name, a colon and the text. */
+  metadata?: string | undefined;
   /** Only licenses that expire at this time or later: ISO 8601, or a date alone. */
   expiresFrom?: string | undefined;
   /** Only licenses that expire at this time or earlier. */
@@ -1987,6 +2007,8 @@ export interface FindLicensesByCustomerEmailQuery {
   productId?: number | undefined;
   /** Text to find, such as `guard`, without regard to the case of A to Z. */
   q?: string | undefined;
+  /** Only objects with exactly this text under this name in `metadata`: the name, a colon and the text. */
+  metadata?: string | undefined;
   /** Only licenses that expire at this time or later: ISO 8601, or a date alone. */
   expiresFrom?: string | undefined;
   /** Only licenses that expire at this time or earlier. */
@@ -2021,6 +2043,8 @@ export interface FindLicensesByPlatformQuery {
   productId?: number | undefined;
   /** Text to find, such as `guard`, without regard to the case of A to Z. */
   q?: string | undefined;
+  /** Only objects with exactly this text under this name in `metadata`: the name, a colon and the text. */
+  metadata?: string | undefined;
   /** Only licenses that expire at this time or later: ISO 8601, or a date alone. */
   expiresFrom?: string | undefined;
   /** Only licenses that expire at this time or earlier. */
@@ -2055,6 +2079,8 @@ export interface FindLicensesByCustomerIdQuery {
   productId?: number | undefined;
   /** Text to find, such as `guard`, without regard to the case of A to Z. */
   q?: string | undefined;
+  /** Only objects with exactly this text under this name in `metadata`: the name, a colon and the text. */
+  metadata?: string | undefined;
   /** Only licenses that expire at this time or later: ISO 8601, or a date alone. */
   expiresFrom?: string | undefined;
   /** Only licenses that expire at this time or earlier. */
@@ -2087,6 +2113,8 @@ export interface FindLicensesByProductIdQuery {
   licenseType?: LicenseType | undefined;
   /** Text to find, such as `guard`, without regard to the case of A to Z. */
   q?: string | undefined;
+  /** Only objects with exactly this text under this name in `metadata`: the name, a colon and the text. */
+  metadata?: string | undefined;
   /** Only licenses that expire at this time or later: ISO 8601, or a date alone. */
   expiresFrom?: string | undefined;
   /** Only licenses that expire at this time or earlier. */
@@ -2121,6 +2149,8 @@ export interface FindLicensesByChatIdQuery {
   productId?: number | undefined;
   /** Text to find, such as `guard`, without regard to the case of A to Z. */
   q?: string | undefined;
+  /** Only objects with exactly this text under this name in `metadata`: the name, a colon and the text. */
+  metadata?: string | undefined;
   /** Only licenses that expire at this time or later: ISO 8601, or a date alone. */
   expiresFrom?: string | undefined;
   /** Only licenses that expire at this time or earlier. */
@@ -2197,6 +2227,8 @@ export interface ListCustomersQuery {
   after?: number | undefined;
   /** Text to find, such as `guard`, without regard to the case of A to Z. */
   q?: string | undefined;
+  /** Only objects with exactly this text under this name in `metadata`: the name, a colon and the text. */
+  metadata?: string | undefined;
   /** With the field `licenseCount` in each customer if true. An extension. */
   licenseCount?: boolean | undefined;
 }

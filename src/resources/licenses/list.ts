@@ -7,8 +7,10 @@ import {
   containsText,
   equalsAll,
   equalsUnindexed,
+  hasMetadata,
   isOneOf,
   type Page,
+  textsOf,
 } from '../../db/predicates.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { matchingCustomers } from '../customers/queries.ts';
@@ -139,6 +141,7 @@ function matching(db: Database, filter: LicenseFilter, now: number): SQL | undef
     hasStatus(licenseStatus, now),
     licenseType && eq(licenses.licenseType, licenseType),
     hasExpiry(filter),
+    hasMetadata(licenses.metadata, filter.metadata),
     or(
       containsText(q, [
         licenses.licenseKey,
@@ -147,6 +150,7 @@ function matching(db: Database, filter: LicenseFilter, now: number): SQL | undef
         licenses.ownerChatId,
         licenses.ownerChatUsername,
         licenses.notes,
+        textsOf(licenses.metadata),
       ]),
       q === undefined ? undefined : hadKeyWith(q),
       q === undefined ? undefined : hasKeyMeantBy(q),

@@ -9,6 +9,9 @@ import { type Column, dayText, examples, firstOf, timeText } from './output.ts';
 import {
   idOf,
   integerFrom,
+  METADATA_FILTER,
+  METADATA_OPTION,
+  metadataText,
   type OpenSession,
   orUndefined,
   platformLabels,
@@ -48,6 +51,7 @@ const fieldsOf = (
   [label('PLATFORM_C')]: accountOf(customer.platformCId, customer.platformCUsername),
   [label('MARKET_A')]: accountOf(customer.marketAId, customer.marketAUsername),
   [label('MARKET_B')]: accountOf(customer.marketBId, customer.marketBUsername),
+  Metadata: metadataText(customer.metadata),
   Created: `${timeText(customer.createdAt)} (UTC)`,
 });
 
@@ -79,7 +83,8 @@ const withFields = <Args extends unknown[], Opts extends OptionValues, Global ex
     .option('--last-name <name>', 'the last name')
     .option('--username <name>', 'the name of the account')
     .option('--phone <number>', 'the phone number')
-    .option('--chat-id <id>', 'the id on the chat service');
+    .option('--chat-id <id>', 'the id on the chat service')
+    .option(...METADATA_OPTION);
 
 type FieldOption = 'email' | 'firstName' | 'lastName' | 'username' | 'phone' | 'chatId';
 
@@ -114,13 +119,16 @@ export function addCustomers(parent: CommandUnknownOpts, open: OpenSession): voi
 
   customers
     .command('find')
-    .description('find customers by part of a name, an e-mail, a phone number or an account')
+    .description(
+      'find customers by part of a name, an e-mail, a phone number, an account or a text in their metadata',
+    )
     .argument('<text>', 'part of a field, in any case', searchArgument)
+    .option(...METADATA_FILTER)
     .option('--limit <n>', 'the maximum number of results', integerFrom(1), DEFAULT_FOUND)
     .addHelpText('after', examples('customers find ada@', 'customers find "Ada Lovelace"'))
-    .action(async (q, { limit }) => {
+    .action(async (q, { limit, metadata }) => {
       const { licet, output } = open();
-      const { first, hasMore } = await firstOf(licet.customers.iterate({ q }), limit);
+      const { first, hasMore } = await firstOf(licet.customers.iterate({ q, metadata }), limit);
       output.list(first, COLUMNS, 'No customer found.');
       if (hasMore)
         output.note(`More than ${limit} customers match. Give a longer text, or raise --limit.`);
@@ -147,7 +155,8 @@ export function addCustomers(parent: CommandUnknownOpts, open: OpenSession): voi
     .action(async (options) => {
       if (Object.keys(options).length === 0) throw argumentError('Give a field of the customer.');
       const { licet, output } = open();
-      const customer = await licet.customers.create(fieldsOfOptions(options));
+      const { metadata } = options;
+      const customer = await licet.customers.create({ ...fieldsOfOptions(options), metadata });
       output.done('Customer created. The id:', customer, String(customer.id));
     });
 
@@ -159,13 +168,21 @@ export function addCustomers(parent: CommandUnknownOpts, open: OpenSession): voi
       examples(
         'customers edit ada@shop.example --last-name Lovelace',
         'customers edit 7 --phone ""',
+        'customers edit 7 --metadata crm=acct_417',
       ),
     )
     .action(async (text, options) => {
       if (Object.keys(options).length === 0) throw argumentError('Nothing to change.');
       const { licet, output } = open();
       const { id } = await findCustomer(licet, text);
-      const customer = await licet.customers.update(id, fieldsOfOptions(options));
+      const fields = fieldsOfOptions(options);
+      const texts = options.metadata;
+      const customer = await (texts === undefined
+        ? licet.customers.update(id, fields)
+        : licet.customers.change(id, ({ metadata }) => ({
+            ...fields,
+            metadata: { ...metadata, ...texts },
+          })));
       output.done(`Customer ${id} is changed.`, customer);
     });
 
