@@ -111,5 +111,6 @@ const TYPE_NAMES: Record<string, string> = {
   boolean: 'true or false',
   array: 'an array',
   object: 'an object',
+  record: 'an object',
   null: 'null',
 };
