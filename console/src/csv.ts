@@ -1,5 +1,5 @@
 import { csvLine, listCell } from '@licet/cli/csv';
-import { FIELDS } from '@licet/cli/import/fields';
+import { FIELDS, metadataOf } from '@licet/cli/import/fields';
 import { fieldsOf, type Kind } from '@licet/cli/import/kinds';
 
 /** CSV files for spreadsheets. */
@@ -7,9 +7,6 @@ import { fieldsOf, type Kind } from '@licet/cli/import/kinds';
 /** Rows as CSV (RFC 4180), the first with the names of the columns. */
 export const toCsv = (rows: readonly (readonly (string | number)[])[]): string =>
   rows.map((row) => `${csvLine(row)}\r\n`).join('');
-
-/** The columns of items that can be imported again. */
-export const headingsOf = (kind: Kind): readonly string[] => FIELDS[kind];
 
 /** The value of a heading of the import, such as `customer.email`. */
 export function cellOf(item: object, heading: string): string | number {
@@ -21,8 +18,34 @@ export function cellOf(item: object, heading: string): string | number {
   return Array.isArray(value) ? listCell(value) : String(value);
 }
 
-export const rowOf = (kind: Kind, item: object): (string | number)[] =>
-  FIELDS[kind].map((heading) => cellOf(item, heading));
+/** The rows of items that can be imported again, with a column for each name of their metadata. */
+export class ItemRows {
+  readonly #kind: Kind;
+  readonly #names = new Set<string>();
+  readonly #rows: { cells: string; metadata: ReadonlyMap<string, string> }[] = [];
+
+  constructor(kind: Kind) {
+    this.#kind = kind;
+  }
+
+  add(item: object): void {
+    const metadata = new Map(metadataOf(this.#kind, item));
+    for (const name of metadata.keys()) this.#names.add(name);
+    const cells = csvLine(FIELDS[this.#kind].map((heading) => cellOf(item, heading)));
+    this.#rows.push({ cells, metadata });
+  }
+
+  /** The lines of the file, the first with the names of the columns. */
+  *lines(): Generator<string> {
+    const names = [...this.#names].sort();
+    const end = (cells: readonly string[]): string =>
+      cells.length === 0 ? '\r\n' : `,${csvLine(cells)}\r\n`;
+    yield csvLine(FIELDS[this.#kind]) + end(names);
+    for (const { cells, metadata } of this.#rows) {
+      yield cells + end(names.map((name) => metadata.get(name) ?? ''));
+    }
+  }
+}
 
 /** Without the byte-order mark, spreadsheets read a file in an old encoding. */
 export const BYTE_ORDER_MARK = '\uFEFF';
@@ -42,9 +65,15 @@ export function saveFile(name: string, type: string, parts: BlobPart[]): void {
 export const datedName = (name: string, extension: string): string =>
   `${name}-${new Date().toISOString().slice(0, 10)}.${extension}`;
 
+const saveCsv = (name: string, lines: Iterable<string>): void =>
+  saveFile(datedName(name, 'csv'), 'text/csv', [BYTE_ORDER_MARK, ...lines]);
+
 export const downloadCsv = (name: string, rows: Parameters<typeof toCsv>[0]): void =>
-  saveFile(datedName(name, 'csv'), 'text/csv', [BYTE_ORDER_MARK, toCsv(rows)]);
+  saveCsv(name, [toCsv(rows)]);
 
 /** Downloads items in the form that the import takes. */
-export const downloadItems = (name: string, kind: Kind, items: readonly object[]): void =>
-  downloadCsv(name, [headingsOf(kind), ...items.map((item) => rowOf(kind, item))]);
+export function downloadItems(name: string, kind: Kind, items: readonly object[]): void {
+  const rows = new ItemRows(kind);
+  for (const item of items) rows.add(item);
+  saveCsv(name, rows.lines());
+}

@@ -227,6 +227,21 @@ function Details({ license, refusal }: { license: License; refusal: string | und
               none
             ),
           ],
+          ...(Object.keys(license.metadata).length === 0
+            ? []
+            : [
+                [
+                  screenTexts.metadata.title,
+                  Object.entries(license.metadata).map(([name, text]) => (
+                    <p key={name} className="break-words">
+                      <span className="text-muted">{name}:</span>{' '}
+                      <TextLink to="/licenses" search={{ metadata: `${name}:${text}` }}>
+                        {text}
+                      </TextLink>
+                    </p>
+                  )),
+                ] as const,
+              ]),
         ]}
       />
     </Section>

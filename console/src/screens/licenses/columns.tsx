@@ -5,6 +5,7 @@ import { Cut } from '../../components/cut.tsx';
 import type { Column } from '../../components/data-table.tsx';
 import { Time } from '../../components/time.tsx';
 import { formatNumber, formatSlots, productName } from '../../format.ts';
+import { metadataText } from '../../metadata.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import { isForgotten } from '../customers/accounts.ts';
 import { ownerOf } from './owner.ts';
@@ -103,6 +104,14 @@ export const columnsOf = (products: ReadonlyMap<number, string>): readonly Colum
     id: 'notes',
     header: words.notes,
     cell: ({ notes }) => <span className="line-clamp-2 break-words">{notes}</span>,
+    isExtra: true,
+  },
+  {
+    id: 'metadata',
+    header: words.metadata,
+    cell: ({ metadata }) => (
+      <span className="line-clamp-2 break-words whitespace-pre-line">{metadataText(metadata)}</span>
+    ),
     isExtra: true,
   },
 ];

@@ -5,7 +5,7 @@ import { useMemo, useState } from 'react';
 import { Button, ButtonLink } from '../../components/button.tsx';
 import { DataTable } from '../../components/data-table.tsx';
 import { Filters } from '../../components/filters.tsx';
-import { FilterProduct, FilterSelect, FilterText } from '../../components/form.tsx';
+import { FilterExact, FilterProduct, FilterSelect, FilterText } from '../../components/form.tsx';
 import { Download, Plus, X } from '../../components/icons.tsx';
 import { Empty, NoMatch, Page } from '../../components/page.tsx';
 import { runWithProgress } from '../../components/progress.tsx';
@@ -158,6 +158,11 @@ export function Screen() {
               names={names}
               value={search.productId}
               onChange={(productId) => filter({ productId })}
+            />
+            <FilterExact
+              label={screenTexts.metadata.filter}
+              value={search.metadata ?? ''}
+              onChange={(metadata) => filter({ metadata })}
             />
             {search.expiresFrom !== undefined && (
               <Button onClick={() => filter({ expiresFrom: undefined, expiresTo: undefined })}>

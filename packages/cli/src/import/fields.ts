@@ -40,11 +40,11 @@ export const isField = (kind: TableKind, name: string): boolean =>
   (METADATA[kind] ?? []).some((field) => name.startsWith(`${field}.`));
 
 /** The texts in the metadata of an item, by their columns. */
-export const metadataOf = (kind: TableKind, item: object): [name: string, value: unknown][] =>
+export const metadataOf = (kind: TableKind, item: object): [name: string, text: string][] =>
   (METADATA[kind] ?? []).flatMap((field) => {
     const texts = field.split('.').reduce<unknown>((value, name) => fieldsOf(value)[name], item);
-    return Object.entries(fieldsOf(texts)).map(([name, value]): [string, unknown] => [
+    return Object.entries(fieldsOf(texts)).map(([name, text]): [string, string] => [
       `${field}.${name}`,
-      value,
+      String(text),
     ]);
   });
