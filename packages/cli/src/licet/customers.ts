@@ -2,7 +2,8 @@ import type { Command, CommandUnknownOpts, OptionValues } from '@commander-js/ex
 import { type Customer, type LicensePlatform, type Licet, LicetError } from '@licet/client';
 import { DEFAULT_LINK_MINUTES, MAX_LINK_MINUTES } from '@licet/contract/limits';
 import { argumentError } from '../command-line.ts';
-import { documentOf } from '../invocation.ts';
+import { findNewFile, writeNewFile } from '../import/output-file.ts';
+import { documentOf, fileAt } from '../invocation.ts';
 import { CliError } from '../terminal.ts';
 import { listLicenses } from './licenses.ts';
 import { type Column, dayText, examples, firstOf, timeText } from './output.ts';
@@ -214,6 +215,32 @@ export function addCustomers(parent: CommandUnknownOpts, open: OpenSession): voi
     });
 
   customers
+    .command('export')
+    .description('write all that is stored about a person as JSON, for a request of the person')
+    .argument(...CUSTOMER)
+    .argument('[file]', 'a new file, such as ada.json; without it the standard output')
+    .addHelpText(
+      'after',
+      `
+Events and notes can name other people: read the file before you hand it over. See ${documentOf('operations')}.
+${examples('customers export ada@shop.example ada.json', 'customers export 7')}`,
+    )
+    .action(async (text, file) => {
+      const { licet, output } = open();
+      const target = file === undefined ? undefined : findNewFile(fileAt(file));
+      const { id } = await findCustomer(licet, text);
+      const exported = await licet.customers.export(id);
+      const { cut } = exported;
+      const json = JSON.stringify(exported, null, 2);
+      if (target === undefined) console.log(json);
+      else {
+        writeNewFile(target, `${json}\n`);
+        output.done(`All data about customer ${id} is in ${target.path}.`, { id, cut });
+      }
+      if (cut.length > 0) output.note(`The lists are too long, and end early: ${cut.join(', ')}.`);
+    });
+
+  customers
     .command('forget')
     .description('erase a person for good; licenses keep working, with their keys and bindings')
     .argument(...CUSTOMER)
@@ -222,7 +249,7 @@ export function addCustomers(parent: CommandUnknownOpts, open: OpenSession): voi
       'after',
       `
 This erases all fields of the customer, the owner fields of licenses that repeat them, and the keys, addresses and
-hardware IDs in the history of the licenses. Notes and slots of licenses stay, and so do exports: see
+hardware IDs in the history of the licenses. Notes, metadata and slots of licenses stay, and so do exports: see
 ${documentOf('operations')}.
 ${examples('customers forget ada@shop.example --yes', 'customers forget 7 --yes')}`,
     )
