@@ -660,7 +660,7 @@ export const screenTexts = {
     add: 'Add a text',
     remove: (name: string) => (name === '' ? 'Remove the row' : `Remove ${name}`),
     twice: 'Another row has this name.',
-    filter: 'Metadata: plan:gold',
+    filter: (text: string) => `Metadata: ${text.replace(':', ': ')}`,
   },
 
   customers: {

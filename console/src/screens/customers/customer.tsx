@@ -8,6 +8,7 @@ import { Button, ButtonLink, TextLink } from '../../components/button.tsx';
 import { confirm } from '../../components/confirm.tsx';
 import { Cancel, EditPage } from '../../components/edit-page.tsx';
 import { Download, Pencil } from '../../components/icons.tsx';
+import { MetadataTexts } from '../../components/metadata-texts.tsx';
 import { Facts, Notice, Page, Section } from '../../components/page.tsx';
 import { SectionRows } from '../../components/section-rows.tsx';
 import { type SimpleColumn, SimpleTable } from '../../components/simple-table.tsx';
@@ -214,14 +215,9 @@ function Details({ customer }: { customer: Customer }) {
     ],
     [
       screenTexts.metadata.title,
-      Object.entries(customer.metadata).map(([name, text]) => (
-        <p key={name} className="break-words">
-          <span className="text-muted">{name}:</span>{' '}
-          <TextLink to="/customers" search={{ metadata: `${name}:${text}` }}>
-            {text}
-          </TextLink>
-        </p>
-      )),
+      Object.keys(customer.metadata).length > 0 && (
+        <MetadataTexts metadata={customer.metadata} list="/customers" />
+      ),
     ],
     [words.columns.created, createdAt && <Time value={createdAt} />],
     [words.columns.id, id],

@@ -7,11 +7,11 @@ import { ButtonLink } from '../../components/button.tsx';
 import { Cut } from '../../components/cut.tsx';
 import { type Column, DataTable } from '../../components/data-table.tsx';
 import { Dialog } from '../../components/dialog.tsx';
-import { FilterExact, FilterText } from '../../components/form.tsx';
+import { FilterText } from '../../components/form.tsx';
 import { Plus } from '../../components/icons.tsx';
+import { MetadataFilter, MetadataTexts } from '../../components/metadata-texts.tsx';
 import { Empty, NoMatch, Page } from '../../components/page.tsx';
 import { Time } from '../../components/time.tsx';
-import { metadataText } from '../../metadata.ts';
 import { type platformLabel, usePlatformLabel } from '../../platforms.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import { useMay, useRefusal } from '../../session.ts';
@@ -93,9 +93,7 @@ const columnsOf = (
   {
     id: 'metadata',
     header: screenTexts.metadata.title,
-    cell: ({ metadata }) => (
-      <span className="line-clamp-2 break-words whitespace-pre-line">{metadataText(metadata)}</span>
-    ),
+    cell: ({ metadata }) => <MetadataTexts metadata={metadata} list="/customers" />,
     isExtra: true,
   },
 ];
@@ -150,11 +148,7 @@ export function Screen() {
               value={q ?? ''}
               onChange={(text) => filter({ q: text || undefined })}
             />
-            <FilterExact
-              label={screenTexts.metadata.filter}
-              value={metadata ?? ''}
-              onChange={(given) => filter({ metadata: given })}
-            />
+            <MetadataFilter value={metadata} onClear={() => filter({ metadata: undefined })} />
           </search>
         }
         empty={

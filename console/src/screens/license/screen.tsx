@@ -5,6 +5,7 @@ import { Button, ButtonLink, TextLink } from '../../components/button.tsx';
 import { confirm } from '../../components/confirm.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { Pencil } from '../../components/icons.tsx';
+import { MetadataTexts } from '../../components/metadata-texts.tsx';
 import { Facts, Page, Section } from '../../components/page.tsx';
 import { Time } from '../../components/time.tsx';
 import { toasts } from '../../components/toasts.tsx';
@@ -232,14 +233,7 @@ function Details({ license, refusal }: { license: License; refusal: string | und
             : [
                 [
                   screenTexts.metadata.title,
-                  Object.entries(license.metadata).map(([name, text]) => (
-                    <p key={name} className="break-words">
-                      <span className="text-muted">{name}:</span>{' '}
-                      <TextLink to="/licenses" search={{ metadata: `${name}:${text}` }}>
-                        {text}
-                      </TextLink>
-                    </p>
-                  )),
+                  <MetadataTexts key="metadata" metadata={license.metadata} list="/licenses" />,
                 ] as const,
               ]),
         ]}

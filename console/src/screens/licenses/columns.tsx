@@ -3,9 +3,9 @@ import { countGlobal } from '@licet/contract/addresses';
 import { StatusBadge } from '../../components/badge.tsx';
 import { Cut } from '../../components/cut.tsx';
 import type { Column } from '../../components/data-table.tsx';
+import { MetadataTexts } from '../../components/metadata-texts.tsx';
 import { Time } from '../../components/time.tsx';
 import { formatNumber, formatSlots, productName } from '../../format.ts';
-import { metadataText } from '../../metadata.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import { isForgotten } from '../customers/accounts.ts';
 import { ownerOf } from './owner.ts';
@@ -109,9 +109,7 @@ export const columnsOf = (products: ReadonlyMap<number, string>): readonly Colum
   {
     id: 'metadata',
     header: words.metadata,
-    cell: ({ metadata }) => (
-      <span className="line-clamp-2 break-words whitespace-pre-line">{metadataText(metadata)}</span>
-    ),
+    cell: ({ metadata }) => <MetadataTexts metadata={metadata} list="/licenses" />,
     isExtra: true,
   },
 ];

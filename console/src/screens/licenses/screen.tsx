@@ -5,8 +5,9 @@ import { useMemo, useState } from 'react';
 import { Button, ButtonLink } from '../../components/button.tsx';
 import { DataTable } from '../../components/data-table.tsx';
 import { Filters } from '../../components/filters.tsx';
-import { FilterExact, FilterProduct, FilterSelect, FilterText } from '../../components/form.tsx';
+import { FilterProduct, FilterSelect, FilterText } from '../../components/form.tsx';
 import { Download, Plus, X } from '../../components/icons.tsx';
+import { MetadataFilter } from '../../components/metadata-texts.tsx';
 import { Empty, NoMatch, Page } from '../../components/page.tsx';
 import { runWithProgress } from '../../components/progress.tsx';
 import { toasts } from '../../components/toasts.tsx';
@@ -159,10 +160,9 @@ export function Screen() {
               value={search.productId}
               onChange={(productId) => filter({ productId })}
             />
-            <FilterExact
-              label={screenTexts.metadata.filter}
-              value={search.metadata ?? ''}
-              onChange={(metadata) => filter({ metadata })}
+            <MetadataFilter
+              value={search.metadata}
+              onClear={() => filter({ metadata: undefined })}
             />
             {search.expiresFrom !== undefined && (
               <Button onClick={() => filter({ expiresFrom: undefined, expiresTo: undefined })}>
