@@ -7,6 +7,7 @@ import { Caches } from './cache/caches.ts';
 import { ROLES_FOLLOW } from './channels/discord/roles.ts';
 import { type DiscordSettings, NO_DISCORD } from './channels/discord/settings.ts';
 import { HeldMarkets } from './channels/markets/held.ts';
+import { Arrivals } from './channels/markets/received.ts';
 import { HeldSettings } from './channels/settings/store.ts';
 import { Deliverer } from './channels/webhooks/deliverer.ts';
 import { storeDeliveries } from './channels/webhooks/outgoing.ts';
@@ -27,6 +28,7 @@ import { SigningKeys } from './lib/signing-keys.ts';
 import { parseSlotPrefix } from './lib/slot-prefix.ts';
 import { HeldCounts } from './requests/counts.ts';
 import { Recorder } from './requests/recorder.ts';
+import type { SlotKind } from './resources/licenses/address-slots.ts';
 
 const MAX_COUNTED = 10_000;
 const VALIDATIONS_A_TURN = 64;
@@ -113,6 +115,7 @@ export class Services {
   readonly outbound: Outbound;
   readonly deliverer: Deliverer;
   readonly markets: HeldMarkets;
+  readonly arrivals: Arrivals;
   readonly portalSettings: HeldSettings<PortalSettings>;
   readonly discordSettings: HeldSettings<DiscordSettings>;
   /** Bounds the requests that begin in a turn. Validations also wait for room for their records (1.6). */
@@ -132,6 +135,8 @@ export class Services {
     failedRecords: new LocalLimiter(300),
     /** Rejected requests of each market that are listed: a sender who knows its address must not hide the others. */
     rejectedNotices: new LocalLimiter(10, HOUR_MS),
+    /** Rejected requests of a client at a market, beyond which the client may guess its secret. */
+    wrongSecrets: new LocalLimiter(60, HOUR_MS),
     /** Queries whether a market has had its event about guesses. */
     guesses: new LocalLimiter(1, HOUR_MS),
     /** License keys and codes that an account at Discord tries. */
@@ -163,7 +168,7 @@ export class Services {
   readonly #totals = new BoundedMap<number, number>(MAX_COUNTED);
   /** When each token was last used, by id. */
   readonly #tokenUses = new BoundedMap<number, number>(MAX_COUNTED);
-  /** Refusals by D1 for want of a slot, by license id and the types of which no slot was free. */
+  /** Refusals by D1 for want of a slot, by license id and the kinds of slots of which none was free. */
   readonly #full = new BoundedMap<
     string,
     { revision: number; until: number; refusal: FullRefusal }
@@ -176,6 +181,7 @@ export class Services {
     this.counts = new HeldCounts(this.db);
     this.outbound = new Outbound(env);
     this.markets = new HeldMarkets(this.db);
+    this.arrivals = new Arrivals(this.db);
     this.discordSettings = new HeldSettings(this.db, 'discord', NO_DISCORD);
     this.portalSettings = new HeldSettings(this.db, 'portal', DEFAULT_PORTAL_SETTINGS);
     const limiter = (name: Limiters) => {
@@ -224,22 +230,22 @@ export class Services {
   /**
    * Notes a refusal by D1 for want of a slot.
    *
-   * @param full the types of which no slot was free
+   * @param full the kinds of slots of which none was free
    * @param now milliseconds since 1970
    */
   noteFull(
     { id, revision }: LicenseRevision,
-    full: readonly LicenseDataType[],
+    full: readonly SlotKind[],
     refusal: FullRefusal,
     now: number,
   ): void {
     this.#full.set(`${id} ${full}`, { revision, until: now + FULL_MS, refusal });
   }
 
-  /** The refusal of a moment ago, of this revision of a license for these types. */
+  /** The refusal of a moment ago, of this revision of a license for these kinds of slots. */
   findFull(
     { id, revision }: LicenseRevision,
-    full: readonly LicenseDataType[],
+    full: readonly SlotKind[],
     now: number,
   ): FullRefusal | undefined {
     const known = this.#full.get(`${id} ${full}`);

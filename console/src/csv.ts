@@ -1,12 +1,8 @@
-import { csvLine, listCell } from '@licet/cli/csv';
+import { type CsvRow, csvFile, csvLine, listCell } from '@licet/cli/csv';
 import { FIELDS, metadataOf } from '@licet/cli/import/fields';
 import { fieldsOf, type Kind } from '@licet/cli/import/kinds';
 
 /** CSV files for spreadsheets. */
-
-/** Rows as CSV (RFC 4180), the first with the names of the columns. */
-export const toCsv = (rows: readonly (readonly (string | number)[])[]): string =>
-  rows.map((row) => `${csvLine(row)}\r\n`).join('');
 
 /** The value of a heading of the import, such as `customer.email`. */
 export function cellOf(item: object, heading: string): string | number {
@@ -35,20 +31,16 @@ export class ItemRows {
     this.#rows.push({ cells, metadata });
   }
 
-  /** The lines of the file, the first with the names of the columns. */
-  *lines(): Generator<string> {
+  /** The parts of the file, the first with the names of the columns. */
+  *parts(): Generator<string> {
     const names = [...this.#names].sort();
-    const end = (cells: readonly string[]): string =>
-      cells.length === 0 ? '\r\n' : `,${csvLine(cells)}\r\n`;
-    yield csvLine(FIELDS[this.#kind]) + end(names);
+    yield csvFile([[...FIELDS[this.#kind], ...names]]);
     for (const { cells, metadata } of this.#rows) {
-      yield cells + end(names.map((name) => metadata.get(name) ?? ''));
+      const texts = csvLine(names.map((name) => metadata.get(name) ?? ''));
+      yield `${cells}${names.length > 0 ? ',' : ''}${texts}\r\n`;
     }
   }
 }
-
-/** Without the byte-order mark, spreadsheets read a file in an old encoding. */
-export const BYTE_ORDER_MARK = '\uFEFF';
 
 /** Gives the browser a file to download. */
 export function saveFile(name: string, type: string, parts: BlobPart[]): void {
@@ -65,15 +57,13 @@ export function saveFile(name: string, type: string, parts: BlobPart[]): void {
 export const datedName = (name: string, extension: string): string =>
   `${name}-${new Date().toISOString().slice(0, 10)}.${extension}`;
 
-const saveCsv = (name: string, lines: Iterable<string>): void =>
-  saveFile(datedName(name, 'csv'), 'text/csv', [BYTE_ORDER_MARK, ...lines]);
-
-export const downloadCsv = (name: string, rows: Parameters<typeof toCsv>[0]): void =>
-  saveCsv(name, [toCsv(rows)]);
+/** @param rows the first with the names of the columns */
+export const downloadCsv = (name: string, rows: readonly CsvRow[]): void =>
+  saveFile(datedName(name, 'csv'), 'text/csv', [csvFile(rows)]);
 
 /** Downloads items in the form that the import takes. */
 export function downloadItems(name: string, kind: Kind, items: readonly object[]): void {
   const rows = new ItemRows(kind);
   for (const item of items) rows.add(item);
-  saveCsv(name, rows.lines());
+  saveFile(datedName(name, 'csv'), 'text/csv', [...rows.parts()]);
 }

@@ -89,3 +89,7 @@ export const isMissingValue = (error: unknown): boolean =>
 /** Whether a write failed because of its values, and would fail again. */
 export const isRejectedValue = (error: unknown): boolean =>
   /constraint failed|too big|datatype mismatch/.test(databaseMessage(error));
+
+/** Whether a query failed because its request had made as many as Cloudflare allows. */
+export const isOutOfQueries = (error: unknown): boolean =>
+  /too many (api requests|subrequests|queries)/i.test(databaseMessage(error));

@@ -34,28 +34,25 @@ export function codingOf({ headers }: Request): Coding | undefined {
   );
 }
 
-/** The format of bytes: under the name of deflate, some clients send it without the frame of zlib. */
-function formatOf(
-  coding: Coding,
-  [first = 0, second = 0]: Uint8Array,
-): ConstructorParameters<typeof DecompressionStream>[0] {
-  if (coding === 'gzip') return coding;
+type Format = ConstructorParameters<typeof DecompressionStream>[0];
+
+/**
+ * The format of bytes: under the name of deflate, some clients send it without the frame of zlib. Undefined for other bytes
+ * than gzip under its name, which a proxy has decoded before.
+ */
+function formatOf(coding: Coding, [first = 0, second = 0]: Uint8Array): Format | undefined {
+  if (coding === 'gzip') return first === 0x1f && second === 0x8b ? coding : undefined;
   const isFramed = (first & 0x0f) === 8 && (first * 256 + second) % 31 === 0;
   return isFramed ? 'deflate' : 'deflate-raw';
 }
 
-/**
- * Decodes a body. Decoding ends with the first bytes beyond the limit.
- *
- * @returns null for more than `maxBytes`
- * @throws ApiError 400 for other bytes than the coding says
- */
-export async function decodeBody(
+/** Decodes bytes. Null for more than `maxBytes`, undefined for other bytes than the format says. */
+async function decode(
   bytes: Uint8Array,
-  coding: Coding,
+  format: Format,
   maxBytes: number,
-): Promise<Uint8Array | null> {
-  const { readable, writable } = new DecompressionStream(formatOf(coding, bytes));
+): Promise<Uint8Array | null | undefined> {
+  const { readable, writable } = new DecompressionStream(format);
   const writer = writable.getWriter();
   const reader = readable.getReader({ mode: 'byob' });
   let isTooLarge = false;
@@ -72,7 +69,25 @@ export async function decodeBody(
   })();
   const [read, written] = await Promise.allSettled([reading, writing]);
   if (isTooLarge) return null;
-  if (read.status === 'fulfilled' && written.status === 'fulfilled') return read.value;
+  return read.status === 'fulfilled' && written.status === 'fulfilled' ? read.value : undefined;
+}
+
+/**
+ * Decodes a body. Decoding ends with the first bytes beyond the limit. A proxy can decode a body and leave its header: bytes
+ * without the beginning of gzip, and those that are no deflate, are the body itself.
+ *
+ * @returns null for more than `maxBytes`
+ * @throws ApiError 400 for gzip that is broken, or has several members, which the runtime does not decode
+ */
+export async function decodeBody(
+  bytes: Uint8Array,
+  coding: Coding,
+  maxBytes: number,
+): Promise<Uint8Array | null> {
+  const format = formatOf(coding, bytes);
+  const decoded = format && (await decode(bytes, format, maxBytes));
+  if (decoded !== undefined) return decoded;
+  if (format !== 'gzip') return bytes.length > maxBytes ? null : bytes;
   throw new ApiError(400, `Body must be ${coding}, as its Content-Encoding says`, {
     code: 'INVALID_JSON',
   });

@@ -71,7 +71,7 @@ const hasOther = (
 export const OTHER_EMAIL =
   'belongs to a customer with another e-mail: correct it, or edit the customer';
 
-const keyOf = (identity: Identity, value: string): string => `${identity} ${value}`;
+export const keyOf = (identity: Identity, value: string): string => `${identity} ${value}`;
 
 /** The customers of an import: stored ones that it may mean, and new ones that it adds. */
 export class Customers {

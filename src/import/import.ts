@@ -94,12 +94,13 @@ export async function importItems(sender: Sender, request: ImportRequest): Promi
   const makePlan = () => PLANS[kind](context, items);
 
   return untilNotOvertaken(async () => {
-    const { results, statements, touches, newKeys = [], newOwners = 0 } = await makePlan();
+    const { results, statements, touches, when, newKeys = [], newOwners = 0 } = await makePlan();
     if (dryRun || statements.length === 0) return { results, createdOwners: newOwners };
     const count = results.filter(({ outcome }) => outcome === 'created').length;
     await change(sender, {
       event: { type: EVENT_TYPES[kind], id: null, changes: { count: { before: 0, after: count } } },
       ...(touches && { touches }),
+      ...(when && { when }),
       // Unknown until now; or a license that comes back under its earlier key, of which this isolate may hold a snapshot.
       adds: newKeys.map((key) => ({ subject: `license:${key}`, revision: now })),
       statements: { items: statements },

@@ -1,15 +1,20 @@
-import { firstOfSlots, globalAddress, isGlobal, LOCAL_ADDRESS } from '@licet/contract/addresses';
-import { type Change, changeOf } from '@licet/contract/changes';
+import {
+  firstOfSlots,
+  globalAddress,
+  isGlobal,
+  LOCAL_ADDRESS,
+  slotOf,
+} from '@licet/contract/addresses';
+import { type Change, changeOf, fieldName } from '@licet/contract/changes';
 import type { LicenseDataType } from '@licet/contract/enums';
 import type { licenseItem } from '@licet/contract/import';
 import { toTimestamp } from '@licet/contract/time';
-import { and, eq, getTableColumns, isNotNull, sql } from 'drizzle-orm';
+import { getTableColumns, sql } from 'drizzle-orm';
 import type * as z from 'zod';
 import { batch, type Database, type Statement } from '../db/client.ts';
 import { isOneOf } from '../db/predicates.ts';
 import { ownerOf } from '../resources/customers/owner.ts';
-import { type CustomerRow, normalizeEmail } from '../resources/customers/row.ts';
-import { customers } from '../resources/customers/schema.ts';
+import type { CustomerRow } from '../resources/customers/row.ts';
 import { type LicenseRow, toLicense } from '../resources/licenses/row.ts';
 import {
   keysMeantBy,
@@ -25,6 +30,7 @@ import { subtractRequestsHere } from '../resources/licenses/totals.ts';
 import type { ProductRow } from '../resources/products/queries.ts';
 import { unknownProduct } from '../resources/products/rules.ts';
 import { products } from '../resources/products/schema.ts';
+import { accountsOf, emailsOfAccounts, namedByAccount } from './accounts.ts';
 import {
   Customers,
   type Identity,
@@ -65,11 +71,23 @@ const toWire = ({ ips, ...row }: NewLicense, now: number) =>
     now,
   );
 
-/** The addresses that do not say where a machine is. They are left out (1.2). */
-const localAddresses = ({ values: { ips }, sent }: Item<LicenseItem>): Change[] =>
-  ips.flatMap((ip, index) =>
-    globalAddress(ip) === null ? changeOf(sent, ['ips', index], LOCAL_ADDRESS) : [],
-  );
+/** The addresses that are left out: those that do not say where a machine is (1.2), and all of a slot but the first (1.4). */
+function leftOutAddresses({ sent }: Item<LicenseItem>, ipv6SlotPrefix: number): Change[] {
+  const firsts = new Map<string, number>();
+  // The parsed item has each address once.
+  const ips: unknown[] = Array.isArray(sent.ips) ? sent.ips : [];
+  return ips.flatMap((ip, index) => {
+    const address = globalAddress(String(ip));
+    if (address === null) return changeOf(sent, ['ips', index], LOCAL_ADDRESS);
+    const slot = slotOf(address, ipv6SlotPrefix);
+    const first = firsts.get(slot);
+    if (first !== undefined) {
+      return changeOf(sent, ['ips', index], `shares the slot of ${fieldName(['ips', first])}`);
+    }
+    firsts.set(slot, index);
+    return [];
+  });
+}
 
 const SAME_KEY = 'the same licenseKey, apart from case, but other values';
 
@@ -191,52 +209,6 @@ function contestedOf(customers: Customers, { values, sent }: Item<LicenseItem>):
     });
 }
 
-/** The e-mails of the customers whose licenses have a chat account, by its id. */
-type EmailsOfChats = Map<string, Set<string>>;
-
-/** The chat account and the e-mail of a person in a file, whose customer has no id; undefined without both. */
-function chatOf({ ownerChatId, customer }: LicenseItem): { id: string; email: string } | undefined {
-  const isOfFile = ownerChatId !== '' && customer?.email && customer.id === undefined;
-  return isOfFile ? { id: ownerChatId, email: normalizeEmail(customer.email ?? '') } : undefined;
-}
-
-async function emailsOfChats(
-  db: Database,
-  items: readonly Item<LicenseItem>[],
-): Promise<EmailsOfChats> {
-  const ids = items.flatMap(({ values }) => chatOf(values)?.id ?? []);
-  const emails: EmailsOfChats = new Map(ids.map((id) => [id, new Set()]));
-  if (ids.length === 0) return emails;
-  const rows = await db
-    .selectDistinct({ id: licenses.ownerChatId, email: customers.emailNormalized })
-    .from(licenses)
-    .innerJoin(customers, eq(customers.id, licenses.customerId))
-    .where(and(isOneOf(licenses.ownerChatId, ids), isNotNull(customers.emailNormalized)));
-  for (const { id, email } of rows) if (email !== null) emails.get(id)?.add(email);
-  return emails;
-}
-
-/** Leaves out the chat account of another e-mail: its person would see the keys of both. */
-function removeForeignChat(
-  row: NewLicense,
-  { values, sent }: Item<LicenseItem>,
-  owners: Customers,
-  known: EmailsOfChats,
-): Change[] {
-  const chat = chatOf(values);
-  if (!chat) return [];
-  const emails = known.get(chat.id) ?? new Set();
-  const named = { ...NOBODY, chatId: chat.id, emailNormalized: chat.email };
-  const isForeign = emails.size > 0 && !emails.has(chat.email);
-  if (!isForeign && !owners.contested(named).includes('chatId')) {
-    known.set(chat.id, emails.add(chat.email));
-    return [];
-  }
-  row.ownerChatId = '';
-  row.ownerChatUsername = '';
-  return [changeOf(sent, ['ownerChatId'], OTHER_EMAIL)];
-}
-
 const bindAll = (
   db: Database,
   type: LicenseDataType,
@@ -273,7 +245,10 @@ export const planLicenses: Planner<LicenseItem> = async ({ db, now, assumedProdu
   const keys = items.map(({ values }) => normalizeLicenseKey(values.licenseKey));
   const meant = items.flatMap(({ values }) => keysMeantBy(values.licenseKey));
   const productIds = items.map(({ values }) => values.productId);
-  const possible = items.flatMap(({ values }) => ownersOf(values).map(({ named }) => named));
+  const possible = items.flatMap(({ values }) => [
+    ...ownersOf(values).map(({ named }) => named),
+    ...accountsOf(values).map(namedByAccount),
+  ]);
   const { stored, replaced, used, referenced, named } = await batch(db, {
     stored: db
       .select({ ...getTableColumns(licenses), ...slotValues(db) })
@@ -288,7 +263,7 @@ export const planLicenses: Planner<LicenseItem> = async ({ db, now, assumedProdu
     named: selectCustomers(db, possible),
   });
   const owners = new Customers(named, now);
-  const chats = await emailsOfChats(db, items);
+  const accounts = await emailsOfAccounts(db, items);
   const limits = new Map<number, Defaults>(assumedProductIds.map((id) => [id, UNLIMITED]));
   for (const product of referenced) limits.set(product.id, product);
   const firstOfKey = new Map<string, NewLicense>();
@@ -303,7 +278,7 @@ export const planLicenses: Planner<LicenseItem> = async ({ db, now, assumedProdu
     identityOf: ({ licenseKeyNormalized }) => licenseKeyNormalized,
     toWire: (row) => toWire(row, now),
     notCompared: NOT_COMPARED,
-    changesOf: localAddresses,
+    changesOf: (item) => leftOutAddresses(item, db.ipv6SlotPrefix),
     checkFound({ values, sent }, row, existing, differences) {
       if (existing.productId !== row.productId) {
         throw refusal(`licenseKey belongs to a license of product ${existing.productId}`);
@@ -335,7 +310,9 @@ export const planLicenses: Planner<LicenseItem> = async ({ db, now, assumedProdu
       firstOfKey.set(row.licenseKeyNormalized, row);
       const contested = contestedOf(owners, item);
       row.customerId = linkTo(owners, values);
-      return [...removeForeignChat(row, item, owners, chats), ...contested];
+      const foreign = accounts.removeForeign(row, item, owners);
+      const others = contested.filter(({ field }) => foreign.every((one) => one.field !== field));
+      return [...foreign, ...others];
     },
   });
   const deletedIds = used.flatMap(({ id, deleted }) => (deleted === null ? [] : id));
@@ -346,6 +323,7 @@ export const planLicenses: Planner<LicenseItem> = async ({ db, now, assumedProdu
         news.length > 0 ? [...owners.statements(db), ...storeLicenses(db, news, deletedIds)] : [],
       newKeys: news.map(({ licenseKeyNormalized }) => licenseKeyNormalized),
       newOwners: owners.newCount,
+      when: accounts.when,
     }),
   };
 };

@@ -4,6 +4,7 @@ import { doubtfulIds } from '@licet/contract/import-ids';
 import type { JsonObject } from '@licet/contract/json';
 import { and, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
 import { type SQLiteTable, unionAll } from 'drizzle-orm/sqlite-core';
+import type { Condition } from '../db/change.ts';
 import type { Database, Statement } from '../db/client.ts';
 import type { Touch } from '../db/outbox.ts';
 import { isOneOf } from '../db/predicates.ts';
@@ -23,6 +24,8 @@ interface Changes {
   newKeys?: readonly string[];
   /** The snapshots that it makes stale. */
   touches?: readonly Touch[];
+  /** The conditions on which the plan still holds. */
+  when?: readonly Condition[];
 }
 
 /** The import of the items of a request, planned from the state of the database. */

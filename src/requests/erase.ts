@@ -64,10 +64,13 @@ function eraseInstallations(db: Database, ids: readonly number[]) {
         requests: 0,
       })
       .where(isOneOf(installations.id, ids)),
-    // A remark can name an address or a hardware ID that gave way.
-    remarks: db
+    // A remark can name an address or a hardware ID that gave way, and a spoilt key can be read.
+    details: db
       .update(requests)
-      .set({ details: sql`json_remove(${requests.details}, '$.remarks')` })
+      .set({
+        details: sql`json_remove(${requests.details}, '$.licenseKey',
+        iif(details ->> 'remarks' glob 'Took the slot of *', '$.remarks', '$.licenseKey'))`,
+      })
       .where(
         sql`(bucket, product_id, installation_id) in (
             select b.bucket, ${productOf('i')}, i.id
@@ -75,7 +78,7 @@ function eraseInstallations(db: Database, ids: readonly number[]) {
               cross join installations i on i.id = lost.value
               cross join buckets b on b.bucket between
                 ${bucketAtSql(sql`i.first_seen_at`)} and ${bucketAtSql(sql`i.last_seen_at`)})
-          and details ->> 'remarks' glob 'Took the slot of *'`,
+          and (details ->> 'remarks' glob 'Took the slot of *' or details ->> 'licenseKey' is not null)`,
       ),
   };
 }

@@ -7,7 +7,7 @@ import { bucketOfIdSql, isStored, productOf, timeOfIdSql } from '../db/records.t
 import { counters } from '../db/schema.ts';
 import { BoundedMap } from '../lib/bounded-map.ts';
 import { BUCKET_MS, BUCKETS_A_DAY, bucketAt, bucketOf, dayOf, timeOfId } from '../lib/time-id.ts';
-import { keysMeantBy } from '../resources/licenses/rules.ts';
+import { keysMeantBy, normalizeLicenseKey } from '../resources/licenses/rules.ts';
 import { installations, licenses, replacedKeys } from '../resources/licenses/schema.ts';
 import { aggregatedBucketOfNew, countLate } from '../resources/licenses/totals.ts';
 import { RecordAlerts, raiseForRecords } from './alerts.ts';
@@ -52,14 +52,27 @@ function withLicense(
   return { ...record, licenseId: licenseIds.get(key), licenseKeyNormalized: key };
 }
 
+/** A record under the installation of the key that it means: a program that sends a spoilt key is no other one (1.2). */
+function underKey(record: HistoryRecord): HistoryRecord {
+  const { licenseKeyNormalized, installation, details } = record;
+  const { licenseKey } = installation;
+  if (licenseKey === null || normalizeLicenseKey(licenseKey) === licenseKeyNormalized)
+    return record;
+  return {
+    ...record,
+    installation: { ...installation, licenseKey: licenseKeyNormalized },
+    details: { ...details, licenseKey },
+  };
+}
+
 /** The details of a record as JSON. One of no license has no installation, so all fields are there. */
 function detailsOf(
   { installation, licenseKeyNormalized, details }: HistoryRecord,
   keys: readonly string[] | null,
 ): string | null {
-  const { blockReason, remarks, spam } = details;
+  const { blockReason, remarks, spam, licenseKey } = details;
   const isOwned = keys === null;
-  if (isOwned && !blockReason && !remarks && !spam) return null;
+  if (isOwned && !blockReason && !remarks && !spam && !licenseKey) return null;
   const isAsSent = licenseKeyNormalized === installation.licenseKey;
   const sent = {
     ...installation,
@@ -170,13 +183,14 @@ export class HistoryInserter {
     const licenseIds = await this.#findLicenses(records);
     const owned: OwnedRecord[] = [];
     const others: Row[] = [];
-    for (const sent of records) {
-      const record = withLicense(sent, licenseIds);
-      const { licenseId = null } = record;
+    for (const one of records) {
+      const sent = withLicense(one, licenseIds);
+      const { licenseId = null } = sent;
       if (licenseId === null) {
-        others.push(rowOf(record, NO_LICENSE, keysOf(record)));
+        others.push(rowOf(sent, NO_LICENSE, keysOf(sent)));
         continue;
       }
+      const record = underKey(sent);
       const identity = identityOf(licenseId, record);
       const fingerprint = this.#fingerprints.get(identity);
       owned.push({ record, licenseId, identity, fingerprint });

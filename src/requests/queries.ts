@@ -31,7 +31,7 @@ export function toRequest({ id, type, outcome, installation, details }: RecordRo
     id,
     licenseId: installation?.licenseId ?? null,
     // Empty for an installation that was erased.
-    licenseKey: sent.licenseKey || null,
+    licenseKey: (details.licenseKey ?? sent.licenseKey) || null,
     productId: sent.productId ?? null,
     productVersion: sent.productVersion ?? null,
     ip: sent.ip ?? null,

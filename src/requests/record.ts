@@ -13,6 +13,8 @@ const recordDetails = z.object({
   blockReason: z.exactOptional(text),
   remarks: z.exactOptional(text),
   spam: z.exactOptional(z.boolean()),
+  /** The key as it was sent, if it is a reading: its installation has the key that is meant (1.2). */
+  licenseKey: z.exactOptional(text),
 });
 /** The part of a record that neither its installation nor its outcome has. */
 export type RecordDetails = z.infer<typeof recordDetails>;

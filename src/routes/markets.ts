@@ -53,10 +53,13 @@ const newSender = (c: Context<AppEnv>) => () =>
 
 /** The parts of the service that a request of a market uses. */
 function entranceOf(c: Context<AppEnv>): Entrance {
-  const { db, markets, outbound, ceilings, failedNotices, unlistedNotices } = servicesOf(c.env);
+  const { db, markets, arrivals, outbound, ceilings, failedNotices, unlistedNotices } = servicesOf(
+    c.env,
+  );
   return {
     db,
     markets,
+    arrivals,
     outbound,
     ceilings,
     newSender: newSender(c),

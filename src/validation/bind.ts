@@ -111,6 +111,8 @@ export async function bind(
     })
     .from(sql`licenses join ${PRODUCT_WITH_IDLE_DAYS}`)
     .where(eq(licenses.id, id));
+  // SQLite would check a condition without the product before it looks for one.
+  const givesWay = sql`iif(products.id, ${isPossible} and exists (select 1 from claims where not is_free), 0)`;
   const { touched } = putIntoOutbox(
     db,
     [
@@ -118,8 +120,7 @@ export async function bind(
         rows: sql`${claims}
           select 'license:' || license_key_normalized, ${nextRevisionSql(licenses.revision, now)}
           from licenses join ${PRODUCT_WITH_IDLE_DAYS}
-          where licenses.id = ${id} and ${isPossible}
-            and exists (select 1 from claims where not is_free)`,
+          where licenses.id = ${id} and ${givesWay}`,
       },
     ],
     now,

@@ -6,6 +6,7 @@ import { POLICY_KEY } from '../cache/snapshots.ts';
 import type { RequestTimings } from '../lib/request-timings.ts';
 import type { RecordDetails } from '../requests/record.ts';
 import type { Blacklist } from '../resources/blacklists/blacklist.ts';
+import type { SlotKind } from '../resources/licenses/address-slots.ts';
 import { keysMeantBy, statusAt, whyNoKey } from '../resources/licenses/rules.ts';
 import type { LicenseSnapshot } from '../resources/licenses/snapshot.ts';
 import type { Policy } from '../resources/policy.ts';
@@ -283,11 +284,19 @@ export function confirmSlots(
   const license = snapshots.license.value;
   if (!license) return decision;
   if ('full' in outcome) {
-    const refusal = services.findFull(license, outcome.full, circumstances.requestedAt);
+    const refusal = services.findFull(
+      license,
+      kindsOf(outcome.full, request),
+      circumstances.requestedAt,
+    );
     if (refusal) return refuseFull(snapshots, outcome.full, refusal);
   } else if (outcome.responseType !== 'VALID' || !outcome.mustBeStored) return decision;
   return bindSlots(services, license, snapshots, request, circumstances);
 }
+
+/** The kinds of the slots of which none is free: each has its own (1.2). */
+const kindsOf = (full: FullTypes, { ip }: ValidationRequest): SlotKind[] =>
+  full.map((type) => (type === 'IP' && ip !== null && !isGlobal(ip) ? 'LOCAL' : type));
 
 /** Such as `2026-10-01`: in UTC. */
 const dayOf = (time: number): string => new Date(time).toISOString().slice(0, 10);
@@ -363,6 +372,6 @@ async function bindSlots(
     return { outcome, snapshots: bound, remarks: remarksOn(idle) };
   }
   const refusal = refusalOf(outcome.full, idle);
-  services.noteFull(license, outcome.full, refusal, requestedAt);
+  services.noteFull(license, kindsOf(outcome.full, request), refusal, requestedAt);
   return refuseFull(bound, outcome.full, refusal);
 }

@@ -5,6 +5,9 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { openDatabase } from '../../src/db/client.ts';
 import { slotKind, valueSlot } from '../../src/resources/licenses/address-slots.ts';
+import { newIsolate } from '../support/app.ts';
+import { create } from '../support/client.ts';
+import { spyOnDatabase, sumRows } from '../support/d1-spy.ts';
 
 /** The slots of addresses in SQL and in JavaScript: both decide, so they must agree. */
 
@@ -48,4 +51,31 @@ it('SQL takes a hardware ID for its own slot, whatever it looks like', async () 
       from json_each(${JSON.stringify(values)}) t`,
   );
   expect(rows).toEqual(values.map((slot) => ({ slot, kind: 'HWID' })));
+});
+
+it('the slots of many IPv6 installations read as many rows as those of IPv4 [1.4.15]', async () => {
+  const INSTALLATIONS = 500;
+  const { id: productId } = await create.product({ ipIdleDays: 7 });
+  const rowsFor = async (address: string): Promise<number> => {
+    const { id, licenseKey } = await create.license({ productId });
+    await env.DB.prepare(
+      `insert into installations (license_key_normalized, fingerprint, license_id, license_key, product_id, ip,
+          first_seen_at, last_seen_at, requests, aggregated_bucket)
+        select ?1, 'f' || key, ?2, ?1, ?3, ${address}, 0, 0, 1, 0 from json_each(?4)`,
+    )
+      .bind(licenseKey, id, productId, JSON.stringify(Array(INSTALLATIONS).fill(0)))
+      .run();
+    await env.DB.prepare(
+      `insert into bindings (license_id, type, value, position, used_at)
+        select license_id, 'IP', ip, id, 0 from installations where license_id = ? limit 5`,
+    )
+      .bind(id)
+      .run();
+    const { spy, roundTrips } = spyOnDatabase(env.DB);
+    const { json } = await newIsolate({ DB: spy }).call('GET', `/api/v2/licenses/${id}/slots`);
+    expect(json).toHaveLength(5);
+    return (await sumRows(roundTrips.flat())).read;
+  };
+  const ipv4 = await rowsFor("printf('198.51.%d.%d', key / 256, key % 256)");
+  expect(await rowsFor("printf('2a01:4f8:%x::%x', key + 1, key + 1)")).toBe(ipv4);
 });

@@ -133,13 +133,42 @@ describe('a license', () => {
   });
 });
 
+it('an import says which addresses share a slot, or are one address in two spellings [1.4.3, 3.94]', async () => {
+  const ips = ['2001:db8:1:2::10', '198.51.100.7', '2001:DB8:1:2::11', '::ffff:198.51.100.7'];
+  const kept = ['2001:db8:1:2::10', '198.51.100.7'];
+  const shares = 'ips[2] "2001:DB8:1:2::11" shares the slot of ips[0]';
+  const item = { ...license, licenseKey: crypto.randomUUID(), ips };
+  const result = await importOne('licenses', item);
+  expect(result).toMatchObject({
+    ...{ outcome: 'created', differences: ['ips'] },
+    reason: `${shares}; ips[3] "::ffff:198.51.100.7" shares the slot of ips[1]`,
+  });
+  const list = await readList('/api/v2/licenses');
+  expect(list.find(({ id }) => id === result.id)).toMatchObject({ ips: kept });
+  expect(await importOne('licenses', item)).toMatchObject({ outcome: 'unchanged' });
+  const foreign = await importOneOf('licenses', { ...item, licenseKey: crypto.randomUUID() });
+  expect(foreign).toMatchObject({ outcome: 'created', differences: ['ips'] });
+  expect(foreign.reason).toBe(
+    'ips[2] "2001:db8:1:2::11" shares the slot of ips[0]; ips[3] "::ffff:198.51.100.7" is the same as ips[1]',
+  );
+});
+
 it.each([
   ['TRUE', '', true],
   [' false', '602', false],
   ['', '', true],
   [null, '602', false],
+  ['wahr', '', true],
+  ['Y', '', true],
+  ['on', '', true],
+  [1, '', true],
+  ['1', '', true],
+  ['no', '602', false],
+  ['0', '602', false],
+  ['FALSCH', '602', false],
+  ['off', '602', false],
 ])(
-  'an import of a file takes %j, as spreadsheets write it, for an entry with product %j',
+  'an import of a file takes %j, as people and spreadsheets write it, for an entry with product %j [3.90]',
   async (isForAllProducts, productId, stored) => {
     const { id } = await importOneOf('blacklists', { ...entry, isForAllProducts, productId });
     const list = await readList('/api/v2/blacklists');
@@ -174,6 +203,7 @@ it.each<
     ['ips', 'hwids'],
     [
       'ips[1] "Unknown" must be an IP address',
+      'ips[2] "64:ff9b::192.0.2.1" is the same as ips[0]',
       'ips[4] "localhost" must be an IP address',
       'ips[5] "172.18.0.5" is a private or reserved address and identifies no machine',
       'hwids[1] "" must not be empty',

@@ -84,8 +84,27 @@ describe.each(ID_FIELDS)(
   },
 );
 
+const OTHER_FORMS = [
+  ...['2.91529×10^17', '2.91529 × 10¹⁷', "'2.91529E+17", '2,91529E+17', '=2.91529E17'],
+  ...['="2.91529E+17"', '2,91529·10^17', '2.91529*10**17', '2.91529×1017', '２.９E＋１７'],
+];
+
+it.each(OTHER_FORMS)('an import refuses the id %s at each of its doors [3.84]', async (value) => {
+  const refusal = {
+    outcome: 'refused',
+    reason: expect.stringContaining('was rounded by a spreadsheet: format the column as text'),
+  };
+  for (const fields of [{ ownerChatId: value }, { licenseKey: value }, { hwids: [value] }]) {
+    const item = licenseOf(fields);
+    expect(await importOne('licenses', item)).toMatchObject(refusal);
+    expect((await importForeign('licenses', [item])).results).toMatchObject([refusal]);
+  }
+  expect(await importOne('customers', { chatId: value })).toMatchObject(refusal);
+});
+
 it.each([
   ...['12E4', '4C4C4544-0042-3510', '1E10A', 'E+17', '192.168.100.200', '1.2.3', '48213', '#GOLD'],
+  ...["'48213", '=GOLD', '2x10', '4x10123', 'a×10^17', '10^17', '12×34'],
   ...['1E-05', 'ada#1234', '280497242714931202', '5e9f1b7c507e123456789012', '2026.11', '12.5'],
 ])('an import takes the id %s, which no spreadsheet has made [3.84]', async (value) => {
   const item = licenseOf({ licenseKey: value, hwids: [value], ownerChatId: value });
@@ -204,6 +223,108 @@ describe('two e-mails with one account', () => {
       { email: 'a@chat.example' },
       { email: 'a@chat.example' },
     ]);
+  });
+
+  /** The accounts in the fields of a license, by the field that is left out. */
+  const ACCOUNTS: [where: string, field: 'ownerChatId' | 'ownerPlatformId', fields: Fields][] = [
+    ['the chat service', 'ownerChatId', {}],
+    ...['PLATFORM_A', 'PLATFORM_B', 'PLATFORM_C', 'MARKET_A', 'MARKET_B', 'CHAT'].map(
+      (licensePlatform): [string, 'ownerPlatformId', Fields] => [
+        licensePlatform,
+        'ownerPlatformId',
+        { licensePlatform },
+      ],
+    ),
+    [
+      'a platform that is named',
+      'ownerPlatformId',
+      { licensePlatform: 'OTHER', licensePlatformOther: 'Woo' },
+    ],
+  ];
+  /** The customers in which an account is found by itself. */
+  const CUSTOMERS: [account: string, platform: string][] = [
+    ['platformAId', 'PLATFORM_A'],
+    ['platformCId', 'PLATFORM_C'],
+    ['marketBId', 'MARKET_B'],
+    ['chatId', 'CHAT'],
+  ];
+
+  it.each(ACCOUNTS)(
+    'an import of licenses joins no two e-mails by one account at %s, and says so [3.85]',
+    async (_, field, fields) => {
+      const id = crypto.randomUUID();
+      const shop = `${id}.example`;
+      const item = (name: string) =>
+        licenseOf({ ...fields, [field]: id, customer: { email: `${name}@${shop}` } });
+      const said = {
+        ...{ outcome: 'created', differences: [field] },
+        reason: `${field} "${id}" ${OTHER}`,
+      };
+      const [first, second] = [item('a'), item('b')];
+      const { results } = await importItems('licenses', [first, second, item('A')]);
+      expect(results).toMatchObject([{ differences: [] }, said, { differences: [] }]);
+      // Another request, as of another file.
+      expect(await importOne('licenses', item('c'))).toMatchObject(said);
+      expect((await importForeign('licenses', [item('d')])).results).toMatchObject([said]);
+      expect(await importOne('licenses', item('a'))).toMatchObject({ differences: [] });
+      expect(await importOne('licenses', first)).toMatchObject({ outcome: 'unchanged' });
+      expect(await importOne('licenses', second)).toMatchObject({
+        ...{ outcome: 'kept', differences: [field] },
+      });
+      const stored = await Promise.all(results.map(({ id: own }) => get.license(own ?? 0)));
+      expect(stored.map((license) => [license.customer?.email, license[field]])).toEqual([
+        [`a@${shop}`, id],
+        [`b@${shop}`, ''],
+        [`a@${shop}`, id],
+      ]);
+    },
+  );
+
+  it('an account on another platform with the same id is another account [3.85]', async () => {
+    const item = (licensePlatform: string, name: string) =>
+      licenseOf({
+        ...{ licensePlatform, ownerPlatformId: '4711' },
+        customer: { email: `${name}@platforms.example` },
+      });
+    const items = [item('PLATFORM_A', 'a'), item('MARKET_A', 'b'), item('OTHER', 'c')];
+    for (const one of items) {
+      expect(await importOne('licenses', one)).toMatchObject({ differences: [] });
+    }
+  });
+
+  it.each(CUSTOMERS)(
+    'an import of licenses gives the %s of a customer no keys of another e-mail [3.85]',
+    async (account, licensePlatform) => {
+      const id = crypto.randomUUID();
+      await importOne('customers', { email: `a@${id}.example`, [account]: id });
+      const item = (name: string) =>
+        licenseOf({
+          ...{ licensePlatform, ownerPlatformId: id },
+          customer: { email: `${name}@${id}.example` },
+        });
+      expect(await importOne('licenses', item('b'))).toMatchObject({
+        ...{ outcome: 'created', differences: ['ownerPlatformId'] },
+        reason: `ownerPlatformId "${id}" ${OTHER}`,
+      });
+      expect(await importOne('licenses', item('a'))).toMatchObject({ differences: [] });
+    },
+  );
+
+  it('concurrent imports join no two e-mails by one account, and say so [3.85]', async () => {
+    for (const accountOf of [
+      (id: string) => ({ ownerChatId: id }),
+      (id: string) => ({ licensePlatform: 'MARKET_A', ownerPlatformId: id }),
+    ]) {
+      const id = crypto.randomUUID();
+      const imports = ['a', 'b', 'c'].map((name) =>
+        importOne(
+          'licenses',
+          licenseOf({ ...accountOf(id), customer: { email: `${name}@${id}.example` } }),
+        ),
+      );
+      const results = await Promise.all(imports);
+      expect(results.filter(({ differences }) => differences.length === 0)).toHaveLength(1);
+    }
   });
 
   it('an import of licenses gives a customer’s chat account no keys of another e-mail [3.85]', async () => {

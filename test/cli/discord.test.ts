@@ -241,10 +241,13 @@ it.each([
     const faults: [held: unknown, message: string][] = [
       [
         roles(3, String(1 << 28)),
-        'The role of the bot stands below "Customer" of product Guard. Move',
+        'Role "Customer" of the product "Guard": The role of the bot stands below it. Move',
       ],
-      [roles(9, '0'), 'The bot lacks the right "Manage Roles"'],
-      [[roles(9, '8')[0], roles(9, '8')[2]], `The role ${ROLE} of product Guard does not exist`],
+      [
+        roles(9, '0'),
+        'Role "Customer" of the product "Guard": The bot lacks the right "Manage Roles"',
+      ],
+      [[roles(9, '8')[0], roles(9, '8')[2]], `Role ${ROLE} of the product "Guard": It is deleted`],
     ];
     for (const [held, message] of faults) {
       answers[`GET /guilds/${GUILD}/roles`] = [200, held];

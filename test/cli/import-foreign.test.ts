@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readRootToken } from '@licet/cli/root-token';
 import { Licet } from '@licet/client';
@@ -95,6 +95,12 @@ describe('presets', () => {
     });
     expect(await licenseWith(off)).toMatchObject({ licenseStatus: 'DEACTIVATED', maxIPs: -1 });
     expect(await licenseWith(bound)).toMatchObject({ maxIPs: 1, ips: ['198.51.100.7'] });
+    const [yes, no] = [newKey(), newKey()];
+    const head = 'licenseKey,licenseScope,validationLimit,ipBoundEnabled,ip,expirationDate\n';
+    const rows = `${yes},${name},,Yes,198.51.100.8,\n${no},${name},,n,198.51.100.9,\n`;
+    await imported('gate.csv', `${head}${rows}`, '--kind', 'licenses');
+    expect((await licenseWith(yes)).maxIPs).toBe(1);
+    expect((await licenseWith(no)).maxIPs).not.toBe(1);
   });
 
   it('the list of Keygen’s interface is imported in one round, without a kind [3.88]', async () => {
@@ -291,6 +297,92 @@ describe('fields that decide', () => {
     },
   );
 
+  /** Names of WooCommerce's plugins, Keygen, Cryptlex, LicenseSpring, Lemon Squeezy, Gumroad and hand-made tables. */
+  const DECIDING = {
+    licenseStatus:
+      'lic_status license_active is_enabled license__enabled disabled suspended revoked killed killed_at isBanned ' +
+      'Refunded? Disputed? chargebacked deactivated_at subscription_cancelled_at key_status suspnded revokd disabeld ' +
+      'canceld terminatd statsu License_Key_Enabled? Access_Revoked?',
+    expiryDate:
+      'expires_at expiresOn date_expiry expire_date exp_date expiration validity_period lifetime license_expires ' +
+      'subscription_ended_at Subscription_End_Date expirey experation expiers exipres valid_untill',
+    expiresAfterDays: 'validity daysLeft duration_days',
+    maxHWIDs:
+      'activation_limit activations_limit allowedActivations license__max_activations max_allowed_domains max_uses ' +
+      'maxUses usage_limit maxDevices max_devises activation_limt seets',
+    maxIPs: 'ip_limit ip_limts',
+    'customer.email':
+      'client client_email user_email owner_email owner_mail Purchase_Email licensee costumer costumer_email emial',
+    ownerPlatformId: 'userId client_id purchaser_id',
+    ownerChatId: 'discord_id dicord_id',
+  };
+  const ORDINARY =
+    'price quantity currency amount total subtotal tax vat_id fee discount coupon_code country city zip company order_id ' +
+    'order_number order_item_id store_id seller_id sale_id product_name product_permalink variant_name sku user_name ' +
+    'first_name phone language browser location user_agent card payment_method gateway key_short status_formatted ' +
+    'instances_count test_mode times_activated activated_at activation_date last_used created_by source hash uses scheme ' +
+    'strict version lastValidated policy metadata tags allowedDeactivations serverSyncInterval manual_reset_count txn_id ' +
+    'customer_ip ip_country recurrence affiliate refunded_amount downloads exported_at feedback rating stats Purchase_ID ' +
+    'Dispute_Won? description count';
+
+  it('usual and near names that decide stop a file of any format, all at once [3.87]', async () => {
+    const meant = Object.entries(DECIDING).flatMap(([field, names]) =>
+      names.split(' ').map((own) => [own, field] as const),
+    );
+    expect(meant.length).toBeGreaterThan(60);
+    const key = newKey();
+    const license = { licenseKey: key, productId, licenseType: 'PERMANENT' };
+    const item = { ...license, ...Object.fromEntries(meant.map(([own]) => [own, 'x'])) };
+    const list = await importFile('all.json', JSON.stringify([item]), '--kind', 'licenses');
+    const lines = `${JSON.stringify({ license: item })}\n{"end":{"licenses":1}}\n`;
+    const exported = await importFile('all.jsonl', lines);
+    const table = `${Object.keys(item).join()}\n${Object.values(item).join()}\n`;
+    const csv = await importFile('all.csv', table, '--kind', 'licenses');
+    for (const { code, output } of [list, exported, csv]) {
+      expect([code, output]).toEqual([1, expect.stringContaining('Nothing was imported')]);
+      const options = [...output.matchAll(/--map "([^"]*)=([^"=]*)"/g)];
+      expect(options.map(([, own, field]) => [own, field])).toEqual(meant);
+    }
+    await expect(licenseWith(key)).rejects.toThrow();
+  });
+
+  it('ordinary names do not stop a list, and are reported [3.87]', async () => {
+    const names = ORDINARY.split(' ');
+    expect(names.length).toBeGreaterThan(60);
+    // A report names at most 50 of a batch.
+    for (const some of [names.slice(0, 40), names.slice(40)]) {
+      const key = newKey();
+      const item = {
+        ...{ licenseKey: key, productId, licenseType: 'PERMANENT' },
+        ...Object.fromEntries(some.map((own) => [own, 'x'])),
+      };
+      const report = join(folder, `${key}.jsonl`);
+      const args = ['--kind', 'licenses', '--report', report];
+      await imported('ordinary.json', JSON.stringify([item]), ...args);
+      const reported = readFileSync(report, 'utf8').trim().split('\n');
+      expect(reported.map((line) => JSON.parse(line).field)).toEqual(some);
+      const lines = [JSON.stringify({ license: { ...item, licenseKey: newKey() } })];
+      await imported('ordinary.jsonl', `${lines}\n{"end":{"licenses":1}}\n`);
+    }
+  });
+
+  it.each(['json', 'csv'])(
+    'usual names for notes and times are read without a question, from %s [3.87]',
+    async (ending) => {
+      const key = newKey();
+      const item = {
+        ...{ licenseKey: key, productId, licenseType: 'PERMANENT' },
+        ...{ note: 'Paid', comment: 'by card', created: '2024-05-01T00:00:00Z' },
+      };
+      const table = `${Object.keys(item).join()}\n${Object.values(item).join()}\n`;
+      const content = ending === 'json' ? JSON.stringify([item]) : table;
+      await imported(`usual.${ending}`, content, '--kind', 'licenses');
+      expect(await licenseWith(key)).toMatchObject({
+        ...{ notes: 'Paid\nby card', createdDate: '2024-05-01T00:00:00.000+00:00' },
+      });
+    },
+  );
+
   it('the lenient spelling of a field decides as the field itself [3.86]', async () => {
     const key = newKey();
     const item = {
@@ -304,8 +396,9 @@ describe('fields that decide', () => {
   });
 
   it.each([
-    ['active', ['true', 'yes', '1'], ['false', 'no', '0']],
-    ['Suspended', ['false', 'no', '0'], ['true', 'yes', '1']],
+    ['active', ['true', 'yes', '1', 'Y', 'wahr', 'on'], ['false', 'no', '0', 'n', 'FALSCH', 'off']],
+    ['Suspended', ['false', 'no', '0', 'N', 'falsch', 'off'], ['true', 'yes', '1', 'y', 'WAHR']],
+    ['license killed', ['no'], ['yes', '2025-01-01']],
     ['is locked', ['false', '0'], ['true', '2025-01-01']],
     [
       'status',
@@ -391,6 +484,30 @@ it('ids that LibreOffice Calc has opened and saved are refused, each row with it
   expect(output).toContain('licenseKey is an error of a spreadsheet');
   expect(output).toContain(`hwids[0] "1.2E+010" ${rounded}`);
   expect(output).toMatch(/^licenses +0 +0 +0 +4$/m);
+});
+
+it.each(['2.91529×10^17', '2.91529 × 10¹⁷', "'2.91529E+17", '"2,91529E+17"', '=2.91529E17'])(
+  'the id %s in a table is refused [3.84]',
+  async (cell) => {
+    const rows = ['licenseKey,productId,licenseType,ownerChatId'];
+    rows.push(`${newKey()},${productId},PERMANENT,${cell}`);
+    const { code, output } = await importFile('form.csv', rows.join('\n'), '--kind', 'licenses');
+    expect(code).toBe(1);
+    expect(output).toContain('was rounded by a spreadsheet: format the column as text');
+  },
+);
+
+it('two e-mails with one account at a platform stay two customers, in one file and in two [3.85]', async () => {
+  const [id, shop] = [crypto.randomUUID(), `${crypto.randomUUID()}.example`];
+  const head = 'licenseKey,productId,licenseType,licensePlatform,ownerPlatformId,customer.email\n';
+  const row = (buyer: string) =>
+    `${newKey()},${productId},PERMANENT,MARKET_A,${id},${buyer}@${shop}\n`;
+  const said = `ownerPlatformId "${id}" belongs to a customer with another e-mail`;
+  const one = `${head}${row('ada')}${row('bob')}`;
+  expect(await imported('buyers.csv', one, '--kind', 'licenses')).toContain(said);
+  expect(await imported('more.csv', `${head}${row('eve')}`, '--kind', 'licenses')).toContain(said);
+  const own = await client().licenses.byPlatform('MARKET_A', id).list();
+  expect(own.map(({ customer }) => customer?.email)).toEqual([`ada@${shop}`]);
 });
 
 it('a CSV export of an earlier version, with the whole customer in a column, is read [3.86]', async () => {

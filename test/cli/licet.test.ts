@@ -296,16 +296,16 @@ describe('licet licenses', () => {
     expect(two.stderr).toContain('2 licenses created. Their keys:');
     expect(two.stdout).toMatch(/^([0-9A-Z-]{24}\n){2}$/);
     const csv = await run(...create, '2', '--csv');
-    const [titles, first, second] = csv.stdout.split('\n');
+    const [titles, first, second] = csv.stdout.split('\r\n');
     expect(titles).toBe(
-      'licenseKey,id,productId,licenseType,expiryDate,expiresAfterDays,maxIPs,maxHWIDs,notes',
+      '\uFEFFlicenseKey,id,productId,licenseType,expiryDate,expiresAfterDays,maxIPs,maxHWIDs,notes',
     );
     for (const line of [first, second]) {
       expect(line).toMatch(/^[0-9A-Z-]{24},\d+,\d+,PERMANENT,,,5,5,"Shop ""A"", 1"$/);
     }
     const formula = ['--notes', '=1;=2', '--max-ips', '-1', '--csv'];
     const guarded = await run('licenses', 'create', '--product', 'guard', ...formula);
-    expect(guarded.stdout).toMatch(/,PERMANENT,,,-1,5,"'=1;'=2"\n$/);
+    expect(guarded.stdout).toMatch(/,PERMANENT,,,-1,5,"'=1;'=2"\r\n$/);
   });
 
   it('licet licenses create prints only the key to stdout', async () => {

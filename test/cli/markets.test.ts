@@ -160,6 +160,29 @@ it('purchases import takes its own list, lists and tables as they come [9.3.14]'
   expect(rounded.code).toBe(1);
   expect(rounded.stderr).toContain('Line 2: reference "2.91529E+17" was rounded by a spreadsheet');
   expect(rounded.stderr).toContain('Line 3: order "#NUM!" is an error of a spreadsheet');
+  expect(rounded.stderr).toContain('2 purchases were rejected; see the reasons above');
+  expect(rounded.stderr).not.toContain('✓');
+  for (const id of [
+    '2.91529×10^17',
+    '2.91529 × 10¹⁷',
+    "'2.91529E+17",
+    '"2,91529E+17"',
+    '=2.91529E17',
+  ]) {
+    const head = 'marketId,item,reference,buyerId,licenseId\n';
+    const row = `${marketId},gold,${crypto.randomUUID()},${id},${license.id}\n`;
+    const one = await importing(`${head}${row}`);
+    expect([one.code, one.stderr]).toEqual([1, expect.stringContaining('1 purchase was rejected')]);
+    expect(one.stderr).toContain('was rounded by a spreadsheet');
+  }
+  const partly = await importing(
+    `marketId,item,reference,licenseId\n${marketId},gold,part-1,${license.id}\n${marketId},gold,part-2,999999\n`,
+    '--json',
+  );
+  expect([partly.code, JSON.parse(partly.stdout)]).toEqual([
+    1,
+    { entered: 1, known: 0, left: 0, rejected: 1 },
+  ]);
   for (const [content, message] of [
     [Buffer.from(`\uFEFF${table}`, 'utf16le'), 'not UTF-8'],
     ['[{"marketId":', 'not valid JSON'],
@@ -175,6 +198,27 @@ it('purchases import takes its own list, lists and tables as they come [9.3.14]'
   }
   const none = await runHere('licet', ['purchases', 'import', `${file}.none`]);
   expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('.none does not exist.')]);
+});
+
+it('purchases import joins no two e-mails by one buyer [3.85]', async () => {
+  const { stderr } = await run('markets', 'create', 'stripe', 'Two buyers');
+  const [, marketId = ''] = /Market (\d+) created/.exec(stderr) ?? [];
+  const product = await run('products', 'create', 'Two', '--type', 'OTHER', '--json');
+  const { id: productId } = JSON.parse(product.stdout);
+  const create = ['licenses', 'create', '--product', String(productId), '--json', '--email'];
+  const emails = ['ada', 'bob'].map((name) => `${name}@${crypto.randomUUID()}.example`);
+  const rows = ['marketId,item,reference,buyerId,licenseKey'];
+  for (const [index, email] of emails.entries()) {
+    const { licenseKey } = JSON.parse((await run(...create, email)).stdout);
+    rows.push(`${marketId},gold,two-${index},cus_two,${licenseKey}`);
+  }
+  const file = join(folder, 'two.csv');
+  writeFileSync(file, rows.join('\n'));
+  expect((await run('purchases', 'import', file)).stderr).toContain('2 entered');
+  for (const email of emails) {
+    const found = await run('licenses', 'find', email, '--json');
+    expect(JSON.parse(found.stdout)).toMatchObject({ ownerPlatformId: '', customer: { email } });
+  }
 });
 
 it('a dynamic market takes the settings of a known shop', async () => {

@@ -58,7 +58,7 @@ it('the table has many forms, and none of them twice', () => {
 });
 
 it.each(FORMS)(
-  'a key is read as a person reads it, at every door: %s [1.2.20, 1.2.21, 1.2.22, 1.2.27]',
+  'a key is read as a person reads it, at every door: %s [1.2.20, 1.2.21, 1.2.22, 1.2.27, 1.2.32]',
   async (_, sent) => {
     expect((await ask(sent)).status).toBe(200);
     const v2 = await call('POST', '/api/v2/validate', { body: { licenseKey: sent, productId } });
@@ -82,6 +82,18 @@ it('a record has the key as it was sent, and belongs to the license that was mea
   // The seller may paste the spoilt key, too.
   expect(await historyOf({ licenseKey: sent }, 2)).toEqual(records);
   expect((await get.license(licenseId)).totalRequests).toBe(2);
+});
+
+it('an installation is counted once, whichever form of the key its program sends [1.2.33]', async () => {
+  const key = '6666-0QX4-B1TD-WJ8R-5HVN';
+  const licenseId = await importKey(key);
+  const program = { ip: '198.51.100.66', hwid: 'HW 66', productVersion: '6.6' };
+  const forms = [`“${key}”`, `Your key is ${key}!`, key];
+  for (const form of forms) expect((await ask(form, program)).status).toBe(200);
+  const records = await historyOf({ licenseKey: key }, forms.length);
+  expect(records.map(({ licenseKey }) => licenseKey)).toEqual(forms.toReversed());
+  const { json } = await call('GET', `${licenses.path}/${licenseId}/installations`);
+  expect(json).toMatchObject([{ ...program, requests: forms.length }]);
 });
 
 it('a record without a look-up belongs to the license that was meant [1.2.23]', async () => {
@@ -138,8 +150,13 @@ it.each([
   ['a group too many', `${KEY}-ABCD`],
   ['letters of another script', KEY.replace('B', 'В')],
   ['U for V', KEY.replace('V', 'U')],
+  ['two keys', `${KEY} or ${KEY.replace('7', '8')}`],
+  ['two keys without a blank', `${KEY}${KEY.replace('7', '8')}`],
+  ['a group too many among words', `Your key is ${KEY}-ABCD`],
+  ['a character too many among words', `Your key is ${KEY}A`],
+  ['a word that continues it', `https://shop.example/key-${KEY}`],
   ['1,000 characters around it', `${KEY}${'"'.repeat(1_000)}`],
-])('a text is no reading of a key: %s [1.2.20]', async (_, sent) => {
+])('a text is no reading of a key: %s [1.2.20, 1.2.32]', async (_, sent) => {
   expect((await ask(sent)).status).toBe(400);
   expectError(await byKey(sent), 404, /./);
 });
@@ -244,6 +261,19 @@ it('a forgotten customer leaves no key in the history, however it was sent [6.18
   await call('DELETE', `/api/v2/customers/${customerId}`);
   const records = await historyOf({ licenseKey: key }, 0);
   expect(records).toEqual([]);
+});
+
+it('a forgotten customer leaves no spoilt key in the records of the license [6.18, 1.2.33]', async () => {
+  const key = '7777-0QX4-B1TD-WJ8R-5HVN';
+  const { json } = await call('POST', '/api/v2/customers', {
+    body: { email: 'spoilt7@example.com' },
+  });
+  await importKey(key, { customer: { email: 'spoilt7@example.com' } });
+  await ask(`“${key}”`, { hwid: 'HW 7' });
+  const [record] = await historyOf({ licenseKey: key }, 1);
+  await call('DELETE', `/api/v2/customers/${Object(json).id}`);
+  const after = await call('GET', `/api/v2/requests/${record?.id}`);
+  expect(after.json).toMatchObject({ id: record?.id, licenseKey: null, hwid: null });
 });
 
 it('each form of the table counts as it was sent, once it is imported as the key of a license [1.2.9, 1.2.24]', async () => {

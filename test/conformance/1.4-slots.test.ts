@@ -79,6 +79,43 @@ it('programs that connect from a private network have slots of their own, as man
   expect(await ask(license, PUBLIC)).toBe(VALID);
 });
 
+const isListedFull = async ({ id, productId }: License): Promise<boolean> => {
+  const { json } = await call(
+    'GET',
+    `/api/v2/licenses?productId=${productId}&full=true&limit=1000`,
+  );
+  return Array.isArray(json) && json.some((one) => one.id === id);
+};
+
+it('a license in a private network is listed as full once its programs find no slot, and not for addresses that others replaced [1.2.31, 3.34]', async () => {
+  const license = await newLicense({ maxIPs: 2 });
+  for (const [from, message, isFull] of [
+    ['10.0.0.1', VALID, false],
+    ['fd00::2', VALID, true],
+    ['10.0.0.3', FULL, true],
+    [PUBLIC, VALID, false],
+    ['192.0.2.30', VALID, true],
+    ['192.0.2.31', FULL, true],
+  ] as const) {
+    expect(await ask(license, '', newReader(), from), from).toBe(message);
+    expect(await isListedFull(license), from).toBe(isFull);
+  }
+});
+
+it('a license that was found full of one kind of address has its idle slots of the other kind [1.7.29, 7.2.2]', async () => {
+  const { id: productId } = await create.product({ ipIdleDays: 7 });
+  const license = await create.license({ productId, maxIPs: 1, maxHWIDs: -1 });
+  const isolate = newReader();
+  expect(await ask(license, PUBLIC, isolate)).toBe(VALID);
+  // Unused for longer than that.
+  await store(license, ['10.0.0.1']);
+  const other = newReader();
+  expect(await ask(license, '192.0.2.40', other)).toBe(FULL);
+  expect(await ask(license, '', other, '10.0.0.2')).toBe(VALID);
+  expect(await ask(license, '192.0.2.40', other)).toBe(FULL);
+  expect(await storedOf(license)).toEqual([PUBLIC, '10.0.0.2']);
+});
+
 it('POST, PUT and a batch refuse new addresses that identify no machine, and take stored ones [1.2.29]', async () => {
   const license = await newLicense({ maxIPs: 2 });
   await store(license, ['172.18.0.5']);

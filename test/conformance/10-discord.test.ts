@@ -1150,6 +1150,59 @@ it('after the pause, the scheduled handler gives the other roles before the refu
   expect(discord.requests.slice(1).map(({ url }) => url.slice(-19))).toEqual([CUSTOMER_ROLE, high]);
 });
 
+it('roles with the same remedy share a line, in the settings and in a test [10.3.11, 10.3.14]', async () => {
+  await discord.setUp({ botToken: TOKEN });
+  await env.DB.exec(`update products set role_id = null where id <> ${productId}`);
+  const other = await buyWithRole('3300000000000000055');
+  discord.fault = () => Response.json({ code: 0 }, { status: 401 });
+  const { json } = await discord.isolate.call('POST', '/api/v2/settings/discord/test');
+  const line = await rolesFault();
+  expect(Object(json)).toEqual({ roles: 2, faults: [line] });
+  expect(line).toContain(
+    `Role ${CUSTOMER_ROLE} of the product "${productName}", role 3300000000000000055 of the product "${other.name}": Discord does not accept the token`,
+  );
+});
+
+it('a role that always fails at Discord holds up no other role, in a command or a scheduled run [10.3.11]', async () => {
+  await discord.setUp({ botToken: TOKEN });
+  const failing = Array.from({ length: 5 }, (_, index) => `330000000000000020${index}`);
+  for (const roleId of failing) await buyWithRole(roleId);
+  const fail = (status: number) => () =>
+    failing.some((roleId) => discord.requests.at(-1)?.url.endsWith(`/${roleId}`))
+      ? Response.json({ code: 30005 }, { status })
+      : new Response(null, { status: 204 });
+  const asked = () => discord.requests.splice(0).map(({ url }) => url.slice(-19));
+  for (const status of [400, 500]) {
+    discord.fault = fail(status);
+    const { content } = await discord.send({ name: 'licenses' });
+    expect(content).toContain('Your role follows');
+    expect(asked().toSorted()).toEqual(failing);
+  }
+  // Ten minutes later they fail again, each for itself.
+  setNow(Date.now() + 11 * MINUTE_MS);
+  await discord.isolate.runScheduled();
+  expect(asked().toSorted()).toEqual(failing);
+  await create.license({ productId, ownerChatId: ADA.id });
+  expect((await discord.send({ name: 'licenses' })).content).toContain('Your role follows');
+  expect(asked()).toContain(CUSTOMER_ROLE);
+  expect(await rolesFault()).toBeNull();
+});
+
+it('a Discord that cannot be reached is asked once in a command, and once in a scheduled run', async () => {
+  await discord.setUp({ botToken: TOKEN });
+  for (const index of [0, 1]) await buyWithRole(`330000000000000030${index}`);
+  discord.fault = () => Promise.reject(new Error('no route'));
+  expect((await discord.send({ name: 'licenses' })).content).toContain('Your role follows');
+  expect(discord.requests).toHaveLength(1);
+  setNow(Date.now() + 11 * MINUTE_MS);
+  await discord.isolate.runScheduled();
+  expect(discord.requests).toHaveLength(2);
+  discord.fault = undefined;
+  setNow(Date.now() + 11 * MINUTE_MS);
+  await discord.isolate.runScheduled();
+  expect(discord.requests).toHaveLength(4);
+});
+
 it('each refused role is named, and one that no product gives any more is not [10.3.11]', async () => {
   await discord.setUp({ botToken: TOKEN });
   const gone = await buyWithRole('3300000000000000088');
@@ -1213,9 +1266,13 @@ it('a test asks Discord for the roles, notes what it finds, and ends the pause w
   expect(await test()).toEqual({
     roles: 1,
     faults: [
-      `The role of the bot stands below "Customer" of product ${productName}. Move it above.`,
+      `Role "Customer" of the product "${productName}": The role of the bot stands below it. Move the role of the bot above.`,
     ],
   });
+  // The settings have the same words.
+  expect(await rolesFault()).toBe(
+    `Role ${CUSTOMER_ROLE} of the product "${productName}": The role of the bot stands below it. Move the role of the bot above.`,
+  );
   await discord.send({ name: 'licenses' });
   expect(discord.requests.at(-1)?.method).toBe('GET');
   position = 9;

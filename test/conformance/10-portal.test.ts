@@ -247,17 +247,32 @@ it('the slot of the address of this browser is marked, of IPv6 by its /64 [10.2.
   expect(await own('2a01:5:5:7::1')).toEqual([]);
 });
 
-it('an address that identifies no machine takes no slot on the page, and no reset frees it [10.2.20]', async () => {
+it('the slots of addresses in a private network are shown as such, counted where there are no others, and freed [10.2.20]', async () => {
   const { license, cookie } = bought;
+  const bind = (ip: string) =>
+    env.DB.prepare(
+      "insert into bindings (license_id, type, value, position, used_at) values (?, 'IP', ?, 1, 0)",
+    )
+      .bind(license.id, ip)
+      .run();
+  const taken = async () => (await licensesOf(cookie)).licenses[0]?.slots.IP.taken;
   await call('PUT', `/api/v2/licenses/${license.id}`, { body: { ips: [], hwids: [] } });
-  await env.DB.prepare(
-    "insert into bindings (license_id, type, value, position, used_at) values (?, 'IP', '172.18.0.5', 1, 0)",
-  )
-    .bind(license.id)
-    .run();
-  expect((await licensesOf(cookie)).licenses[0]?.slots.IP.taken).toBe(0);
-  expect(await slotsIn(bought)).toEqual([]);
-  expect(await reset(bought)).toMatchObject({ outcome: 'empty', resets: { left: 3 } });
+  await bind('172.18.0.5');
+  await bind('fd00::7');
+  expect(await taken()).toBe(2);
+  const slots = await slotsIn(bought);
+  expect(slots).toMatchObject([
+    { shown: '172.18.…5', isPrivate: true },
+    { shown: 'fd00::7', isPrivate: true },
+  ]);
+  const freed = await reset(bought, slots[0]?.id);
+  expect(freed).toMatchObject({ outcome: 'freed', freed: 1, resets: { left: 2 } });
+  expect((await get.license(license.id)).ips).toEqual(['fd00::7']);
+  await bind('192.0.2.1');
+  expect(await taken()).toBe(1);
+  expect((await slotsIn(bought)).map(({ isPrivate }) => isPrivate)).toEqual([false, true]);
+  expect(await reset(bought)).toMatchObject({ outcome: 'freed', freed: 2, resets: { left: 1 } });
+  expect((await get.license(license.id)).ips).toEqual([]);
 });
 
 it.each([

@@ -68,7 +68,7 @@ it.each(RESOURCES)(
 it.each(RESOURCES)(
   'the list of a $name finds exactly the text under a name of its metadata, and q a part of any [3.96]',
   async (resource) => {
-    const made = [];
+    const made: number[] = [];
     for (const metadata of [{ plan: 'gold' }, { plan: 'gold:2' }, { tier: 'gold' }, {}]) {
       const { id } = await resource.create();
       await call('PUT', `${resource.path}/${id}`, { body: { metadata } });

@@ -1,9 +1,11 @@
+import { csvFile } from '@licet/cli/csv';
 import { LicetError } from '@licet/client';
 import { describe, expect, it } from 'vitest';
 import { fieldErrors, describe as inWords } from '../../console/src/api.ts';
-import { cellOf, toCsv } from '../../console/src/csv.ts';
+import { cellOf } from '../../console/src/csv.ts';
 import { formatAgo, formatSlots, productName, shortenKey } from '../../console/src/format.ts';
 import { customerText, ownerOfText } from '../../console/src/screens/customers/owner.ts';
+import { lacksSlot } from '../../console/src/screens/license/queries.ts';
 import { ownerOf } from '../../console/src/screens/licenses/owner.ts';
 import { countGiven, parseValue } from '../../console/src/search.ts';
 
@@ -21,6 +23,15 @@ it.each([
   ['2033-06-15T12:00:00Z', 'in 3 years'],
 ])('the time %s is %s', (time, text) => {
   expect(formatAgo(time, NOW)).toBe(text);
+});
+
+it.each([
+  ['10.0.0.3', ['10.0.0.1', 'fd00::2'], true],
+  ['10.0.0.3', ['10.0.0.1', '192.0.2.1'], false],
+  ['192.0.2.3', ['10.0.0.1', 'fd00::2'], false],
+  ['192.0.2.3', ['192.0.2.1', '192.0.2.2', 'fd00::2'], true],
+])('%s beside %j lacks a slot: %s, because each kind of address has its own', (ip, ips, lacks) => {
+  expect(lacksSlot({ ips, maxIPs: 2, hwids: [], maxHWIDs: 0 }, 'ips', ip)).toBe(lacks);
 });
 
 it('slots have their limit, and ∞ for none', () => {
@@ -114,11 +125,11 @@ describe('the owner of a license', () => {
 describe('a CSV file', () => {
   it('rows end as spreadsheets expect, and values are quoted where they must be', () => {
     expect(
-      toCsv([
+      csvFile([
         ['a', 1],
         ['b,c', 'd"e'],
       ]),
-    ).toBe('a,1\r\n"b,c","d""e"\r\n');
+    ).toBe('\ufeffa,1\r\n"b,c","d""e"\r\n');
   });
 
   it.each([

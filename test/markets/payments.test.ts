@@ -448,6 +448,41 @@ describe('Tebex', () => {
       expect(statuses).toEqual([503, 503, 503, 200]);
       expect(await service.purchases()).toHaveLength(12);
     });
+
+    it('a request without queries for the list is listed beside a later one, with the reason, and at most 20 are [9.2.9]', async () => {
+      await startBasket();
+      let left = 0;
+      const DB = interceptDatabase(env.DB, async (statements, send) => {
+        const isOver = left < 0;
+        left -= statements.length;
+        const isListing = statements.some(({ sql }) => sql.includes('into "market_deliveries"'));
+        // The work after the response would try again for seconds.
+        if (left >= 0 || (isOver && !isListing)) return send();
+        throw new Error('D1_ERROR: Too many API requests by single worker invocation.');
+      });
+      vi.spyOn(console, 'error').mockImplementation(() => undefined);
+      const isolate = service.newIsolate({ DB });
+      const { body, headers } = await asTebex('payment.completed', basket);
+      const send = async (queries: number) => {
+        left = queries;
+        const { status } = await service.send(market, body, { headers, isolate });
+        await settled();
+        return status;
+      };
+      await send(50);
+      expect(await service.arrived(market.id)).toEqual([]);
+      // A repetition lists the one before, and has a place for its own list if it ends.
+      expect([await send(50), await send(50), await send(50)]).toEqual([503, 503, 200]);
+      const unfinished = { status: 503, effect: null, isFromMarket: true };
+      const why = expect.stringContaining('the market sends it again, and the rest follows');
+      expect(await service.arrived(market.id)).toMatchObject([
+        { status: 200, effect: 'CHANGED' },
+        ...Array.from({ length: 3 }, () => ({ ...unfinished, result: why })),
+      ]);
+      for (let times = 0; times < 25; times++) await send(0);
+      for (let times = 0; times < 25; times++) await send(50);
+      expect(await service.arrived(market.id)).toHaveLength(4 + 20 + 25);
+    });
   });
 });
 

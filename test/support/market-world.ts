@@ -133,13 +133,12 @@ export class MarketWorld {
     return this.purchases
       .map((purchase) => {
         const license = this.licenses.find(({ id }) => id === purchase.licenseId);
-        const isActive = license?.state === 'ACTIVE';
         return {
           reference: `${purchase.item} ${purchase.unit}`,
           state: purchase.state,
           reason: purchase.reason,
           license: license?.state,
-          ...(isActive && { expiresAt: license.expiresAt }),
+          expiresAt: license?.expiresAt,
         };
       })
       .sort((one, other) => (one.reference < other.reference ? -1 : 1));

@@ -7,6 +7,16 @@ import { describe, expect, it } from 'vitest';
 /** The ids of accounts at Discord, and others of many digits. */
 const ids = fc.bigInt({ min: 10n ** 15n, max: 10n ** 20n }).map(String);
 
+/** A number with its exponent in another form, and a decimal comma. */
+const power = (id: string, digits: number, write: (exponent: string) => string): string => {
+  const [mantissa = '', exponent = ''] = Number(id).toExponential(digits).split('e+');
+  return `${mantissa.replace('.', ',')}${write(exponent)}`;
+};
+const raised = (digits: string): string =>
+  [...digits].map((digit) => '⁰¹²³⁴⁵⁶⁷⁸⁹'[Number(digit)]).join('');
+const wide = (text: string): string =>
+  text.replaceAll(/[!-~]/g, (letter) => String.fromCodePoint(0xfee0 + letter.charCodeAt(0)));
+
 const FORMS: [form: string, write: (id: string, digits: number) => string][] = [
   ['Excel', (id, digits) => Number(id).toExponential(digits).replace('e', 'E')],
   [
@@ -15,6 +25,18 @@ const FORMS: [form: string, write: (id: string, digits: number) => string][] = [
   ],
   ['LibreOffice', (id, digits) => Number(id).toExponential(digits).replace('e+', 'E+0')],
   ['Java', (id, digits) => `${Number(id).toExponential(Math.max(1, digits)).replace('e+', 'E')}`],
+  ['a cell that was made text again', (id, digits) => `'${Number(id).toExponential(digits)}`],
+  ['a formula', (id, digits) => `=${Number(id).toExponential(digits).replace('e+', 'E')}`],
+  ['a formula of text', (id, digits) => `="${Number(id).toExponential(digits)}"`],
+  ['a document', (id, digits) => power(id, digits, (exponent) => `×10^${exponent}`)],
+  [
+    'a document with blanks',
+    (id, digits) => power(id, digits, (exponent) => ` · 10^(${exponent})`),
+  ],
+  ['a document with raised digits', (id, digits) => power(id, digits, (n) => ` × 10${raised(n)}`)],
+  ['a program', (id, digits) => power(id, digits, (exponent) => `*10**${exponent}`)],
+  ['a page that lost its raised digits', (id, digits) => power(id, digits, (n) => `×10${n}`)],
+  ['full width', (id, digits) => wide(Number(id).toExponential(digits))],
   ['pandas', (id) => `${id}.0`],
   ['a table with a decimal comma', (id) => `${id},00`],
   ['groups of three digits', (id) => id.replaceAll(/(?=(?:\d{3})+$)(?!^)/g, '.')],

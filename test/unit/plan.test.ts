@@ -1,4 +1,6 @@
 import { DAY_MS } from '@licet/contract/durations';
+import { dynamicSettings } from '@licet/contract/dynamic-market';
+import { DYNAMIC_PRESETS } from '@licet/contract/dynamic-presets';
 import { marketProduct } from '@licet/contract/markets';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -143,17 +145,18 @@ const END = 70;
 
 /** Expects the same state of a purchase after some of the events, whatever their order, their repetitions and their times. */
 async function expectAnyOrder(
-  kind: 'stripe' | 'paynow' | 'tebex',
+  kind: 'stripe' | 'paynow' | 'tebex' | 'dynamic',
   product: { item: string },
   [first = {}, ...others]: readonly object[],
   numRuns: number,
+  fields: ConstructorParameters<typeof MarketWorld>[2] = {},
 ) {
-  const reader = new MarketWorld(kind, [product]);
+  const reader = new MarketWorld(kind, [product], fields);
   const bought = await reader.read(first);
   const pool = await Promise.all(others.map((event) => reader.read(event)));
   const moments = fc.array(fc.nat({ max: END }), { minLength: 16, maxLength: 16 });
   const run = (events: readonly Notice[][], days: readonly number[]) => {
-    const world = new MarketWorld(kind, [product]);
+    const world = new MarketWorld(kind, [product], fields);
     for (const [index, notices] of events.entries()) {
       world.now = NOW + (days[index] ?? END) * DAY_MS;
       for (const notice of notices) world.apply(notice);
@@ -422,6 +425,26 @@ describe('Stripe', () => {
     await world.receive(dispute('closed', 'won'));
     expect(world.only().license.state).toBe('ACTIVE');
   });
+
+  it.each([deleted(40), payment(1), paidLate()])(
+    'a license that an earlier version gave back for an old invoice ends with the next event: $type [9.3.20]',
+    async (event) => {
+      const world = await worldAfter(
+        [subscribed(), invoice(1), payment(1)],
+        'stripe',
+        50,
+        PERMANENT,
+      );
+      // The deletion and the late payment, as they were stored.
+      const stored = world.subjects.get('sub_1') ?? expect.fail();
+      const facts = { ended: NOW + 40 * DAY_MS, continued: NOW + 45 * DAY_MS };
+      world.subjects.set('sub_1', { ...stored, facts });
+      await world.receive(event);
+      expect(world.shown()).toMatchObject([revoked('ended')]);
+      await world.receive(event);
+      expect(world.subjects.get('sub_1')?.facts).not.toHaveProperty('continued');
+    },
+  );
 
   it('a session that saves a card, or is not paid, makes nothing', async () => {
     const setup = session({ mode: 'setup', payment_status: 'no_payment_required' });
@@ -993,6 +1016,29 @@ describe('Tebex', () => {
         recurring('started', 1, { initial_payment: paid(1) }),
       ];
       await expectAnyOrder('tebex', product, events, 150);
+    },
+  );
+});
+
+describe('a dynamic market', () => {
+  const bought = (order: number, fields: object = {}) => ({
+    order_id: order,
+    product_id: 'guard',
+    customer: { id: `c${order}` },
+    customer_email: 'ada@shop.example',
+    ...fields,
+  });
+
+  it.each([MONTHLY, PERMANENT])(
+    'any order of events makes the same state: %j [9.3.4]',
+    async (product) => {
+      const events = [1, 2, 3].flatMap((order) => [
+        bought(order),
+        bought(order, { variant_id: 1, quantity: 2 }),
+        bought(order, { product_id: 'other' }),
+      ]);
+      const settings = dynamicSettings.parse(DYNAMIC_PRESETS.sellapp.settings);
+      await expectAnyOrder('dynamic', product, events, 100, { settings });
     },
   );
 });

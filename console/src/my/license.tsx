@@ -188,6 +188,7 @@ function Slots({ license, onFailure, onChange }: Omit<LicenseProps, 'contact'>) 
                   <div className="min-w-0 flex-1 basis-40">
                     <span className="font-mono break-all">{slot.shown}</span>
                     {slot.isThisBrowser && ` (${words.thisBrowser})`}
+                    {slot.isPrivate && ` (${words.privateNetwork})`}
                     <span className="block text-xs text-muted">
                       {words.lastUsed(timeOf(slot.lastUsed))}
                       {slot.idleDate !== null && `, ${words.idle(dayOf(slot.idleDate))}`}

@@ -36,3 +36,12 @@ function csvCell(value: unknown): string {
 
 /** A line of CSV (RFC 4180), without its end. */
 export const csvLine = (cells: readonly unknown[]): string => cells.map(csvCell).join(',');
+
+export type CsvRow = readonly unknown[];
+
+/** Lines of CSV, for the end of a file. */
+export const csvRows = (rows: readonly CsvRow[]): string =>
+  rows.map((row) => `${csvLine(row)}\r\n`).join('');
+
+/** A CSV file, or its start. Without the byte-order mark, spreadsheets read it in an old encoding. */
+export const csvFile = (rows: readonly CsvRow[]): string => `\uFEFF${csvRows(rows)}`;

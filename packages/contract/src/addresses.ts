@@ -158,3 +158,10 @@ export function firstOfSlots(addresses: readonly string[], ipv6SlotPrefix: numbe
 /** The number of addresses that count for the limit of a license, if each has its own slot (1.4). */
 export const countGlobal = (addresses: readonly string[]): number =>
   addresses.filter(isGlobal).length;
+
+/**
+ * The number of slots to show beside a limit. In a private network, a license has no address that says where a machine is:
+ * the others take as many slots, among them alone (1.2).
+ */
+export const countTaken = (addresses: readonly string[]): number =>
+  countGlobal(addresses) || addresses.length;

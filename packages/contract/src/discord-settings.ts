@@ -80,6 +80,8 @@ export const discordTest = named(
   }),
   {
     roles: 2,
-    faults: ['The role of the bot stands below "Customer" of product ChunkGuard. Move it above.'],
+    faults: [
+      'Role "Customer" of the product "ChunkGuard": The role of the bot stands below it. Move the role of the bot above.',
+    ],
   },
 );

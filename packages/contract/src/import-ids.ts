@@ -4,7 +4,26 @@ import { isObject, type JsonObject } from './json.ts';
 /** Ids, keys and hardware IDs of an import, which a spreadsheet may have rewritten: several then become the same one (3). */
 
 /** `2.91529E+17`, also with a decimal comma. A hardware ID such as `12E4` stays one. */
-const SCIENTIFIC = /^[+-]?(?:\d+[.,]\d*e[+-]?|\d+e\+|\de)\d{1,3}$/i;
+const SCIENTIFIC = /^[+-]?(?:\d+[.,]\d*\s*e\s*[+-]?|\d+\s*e\s*\+|\de)\s*\d{1,3}$/i;
+
+/** `2.91529×10^17`, as programs for documents write it; also `2.91529×1017`, which has lost its raised digits. */
+const POWER_OF_TEN =
+  /^[+-]?\d+(?:[.,]\d+)?\s*(?:[x*×·⋅∙✕]\s*10\s*(?:\^|\*\*)\s*\(?[+-]?|[×·⋅∙✕]\s*10)\d{1,3}\)?$/i;
+
+const RAISED = /[⁺⁻⁰¹²³⁴-⁹]+/gu;
+
+/** The signs by which a cell is text or a formula: `'2.91529E+17`, `="2.91529E+17"`. */
+const CELL_SIGNS = /^[='"‘’`]+|["'’`]+$/g;
+
+/** A text without the signs of its cell, and with plain digits. */
+const plain = (text: string): string =>
+  text
+    .trim()
+    .replaceAll(RAISED, (raised) => `^${raised}`)
+    .normalize('NFKC')
+    .replaceAll('\u2212', '-')
+    .replaceAll(CELL_SIGNS, '')
+    .trim();
 
 /** `48213.0`, as a table with an empty cell writes a number. */
 const DECIMAL = /^\d{4,}[.,]0+$/;
@@ -27,11 +46,12 @@ const ID_FIELDS: ReadonlySet<string> = new Set([
 
 /** The reason why a text cannot be the id that somebody gave; undefined if it can. */
 export function rewrittenReason(text: string): string | undefined {
-  const value = text.trim();
+  const value = plain(text);
   if (ERROR_CELL.test(value)) {
     return 'is an error of a spreadsheet: correct its formula, or format the column as text';
   }
-  if (SCIENTIFIC.test(value)) return 'was rounded by a spreadsheet: format the column as text';
+  if (SCIENTIFIC.test(value) || POWER_OF_TEN.test(value))
+    return 'was rounded by a spreadsheet: format the column as text';
   if (DECIMAL.test(value) || GROUPED.test(value)) {
     return 'was rewritten as a number by a spreadsheet: format the column as text';
   }
@@ -39,7 +59,7 @@ export function rewrittenReason(text: string): string | undefined {
 }
 
 /** Whether a text may be an id that was rounded, though it does not look so. */
-export const mayBeRounded = (text: string): boolean => ENDS_IN_ZEROS.test(text.trim());
+export const mayBeRounded = (text: string): boolean => ENDS_IN_ZEROS.test(plain(text));
 
 interface IdValue {
   path: readonly PropertyKey[];

@@ -5,7 +5,9 @@ export const KEY_ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 export const KEY_GROUPS = 5;
 export const KEY_GROUP_LENGTH = 4;
 
-const OWN_KEY = new RegExp(`^[${KEY_ALPHABET}]{${KEY_GROUPS * KEY_GROUP_LENGTH}}$`);
+const KEY_LENGTH = KEY_GROUPS * KEY_GROUP_LENGTH;
+/** A key without its hyphens, perhaps pasted several times. */
+const OWN_KEY = new RegExp(`^([${KEY_ALPHABET}]{${KEY_LENGTH}})\\1*$`);
 const GROUP = new RegExp(`.{${KEY_GROUP_LENGTH}}`, 'g');
 
 /** Stored keys have at most 255 characters. More than this is no key with something around it. */
@@ -63,14 +65,9 @@ function westernDigit(digit: string): string {
 export const withWesternDigits = (text: string): string =>
   text.replaceAll(/(?!\d)\p{Nd}/gu, westernDigit);
 
-/**
- * A license key as a person reads it (1.2), for a text that is no license key itself. The signs that copying, mails and
- * word processors add or change are gone, and letters are in upper case.
- *
- * @returns the plain reading; then, if it can be a key that the service made, its groups, with O as 0, I and L as 1
- */
-export function readKey(text: string): readonly string[] {
-  if (text.length > MAX_READ_LENGTH) return [];
+/** A text whose signs are read: without quotes, all dashes `-`, the digits of other scripts as 0 to 9. Undefined if too long. */
+function compose(text: string): string | undefined {
+  if (text.length > MAX_READ_LENGTH) return undefined;
   // A character of UTF-8 can end with the byte of a no-break space, which was trimmed with the blanks.
   const composed = `${text}\u00a0`
     .replace(BYTE_ORDER_MARK, '')
@@ -78,14 +75,97 @@ export function readKey(text: string): readonly string[] {
     .replaceAll(QUOTES, '')
     .normalize('NFKC');
   // One character can become 18, and the rest takes milliseconds for thousands.
-  if (composed.length > MAX_READ_LENGTH) return [];
-  const plain = withWesternDigits(composed)
-    .replaceAll(DASHES, '-')
+  if (composed.length > MAX_READ_LENGTH) return undefined;
+  return withWesternDigits(composed).replaceAll(DASHES, '-');
+}
+
+/** The plain reading of a composed text. */
+const plainOf = (composed: string): string =>
+  composed
     .replaceAll(UNSEEN, '')
     .toUpperCase()
     .replace(/[.。]$/, '');
+
+/** The letters and digits of a plain reading, with O as 0, I and L as 1. */
+const bareOf = (plain: string): string =>
+  plain.replaceAll(SIGNS, '').replaceAll('O', '0').replaceAll(/[IL]/g, '1');
+
+/** A code of {@link KEY_ALPHABET} as a person reads it: without its hyphens. */
+export const readCode = (text: string): string => bareOf(plainOf(compose(text) ?? ''));
+
+/** The key of the service that a plain reading is, in its groups. */
+const ownKeyOf = (plain: string): string | undefined =>
+  OWN_KEY.exec(bareOf(plain))?.[1]?.match(GROUP)?.join('-');
+
+/** The names of characters in HTML that matter in a key. */
+const ENTITIES: Readonly<Record<string, string>> = {
+  ...{ amp: '&', nbsp: ' ', shy: '', zwj: '', zwnj: '' },
+  ...{ hyphen: '-', dash: '-', ndash: '-', mdash: '-', minus: '-' },
+};
+const ENTITY = /&(?:#(\d{1,6})|#x([\da-f]{1,5})|([a-z]{3,6}));/gi;
+
+const decodeEntity = (entity: string, code?: string, hex?: string, name = ''): string => {
+  if (code === undefined && hex === undefined) return ENTITIES[name.toLowerCase()] ?? entity;
+  return String.fromCodePoint(code === undefined ? Number.parseInt(hex ?? '', 16) : Number(code));
+};
+
+function decodePercent(encoded: string): string {
+  try {
+    return decodeURIComponent(encoded);
+  } catch {
+    return encoded;
+  }
+}
+
+/** A text of a URL or of HTML as it is shown. */
+const decodeOnce = (text: string): string =>
+  text.replaceAll(/(?:%[\da-f]{2})+/gi, decodePercent).replaceAll(ENTITY, decodeEntity);
+
+/** Letters and digits that hyphens join. A line ends behind a hyphen where a mail wraps it. */
+const WORD = /[\dA-Z]+(?:-+[\dA-Z]+)*/g;
+const WRAP = /-\s*\n\s*/g;
+/** A word of letters alone needs hyphens to be a key. */
+const KEY_WORD = new RegExp(
+  `^(?=.*[\\d-])[\\dA-Z]{${KEY_GROUP_LENGTH}}(?:-*[\\dA-Z]{${KEY_GROUP_LENGTH}}){${KEY_GROUPS - 1}}$`,
+);
+
+/** The one key of the service among the words of a composed text; undefined for several. */
+function keyAmongWords(composed: string): string | undefined {
+  const words = composed
+    .replaceAll(WRAP, '-')
+    .replaceAll(/\s/g, ' ')
+    .replaceAll(UNSEEN, (sign) => (sign === ' ' ? sign : ''))
+    .toUpperCase();
+  const keys = new Set<string>();
+  for (const [word] of words.matchAll(WORD)) {
+    const key = KEY_WORD.test(word) ? ownKeyOf(word) : undefined;
+    if (key !== undefined) keys.add(key);
+  }
+  const [key] = keys;
+  return keys.size === 1 ? key : undefined;
+}
+
+/** The one key of the service that a text holds, such as a sentence or a URL, in its groups. */
+function ownKeyIn(text: string, plain: string): string | undefined {
+  const whole = ownKeyOf(plain);
+  if (whole !== undefined || plain.length <= KEY_LENGTH) return whole;
+  // Mails encode the links of pages that have encoded them before.
+  const decoded = compose(decodeOnce(decodeOnce(text)));
+  return decoded && (ownKeyOf(plainOf(decoded)) ?? keyAmongWords(decoded));
+}
+
+/**
+ * A license key as a person reads it (1.2), for a text that is no license key itself. The signs that copying, mails and
+ * word processors add or change are gone, and letters are in upper case.
+ *
+ * @returns the plain reading; then, if the text holds one key that the service can have made, its groups, with O as 0, I
+ * and L as 1
+ */
+export function readKey(text: string): readonly string[] {
+  const composed = compose(text);
+  if (composed === undefined) return [];
+  const plain = plainOf(composed);
   if (plain === '') return [];
-  const bare = plain.replaceAll(SIGNS, '').replaceAll('O', '0').replaceAll(/[IL]/g, '1');
-  const own = OWN_KEY.test(bare) ? bare.match(GROUP)?.join('-') : undefined;
+  const own = ownKeyIn(text, plain);
   return own === undefined || own === plain ? [plain] : [plain, own];
 }

@@ -46,6 +46,8 @@ export interface PortalSlot {
   shown: string;
   /** Whether it is the slot of the address from which the page was asked for. */
   isThisBrowser: boolean;
+  /** Whether it is an address in a private network, which counts beside others like it alone (1.2). */
+  isPrivate: boolean;
   lastUsed: string;
   /** From when on a new value may take it; null for never. */
   idleDate: string | null;

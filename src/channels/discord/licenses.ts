@@ -1,4 +1,4 @@
-import { countGlobal } from '@licet/contract/addresses';
+import { countTaken } from '@licet/contract/addresses';
 import { DAY_MS } from '@licet/contract/durations';
 import { and, desc, type SQL } from 'drizzle-orm';
 import type { Database } from '../../db/client.ts';
@@ -93,7 +93,7 @@ export function lineOf(row: LicenseRow, productName: string, now: number): strin
   const parts = [
     `**${escapeMarkdown(productName)}** \`${keyText(row)}\``,
     statusAt(row, now) === 'ACTIVE' ? `active, ${endText(row, now)}` : conditionText(row, now),
-    `IP addresses ${limitText(countGlobal(row.ips), row.maxIPs)}`,
+    `IP addresses ${limitText(countTaken(row.ips), row.maxIPs)}`,
     `hardware IDs ${limitText(row.hwids.length, row.maxHWIDs)}`,
   ];
   return parts.join(', ');

@@ -1,4 +1,5 @@
 import { MINUTE_MS } from '@licet/contract/durations';
+import { readCode } from '@licet/contract/license-key';
 import type { DiscordCode } from '@licet/contract/portal-page';
 import { toTimestamp } from '@licet/contract/time';
 import { and, eq, getTableColumns, gt, sql } from 'drizzle-orm';
@@ -19,15 +20,8 @@ import { discordLinkCodes } from './schema.ts';
 const CODE_GROUPS = 3;
 const CODE_LIFE_MS = 15 * MINUTE_MS;
 
-/** The hash of a code as a person reads it: in any case, without hyphens, and with O for 0, I and L for 1. */
-const hashOf = (code: string): Promise<string> =>
-  sha256Hex(
-    code
-      .toUpperCase()
-      .replace(/[^0-9A-Z]/g, '')
-      .replaceAll('O', '0')
-      .replace(/[IL]/g, '1'),
-  );
+/** The hash of a code as a person reads it. */
+const hashOf = (code: string): Promise<string> => sha256Hex(readCode(code));
 
 /**
  * Makes a code for a customer, in the place of an earlier one.

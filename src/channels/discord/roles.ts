@@ -55,7 +55,9 @@ type Outcome =
   /** A refusal that counts against the address of the service. */
   | { outcome: 'refused'; code: number }
   | { outcome: 'limited'; afterMs: number }
-  | { outcome: 'failed' };
+  /** Another response, which says nothing about other roles. */
+  | { outcome: 'failed' }
+  | { outcome: 'unreachable' };
 
 async function sendRole(
   { outbound, settings, now }: Roles,
@@ -67,7 +69,7 @@ async function sendRole(
   const url = `${DISCORD_API}/guilds/${settings.guildId}/members/${userId}/roles/${roleId}`;
   const headers = { ...botHeaders(settings), 'X-Audit-Log-Reason': REASON };
   const result = await outbound.send(url, { method, headers });
-  if ('error' in result) return { outcome: 'failed' };
+  if ('error' in result) return { outcome: 'unreachable' };
   const { status } = result;
   if (status < 300) return { outcome: 'done' };
   if (status === 429) return { outcome: 'limited', afterMs: limitMs(result, now) ?? MINUTE_MS };
@@ -95,6 +97,7 @@ async function note(roles: Roles, roleId: string, sent: Outcome): Promise<number
       return undefined;
     }
     case 'no member':
+    case 'failed':
       return undefined;
     case 'unknown role':
       await noteRoles(db, { roleFaults: { [roleId]: sent.code } });
@@ -111,7 +114,7 @@ async function note(roles: Roles, roleId: string, sent: Outcome): Promise<number
       if (sent.afterMs >= MIN_PAUSE_MS) await noteRoles(db, { rolesPausedUntil });
       return rolesPausedUntil;
     }
-    case 'failed':
+    case 'unreachable':
       return now + RETRY_MS;
   }
 }
@@ -156,19 +159,20 @@ export async function giveRoles(
   if (settings.botToken === null) return undefined;
   const roles = { db, outbound, settings, now };
   const hasFault = (roleId: string): boolean => Object.hasOwn(settings.roleFaults, roleId);
-  const isGiven = sql<number>`exists (select 1 from ${discordRoles} where chat_id = ${userId}
-    and role_id = ${products.roleId} and is_given and due_at > ${now})`;
+  // 0 for a role that waits; null for one that was never tried.
+  const isGiven = sql<number | null>`(select is_given from ${discordRoles} where chat_id = ${userId}
+    and role_id = ${products.roleId} and due_at > ${now})`;
   const found = await db
     .select({
       roleId: sql<string>`${products.roleId}`,
       endsAt: min(licenses.expiresAt),
-      isGiven: isGiven.mapWith(Boolean),
+      isGiven,
     })
     .from(licenses)
     .innerJoin(products, eq(products.id, licenses.productId))
     .where(gives(userId, undefined, now))
     .groupBy(products.roleId)
-    // Those that the account lacks come first.
+    // Roles that were never tried come first: five that always fail must not hold up a sixth.
     .orderBy(isGiven)
     .limit(MAX_CHECKED);
   // A refusal keeps the other roles waiting, so the role that had one comes last.
@@ -179,18 +183,23 @@ export async function giveRoles(
     await giveLater(db, userId, missing, settings.rolesPausedUntil ?? now);
     return missing.some(hasFault) ? REFUSED : FOLLOWS;
   }
-  let isRefused = false;
+  let words: string | undefined;
   for (const [index, { roleId, endsAt }] of due.entries()) {
     const sent = await sendRole(roles, 'PUT', userId, roleId);
     const againAt = await note(roles, roleId, sent);
     if (againAt !== undefined) {
       const rest = due.slice(index + 1).filter((role) => !role.isGiven);
       await giveLater(db, userId, [roleId, ...rest.map((role) => role.roleId)], againAt);
-      return isRefused || sent.outcome === 'refused' ? REFUSED : FOLLOWS;
+      return words === REFUSED || sent.outcome === 'refused' ? REFUSED : FOLLOWS;
     }
     if (sent.outcome === 'no member') return NO_MEMBER;
+    if (sent.outcome === 'failed') {
+      await giveLater(db, userId, [roleId], now + RETRY_MS);
+      words ??= FOLLOWS;
+      continue;
+    }
     if (sent.outcome !== 'done') {
-      isRefused = true;
+      words = REFUSED;
       continue;
     }
     const dueAt = nextLook(endsAt, now);
@@ -202,7 +211,7 @@ export async function giveRoles(
         set: { dueAt, isGiven: true },
       });
   }
-  return isRefused ? REFUSED : undefined;
+  return words;
 }
 
 /** Lets the roles that wait for the end of a pause be given in the next minute: it has ended early. */
@@ -283,6 +292,13 @@ async function lookAfterRoles(
     if (againAt !== undefined) {
       await db.update(discordRoles).set({ dueAt: againAt }).where(isRole);
       return requests;
+    }
+    if (sent.outcome === 'failed') {
+      await db
+        .update(discordRoles)
+        .set({ dueAt: now + RETRY_MS })
+        .where(isRole);
+      continue;
     }
     await (isDue && sent.outcome === 'done'
       ? db.update(discordRoles).set(kept).where(isRole)

@@ -46,7 +46,7 @@ export const toDiscordSettings = async (
   guildId,
   adminRoleId,
   hasBotToken: botToken !== null,
-  rolesFault: await describeFaults(db, roleFaults),
+  rolesFault: (await describeFaults(db, roleFaults)).join('\n') || null,
   interactionsUrl: origin + DISCORD_PATH,
   isPublic,
 });

@@ -1,16 +1,17 @@
 import { DISCORD_API } from '@licet/contract/discord';
 import type { discordTest } from '@licet/contract/discord-settings';
 import { parseJson } from '@licet/contract/json';
-import { isNotNull } from 'drizzle-orm';
+import { isNotNull, sql } from 'drizzle-orm';
 import * as z from 'zod';
 import type { Database } from '../../db/client.ts';
 import type { Outbound } from '../../lib/outbound.ts';
 import { products } from '../../resources/products/schema.ts';
 import {
-  isRoleId,
-  MAY_NOT_GIVE,
+  describeFaults,
+  LACKS_RIGHT,
   NOT_IN_SERVER,
-  remedyOf,
+  type RoleFaults,
+  STANDS_BELOW,
   UNKNOWN_ROLE,
   UNKNOWN_SERVER,
   WRONG_TOKEN,
@@ -42,13 +43,13 @@ interface Test {
   settings: DiscordSettings;
 }
 
-/** A fault that keeps the test from its end. Without a code nothing is known about the roles. */
+/** A fault that keeps the test from its end: a code about all roles, or words if nothing is known about them. */
 class TestFault extends Error {
   readonly code: number | undefined;
 
-  constructor(message: string, code?: number) {
-    super(message);
-    this.code = code;
+  constructor(fault: string | number) {
+    super(String(fault));
+    this.code = typeof fault === 'number' ? fault : undefined;
   }
 }
 
@@ -63,21 +64,23 @@ async function read<Body>(
   if ('error' in result) throw new TestFault(`Discord cannot be reached. ${unknown}`);
   const { status, body } = result;
   const { code }: { code?: unknown } = Object(parseJson(body));
-  if (status === 401) throw new TestFault(remedyOf(WRONG_TOKEN), WRONG_TOKEN);
+  if (status === 401) throw new TestFault(WRONG_TOKEN);
   if (status === 403 || status === 404) {
-    const known = code === UNKNOWN_SERVER ? UNKNOWN_SERVER : NOT_IN_SERVER;
-    throw new TestFault(remedyOf(known), known);
+    throw new TestFault(code === UNKNOWN_SERVER ? UNKNOWN_SERVER : NOT_IN_SERVER);
   }
   const { data } = schema.safeParse(parseJson(body));
   if (data === undefined) throw new TestFault(`Discord returned ${status}. ${unknown}`);
   return data;
 }
 
-type Giving = { roleId: string; name: string };
-type Fault = Giving & { code: number; words: string };
+interface Found {
+  /** The codes of the roles that the bot cannot give, by their ids. */
+  faults: RoleFaults;
+  /** The names of roles, by their ids. */
+  names: ReadonlyMap<string, string>;
+}
 
-/** The roles that the bot cannot give, each with its remedy. */
-async function findFaults(test: Test, giving: readonly Giving[]): Promise<Fault[]> {
+async function findFaults(test: Test, roleIds: ReadonlySet<string>): Promise<Found> {
   const { guildId } = test.settings;
   const { id: botId } = await read(test, '/users/@me', bot);
   const { roles: held } = await read(test, `/guilds/${guildId}/members/${botId}`, member);
@@ -85,59 +88,54 @@ async function findFaults(test: Test, giving: readonly Giving[]): Promise<Fault[
   const own = roles.filter(({ id }) => held.includes(id) || id === guildId);
   const rights = own.reduce((all, { permissions }) => all | BigInt(permissions), 0n);
   const highest = Math.max(...own.map(({ position }) => position));
-  return giving.flatMap((one): Fault[] => {
-    const { roleId, name } = one;
+  const faultOf = (roleId: string): number | undefined => {
     const role = roles.find(({ id }) => id === roleId);
-    if (!role) {
-      const words = isRoleId(roleId)
-        ? `The role ${roleId} of product ${name} does not exist in the server. Choose another one at the product, or none.`
-        : `The role "${roleId}" of product ${name} is no id of a role. Enter the id of a role at the product, or none.`;
-      return [{ ...one, code: UNKNOWN_ROLE, words }];
-    }
-    if ((rights & (MANAGE_ROLES | ADMINISTRATOR)) === 0n) {
-      const words =
-        'The bot lacks the right "Manage Roles". Give it to the role of the bot in the server.';
-      return [{ ...one, code: MAY_NOT_GIVE, words }];
-    }
-    if (role.position < highest) return [];
-    const words = `The role of the bot stands below "${role.name}" of product ${name}. Move it above.`;
-    return [{ ...one, code: MAY_NOT_GIVE, words }];
+    if (!role) return UNKNOWN_ROLE;
+    if ((rights & (MANAGE_ROLES | ADMINISTRATOR)) === 0n) return LACKS_RIGHT;
+    return role.position < highest ? undefined : STANDS_BELOW;
+  };
+  const faults = [...roleIds].flatMap((roleId) => {
+    const code = faultOf(roleId);
+    return code === undefined ? [] : [[roleId, code] as const];
   });
+  return {
+    faults: Object.fromEntries(faults),
+    names: new Map(roles.map(({ id, name }) => [id, name])),
+  };
 }
 
 /** Tests whether the bot can give the roles of the products, and notes those that it cannot give. */
 export async function testRoles(test: Test): Promise<z.infer<typeof discordTest>> {
   const { db, settings } = test;
   const rows = await db
-    .select({ roleId: products.roleId, name: products.name })
+    .selectDistinct({ roleId: sql<string>`${products.roleId}` })
     .from(products)
-    .where(isNotNull(products.roleId))
-    .orderBy(products.id);
-  const giving = rows.flatMap(({ roleId, name }) => (roleId === null ? [] : { roleId, name }));
-  const roles = new Set(giving.map(({ roleId }) => roleId)).size;
+    .where(isNotNull(products.roleId));
+  const roleIds = new Set(rows.map(({ roleId }) => roleId));
+  const roles = roleIds.size;
   if (roles === 0) return { roles, faults: [] };
   if (settings.botToken === null || settings.guildId === null) {
     const words =
       'Products give roles, which need a bot: run npm run licet -- discord setup --bot-token FILE.';
     return { roles, faults: [words] };
   }
-  let faults: Fault[];
+  let found: Found;
   try {
-    faults = await findFaults(test, giving);
+    found = await findFaults(test, roleIds);
   } catch (error) {
     if (!(error instanceof TestFault)) throw error;
-    const { code, message: words } = error;
-    if (code === undefined) return { roles, faults: [words] };
-    faults = giving.map((one) => ({ ...one, code, words }));
+    const { code, message } = error;
+    if (code === undefined) return { roles, faults: [message] };
+    const faults = Object.fromEntries([...roleIds].map((roleId) => [roleId, code]));
+    found = { faults, names: new Map() };
   }
-  const codes = new Map<string, number | null>(
-    Object.keys(settings.roleFaults).map((roleId) => [roleId, null]),
-  );
-  for (const { roleId, code } of faults) codes.set(roleId, code);
+  const { faults, names } = found;
+  const isRight = Object.keys(faults).length === 0;
+  const fixed = Object.keys(settings.roleFaults).map((roleId) => [roleId, null] as const);
   await noteRoles(db, {
-    roleFaults: Object.fromEntries(codes),
-    ...(faults.length === 0 && { rolesPausedUntil: null }),
+    roleFaults: { ...Object.fromEntries(fixed), ...faults },
+    ...(isRight && { rolesPausedUntil: null }),
   });
-  if (faults.length === 0) await giveWaiting(db);
-  return { roles, faults: [...new Set(faults.map(({ words }) => words))] };
+  if (isRight) await giveWaiting(db);
+  return { roles, faults: [...(await describeFaults(db, faults, names))] };
 }

@@ -2,13 +2,14 @@ import { MAX_MARKET_BODY_BYTES } from '@licet/contract/limits';
 import type { Database } from '../../db/client.ts';
 import { readBody } from '../../http/connection.ts';
 import { ApiError, TOO_MANY_REJECTED } from '../../http/errors.ts';
-import type { RateLimiter } from '../../lib/rate-limiter.ts';
+import { clientOf } from '../../lib/networks.ts';
+import type { LocalLimiter } from '../../lib/rate-limiter.ts';
 import { ADAPTERS } from './adapters.ts';
 import type { HeldMarkets } from './held.ts';
 import { Incoming } from './incoming.ts';
 import type { Rejection } from './notice.ts';
 import { failure, type Receiver, type Reply, receive, reject, UNAVAILABLE } from './receive.ts';
-import { type ArrivedRequest, insertDelivery, reportGuesses } from './received.ts';
+import { type Arrivals, type ArrivedRequest, reportGuesses } from './received.ts';
 import { type MarketSource, type SellingMarket, sourceOf } from './source.ts';
 
 /** The entrance of the requests of markets: it finds the market, bounds the cost of strangers, and lists the requests (9). */
@@ -27,7 +28,8 @@ export interface Address {
 export interface Entrance extends Receiver {
   db: Database;
   markets: HeldMarkets;
-  ceilings: Record<'rejectedNotices' | 'guesses', Pick<RateLimiter, 'count'>>;
+  arrivals: Arrivals;
+  ceilings: Record<'rejectedNotices' | 'wrongSecrets' | 'guesses', Pick<LocalLimiter, 'count'>>;
   /** The connecting address; null if it is unknown. */
   ip: string | null;
   /** Whether too many requests of the client were rejected under a name. */
@@ -114,6 +116,7 @@ async function replyTo(entrance: Entrance, address: Address, request: Request): 
   if (!found) return NOT_FOUND;
   const { source, rejection } = found;
   if (rejection) return rejectFrom(entrance, address, source, rejection, incoming);
+  entrance.writeLater(entrance.arrivals.listWaiting());
   const { reply, arrived } = await receive(entrance, source, incoming);
   list(entrance, arrived);
   return reply;
@@ -165,11 +168,14 @@ async function rejectFrom(
   incoming?: Incoming,
 ): Promise<Reply> {
   const { db, ceilings, ip, writeLater } = entrance;
-  if (!rejection.isFromMarket && (await entrance.countRejection(countedAs))) {
-    if (!ceilings.guesses.count(String(market.id))) {
+  if (!rejection.isFromMarket) {
+    const isOver = await entrance.countRejection(countedAs);
+    // A client that guesses slowly, or over the end of a minute, is never over its limit.
+    const isSlow = ip !== null && ceilings.wrongSecrets.count(`${clientOf(ip)} ${market.id}`);
+    if ((isOver || isSlow) && !ceilings.guesses.count(String(market.id))) {
       writeLater(reportGuesses(db, market.id, { ip, path: shown }, Date.now()));
     }
-    return TOO_MANY;
+    if (isOver) return TOO_MANY;
   }
   const { reply, arrived } = reject(market, rejection, rejection.isFromMarket && incoming);
   // A flood must not fill the list, and nobody who guesses an address may raise the alert of failing requests.
@@ -179,5 +185,5 @@ async function rejectFrom(
   return reply;
 }
 
-const list = ({ db, writeLater }: Entrance, arrived: ArrivedRequest): void =>
-  writeLater(insertDelivery(db, arrived, Date.now()));
+const list = ({ arrivals, writeLater }: Entrance, arrived: ArrivedRequest): void =>
+  writeLater(arrivals.list(arrived, Date.now()));

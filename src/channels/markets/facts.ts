@@ -140,7 +140,7 @@ interface Bought {
 export interface Standing {
   /** The reasons for which the license is not to be active; none if it is. */
   reasons: readonly RevokeReason[];
-  /** The time until which it is paid; null without a subscription, or if nothing is left. */
+  /** The time until which it is paid, or was before all of it was taken back; null without a subscription. */
   paidUntil: number | null;
   /** The ends of all periods that the market has named, also if they are taken back. */
   ends: readonly number[];
@@ -295,8 +295,8 @@ export function standingOf(
     paid: facts.paid,
     reasons: takenBack(facts, policy, 0),
   }));
-  const paidUntil = paidUntilOf(whole, payments);
-  const isPaid = paidUntil !== null && paidUntil > now;
+  const left = paidUntilOf(whole, payments);
+  const isPaid = left !== null && left > now;
   // An invoice that was not reported as paid proves nothing.
   const last = lastOf(payments.filter((one) => isKept(one) && one.paid));
   const later = payments.filter((one) => !last || timeOf(one) > timeOf(last));
@@ -308,7 +308,13 @@ export function standingOf(
   ]);
   return {
     reasons: REASONS.filter((reason) => reasons.has(reason)),
-    paidUntil,
+    // A won dispute gives all of it back.
+    paidUntil:
+      left ??
+      paidUntilOf(
+        whole,
+        payments.map(({ paid }) => ({ paid, reasons: [] })),
+      ),
     ends: [whole, ...parts]
       .flatMap(({ paid, paidUntil }) => [paid?.until, paidUntil])
       .filter((end) => end != null),

@@ -180,6 +180,8 @@ export interface Adapter {
    * @returns undefined for a request that comes from the market
    */
   authenticate: (incoming: Incoming, settings: MarketSettings) => Promise<Rejection | undefined>;
+  /** The facts of a subject as they would be stored today. Earlier versions understood some requests otherwise. */
+  currentFacts?: (stored: Facts) => Facts;
   /** Reads a request that comes from the market. */
   read: (incoming: Incoming, settings: MarketSettings) => Promise<Accepted | Rejection>;
   /**

@@ -1,5 +1,6 @@
 import { DAY_MS } from '@licet/contract/durations';
 import type { PurchaseState } from '@licet/contract/enums';
+import { ADAPTERS } from './adapters.ts';
 import { planBinding, planChoice, planEntry } from './choices.ts';
 import { type ConvergedAll, convergeAll, planOf } from './compose.ts';
 import { Forest, mergeFacts, paymentsOf } from './facts.ts';
@@ -20,9 +21,13 @@ import { changedSubjects, withStatements } from './subjects.ts';
 
 /** Plans a notice. @throws DomainError if a person asks for what cannot be */
 export function plan(state: State, notice: AnyNotice, mapping: Mapping, now: number): Plan {
-  const before = new Forest(state.subjects);
+  const { currentFacts } = ADAPTERS[mapping.source.market.kind];
+  const known = currentFacts
+    ? state.subjects.map((one) => ({ ...one, facts: currentFacts(one.facts) }))
+    : state.subjects;
+  const before = new Forest(known);
   const about = 'about' in notice ? notice.about : [];
-  const after = new Forest(withStatements(state.subjects, about));
+  const after = new Forest(withStatements(known, about));
   const context = { state, mapping, now, before, after };
   switch (notice.do) {
     case 'grant':

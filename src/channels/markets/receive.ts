@@ -1,5 +1,6 @@
 import type { NoticeEffect } from '@licet/contract/enums';
 import type { Sender } from '../../db/change.ts';
+import { isOutOfQueries } from '../../db/client.ts';
 import type { Outbound } from '../../lib/outbound.ts';
 import { ADAPTERS } from './adapters.ts';
 import { applyNotices } from './apply.ts';
@@ -33,6 +34,9 @@ export interface Receiver {
   onFailure: (error: unknown) => void;
 }
 
+const FAILED = 'The service failed: the market sends it again';
+const UNFINISHED =
+  'Cloudflare allows a request too few queries for all of it: the market sends it again, and the rest follows';
 const TEXT = 'text/plain; charset=utf-8';
 const OK: Reply = { status: 200, body: 'OK', contentType: TEXT };
 export const failure = (status: number, body: string): Reply => ({
@@ -77,6 +81,7 @@ export async function receive(
   const clean = (text: string | null): string | null => text && cleaned(text, market.secrets);
   let results: readonly Result[] = [];
   let reply: Reply;
+  let failed: string | undefined;
   try {
     const notices = await wholeNotices(receiver, source, request.notices);
     results = await applyNotices(receiver.newSender, source, notices);
@@ -85,8 +90,8 @@ export async function receive(
     // The market repeats the request. Notices that were applied already stay.
     receiver.onFailure(error);
     reply = UNAVAILABLE;
+    failed = isOutOfQueries(error) ? UNFINISHED : FAILED;
   }
-  const isFailed = reply === UNAVAILABLE;
   const texts = [...new Set(results.map(({ text }) => text))].join('; ');
   return {
     reply,
@@ -96,11 +101,9 @@ export async function receive(
       eventId: clean(request.eventId),
       isAccepted: true,
       status: reply.status,
-      result: isFailed
-        ? 'The service failed: the market sends it again'
-        : cleaned(texts, market.secrets) || request.ignored || 'Nothing to do',
+      result: failed ?? (cleaned(texts, market.secrets) || request.ignored || 'Nothing to do'),
       body: redact(incoming.text, market.secrets),
-      effect: isFailed ? null : effectOf(request, results),
+      effect: failed !== undefined ? null : effectOf(request, results),
     },
   };
 }

@@ -14,12 +14,7 @@ import { marketDeliveries } from './schema.ts';
 
 export type ArrivedRequest = Omit<typeof marketDeliveries.$inferInsert, 'id'>;
 
-/** Stores a request that arrived. @param now milliseconds since 1970 */
-export async function insertDelivery(
-  db: Database,
-  arrived: ArrivedRequest,
-  now: number,
-): Promise<void> {
+async function insertDelivery(db: Database, arrived: ArrivedRequest, now: number): Promise<void> {
   const first = firstIdAt(now);
   const row = rowValues(marketDeliveries, {
     ...arrived,
@@ -28,6 +23,35 @@ export async function insertDelivery(
       where market_id = ${arrived.marketId} and id >= ${first} and id < ${first + SLOTS}), ${first})`,
   });
   await db.insert(marketDeliveries).select(sql`select ${row}`);
+}
+
+/** Requests that wait to be listed, at most. */
+const MAX_WAITING = 20;
+
+/** Lists the requests that arrive. One that has used up its queries is listed beside a later request. */
+export class Arrivals {
+  readonly #db: Database;
+  readonly #waiting: { arrived: ArrivedRequest; at: number }[] = [];
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** @param at when the request arrived, in milliseconds since 1970 */
+  async list(arrived: ArrivedRequest, at: number): Promise<void> {
+    try {
+      await insertDelivery(this.#db, arrived, at);
+    } catch (error) {
+      if (this.#waiting.length < MAX_WAITING) this.#waiting.push({ arrived, at });
+      throw error;
+    }
+  }
+
+  /** Lists one that waits: each request may make few queries. */
+  async listWaiting(): Promise<void> {
+    const oldest = this.#waiting.shift();
+    if (oldest) await this.list(oldest.arrived, oldest.at);
+  }
 }
 
 /**

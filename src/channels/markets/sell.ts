@@ -3,15 +3,13 @@ import { MAX_LIMIT, MAX_QUANTITY } from '@licet/contract/limits';
 import type { MarketProduct } from '@licet/contract/markets';
 import { NEVER, storedExpiryOf } from '../../resources/licenses/rules.ts';
 import { GRACE_MS } from './converge.ts';
-import { type Policy, standingOf } from './facts.ts';
+import { standingOf } from './facts.ts';
 import type { Context, NewLicenses, PlannedEvent, PurchaseValues } from './state.ts';
 import { noteOf, shownChanges } from './words.ts';
 
 /** The new licenses of a purchase: their number, their limits and their end (9). */
 
 const TEST_DAYS_MS = DAY_MS;
-/** A license of a purchase that is paid back ends as if it were not: a won dispute activates it. */
-const KEEP: Policy = { onRefund: 'keep', onDispute: 'keep' };
 
 /** A purchase that has no license, or too few. */
 export type Sale = Pick<NewLicenses, 'purchase' | 'known' | 'buyer' | 'firstUnit'>;
@@ -41,9 +39,8 @@ function termsOf(
   const times = (limit: number): number =>
     isOne && limit > 0 ? Math.min(limit * quantity, MAX_LIMIT) : limit;
   const { paidUntil } = standingOf(purchase, after, mapping.source.market, now);
-  const boughtUntil = paidUntil ?? standingOf(purchase, after, KEEP, now).paidUntil;
   const days = mapped.expiresAfterDays ?? product.defaultExpiresAfterDays;
-  const expiryDate = isTest ? now + TEST_DAYS_MS : boughtUntil && boughtUntil + GRACE_MS;
+  const expiryDate = isTest ? now + TEST_DAYS_MS : paidUntil && paidUntil + GRACE_MS;
   const isTemporary = mapped.licenseType === 'TEMPORARY' || isTest;
   if (isTemporary && expiryDate === null && days === null) {
     return 'TEMPORARY licenses need days: enter them at the market or at the product';

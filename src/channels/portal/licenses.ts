@@ -1,4 +1,4 @@
-import { countGlobal, isGlobal, slotOf } from '@licet/contract/addresses';
+import { countTaken, isGlobal, slotOf } from '@licet/contract/addresses';
 import type { PortalData, PortalSlot } from '@licet/contract/portal-page';
 import { toOptionalTimestamp } from '@licet/contract/time';
 import { desc } from 'drizzle-orm';
@@ -55,7 +55,7 @@ export async function licensesOf(
         expiresAfterDays: expiresAfterDays ?? null,
         keyEnd: keyEnd(row.licenseKey),
         slots: {
-          IP: { taken: countGlobal(row.ips), limit: row.maxIPs },
+          IP: { taken: countTaken(row.ips), limit: row.maxIPs },
           HWID: { taken: row.hwids.length, limit: row.maxHWIDs },
         },
         resets: budgets.get(row.id) ?? { allowed: 0, left: 0, returnsAt: null },
@@ -108,8 +108,7 @@ export async function slotsOf(
   secret: string,
   now: number,
 ): Promise<PortalSlot[]> {
-  const listed = (await listSlots(db, licenseId, now)) ?? [];
-  const slots = listed.filter(({ type, value }) => type === 'HWID' || isGlobal(value));
+  const slots = (await listSlots(db, licenseId, now)) ?? [];
   const shown = shownValues(slots);
   return Promise.all(
     slots.map(async ({ type, value, lastUsed, idleDate }, index) => ({
@@ -120,6 +119,7 @@ export async function slotsOf(
         type === 'IP' &&
         address !== null &&
         slotOf(value, db.ipv6SlotPrefix) === slotOf(address, db.ipv6SlotPrefix),
+      isPrivate: type === 'IP' && !isGlobal(value),
       lastUsed,
       idleDate,
     })),

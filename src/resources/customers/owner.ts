@@ -7,7 +7,7 @@ import { DomainError } from '../../lib/errors.ts';
 import { type CustomerRow, normalizeEmail } from './row.ts';
 import { customers } from './schema.ts';
 
-interface OwnerFields {
+export interface OwnerFields {
   licensePlatform: LicensePlatform | null;
   licensePlatformOther: string;
   ownerPlatformId: string;

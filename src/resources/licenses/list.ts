@@ -1,7 +1,7 @@
 import { DAY_MS } from '@licet/contract/durations';
 import type { LicensePlatform, LicenseStatus } from '@licet/contract/enums';
 import type { LicenseQuery } from '@licet/contract/licenses';
-import { and, asc, desc, eq, gt, gte, lte, ne, not, or, type SQL, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, gt, gte, inArray, lte, ne, not, or, type SQL, sql } from 'drizzle-orm';
 import type { Database } from '../../db/client.ts';
 import {
   containsText,
@@ -103,8 +103,8 @@ const hadKeyWith = (q: string): SQL =>
 /** Licenses with a key, or a replaced key, that the text means as a whole (1.2). */
 function hasKeyMeantBy(q: string): SQL {
   const keys = keysMeantBy(q);
-  return sql`(${isOneOf(licenses.licenseKeyNormalized, keys)} or ${licenses.id} in (
-    select license_id from ${replacedKeys} where ${isOneOf(replacedKeys.licenseKeyNormalized, keys)}))`;
+  return sql`(${inArray(licenses.licenseKeyNormalized, keys)} or ${licenses.id} in (
+    select license_id from ${replacedKeys} where ${inArray(replacedKeys.licenseKeyNormalized, keys)}))`;
 }
 
 const equalsIfGiven = (wanted: boolean | undefined, condition: SQL): SQL | undefined =>

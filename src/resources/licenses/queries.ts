@@ -1,5 +1,5 @@
 import type { EventType, LicenseDataType } from '@licet/contract/enums';
-import { and, asc, eq, getTableColumns, not, type SQL, sql } from 'drizzle-orm';
+import { and, asc, eq, getTableColumns, inArray, not, type SQL, sql } from 'drizzle-orm';
 import { change, isUnchanged, only, type Sender } from '../../db/change.ts';
 import type { Database, Statement } from '../../db/client.ts';
 import { nextRevision } from '../../db/outbox.ts';
@@ -88,7 +88,7 @@ export async function findLicenseByKey(
   licenseKey: string,
 ): Promise<LicenseRow | undefined> {
   const keys = keysMeantBy(licenseKey);
-  const rows = await selectLicenses(db).where(isOneOf(licenses.licenseKeyNormalized, keys));
+  const rows = await selectLicenses(db).where(inArray(licenses.licenseKeyNormalized, keys));
   const placeOf = (row: LicenseRow) => keys.indexOf(row.licenseKeyNormalized);
   return rows.toSorted((a, b) => placeOf(a) - placeOf(b))[0];
 }

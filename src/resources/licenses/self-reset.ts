@@ -1,4 +1,3 @@
-import { isGlobal } from '@licet/contract/addresses';
 import { DAY_MS } from '@licet/contract/durations';
 import type { LicenseDataType } from '@licet/contract/enums';
 import { SELF_RESET_DAYS } from '@licet/contract/limits';
@@ -133,8 +132,7 @@ async function resetOnce(
   if (row.state !== 'ACTIVE') return { outcome: 'deactivated', resets };
   if (allowed === 0) return { outcome: 'not allowed', resets };
   const slots = [
-    // The others take no slot (1.4): freeing them would cost a reset for nothing.
-    ...row.ips.filter(isGlobal).map((value) => ({ type: 'IP' as const, value })),
+    ...row.ips.map((value) => ({ type: 'IP' as const, value })),
     ...row.hwids.map((value) => ({ type: 'HWID' as const, value })),
   ];
   const wanted = slots.filter(isWanted);

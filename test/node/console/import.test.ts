@@ -105,7 +105,26 @@ describeInBrowser('import and export in the console', () => {
     });
   });
 
-  it('a file of another service is recognised by the console, and known columns are folded [3.88]', async () => {
+  it('a near name in a list gets its field in the console, and an ordinary one none [3.87]', async () => {
+    const key = crypto.randomUUID().toUpperCase();
+    const page = await openConsole('/import');
+    const license = { licenseKey: key, productId: product.id, licenseType: 'TEMPORARY' };
+    const item = { ...license, expirey: '2031-01-31T10:00:00Z', killed: 'Y', price: 9 };
+    await choose(page, 'near.json', JSON.stringify([item]));
+    const columns = page.getByRole('region', { name: 'Columns of licenses' });
+    const fieldOf = (column: string) => columns.getByLabel(`Field of ${column}`, { exact: true });
+    await columns.getByRole('row', { name: 'killed Y' }).waitFor();
+    const fields = ['expirey', 'killed', 'price'].map((name) => fieldOf(name).inputValue());
+    expect(await Promise.all(fields)).toEqual(['expiryDate', 'licenseStatus', '']);
+    await page.getByRole('button', { name: 'Check the file' }).click();
+    await page.getByRole('button', { name: 'Import 1 item' }).click();
+    await page.getByRole('region', { name: 'Imported' }).waitFor();
+    expect(await licet.licenses.findByKey(key)).toMatchObject({
+      ...{ expiryDate: '2031-01-31T10:00:00.000+00:00', licenseStatus: 'DEACTIVATED' },
+    });
+  });
+
+  it('a file of another service is recognized by the console, and known columns are folded [3.88]', async () => {
     const key = crypto.randomUUID().toUpperCase();
     const page = await openConsole('/import');
     const table = `id,product_id,license_key,expires_at,status,times_activated_max\n1,${product.id},${key},2031-01-31 10:00:00,SOLD,\n`;

@@ -33,7 +33,7 @@ describeInBrowser('the layout of the console', () => {
     });
   };
 
-  it('the search recognises a pasted value and finds its object', async () => {
+  it('the search recognizes a pasted value and finds its object', async () => {
     const lastName = `Layout-${randomUUID().slice(0, 8)}`;
     const email = `${lastName}@shop.example`;
     const ownerChatId = digits(18);

@@ -50,6 +50,7 @@ export const de: MyTexts = {
   taken: (taken, limit) => (limit < 0 ? `${taken}, unbegrenzt` : `${taken} von ${limit}`),
   noSlots: 'Kein Platz ist belegt.',
   thisBrowser: 'dieser Browser',
+  privateNetwork: 'in einem privaten Netz',
   lastUsed: (date) => `zuletzt benutzt ${date}`,
   idle: (date) => `weicht einem anderen ab ${date}`,
   free: 'Freigeben',

@@ -49,6 +49,7 @@ export const en = {
     limit < 0 ? `${taken}, no limit` : `${taken} of ${limit}`,
   noSlots: 'No slot is taken.',
   thisBrowser: 'this browser',
+  privateNetwork: 'in a private network',
   lastUsed: (date: string) => `last used ${date}`,
   idle: (date: string) => `gives way to another from ${date}`,
   free: 'Free',

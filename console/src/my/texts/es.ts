@@ -49,6 +49,7 @@ export const es: MyTexts = {
   taken: (taken, limit) => (limit < 0 ? `${taken}, sin límite` : `${taken} de ${limit}`),
   noSlots: 'No hay plazas ocupadas.',
   thisBrowser: 'este navegador',
+  privateNetwork: 'en una red privada',
   lastUsed: (date) => `último uso ${date}`,
   idle: (date) => `cede su plaza desde el ${date}`,
   free: 'Liberar',

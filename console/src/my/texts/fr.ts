@@ -50,6 +50,7 @@ export const fr: MyTexts = {
   taken: (taken, limit) => (limit < 0 ? `${taken}, sans limite` : `${taken} sur ${limit}`),
   noSlots: 'Aucun emplacement n’est pris.',
   thisBrowser: 'ce navigateur',
+  privateNetwork: 'dans un réseau privé',
   lastUsed: (date) => `dernière utilisation ${date}`,
   idle: (date) => `cède sa place à partir du ${date}`,
   free: 'Libérer',

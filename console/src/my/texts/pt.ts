@@ -49,6 +49,7 @@ export const pt: MyTexts = {
   taken: (taken, limit) => (limit < 0 ? `${taken}, sem limite` : `${taken} de ${limit}`),
   noSlots: 'Nenhum lugar está ocupado.',
   thisBrowser: 'este navegador',
+  privateNetwork: 'em uma rede privada',
   lastUsed: (date) => `último uso ${date}`,
   idle: (date) => `cede o lugar a partir de ${date}`,
   free: 'Libertar',

@@ -1,5 +1,5 @@
 import type { Customer, License, LicenseRequest } from '@licet/client';
-import { countGlobal } from '@licet/contract/addresses';
+import { countTaken } from '@licet/contract/addresses';
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { hasStatus, licet, queries } from '../../api.ts';
@@ -267,7 +267,7 @@ function LicenseSection({
           <Time value={expiryDate} show="end" />
         ),
     ],
-    [headers.ips, ({ ips, maxIPs }) => formatSlots(countGlobal(ips), maxIPs), 'number'],
+    [headers.ips, ({ ips, maxIPs }) => formatSlots(countTaken(ips), maxIPs), 'number'],
     [headers.hwids, ({ hwids, maxHWIDs }) => formatSlots(hwids.length, maxHWIDs), 'number'],
     [
       headers.notes,

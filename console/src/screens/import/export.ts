@@ -1,7 +1,7 @@
 import type { Kind } from '@licet/cli/import/kinds';
 import { MAX_PAGE_OBJECTS } from '@licet/contract/limits';
 import { licet } from '../../api.ts';
-import { BYTE_ORDER_MARK, datedName, ItemRows, saveFile } from '../../csv.ts';
+import { datedName, ItemRows, saveFile } from '../../csv.ts';
 
 /** Exports of all items of a kind, page by page. */
 
@@ -46,7 +46,7 @@ export async function exportAll(
     }
   }
   const name = datedName(kind, format);
-  if (isCsv) saveFile(name, 'text/csv', [BYTE_ORDER_MARK, ...rows.lines()]);
+  if (isCsv) saveFile(name, 'text/csv', [...rows.parts()]);
   else saveFile(name, 'application/json', [...parts, ...page, '\n]}\n']);
   return done;
 }

@@ -5,7 +5,7 @@ import { Button } from '../../components/button.tsx';
 import { Download } from '../../components/icons.tsx';
 import { Notice } from '../../components/page.tsx';
 import { SimpleTable } from '../../components/simple-table.tsx';
-import { BYTE_ORDER_MARK, datedName, saveFile } from '../../csv.ts';
+import { downloadCsv } from '../../csv.ts';
 import { formatNumber } from '../../format.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import type { Report } from './run.ts';
@@ -64,14 +64,7 @@ export function ReportView({
         <div className="flex flex-col gap-3">
           <div className="flex flex-wrap items-center justify-between gap-2">
             <h3 className="font-semibold">{words.findings}</h3>
-            <Button
-              onClick={() =>
-                saveFile(datedName(words.reportName, 'csv'), 'text/csv', [
-                  BYTE_ORDER_MARK,
-                  report.toCsv(),
-                ])
-              }
-            >
+            <Button onClick={() => downloadCsv(words.reportName, report.rows)}>
               <Download size={16} aria-hidden />
               {words.report}
             </Button>

@@ -6,7 +6,6 @@ import { type Named, type Result, reasonOf } from '@licet/cli/import/results';
 import { LicetError, type Operations } from '@licet/client';
 import type { IMPORT_OUTCOMES } from '@licet/contract/enums';
 import { licet } from '../../api.ts';
-import { toCsv } from '../../csv.ts';
 
 /** An import from the page, with the importer of the command line. This module is loaded on demand. */
 
@@ -66,8 +65,9 @@ export class Report implements Results {
     this.owners += count;
   }
 
-  toCsv(): string {
-    return toCsv([
+  /** The findings as rows of a table, the first with its headings. */
+  get rows(): string[][] {
+    return [
       ['kind', 'outcome', 'where', 'id', 'licenseKey', 'reason'],
       ...this.findings.map(({ kind, outcome, where, id, licenseKey, reason }) => [
         kind,
@@ -77,7 +77,7 @@ export class Report implements Results {
         licenseKey,
         reason,
       ]),
-    ]);
+    ];
   }
 }
 

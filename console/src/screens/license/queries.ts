@@ -23,15 +23,19 @@ export const requestsQuery = (licenseKey: string) =>
   });
 
 type Kind = 'ips' | 'hwids';
+type Bound = Pick<License, Kind | 'maxIPs' | 'maxHWIDs'>;
 
 /** The limit of addresses or hardware IDs; -1 for none. */
-export const limitOf = (license: License, kind: Kind): number =>
+export const limitOf = (license: Bound, kind: Kind): number =>
   kind === 'ips' ? license.maxIPs : license.maxHWIDs;
 
 /** Whether a value is refused because all slots are taken by others. */
-export function lacksSlot(license: License, kind: Kind, value: string | null): boolean {
+export function lacksSlot(license: Bound, kind: Kind, value: string | null): boolean {
   const limit = limitOf(license, kind);
-  const values = license[kind].filter((one) => kind === 'hwids' || isGlobal(one));
+  // An address counts beside those of its kind alone.
+  const isOfKind = (one: string): boolean =>
+    kind === 'hwids' || isGlobal(one) === (value === null || isGlobal(value));
+  const values = license[kind].filter(isOfKind);
   return limit >= 0 && values.length >= limit && (value === null || !isBound(license, kind, value));
 }
 
@@ -40,7 +44,7 @@ const slotIn = (kind: Kind, value: string): string =>
   kind === 'ips' ? slotOf(value, IPV6_SLOT_PREFIX.default) : value;
 
 /** Whether a value has a slot, perhaps that of another address of its network. */
-export const isBound = (license: License, kind: Kind, value: string): boolean =>
+export const isBound = (license: Bound, kind: Kind, value: string): boolean =>
   license[kind].some((one) => slotIn(kind, one) === slotIn(kind, value));
 
 /** Whether the cause of a refusal still holds, as far as the license shows it. */

@@ -1,5 +1,5 @@
 import type { License, Slot } from '@licet/client';
-import { isGlobal } from '@licet/contract/addresses';
+import { countTaken, isGlobal } from '@licet/contract/addresses';
 import { sharedHwid } from '@licet/contract/shared-hwids';
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { hasStatus, licet } from '../../api.ts';
@@ -91,7 +91,7 @@ export function Slots({
   return (
     <Section
       title={words[kind]}
-      note={words.slots(values.filter(takesSlot).length, limit)}
+      note={words.slots(kind === 'ips' ? countTaken(values) : values.length, limit)}
       actions={
         values.length > 0 && (
           <Button refusal={refusal} onClick={() => free(values, words.freedAll(values.length))}>

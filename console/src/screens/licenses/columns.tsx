@@ -1,5 +1,5 @@
 import type { License } from '@licet/client';
-import { countGlobal } from '@licet/contract/addresses';
+import { countTaken } from '@licet/contract/addresses';
 import { StatusBadge } from '../../components/badge.tsx';
 import { Cut } from '../../components/cut.tsx';
 import type { Column } from '../../components/data-table.tsx';
@@ -72,7 +72,7 @@ export const columnsOf = (products: ReadonlyMap<number, string>): readonly Colum
     id: 'ips',
     header: words.ips,
     isNumber: true,
-    cell: ({ ips, maxIPs }) => formatSlots(countGlobal(ips), maxIPs),
+    cell: ({ ips, maxIPs }) => formatSlots(countTaken(ips), maxIPs),
     width: 'w-20',
     isWide: true,
   },

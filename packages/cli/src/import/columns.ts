@@ -3,7 +3,7 @@ import { valuesIn } from '../csv.ts';
 import { FIELDS, isField, REQUIRED } from './fields.ts';
 import { type Fields, fieldsOf, type TableKind } from './kinds.ts';
 import { type Preset, presetOf, valueIn } from './presets.ts';
-import { fieldLike, foldName, meantField } from './suggestion.ts';
+import { fieldLike, fieldOfUsualWord, foldName, isDeciding, meantField } from './suggestion.ts';
 import { statusIn, strictest } from './words.ts';
 
 /**
@@ -25,6 +25,8 @@ export const NOTHING_WANTED: Wanted = { map: new Map(), set: new Map() };
 export interface Open {
   name: string;
   suggestion: string | undefined;
+  /** Whether nothing may be imported without a choice, in a list too. */
+  decides: boolean;
 }
 
 export interface Columns {
@@ -78,12 +80,12 @@ export function columnsOf(
 ): Columns {
   const preset = presetOf(kind, names);
   const fields = new Map<string, string>();
-  const open: Open[] = [];
+  const unknown: string[] = [];
   const twice: [field: string, one: string, other: string][] = [];
   for (const name of names) {
     const field = fieldOf(kind, name, names, wanted, preset);
     if (field === undefined) {
-      open.push({ name, suggestion: meantField(FIELDS[kind], name) });
+      unknown.push(name);
       continue;
     }
     const [other] = [...fields].find(([, known]) => known === field) ?? [];
@@ -91,7 +93,19 @@ export function columnsOf(
     if (isTwice) twice.push([field, other, name]);
     fields.set(name, wanted.set.has(field) ? '' : field);
   }
-  const given = new Set(fields.values());
+  const given = new Set([...fields.values(), ...wanted.set.keys()]);
+  const open: Open[] = [];
+  for (const name of unknown) {
+    const usual = fieldOfUsualWord(FIELDS[kind], name);
+    if (usual !== undefined && (!given.has(usual) || SHARED.includes(usual))) {
+      fields.set(name, wanted.set.has(usual) ? '' : usual);
+      given.add(usual);
+      continue;
+    }
+    const suggestion = meantField(FIELDS[kind], name);
+    const decides = suggestion !== undefined && isDeciding(suggestion, given);
+    open.push({ name, suggestion, decides });
+  }
   const isOwned = given.has('ownerPlatformId') && !given.has('licensePlatform');
   const platform = isOwned ? preset?.platform : undefined;
   const usual: (readonly [field: string, value: string])[] =

@@ -1,6 +1,6 @@
 import { IMPORT_FIELDS, IMPORT_TYPES } from '@licet/client/types';
 import { canonicalAddress, globalAddress, LOCAL_ADDRESS } from '@licet/contract/addresses';
-import { type Change, changeOf, describeChanges } from '@licet/contract/changes';
+import { type Change, changeOf, describeChanges, fieldName } from '@licet/contract/changes';
 import { isObject, type JsonObject } from '@licet/contract/json';
 import {
   MAX_HWID_BYTES,
@@ -13,7 +13,7 @@ import {
 import { fitsHwid, isStorable } from '@licet/contract/texts';
 import type { Kind } from './kinds.ts';
 import type { Result } from './results.ts';
-import { readWord } from './words.ts';
+import { readWord, truthOf } from './words.ts';
 
 /**
  * Items as other services, databases and spreadsheets write them, in the form that the service takes. The console uses
@@ -43,14 +43,7 @@ const isBlank = (value: unknown): boolean =>
 const toInteger = (value: unknown): unknown =>
   typeof value === 'string' && /^-?\d+(\.0+)?$/.test(value.trim()) ? Number(value) : value;
 
-const BOOLEANS = new Map([
-  ['true', true],
-  ['false', false],
-]);
-
-/** Spreadsheets write TRUE. */
-const toBoolean = (value: unknown): unknown =>
-  typeof value === 'string' ? (BOOLEANS.get(value.trim().toLowerCase()) ?? value) : value;
+const toBoolean = (value: unknown): unknown => truthOf(value) ?? value;
 
 /** An end that is none: a word, or the zero of a database. */
 const NEVER = /^(?:never|none|lifetime|forever|unlimited|0000-00-00(?:[T ]00:00:00)?)$/i;
@@ -164,7 +157,10 @@ function readHwid(text: string): Binding {
 const isStrings = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((one) => typeof one === 'string');
 
-/** Leaves out the values that no validation could have bound, such as the address "Unknown". */
+/**
+ * Leaves out the values that no validation could have bound, such as the address "Unknown", and repeated ones. An address
+ * has several spellings, so a repeated one is reported.
+ */
 function removeUnbindable(
   values: Values,
   sent: JsonObject,
@@ -174,13 +170,17 @@ function removeUnbindable(
   const bound = values[name];
   if (!isStrings(bound)) return [];
   const changes: Change[] = [];
-  const kept = new Set<string>();
+  const firsts = new Map<string, number>();
   for (const [index, text] of bound.entries()) {
     const binding = read(text);
+    const first = 'fault' in binding ? undefined : firsts.get(binding.value);
     if ('fault' in binding) changes.push(changeOf(sent, [name, index], binding.fault));
-    else if (kept.size < MAX_LIMIT) kept.add(binding.value);
+    else if (first === undefined && firsts.size < MAX_LIMIT) firsts.set(binding.value, index);
+    else if (first !== undefined && name === 'ips') {
+      changes.push(changeOf(sent, [name, index], `is the same as ${fieldName([name, first])}`));
+    }
   }
-  values[name] = [...kept];
+  values[name] = [...firsts.keys()];
   if (bound.length > MAX_LIMIT) {
     changes.push(changeOf(sent, [name], `must be at most ${MAX_LIMIT} in number`));
   }

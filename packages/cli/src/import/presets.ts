@@ -1,5 +1,6 @@
 import type { TableKind } from './kinds.ts';
 import { foldName } from './suggestion.ts';
+import { truthOf } from './words.ts';
 
 /** The usual files of other services, which are read without a question. */
 
@@ -88,7 +89,7 @@ export const PRESETS: readonly Preset[] = [
       'id userid validationpoints validationlimit replenishamount replenishinterval ipboundenabled',
     blanks: { maxIPs: UNLIMITED },
     complete(item, readName) {
-      if (/^(?:true|1)$/i.test(String(readName('ipboundenabled')))) item.set('maxIPs', 1);
+      if (truthOf(readName('ipboundenabled'))) item.set('maxIPs', 1);
     },
   },
   {

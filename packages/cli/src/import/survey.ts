@@ -1,5 +1,5 @@
 import { CliError } from '../cli-error.ts';
-import { type Columns, columnsOf, Names, type Wanted } from './columns.ts';
+import { type Columns, columnsOf, Names, type Open, type Wanted } from './columns.ts';
 import { FIELDS, isField } from './fields.ts';
 import type { Piece } from './json-lines.ts';
 import { type Counts, KINDS, type Kind, type TableKind } from './kinds.ts';
@@ -47,18 +47,15 @@ export class Survey {
     return this.#names.get(kind)?.exampleOf(name);
   }
 
-  /** The columns of a kind. In a list, only a name that resembles a field needs a choice; others are ignored. */
+  /** The columns of a kind. In a list, only a name that may decide needs a choice; others are ignored. */
   columnsOf(kind: Kind, wanted?: Wanted): Columns {
     const columns = columnsOf(kind, this.namesOf(kind), wanted);
-    const isOpen = (name: string, suggestion: string | undefined): boolean => {
+    const isOpen = ({ name, decides }: Open): boolean => {
       const holdsSomething = this.#names.get(kind)?.holdsSomething(name) === true;
       if (this.isTable(kind)) return holdsSomething || !UNNAMED.test(name);
-      return holdsSomething && suggestion !== undefined;
+      return holdsSomething && decides;
     };
-    return {
-      ...columns,
-      open: columns.open.filter(({ name, suggestion }) => isOpen(name, suggestion)),
-    };
+    return { ...columns, open: columns.open.filter(isOpen) };
   }
 }
 

@@ -8,6 +8,19 @@ import {
 
 /** The words for statuses and types that other services and people use. */
 
+/** The words for yes and no: of people, of programs, and of spreadsheets in the languages of Europe. */
+const TRUE =
+  /^(?:true|t|yes|y|1|on|checked|wahr|ja|j|vrai|oui|verdadero|vero|s[iíì]|verdadeiro|sim|waar|prawda|tak|pravda|ano|sant|sand|tosi|igaz|igen|doğru|evet|истина|да)$/iu;
+const FALSE =
+  /^(?:false|f|no|n|0|off|unchecked|falsch|nein|faux|non|falso|falso|não|onwaar|nee|fałsz|nie|nepravda|ne|falskt?|nej|epätosi|ei|hamis|nem|yanlış|hayır|ложь|нет)$/iu;
+
+/** Whether a word means yes or no; undefined for any other. */
+export function truthOf(value: unknown): boolean | undefined {
+  const text = String(value).trim();
+  if (TRUE.test(text)) return true;
+  return FALSE.test(text) ? false : undefined;
+}
+
 const table = (words: Readonly<Record<string, string>>): ReadonlyMap<string, string> =>
   new Map(
     Object.entries(words).flatMap(([value, list]) =>
@@ -15,13 +28,17 @@ const table = (words: Readonly<Record<string, string>>): ReadonlyMap<string, str
     ),
   );
 
+/** Words for a license that no longer counts, which other services also have as columns of their own. */
+const ENDED =
+  'deactivated inactive disabled suspended banned blocked revoked locked cancelled canceled terminated refunded disputed ' +
+  'paused frozen archived voided killed invalidated chargebacked';
+const ENDINGS = [...ENDED.split(' '), 'deleted', 'expired'];
+
 const STATUSES = table({
   ACTIVE:
     'active activated enabled valid ok sold delivered assigned issued inuse paid succeeded complete completed trialing ' +
-    'pastdue expiring live partiallyrefunded true 1 yes on',
-  DEACTIVATED:
-    'deactivated inactive disabled suspended banned blocked revoked locked cancelled canceled terminated refunded ' +
-    'disputed chargeback failed unpaid paused onhold incomplete incompleteexpired void voided false 0 no off',
+    'pastdue expiring live partiallyrefunded',
+  DEACTIVATED: `${ENDED} chargeback failed unpaid onhold incomplete incompleteexpired void`,
   EXPIRED: 'expired lapsed',
   DELETED: 'deleted trash trashed removed',
 });
@@ -58,21 +75,40 @@ export function readWord(field: string, value: unknown): unknown {
   const text = String(value).trim();
   const asValue = text.replaceAll(/[\s-]+/g, '_').toUpperCase();
   if (values.includes(asValue)) return asValue;
-  return WORDS.get(field)?.get(text.replaceAll(/[\s_-]+/g, '').toLowerCase()) ?? value;
+  const meant = WORDS.get(field)?.get(text.replaceAll(/[\s_-]+/g, '').toLowerCase());
+  if (meant !== undefined || field !== 'licenseStatus') return meant ?? value;
+  const isActive = truthOf(text);
+  return isActive === undefined ? value : isActive ? 'ACTIVE' : 'DEACTIVATED';
 }
 
-/** Columns that say when or whether a license ended: `suspended`, `Revoked At`. */
-const ENDING =
-  /^(?:is)?(?:suspended|revoked|banned|blocked|disabled|deactivated|inactive|cancell?ed|refunded|terminated|paused|locked|frozen|archived|voided|(deleted)|(expired))(?:at|on|date)?$/;
+const ENDING = new RegExp(`^(?:is|was)?(${ENDINGS.join('|')})(?:at|on|date)?$`);
 
-const NOT = /^(?:|false|0|no|off|null|0000-00-00.*)$/i;
+/** The folded names of the columns that say when or whether a license ended. */
+export const ENDING_NAMES: readonly string[] = ENDINGS.flatMap((word) => [
+  word,
+  `is${word}`,
+  `${word}at`,
+  `${word}on`,
+  `${word}date`,
+]);
+
+/** Words before a name that say that it is about the license: `license_expires_at`, `lic_status`. */
+const OF_LICENSE = /^(?:license|licence|lic|serial|key|subscription|access)(?=.)/;
+
+/** A folded name without the words that say that it is about the license. */
+export function nameOfLicense(foldedName: string): string {
+  const rest = foldedName.replace(OF_LICENSE, '');
+  return rest === foldedName ? rest : nameOfLicense(rest);
+}
+
+const NOTHING = /^(?:|null|\\N|0000-00-00.*)$/i;
 
 /** The status that a column says; undefined for one that says nothing. */
 export function statusIn(foldedName: string, value: unknown): unknown {
-  const [isEnding, deleted, expired] = ENDING.exec(foldedName) ?? [];
-  if (isEnding === undefined) return readWord('licenseStatus', value);
-  if (NOT.test(String(value ?? '').trim())) return undefined;
-  return deleted ? 'DELETED' : expired ? 'EXPIRED' : 'DEACTIVATED';
+  const [, ending] = ENDING.exec(nameOfLicense(foldedName)) ?? [];
+  if (ending === undefined) return readWord('licenseStatus', value);
+  if (NOTHING.test(String(value ?? '').trim()) || truthOf(value) === false) return undefined;
+  return ending === 'deleted' ? 'DELETED' : ending === 'expired' ? 'EXPIRED' : 'DEACTIVATED';
 }
 
 const BY_STRICTNESS: readonly unknown[] = ['ACTIVE', 'EXPIRED', 'DEACTIVATED', 'DELETED'];

@@ -13,7 +13,7 @@ import {
   type Product,
   type Slot,
 } from '@licet/client';
-import { countGlobal } from '@licet/contract/addresses';
+import { countTaken } from '@licet/contract/addresses';
 import { DAY_MS } from '@licet/contract/durations';
 import { LICENSE_PLATFORMS, LICENSE_STATUSES } from '@licet/contract/enums';
 import {
@@ -24,8 +24,9 @@ import {
 import { toTimestamp } from '@licet/contract/time';
 import { clockTime, dayUntil } from '@licet/contract/time-zone';
 import { argumentError } from '../command-line.ts';
-import { csvLine } from '../csv.ts';
+import { csvFile } from '../csv.ts';
 import { CliError } from '../terminal.ts';
+import { stripControlCharacters } from '../text.ts';
 import {
   type Column,
   collectUpTo,
@@ -100,7 +101,7 @@ const columnsOf = (nameProduct: NameProduct, timeZone: string): Column<License>[
     title: `EXPIRES (${timeZone})`,
     text: (license) => expiryOf(license, (time) => dayUntil(time, timeZone)),
   },
-  { title: 'IPS', text: ({ ips, maxIPs }) => `${countGlobal(ips)}/${limitText(maxIPs)}` },
+  { title: 'IPS', text: ({ ips, maxIPs }) => `${countTaken(ips)}/${limitText(maxIPs)}` },
   { title: 'HWIDS', text: ({ hwids, maxHWIDs }) => `${hwids.length}/${limitText(maxHWIDs)}` },
   { title: 'OWNER', text: ownerOf, isFlexible: true },
   { title: 'PRODUCT', text: ({ productId }) => nameProduct(productId), isFlexible: true },
@@ -133,6 +134,12 @@ const CSV_FIELDS = [
   'notes',
 ] as const;
 
+const csvRowOf = (license: License) =>
+  CSV_FIELDS.map((name) => {
+    const value = license[name];
+    return typeof value === 'string' ? stripControlCharacters(value) : value;
+  });
+
 const fieldsOf = (
   license: License,
   nameProduct: NameProduct,
@@ -144,7 +151,7 @@ const fieldsOf = (
   Product: nameProduct(license.productId),
   Status: license.licenseStatus,
   Expires: expiryWithTime(license, timeZone),
-  Addresses: boundText(license.ips, license.maxIPs, countGlobal(license.ips)),
+  Addresses: boundText(license.ips, license.maxIPs, countTaken(license.ips)),
   'Hardware IDs': boundText(
     license.hwids.map((hwid) => markShared(hwid)),
     license.maxHWIDs,
@@ -382,13 +389,13 @@ export function addLicenses(parent: CommandUnknownOpts, open: OpenSession): void
         created.length === 1
           ? `License ${first?.id} created. Its key:`
           : `${created.length} licenses created. Their keys:`;
+      output.doneAll(message, created, ({ licenseKey }) => (csv ? undefined : licenseKey));
+      if (!csv) return;
       const texts = Object.entries(first?.metadata ?? {});
-      if (csv) console.log(csvLine([...CSV_FIELDS, ...texts.map(([name]) => `metadata.${name}`)]));
-      output.doneAll(message, created, (license) =>
-        csv
-          ? csvLine([...CSV_FIELDS.map((name) => license[name]), ...texts.map(([, text]) => text)])
-          : license.licenseKey,
-      );
+      const headings = [...CSV_FIELDS, ...texts.map(([name]) => `metadata.${name}`)];
+      const cells = texts.map(([, text]) => stripControlCharacters(text));
+      const rows = created.map((license) => [...csvRowOf(license), ...cells]);
+      process.stdout.write(csvFile([headings, ...rows]));
     });
 
   licenses

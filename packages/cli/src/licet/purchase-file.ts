@@ -148,7 +148,7 @@ export async function purchasesIn(
   };
   const columns = columnsOf('purchases', table ?? names.all, checked);
   const open = columns.open.filter(
-    ({ name, suggestion }) => table || (suggestion !== undefined && names.holdsSomething(name)),
+    ({ name, decides }) => table || (decides && names.holdsSomething(name)),
   );
   const problem = problemOfColumns('purchases', { ...columns, open }, table !== undefined);
   if (problem !== undefined) throw argumentError(`The file has ${problem}.`);

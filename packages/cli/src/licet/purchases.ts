@@ -137,13 +137,13 @@ export function addPurchases(parent: CommandUnknownOpts, open: OpenSession): voi
         }
       }
       const { entered, known, left, rejected } = counts;
-      output.done(
-        `Purchases: ${entered} entered, ${known} known, ${left} refunded or without a license of their own, ${rejected} rejected.`,
-        counts,
-      );
+      const summary = `Purchases: ${entered} entered, ${known} known, ${left} refunded or without a license of their own, ${rejected} rejected.`;
+      if (rejected === 0 || output.isJson) output.done(summary, counts);
+      else output.note(summary);
       if (rejected > 0) {
+        const were = rejected === 1 ? 'purchase was' : 'purchases were';
         throw new CliError(
-          'The rejected purchases were not entered. Correct them, and run the command again.',
+          `${rejected} ${were} rejected; see the reasons above. Correct them, and run the command again.`,
         );
       }
     });

@@ -1,4 +1,5 @@
 import { MAX_QUANTITY } from '@licet/contract/limits';
+import { mergeFacts } from '../facts.ts';
 import type { Incoming } from '../incoming.ts';
 import { listAt, numberAt, quantityAt, secondsAt, textAt, textOf, valueAt } from '../json.ts';
 import type {
@@ -378,4 +379,8 @@ async function read({ json: body, now }: Incoming): Promise<Accepted | Rejection
   return 'ignored' in said ? { ...accepted, notices: [], ...said } : { ...accepted, notices: said };
 }
 
-export const stripe: Adapter = { names: ['stripe'], authenticate, read, lines };
+/** An earlier version read the payment of an invoice, also of an old one, as the end of a deletion. */
+const currentFacts = ({ continued, ...facts }: Facts): Facts =>
+  continued === undefined ? facts : mergeFacts(facts, { active: continued });
+
+export const stripe: Adapter = { names: ['stripe'], authenticate, currentFacts, read, lines };
