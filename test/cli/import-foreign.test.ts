@@ -519,7 +519,7 @@ it('a CSV export of an earlier version, with the whole customer in a column, is 
 });
 
 describe('metadata', () => {
-  it('a table has a column for each name of metadata, and what cannot be stored is reported [3.97]', async () => {
+  it('a table has a column for each name of metadata, and what cannot be stored is reported [3.98]', async () => {
     const [key, email] = [newKey(), `${crypto.randomUUID()}@shop.example`];
     const output = await imported(
       'metadata.csv',
@@ -540,7 +540,7 @@ describe('metadata', () => {
     expect(again).toContain('1 unchanged');
   });
 
-  it('metadata of a list becomes text, and what has none or is too long is left out [3.97]', async () => {
+  it('metadata of a list becomes text, and what has none or is too long is left out [3.98]', async () => {
     const email = `${crypto.randomUUID()}@shop.example`;
     const many = Object.fromEntries(Array.from({ length: 18 }, (_, index) => [`n${index}`, index]));
     const metadata = {

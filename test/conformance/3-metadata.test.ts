@@ -11,7 +11,7 @@ const METADATA = { 'a.b-c_D1': 'x'.repeat(500), order: '4711', plan: 'gold "2" \
 const RESOURCES = [licenses, customers];
 
 it.each(RESOURCES)(
-  'PUT of a $name with metadata replaces all of it, and one without it changes none [3.94, 3.95]',
+  'PUT of a $name with metadata replaces all of it, and one without it changes none [3.95, 3.96]',
   async (resource) => {
     const { id } = await resource.create();
     const path = `${resource.path}/${id}`;
@@ -33,7 +33,7 @@ it.each(RESOURCES)(
 );
 
 it.each(RESOURCES)(
-  'metadata of a $name that cannot be stored returns 400 and names the field [3.94]',
+  'metadata of a $name that cannot be stored returns 400 and names the field [3.95]',
   async (resource) => {
     const { id } = await resource.create();
     const path = `${resource.path}/${id}`;
@@ -66,7 +66,7 @@ it.each(RESOURCES)(
 );
 
 it.each(RESOURCES)(
-  'the list of a $name finds exactly the text under a name of its metadata, and q a part of any [3.96]',
+  'the list of a $name finds exactly the text under a name of its metadata, and q a part of any [3.97]',
   async (resource) => {
     const made: number[] = [];
     for (const metadata of [{ plan: 'gold' }, { plan: 'gold:2' }, { tier: 'gold' }, {}]) {
@@ -93,7 +93,7 @@ it.each(RESOURCES)(
   },
 );
 
-it('each license of a batch has the metadata, and an import keeps that of a known one [3.94, 3.97]', async () => {
+it('each license of a batch has the metadata, and an import keeps that of a known one [3.95, 3.98]', async () => {
   const { id: productId } = await create.product();
   const metadata = { order: '4711' };
   const batch = { productId, licenseType: 'PERMANENT', count: 2, metadata };
@@ -125,7 +125,7 @@ it('each license of a batch has the metadata, and an import keeps that of a know
   });
 });
 
-it('events have metadata before and after, and no validation shows it [3.98]', async () => {
+it('events have metadata before and after, and no validation shows it [3.99]', async () => {
   const license = await create.license({ metadata: { plan: 'gold' } });
   await updateLicense(license.id, { metadata: { plan: 'silver' } });
   await updateLicense(license.id, { metadata: null });

@@ -1,4 +1,9 @@
-import { MAX_METADATA_LENGTH, MAX_METADATA_NAMES, METADATA_NAME } from '@licet/contract/limits';
+import {
+  MAX_METADATA_LENGTH,
+  MAX_METADATA_NAME_LENGTH,
+  MAX_METADATA_NAMES,
+  METADATA_NAME,
+} from '@licet/contract/limits';
 import { useRef, useState } from 'react';
 import type { Metadata } from '../metadata.ts';
 import { screenTexts } from '../screen-texts.ts';
@@ -59,7 +64,7 @@ export function MetadataField({
               value={row.name}
               required={row.text !== ''}
               pattern={METADATA_NAME.source}
-              maxLength={40}
+              maxLength={MAX_METADATA_NAME_LENGTH}
               spellCheck="false"
               autoCapitalize="none"
               error={isTwice(row) ? words.twice : undefined}
