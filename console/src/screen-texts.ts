@@ -660,6 +660,7 @@ export const screenTexts = {
     add: 'Add a text',
     remove: (name: string) => (name === '' ? 'Remove the row' : `Remove ${name}`),
     twice: 'Another row has this name.',
+    wrongName: 'Use letters, digits and the signs _ . - alone.',
     filter: (text: string) => `Metadata: ${text.replace(':', ': ')}`,
   },
 

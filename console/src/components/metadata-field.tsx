@@ -47,8 +47,11 @@ export function MetadataField({
   const next = useRef(rows.length);
   const change = (changed: Row): void =>
     setRows(rows.map((row) => (row.key === changed.key ? changed : row)));
-  const isTwice = ({ name, key }: Row): boolean =>
-    name !== '' && rows.some((row) => row.key < key && row.name.trim() === name.trim());
+  const faultOf = ({ name, key }: Row): string | undefined => {
+    if (name !== '' && !METADATA_NAME.test(name.trim())) return words.wrongName;
+    const isTwice = rows.some((row) => row.key < key && row.name.trim() === name.trim());
+    return name !== '' && isTwice ? words.twice : undefined;
+  };
   return (
     <FieldGroup title={words.title} isCard={isCard}>
       <p className="text-xs text-muted sm:col-span-2">{words.hint}</p>
@@ -63,12 +66,11 @@ export function MetadataField({
               name={`${NAME}${row.key}`}
               value={row.name}
               required={row.text !== ''}
-              pattern={METADATA_NAME.source}
               maxLength={MAX_METADATA_NAME_LENGTH}
               spellCheck="false"
               autoCapitalize="none"
-              error={isTwice(row) ? words.twice : undefined}
-              ref={(input) => input?.setCustomValidity(isTwice(row) ? words.twice : '')}
+              error={faultOf(row)}
+              ref={(input) => input?.setCustomValidity(faultOf(row) ?? '')}
               onChange={({ target }) => change({ ...row, name: target.value })}
             />
           </div>

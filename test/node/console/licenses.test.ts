@@ -457,6 +457,8 @@ describeInBrowser('the console in a browser', () => {
     await group.getByText('Another row has this name.').waitFor();
     await page.getByRole('button', { name: 'Save' }).click();
     expect(await licet.licenses.get(id)).toMatchObject({ metadata: { trial: 'yes' } });
+    await name.fill('my plan');
+    await group.getByText('Use letters, digits and the signs _ . - alone.').waitFor();
     await name.fill('plan');
     expect(await accessibilityFindings(page)).toEqual([]);
     await page.getByRole('button', { name: 'Save' }).click();
