@@ -453,12 +453,12 @@ describeInBrowser('the console in a browser', () => {
     await group.getByRole('button', { name: 'Add a text' }).click();
     const [name, text] = [group.getByLabel('Name').last(), group.getByLabel('Text').last()];
     await text.fill(plan);
+    await name.fill('my plan');
+    await group.getByText('Use letters, digits and the signs _ . - alone.').waitFor();
     await name.fill('order');
     await group.getByText('Another row has this name.').waitFor();
     await page.getByRole('button', { name: 'Save' }).click();
     expect(await licet.licenses.get(id)).toMatchObject({ metadata: { trial: 'yes' } });
-    await name.fill('my plan');
-    await group.getByText('Use letters, digits and the signs _ . - alone.').waitFor();
     await name.fill('plan');
     expect(await accessibilityFindings(page)).toEqual([]);
     await page.getByRole('button', { name: 'Save' }).click();
