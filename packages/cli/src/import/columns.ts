@@ -58,7 +58,6 @@ const fieldOf = (
   const chosen = wanted.map.get(name);
   // A file of several kinds may have the name in another kind, too.
   if (chosen === '' || (chosen !== undefined && isField(kind, chosen))) return chosen;
-  if (isField(kind, name)) return name;
   const folded = foldName(name);
   if (DERIVED.includes(name)) return '';
   // An older export has the whole customer in a column beside those of its fields.
@@ -66,6 +65,7 @@ const fieldOf = (
   const known = valueIn(preset?.fields, folded);
   if (known !== undefined) return known;
   if (preset?.leftOut.split(' ').includes(folded)) return '';
+  if (isField(kind, name)) return name;
   const like = fieldLike(FIELDS[kind], name);
   if (like !== undefined) return like;
   const isLeftOut = preset?.leavesOthersOut && meantField(FIELDS[kind], name) === undefined;

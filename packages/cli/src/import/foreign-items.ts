@@ -84,7 +84,9 @@ function readValue(name: string, value: unknown): unknown {
 function readFields(kind: Kind, sent: JsonObject, ignored: string[], prefix = ''): Values {
   const values: Values = {};
   for (const [name, value] of Object.entries(sent)) {
-    if (IMPORT_FIELDS[kind].includes(name)) values[name] = readValue(name, value);
+    // Metadata of another form is a field of another service.
+    const isKnown = name !== 'metadata' || isObject(value);
+    if (isKnown && IMPORT_FIELDS[kind].includes(name)) values[name] = readValue(name, value);
     // Follows from `productId`.
     else if (name === 'productIdString') continue;
     else if (!isBlank(value)) ignored.push(`${prefix}${name.slice(0, MAX_NAME_LENGTH)}`);
