@@ -142,6 +142,7 @@ function toRow(
     pastRequests: item.totalRequests,
     state: stateOf(licenseStatus),
     notes: item.notes,
+    metadata: item.metadata,
     ips: firstOfSlots(
       item.ips.flatMap((ip) => globalAddress(ip) ?? []),
       db.ipv6SlotPrefix,

@@ -518,3 +518,54 @@ it('a CSV export of an earlier version, with the whole customer in a column, is 
   await imported('earlier.csv', table, '--kind', 'licenses');
   expect(await licenseWith(key)).toMatchObject({ customer: { email } });
 });
+
+describe('metadata', () => {
+  it('a table has a column for each name of metadata, and what cannot be stored is reported [3.98]', async () => {
+    const [key, email] = [newKey(), `${crypto.randomUUID()}@shop.example`];
+    const output = await imported(
+      'metadata.csv',
+      'licenseKey,productId,expiryDate,metadata.plan,metadata.a.b,metadata.my plan,metadata.empty,customer.email,customer.metadata.crm,Order No\n' +
+        `${key},${productId},,"gold, 1",2,x,,${email},acct_7,4711\n`,
+      ...['--kind', 'licenses', '--map', 'Order No=metadata.order', '--set', 'metadata.by=import'],
+    );
+    expect(await licenseWith(key)).toMatchObject({
+      metadata: { 'a.b': '2', by: 'import', order: '4711', plan: 'gold, 1' },
+      customer: { email, metadata: { crm: 'acct_7' } },
+    });
+    expect(output).toContain('metadata.my plan "x" must have a name of 1 to 40 letters');
+    const again = await imported(
+      'metadata.csv',
+      `licenseKey,productId,metadata.plan,metadata.a.b,metadata.by,metadata.order\n${key},${productId},"gold, 1",2,import,4711\n`,
+      ...['--kind', 'licenses', '--set', 'licenseType=PERMANENT'],
+    );
+    expect(again).toMatch(/^licenses +0 +1 +0 +0$/m);
+  });
+
+  it('metadata of a list becomes text, and what has none or is too long is left out [3.98]', async () => {
+    const email = `${crypto.randomUUID()}@shop.example`;
+    const many = Object.fromEntries(Array.from({ length: 18 }, (_, index) => [`n${index}`, index]));
+    const metadata = {
+      isVip: true,
+      none: null,
+      tags: ['a'],
+      long: 'x'.repeat(501),
+      ...many,
+      z1: 'z',
+    };
+    const output = await imported(
+      'metadata.json',
+      JSON.stringify([{ email, metadata: { ...metadata, z2: 'z' } }]),
+      ...['--kind', 'customers'],
+    );
+    const [customer] = await client().customers.list({ q: email });
+    expect(customer?.metadata).toMatchObject({ isVip: 'true', n0: '0', z1: 'z' });
+    expect(Object.keys(customer?.metadata ?? {})).toHaveLength(20);
+    for (const part of [
+      'metadata.tags must be a text',
+      'metadata.long',
+      'metadata.z2 "z" is beyond the first 20',
+    ]) {
+      expect(output).toContain(part);
+    }
+  });
+});

@@ -4,6 +4,7 @@ import { MAX_EXPIRES_AFTER_DAYS, MAX_LIMIT } from '@licet/contract/limits';
 import { type ReactNode, useState } from 'react';
 import { ExpiryField } from '../../components/expiry-field.tsx';
 import { FieldGroup, SelectField, TextArea, TextField } from '../../components/form.tsx';
+import { MetadataField, metadataOf } from '../../components/metadata-field.tsx';
 import { endOfDay } from '../../dates.ts';
 import { isOffered, usePlatformLabel } from '../../platforms.ts';
 import { useProducts } from '../../products.ts';
@@ -37,6 +38,7 @@ export function bodyOf(data: FormData, stored: string | null = null) {
     licensePlatformOther: text('licensePlatformOther'),
     ownerPlatformId: text('ownerPlatformId'),
     notes: text('notes'),
+    metadata: metadataOf(data),
     customer: text('customerEmail'),
   };
 }
@@ -189,6 +191,7 @@ export function LicenseFields({
           />
         </div>
       </FieldGroup>
+      <MetadataField stored={license?.metadata} isCard />
     </>
   );
 }
