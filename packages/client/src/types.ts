@@ -21,6 +21,7 @@ export const IMPORT_FIELDS = {
     'hwidIdleDays',
     'defaultExpiresAfterDays',
     'selfResets',
+    'selfRotate',
   ],
   customers: [
     'id',
@@ -94,6 +95,7 @@ export const IMPORT_TYPES = {
   hwidIdleDays: 'integer',
   defaultExpiresAfterDays: 'integer',
   selfResets: 'integer',
+  selfRotate: 'boolean',
   createdAt: 'date-time',
   productId: 'integer',
   expiryDate: 'date-time',
@@ -180,6 +182,8 @@ export interface ProductCreate {
   defaultExpiresAfterDays?: number | null | undefined;
   /** How often, in 30 days, the customer may free slots of a license without you. 0, the default, is never. */
   selfResets?: number | null | undefined;
+  /** Whether the customer may replace a leaked key of a license without you, once a day. False unless set. */
+  selfRotate?: boolean | null | undefined;
 }
 
 /** Changes of a product: an omitted field keeps its value [4.8]. */
@@ -220,6 +224,8 @@ export interface ProductUpdate {
   defaultExpiresAfterDays?: number | null | undefined;
   /** How often, in 30 days, the customer may free slots of a license without you. 0, the default, is never. */
   selfResets?: number | undefined;
+  /** Whether the customer may replace a leaked key of a license without you, once a day. False unless set. */
+  selfRotate?: boolean | undefined;
 }
 
 /** The status of a license. */
@@ -1103,6 +1109,8 @@ export interface Product {
   defaultExpiresAfterDays: number | null;
   /** How often, in 30 days, the customer may free slots of a license without you. 0, the default, is never. */
   selfResets: number;
+  /** Whether the customer may replace a leaked key of a license without you, once a day. False unless set. */
+  selfRotate: boolean;
 }
 
 /** A license [2.2]. */
