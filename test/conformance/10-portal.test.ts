@@ -381,6 +381,7 @@ it('each machine has a slot of its own: of values that came together in several 
 it('values that were not bound together, or not seen together, are machines of their own [10.1.5]', async () => {
   const one = await used([['203.0.113.7', 'server-1']]);
   const { licenseKey, productId, id } = one.license;
+  setNow(Date.now() + MINUTE_MS);
   const bound = { ips: ['203.0.113.7', '198.51.100.8'], hwids: ['server-1'], maxIPs: 2 };
   await call('PUT', `/api/v2/licenses/${id}`, { body: bound });
   // Refused, so that its address is bound nowhere.
