@@ -1,3 +1,4 @@
+import { agoText } from '@licet/contract/ago';
 import { isEndOfDay } from './dates.ts';
 import { texts } from './texts.ts';
 
@@ -37,22 +38,9 @@ export const formatClock = (time: string): string => clockFormat.format(new Date
 export const formatUtc = (time: string): string =>
   `${new Date(time).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 
-const UNITS = [
-  ['year', 365 * 86_400],
-  ['month', 30 * 86_400],
-  ['day', 86_400],
-  ['hour', 3_600],
-  ['minute', 60],
-] as const;
-
 /** The distance from now, such as `3 days ago` or `in 2 hours`. */
-export function formatAgo(time: string, now = Date.now()): string {
-  const seconds = (Date.parse(time) - now) / 1000;
-  for (const [unit, size] of UNITS) {
-    if (Math.abs(seconds) >= size) return agoFormat.format(Math.trunc(seconds / size), unit);
-  }
-  return 'just now';
-}
+export const formatAgo = (time: string, now = Date.now()): string =>
+  agoText(agoFormat, time, now) ?? 'just now';
 
 /** Bound values and their limit, such as `2 / 5`. */
 export const formatSlots = (bound: number, limit: number): string =>

@@ -132,6 +132,7 @@ const fields: Readonly<Record<string, string>> = {
   hwidIdleDays: 'Days until a hardware ID is idle',
   defaultExpiresAfterDays: 'Days from first use',
   selfResets: 'Resets by customers',
+  selfRotate: 'New keys by customers',
   productId: 'Product',
   productType: 'Type',
   addresses: 'Addresses in 24 hours',
@@ -619,6 +620,9 @@ export const screenTexts = {
     selfResets: 'Resets by the customer in 30 days',
     selfResetsHint:
       'How often the customer may free slots of a license, on their page or in Discord. 0: never; suggested: 3.',
+    selfRotate: 'The customer may replace a leaked key',
+    selfRotateHint:
+      'On their page, once a day for each license. Their programs then need the new key.',
     resets: (count: number) => (count === 0 ? 'none' : `${count} in 30 days`),
     idleDaysSuggestion: (count: number) => `Never; suggested: ${count}`,
     expiry: 'Expiry of new licenses',

@@ -129,6 +129,7 @@ async function receiveInteraction(c: Context<AppEnv>): Promise<Response> {
     interaction: { ...interaction, user },
     newSender: (author) => senderOf(servicesOf(c.env), author, c.get('timings').waitUntil),
     publicUrl: publicUrlOf(c.env, c.req.url),
+    secret: c.env.ROOT_TOKEN ?? '',
     isTooOften: () => ceilings.redemptions.count(user.id),
   };
   if (type === AUTOCOMPLETE) {

@@ -14,7 +14,8 @@ import {
 import { isFromElsewhere, isFromOwnPage } from '../auth/own-page.ts';
 import { createLinkCode } from '../channels/discord/link-codes.ts';
 import { isSetUp } from '../channels/discord/settings.ts';
-import { licensesOf, slotIdOf, slotsOf } from '../channels/portal/licenses.ts';
+import { licensesOf } from '../channels/portal/licenses.ts';
+import { listMachines, withId } from '../channels/portal/machines.ts';
 import {
   endPortalSession,
   findPortalPerson,
@@ -28,7 +29,8 @@ import { sha256Hex } from '../lib/sha256.ts';
 import { findCustomer } from '../resources/customers/queries.ts';
 import type { Person } from '../resources/licenses/own.ts';
 import { findOwnLicense } from '../resources/licenses/queries.ts';
-import { resetSlots, type SlotValue } from '../resources/licenses/self-reset.ts';
+import { resetSlots } from '../resources/licenses/self-reset.ts';
+import { rotateOwnKey } from '../resources/licenses/self-rotate.ts';
 import { type AppEnv, senderOf, servicesOf } from '../services.ts';
 
 /** The customer's own page (10): its session, and what the page asks for. The page itself is a file. */
@@ -48,7 +50,7 @@ const COOKIE_NAME = 'licet-my';
 const NO_SESSION = new ApiError(401, 'The session is over: open a new link');
 
 const codeBody = z.object({ code: z.string().max(100) });
-const resetBody = z.object({ slot: z.string().max(100).nullable() });
+const resetBody = z.object({ machine: z.string().max(100).nullable() });
 
 /** The body of a request of the page. @throws ApiError for one that the page does not send */
 async function readBody<Output>(c: Context, schema: z.ZodType<Output>): Promise<Output> {
@@ -118,7 +120,7 @@ async function close(c: Context<PortalEnv>): Promise<Response> {
   return c.body(null, 204);
 }
 
-/** For the ids of slots. */
+/** For the ids of machines. */
 const secretOf = (c: Context<PortalEnv>): string => c.env.ROOT_TOKEN ?? '';
 
 const idOf = (c: Context): number => {
@@ -128,19 +130,15 @@ const idOf = (c: Context): number => {
 };
 
 async function reset(c: Context<PortalEnv>): Promise<Response> {
-  const { slot } = await readBody(c, resetBody);
-  const { db } = servicesOf(c.env);
-  const row = await findOwnLicense(db, idOf(c), c.get('person'));
-  if (!row) throw notFound('License');
-  const slots: SlotValue[] = [
-    ...row.ips.map((value) => ({ type: 'IP' as const, value })),
-    ...row.hwids.map((value) => ({ type: 'HWID' as const, value })),
-  ];
-  const ids = await Promise.all(slots.map((one) => slotIdOf(one, secretOf(c))));
-  const wanted = slot === null ? undefined : slots[ids.indexOf(slot)];
-  const isWanted = ({ type, value }: SlotValue): boolean =>
-    slot === null || (type === wanted?.type && value === wanted.value);
-  const outcome = await resetSlots(newSender(c), c.get('person'), row.id, isWanted);
+  const { machine } = await readBody(c, resetBody);
+  const choose = machine === null ? () => 'all' as const : withId(machine, secretOf(c));
+  const outcome = await resetSlots(newSender(c), c.get('person'), idOf(c), choose);
+  if (!outcome) throw notFound('License');
+  return jsonResponse(c, outcome);
+}
+
+async function replaceKey(c: Context<PortalEnv>): Promise<Response> {
+  const outcome = await rotateOwnKey(newSender(c), c.get('person'), idOf(c));
   if (!outcome) throw notFound('License');
   return jsonResponse(c, outcome);
 }
@@ -188,18 +186,20 @@ export const portalRoutes = new Hono<PortalEnv>()
     return jsonResponse(c, data);
   })
   .post('/discord-code', requireSession, makeDiscordCode)
-  .get('/licenses/:id/slots', requireSession, async (c) => {
+  .get('/licenses/:id/machines', requireSession, async (c) => {
     const { db } = servicesOf(c.env);
     const row = await findOwnLicense(db, idOf(c), c.get('person'));
     if (!row) throw notFound('License');
-    return jsonResponse(c, await slotsOf(db, row.id, addressIn(c), secretOf(c), Date.now()));
+    const now = Date.now();
+    return jsonResponse(c, await listMachines(db, row.id, addressIn(c), secretOf(c), now));
   })
   .post('/licenses/:id/key', requireSession, async (c) => {
     const row = await findOwnLicense(servicesOf(c.env).db, idOf(c), c.get('person'));
     if (!row) throw notFound('License');
     return jsonResponse(c, { licenseKey: row.licenseKey });
   })
-  .post('/licenses/:id/resets', requireSession, reset);
+  .post('/licenses/:id/resets', requireSession, reset)
+  .post('/licenses/:id/rotations', requireSession, replaceKey);
 
 export const isPortalPage = (path: string): boolean => path === PORTAL_PATH;
 

@@ -159,17 +159,18 @@ describe('licet products edit and delete', () => {
   it('licet products edit and delete change and delete a product, found by its id or its name in any case', async () => {
     const { id } = await licet.products.create({ name: 'Brief', productType: 'OTHER' });
     const options =
-      '--name Short --description Text --max-ips 3 --offline-days 7 --expires-after-days 30 --ip-idle-days 7 --hwid-idle-days 9';
+      '--name Short --description Text --max-ips 3 --offline-days 7 --expires-after-days 30 --ip-idle-days 7 --hwid-idle-days 9 --self-rotate yes';
     const edited = await run('products', 'edit', 'brief', ...options.split(' '));
     expect(edited.stderr).toContain(`Product ${id} "Short" is changed.`);
     expect(await licet.products.get(id)).toMatchObject({
       ...{ name: 'Short', description: 'Text', defaultMaxIPs: 3, defaultMaxHWIDs: 5 },
       ...{ offlineDays: 7, defaultExpiresAfterDays: 30, ipIdleDays: 7, hwidIdleDays: 9 },
+      selfRotate: true,
     });
     await run('products', 'edit', 'Short', '--expires-after-days', 'never');
-    await run('products', 'edit', 'Short', '--ip-idle-days', 'never');
+    await run('products', 'edit', 'Short', '--ip-idle-days', 'never', '--self-rotate', 'no');
     expect(await licet.products.get(id)).toMatchObject({
-      ...{ defaultExpiresAfterDays: null, ipIdleDays: null, hwidIdleDays: 9 },
+      ...{ defaultExpiresAfterDays: null, ipIdleDays: null, hwidIdleDays: 9, selfRotate: false },
     });
     expect(await fail('products', 'delete', 'Brief')).toContain('name or the id Brief');
     await createLicense();

@@ -6,7 +6,7 @@ import { call, create, get, type License, updateLicense } from '../support/clien
 import { captureConsole } from '../support/console.ts';
 import { spyOnDatabase, sumRows } from '../support/d1-spy.ts';
 import { ADA, ADMIN_ROLE, EVE, FakeDiscord, GUILD } from '../support/fake-discord.ts';
-import { DAY_MS, MINUTE_MS, setNow } from '../support/history.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, setNow } from '../support/history.ts';
 import {
   ask,
   codeIn,
@@ -418,9 +418,12 @@ it.each([
     await redeem(licenseKey);
     await updateLicense(id, { ips: ['192.0.2.1'], hwids: ['h'] });
     const cookie = (await pageOf(ADA)) ?? '';
-    const slots = await ask('GET', `/licenses/${id}/slots`, { cookie });
-    const [slot]: { id: string }[] = Object(slots.json);
-    const freed = await ask('POST', `/licenses/${id}/resets`, { cookie, body: { slot: slot?.id } });
+    const machines = await ask('GET', `/licenses/${id}/machines`, { cookie });
+    const [machine]: { id: string }[] = Object(machines.json);
+    const freed = await ask('POST', `/licenses/${id}/resets`, {
+      cookie,
+      body: { machine: machine?.id },
+    });
     expect(freed.json).toMatchObject({ outcome: 'freed', resets: { left: 2 } });
     const { content } = await discord.send({ name: 'reset', options: { license: `#${id}` } });
     expect(content).toContain('Resets left: 1 of 3');
@@ -666,6 +669,64 @@ it('a reset frees the slots within the budget, and an empty one is free [10.3.4]
     'You have used all 3 resets of 30 days. The next one returns on <t:',
   );
   expect((await get.license(license.id)).hwids).toEqual(['h']);
+});
+
+/** Suggests values for an option of `/reset`. */
+const suggestReset = async (options: Record<string, string>, user = ADA) => {
+  const member = { user };
+  const sent = { type: 4, name: 'reset', options, focused: 'what', member };
+  return (await discord.send(sent)).json.data?.choices ?? [];
+};
+
+it('/reset lists the machines of the license with their last use, and frees the chosen one as one reset [10.3.15]', async () => {
+  const { licenseKey } = license;
+  const begin = Date.now();
+  for (const [index, number] of ['1', '2'].entries()) {
+    setNow(begin + index * 2 * HOUR_MS);
+    const asked = { licenseKey, productId, ip: `203.0.113.${number}`, hwid: `server-${number}` };
+    expect((await discord.isolate.validate(asked)).json).toMatchObject({ valid: true });
+  }
+  await settled();
+  await redeem();
+  const options = { license: `#${license.id}`, what: '' };
+  const choices = await suggestReset(options);
+  expect(choices.map(({ name }) => name)).toEqual([
+    'All servers and computers',
+    'address 203.0.…2, hardware ID server…2, last used just now',
+    'address 203.0.…1, hardware ID server…1, last used 2 hours ago',
+  ]);
+  expect(await suggestReset({ ...options, what: 'server…2' })).toEqual([choices[1]]);
+  expect(await suggestReset(options, EVE)).toEqual([]);
+  const { content } = await reset({ what: choices[2]?.value });
+  expect(content).toContain('Done: 2 freed.');
+  expect(content).toContain('Resets left: 2 of 3');
+  expect(await get.license(license.id)).toMatchObject({
+    ips: ['203.0.113.2'],
+    hwids: ['server-2'],
+  });
+  for (const what of [choices[2]?.value, 'something typed']) {
+    expect((await reset({ what })).content).toContain('Choose one of the list');
+  }
+  expect((await get.license(license.id)).ips).toHaveLength(1);
+});
+
+it('Discord says where a leaked key is replaced, and a redeemed key of a customer replaces none [10.1.6, 10.3.15]', async () => {
+  const show = async () => (await discord.send({ name: 'keys' })).content;
+  await call('PUT', `/api/v2/licenses/${license.id}`, {
+    body: { customerEmail: `${crypto.randomUUID()}@shop.example` },
+  });
+  await redeem();
+  expect(await show()).not.toContain('leaked');
+  await call('PUT', `/api/v2/products/${productId}`, { body: { selfRotate: true } });
+  expect(await show()).toContain('Has a key leaked? Replace it on your page: use /portal.');
+  const { json } = await discord.send({ name: 'portal' });
+  const code = codeIn(json.data?.components?.[0]?.components[0]?.url ?? '');
+  const cookie = cookieIn(await openPage(code));
+  const { id, licenseKey } = license;
+  expect((await licensesOf(cookie)).licenses[0]?.rotation.isAllowed).toBe(false);
+  const rotated = await ask('POST', `/licenses/${id}/rotations`, { cookie, body: {} });
+  expect(rotated.json).toEqual({ outcome: 'not allowed' });
+  expect((await get.license(id)).licenseKey).toBe(licenseKey);
 });
 
 it('of 50 resets at once, exactly so many count as the product allows [10.1.2]', async () => {

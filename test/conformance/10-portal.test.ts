@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:workers';
-import type { PortalSlot, ResetOutcome } from '@licet/contract/portal-page';
+import type { PortalMachine, ResetOutcome, RotationOutcome } from '@licet/contract/portal-page';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { newIsolate, settled } from '../support/app.ts';
 import { call, create, get, type License } from '../support/client.ts';
@@ -39,19 +39,19 @@ async function buy(fields: object = {}, values: object = {}): Promise<Bought> {
   return { license, customerId, cookie: await sessionOf(customerId) };
 }
 
-const slotsIn = async ({ license, cookie }: Bought): Promise<PortalSlot[]> => {
-  const { status, json, text } = await ask('GET', `/licenses/${license.id}/slots`, { cookie });
+const machinesIn = async ({ license, cookie }: Bought): Promise<PortalMachine[]> => {
+  const { status, json, text } = await ask('GET', `/licenses/${license.id}/machines`, { cookie });
   expect(status, text).toBe(200);
   return Array.isArray(json) ? json : [];
 };
 
 async function reset(
   { license, cookie }: Bought,
-  slot: string | null = null,
+  machine: string | null = null,
   isolate?: ReturnType<typeof newIsolate>,
 ) {
   const path = `/licenses/${license.id}/resets`;
-  const { status, json, text } = await ask('POST', path, { cookie, body: { slot } }, isolate);
+  const { status, json, text } = await ask('POST', path, { cookie, body: { machine } }, isolate);
   expect(status, text).toBe(200);
   const outcome: ResetOutcome = Object(json);
   return outcome;
@@ -154,7 +154,7 @@ it.each([
   expect((await redeem(code, headers)).status).toBe(403);
   const { cookie, license } = bought;
   const path = `/licenses/${license.id}/resets`;
-  const sent = await ask('POST', path, { cookie, headers, body: { slot: null } });
+  const sent = await ask('POST', path, { cookie, headers, body: { machine: null } });
   expect([401, 403]).toContain(sent.status);
   expect((await get.license(license.id)).ips).toHaveLength(2);
 });
@@ -196,12 +196,14 @@ it('the page shows the own licenses with masked keys and shortened values, and n
         id: license.id,
         status: 'ACTIVE',
         keyEnd: license.licenseKey.slice(-4),
+        isUsed: false,
         slots: { IP: { taken: 2, limit: 60 }, HWID: { taken: 1, limit: 60 } },
         resets: { allowed: 3, left: 3, returnsAt: null },
+        rotation: { isAllowed: false, returnsAt: null },
       },
     ],
   });
-  expect((await slotsIn(bought)).map(({ shown }) => shown)).toEqual([
+  expect((await machinesIn(bought)).map(({ ip, hwid }) => ip ?? hwid)).toEqual([
     '192.0.…1',
     '2001:db8:…1',
     'hardwa…1',
@@ -217,17 +219,15 @@ it('the page shows values of one beginning apart, and no more of them than that 
     hwids: ['HWID-71AAAA-1111', 'HWID-71AAAA-1121', 'A', 'B'],
   };
   await call('PUT', `/api/v2/licenses/${license.id}`, { body });
-  const slots = await slotsIn(bought);
-  const shownOf = (wanted: string) =>
-    slots.flatMap(({ type, shown }) => (type === wanted ? shown : []));
-  expect(shownOf('IP')).toEqual([
+  const machines = await machinesIn(bought);
+  expect(machines.flatMap(({ ip }) => ip ?? [])).toEqual([
     '203.0.…21',
     '203.0.113.22',
     '203.0.115.22',
     '2001:db8:1::1',
     '2001:db8:2::1',
   ]);
-  expect(shownOf('HWID')).toEqual(['HWID-7…11', 'HWID-7…21', 'A', 'B']);
+  expect(machines.flatMap(({ hwid }) => hwid ?? [])).toEqual(['HWID-7…11', 'HWID-7…21', 'A', 'B']);
 });
 
 it('the slot of the address of this browser is marked, of IPv6 by its /64 [10.2.19]', async () => {
@@ -236,14 +236,14 @@ it('the slot of the address of this browser is marked, of IPv6 by its /64 [10.2.
     body: { ips: ['2a01:5:5:5::1', '2a01:5:5:6::1', '198.51.100.20'] },
   });
   const own = async (address: string): Promise<unknown> => {
-    const { json } = await ask('GET', `/licenses/${license.id}/slots`, {
+    const { json } = await ask('GET', `/licenses/${license.id}/machines`, {
       cookie,
       headers: { 'CF-Connecting-IP': address },
     });
     return Array.isArray(json) && json.filter(({ isThisBrowser }) => isThisBrowser);
   };
-  expect(await own('2a01:5:5:5:a:b:c:d')).toMatchObject([{ shown: '2a01:5:5:5::1' }]);
-  expect(await own('198.51.100.20')).toMatchObject([{ shown: '198.51.…20' }]);
+  expect(await own('2a01:5:5:5:a:b:c:d')).toMatchObject([{ ip: '2a01:5:5:5::1' }]);
+  expect(await own('198.51.100.20')).toMatchObject([{ ip: '198.51.…20' }]);
   expect(await own('2a01:5:5:7::1')).toEqual([]);
 });
 
@@ -260,31 +260,35 @@ it('the slots of addresses in a private network are shown as such, counted where
   await bind('172.18.0.5');
   await bind('fd00::7');
   expect(await taken()).toBe(2);
-  const slots = await slotsIn(bought);
-  expect(slots).toMatchObject([
-    { shown: '172.18.…5', isPrivate: true },
-    { shown: 'fd00::7', isPrivate: true },
+  const machines = await machinesIn(bought);
+  expect(machines).toMatchObject([
+    { ip: '172.18.…5', isPrivate: true },
+    { ip: 'fd00::7', isPrivate: true },
   ]);
-  const freed = await reset(bought, slots[0]?.id);
+  const freed = await reset(bought, machines[0]?.id);
   expect(freed).toMatchObject({ outcome: 'freed', freed: 1, resets: { left: 2 } });
   expect((await get.license(license.id)).ips).toEqual(['fd00::7']);
   await bind('192.0.2.1');
   expect(await taken()).toBe(1);
-  expect((await slotsIn(bought)).map(({ isPrivate }) => isPrivate)).toEqual([false, true]);
+  expect((await machinesIn(bought)).map(({ isPrivate }) => isPrivate).sort()).toEqual([
+    false,
+    true,
+  ]);
   expect(await reset(bought)).toMatchObject({ outcome: 'freed', freed: 2, resets: { left: 1 } });
   expect((await get.license(license.id)).ips).toEqual([]);
 });
 
 it.each([
-  ['GET', '/slots'],
+  ['GET', '/machines'],
   ['POST', '/key'],
   ['POST', '/resets'],
+  ['POST', '/rotations'],
 ])('%s %s of a license of another customer, or of none, is 404 [10.2.8]', async (method, path) => {
   const { cookie } = bought;
   const other = await buy();
   await call('DELETE', `/api/v2/licenses/${bought.license.id}`);
   for (const id of [other.license.id, bought.license.id, 999_999, 'x']) {
-    const body = method === 'POST' ? { slot: null } : undefined;
+    const body = method === 'POST' ? { machine: null } : undefined;
     const sent = await ask(method, `/licenses/${id}${path}`, { cookie, body });
     expect(sent.status).toBe(404);
     expect((await ask(method, `/licenses/${id}${path}`, { body })).status).toBe(401);
@@ -292,9 +296,9 @@ it.each([
   expect((await get.license(other.license.id)).ips).toHaveLength(2);
 });
 
-it('a reset frees one slot, or all, with the customer as the sender of the event [10.1.4]', async () => {
+it('a reset frees one machine, or all, with the customer as the sender of the event [10.1.4]', async () => {
   const { license, customerId, cookie } = bought;
-  const [first] = await slotsIn(bought);
+  const [first] = await machinesIn(bought);
   const one = await reset(bought, first?.id);
   expect(one).toMatchObject({ outcome: 'freed', freed: 1, kept: 0, resets: { left: 2 } });
   expect(await get.license(license.id)).toMatchObject({
@@ -310,6 +314,182 @@ it('a reset frees one slot, or all, with the customer as the sender of the event
     { changes: { ips: { before: ['192.0.2.1', '2001:db8::1'], after: ['2001:db8::1'] } } },
   ]);
   expect((await licensesOf(cookie)).licenses[0]?.resets.left).toBe(1);
+});
+
+/** A license of up to three machines, which have asked one after the other. */
+async function used(asked: readonly (readonly [ip: string, hwid: string])[]): Promise<Bought> {
+  const one = await buy({}, { ips: [], hwids: [], maxIPs: 3, maxHWIDs: 3 });
+  const { licenseKey, productId } = one.license;
+  const isolate = newIsolate();
+  const begin = Date.now();
+  for (const [index, [ip, hwid]] of asked.entries()) {
+    setNow(begin + index * MINUTE_MS);
+    const { json } = await isolate.validate({ licenseKey, productId, ip, hwid });
+    expect(json).toMatchObject({ valid: true });
+  }
+  await settled();
+  return one;
+}
+
+const boundIn = async ({ license }: Bought) => {
+  const { ips, hwids } = await get.license(license.id);
+  return { ips, hwids };
+};
+
+it('an address and a hardware ID that came together are one machine, and free as one reset [10.1.5, 10.2.8]', async () => {
+  const one = await used([
+    ['203.0.113.7', 'old-server'],
+    ['198.51.100.8', 'new-server'],
+  ]);
+  const machines = await machinesIn(one);
+  expect(machines).toMatchObject([
+    { ip: '198.51.…8', hwid: 'new-se…r', shared: [] },
+    { ip: '203.0.…7', hwid: 'old-se…r', shared: [] },
+  ]);
+  expect(await reset(one, machines[1]?.id)).toMatchObject({
+    outcome: 'freed',
+    freed: 2,
+    shared: 0,
+    resets: { left: 2 },
+  });
+  expect(await boundIn(one)).toEqual({ ips: ['198.51.100.8'], hwids: ['new-server'] });
+});
+
+it('a value that another machine has stays while that machine does [10.1.5]', async () => {
+  const home = await used([
+    ['203.0.113.7', 'computer-1'],
+    ['203.0.113.7', 'computer-2'],
+  ]);
+  const machines = await machinesIn(home);
+  expect(machines).toMatchObject([
+    { hwid: 'comput…2', shared: ['IP'] },
+    { hwid: 'comput…1', shared: ['IP'] },
+  ]);
+  expect(await reset(home, machines[1]?.id)).toMatchObject({
+    outcome: 'freed',
+    freed: 1,
+    shared: 1,
+  });
+  expect(await boundIn(home)).toEqual({ ips: ['203.0.113.7'], hwids: ['computer-2'] });
+  expect(await reset(home, machines[1]?.id)).toMatchObject({
+    outcome: 'gone',
+    resets: { left: 2 },
+  });
+  const [last] = await machinesIn(home);
+  expect(await reset(home, last?.id)).toMatchObject({ freed: 2, shared: 0, resets: { left: 1 } });
+  expect(await boundIn(home)).toEqual({ ips: [], hwids: [] });
+});
+
+it('each machine has a slot of its own: of values that came together in several ways, the latest count [10.1.5]', async () => {
+  const moved = await used([
+    ['203.0.113.7', 'server-1'],
+    ['203.0.113.7', 'server-2'],
+    ['198.51.100.8', 'server-2'],
+    ['203.0.113.7', 'server-1'],
+  ]);
+  const machines = await machinesIn(moved);
+  expect(machines).toMatchObject([
+    { ip: '203.0.…7', hwid: 'server…1', shared: [] },
+    { ip: '198.51.…8', hwid: 'server…2', shared: [] },
+  ]);
+  expect(await reset(moved, machines[0]?.id)).toMatchObject({ freed: 2 });
+  expect(await boundIn(moved)).toEqual({ ips: ['198.51.100.8'], hwids: ['server-2'] });
+});
+
+it('values that were not bound together, or not seen together, are machines of their own [10.1.5]', async () => {
+  const one = await used([['203.0.113.7', 'server-1']]);
+  const { licenseKey, productId, id } = one.license;
+  setNow(Date.now() + MINUTE_MS);
+  const bound = { ips: ['203.0.113.7', '198.51.100.8'], hwids: ['server-1'], maxIPs: 2 };
+  await call('PUT', `/api/v2/licenses/${id}`, { body: bound });
+  // Refused, so that its address is bound nowhere.
+  const refused = { licenseKey, productId, ip: '192.0.2.9', hwid: 'server-1' };
+  expect((await newIsolate().validate(refused)).json).toMatchObject({ valid: false });
+  await settled();
+  expect((await machinesIn(one)).map(({ ip, hwid }) => [ip, hwid])).toEqual([
+    ['198.51.…8', null],
+    ['203.0.…7', 'server…1'],
+  ]);
+});
+
+it('of 50 resets of machines at once in four isolates, each frees a whole machine, within the budget [10.1.2, 10.1.5]', async () => {
+  const one = await used([
+    ['203.0.113.1', 'server-1'],
+    ['203.0.113.2', 'server-2'],
+    ['203.0.113.3', 'server-3'],
+  ]);
+  await call('PUT', `/api/v2/products/${one.license.productId}`, { body: { selfResets: 2 } });
+  const ids = (await machinesIn(one)).map(({ id }) => id);
+  const isolates = Array.from({ length: 4 }, () => newIsolate());
+  const outcomes = await Promise.all(
+    Array.from({ length: 50 }, (_, index) => reset(one, ids[index % 3], isolates[index % 4])),
+  );
+  expect(outcomes.filter(({ outcome }) => outcome === 'freed')).toHaveLength(2);
+  const { ips, hwids } = await boundIn(one);
+  expect([ips.length, hwids.length]).toEqual([1, 1]);
+  expect(ips[0]?.at(-1)).toBe(hwids[0]?.at(-1));
+});
+
+const rotate = async ({ license, cookie }: Bought, isolate?: ReturnType<typeof newIsolate>) => {
+  const path = `/licenses/${license.id}/rotations`;
+  const { status, json, text } = await ask('POST', path, { cookie, body: {} }, isolate);
+  expect(status, text).toBe(200);
+  const outcome: RotationOutcome = Object(json);
+  return outcome;
+};
+
+it('a customer replaces a leaked key where the product allows it, once a day, as an event [10.1.6]', async () => {
+  const one = await buy({ selfRotate: true });
+  const { id, licenseKey, productId } = one.license;
+  const rotation = async () => (await licensesOf(one.cookie)).licenses[0]?.rotation;
+  expect(await rotation()).toEqual({ isAllowed: true, returnsAt: null });
+  const isolates = Array.from({ length: 4 }, () => newIsolate());
+  const begin = Date.now();
+  const outcomes = await Promise.all(isolates.map((isolate) => rotate(one, isolate)));
+  const [replaced, ...more] = outcomes.filter(({ outcome }) => outcome === 'replaced');
+  expect(more).toEqual([]);
+  const current = (await get.license(id)).licenseKey;
+  expect(replaced).toEqual({ outcome: 'replaced', licenseKey: current });
+  expect(current).not.toBe(licenseKey);
+  const validated = (key: string) => newIsolate().validate({ licenseKey: key, productId });
+  expect((await validated(licenseKey)).json).toMatchObject({ valid: false });
+  expect((await validated(current)).json).toMatchObject({ valid: true });
+  const { json } = await call('GET', `/api/v2/events?type=license.rotated&resourceId=${id}`);
+  expect(json).toMatchObject([
+    { actor: { tokenName: 'customer', tokenId: null, customerId: one.customerId } },
+  ]);
+  const again = await rotate(one);
+  expect(again).toMatchObject({ outcome: 'too soon' });
+  const { returnsAt } = (await rotation()) ?? {};
+  expect(again).toMatchObject({ returnsAt });
+  expect(Date.parse(returnsAt ?? '')).toBeGreaterThanOrEqual(begin + DAY_MS);
+  setNow(Date.parse(returnsAt ?? ''));
+  const cookie = await sessionOf(one.customerId);
+  expect(await rotate({ ...one, cookie })).toMatchObject({ outcome: 'replaced' });
+});
+
+it.each([
+  ['not allowed', {}, {}],
+  ['deactivated', { selfRotate: true }, { licenseStatus: 'DEACTIVATED' }],
+])('a key whose replacement is %s stays [10.1.6]', async (outcome, fields, values) => {
+  const one = await buy(fields, values);
+  expect(await rotate(one)).toEqual({ outcome });
+  expect((await get.license(one.license.id)).licenseKey).toBe(one.license.licenseKey);
+});
+
+it('active licenses come first, then those before their first use, expired and deactivated ones [10.2.21]', async () => {
+  const { license, customerId, cookie } = bought;
+  const { productId } = license;
+  const sell = (values: object) => create.license({ productId, customerId, ...values });
+  const temporary = { licenseType: 'TEMPORARY' };
+  const past = await sell({ ...temporary, expiryDate: '2020-01-01T00:00:00.000Z' });
+  const stopped = await sell({ licenseStatus: 'DEACTIVATED' });
+  const waiting = await sell({ ...temporary, expiresAfterDays: 30 });
+  const newest = await sell({});
+  const { licenses } = await licensesOf(cookie);
+  expect(licenses.map(({ id }) => id)).toEqual(
+    [newest, license, waiting, past, stopped].map(({ id }) => id),
+  );
 });
 
 it('a freed slot takes another address at once [10.2.8]', async () => {
@@ -329,8 +509,8 @@ it('a license with nothing bound is freed without using up a reset [10.1.2]', as
 
 it('a reset returns 30 days after it was used [10.1.2]', async () => {
   const one = await buy({ selfResets: 1 });
-  const [slot, other] = await slotsIn(one);
-  await reset(one, slot?.id);
+  const [machine, other] = await machinesIn(one);
+  await reset(one, machine?.id);
   const usedUp = await reset(one, other?.id);
   expect(usedUp).toMatchObject({ outcome: 'used up', resets: { left: 0 } });
   const returnsAt = Date.parse(usedUp.resets.returnsAt ?? '');
@@ -356,7 +536,7 @@ it('a value on the blacklist is never freed, also by its range [10.1.3]', async 
   await create.blacklist({ ...entry, licenseDataType: 'IP', data: '198.51.100.0/24' });
   await create.blacklist({ ...entry, licenseDataType: 'IP', data: '203.0.113.1' });
   await create.blacklist({ ...entry, licenseDataType: 'HWID', data: 'hardware-id-1' });
-  const blocked = (await slotsIn(one)).find(({ shown }) => shown.startsWith('198.51.'));
+  const blocked = (await machinesIn(one)).find(({ ip }) => ip?.startsWith('198.51.'));
   expect((await reset(one, blocked?.id)).outcome).toBe('blocked');
   expect(await reset(one)).toMatchObject({ outcome: 'freed', freed: 1, kept: 3 });
   expect(await get.license(one.license.id)).toMatchObject({
@@ -368,10 +548,10 @@ it('a value on the blacklist is never freed, also by its range [10.1.3]', async 
 it('of 50 resets at once in four isolates, exactly so many free a slot as the product allows [10.1.2]', async () => {
   const ips = Array.from({ length: 50 }, (_, index) => `192.0.2.${index + 1}`);
   const full = await buy({ selfResets: 20 }, { ips, hwids: [] });
-  const slots = await slotsIn(full);
+  const machines = await machinesIn(full);
   const isolates = Array.from({ length: 4 }, () => newIsolate());
   const outcomes = await Promise.all(
-    slots.map(({ id }, index) => reset(full, id, isolates[index % 4])),
+    machines.map(({ id }, index) => reset(full, id, isolates[index % 4])),
   );
   expect(outcomes.filter(({ outcome }) => outcome === 'freed')).toHaveLength(20);
   expect(outcomes.filter(({ outcome }) => outcome === 'used up')).toHaveLength(30);

@@ -66,6 +66,7 @@ it('a product without optional fields reads empty, null or 5 in their place [1.4
     defaultMaxHWIDs: 5,
     offlineDays: 0,
     selfResets: 0,
+    selfRotate: false,
     ipIdleDays: null,
     hwidIdleDays: null,
     defaultExpiresAfterDays: null,

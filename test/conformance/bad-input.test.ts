@@ -49,6 +49,7 @@ const BAD: Record<string, BadValue[]> = {
     ['defaultExpiresAfterDays', 3_651, 'defaultExpiresAfterDays must be an integer from 1 to 3650'],
     ['selfResets', -1, 'selfResets must be at least 0'],
     ['selfResets', 101, 'selfResets must be at most 100'],
+    ['selfRotate', 'yes', 'selfRotate must be true or false'],
     ['offlineDays', 1.5, 'offlineDays must be an integer'],
     ['offlineDays', '7', 'offlineDays must be an integer'],
   ],

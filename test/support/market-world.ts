@@ -47,6 +47,7 @@ const PRODUCT: ProductRow = {
   hwidIdleDays: null,
   defaultExpiresAfterDays: null,
   selfResets: 0,
+  selfRotate: false,
   createdAt: NOW,
   updatedAt: NOW,
   revision: 1,

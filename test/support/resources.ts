@@ -104,6 +104,7 @@ export const products: CreatableResource = {
     hwidIdleDays: 30,
     defaultExpiresAfterDays: 365,
     selfResets: 3,
+    selfRotate: true,
   }),
   forbidden: { id: 999_999, createdDate: LONG_AGO, updatedDate: LONG_AGO },
   changes: () => ({
@@ -122,6 +123,7 @@ export const products: CreatableResource = {
     hwidIdleDays: 60,
     defaultExpiresAfterDays: 30,
     selfResets: 100,
+    selfRotate: false,
   }),
   cleared: {
     description: '',

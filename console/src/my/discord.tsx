@@ -1,34 +1,35 @@
 import type { DiscordCode } from '@licet/contract/portal-page';
 import { useState } from 'react';
 import { buttonClass } from '../components/button-class.ts';
+import { useAct } from './act.ts';
 import { CopyButton } from './copy-button.tsx';
 import { clockOf, words } from './language.ts';
+import { Alert } from './notice.tsx';
 import { Failure, makeDiscordCode } from './service.ts';
 
 /**
  * Shows a code by which the customer links an account at Discord.
  *
- * @param onFailure called with the error of a request
+ * @param onOver called if the session is over
  * @param onLinked called if the customer has an account by now, or Discord is switched off
  */
 export function Discord({
-  onFailure,
+  onOver,
   onLinked,
 }: {
-  onFailure: (error: unknown) => void;
-  onLinked: () => void;
+  onOver: () => void;
+  onLinked: () => Promise<void>;
 }) {
   const [made, setMade] = useState<DiscordCode>();
-  const [isBusy, setBusy] = useState(false);
+  const { act, isBusy, fault } = useAct(onOver);
   const make = async (): Promise<void> => {
-    setBusy(true);
-    try {
-      setMade(await makeDiscordCode());
-    } catch (error) {
-      if (error instanceof Failure && error.status === 409) onLinked();
-      else onFailure(error);
-    }
-    setBusy(false);
+    const code = await act(() =>
+      makeDiscordCode().catch(async (error) => {
+        if (!(error instanceof Failure && error.status === 409)) throw error;
+        await onLinked();
+      }),
+    );
+    if (code) setMade(code);
   };
   return (
     <section
@@ -52,6 +53,7 @@ export function Discord({
           </>
         )}
       </div>
+      {fault !== undefined && <Alert className="mt-3">{fault}</Alert>}
       <button
         type="button"
         className={buttonClass('plain', 'mt-3')}

@@ -1,3 +1,4 @@
+import { agoText } from '@licet/contract/ago';
 import { isEndOfDay } from '../dates.ts';
 import { de } from './texts/de.ts';
 import { en, type MyTexts } from './texts/en.ts';
@@ -19,6 +20,7 @@ document.documentElement.lang = language;
 /** The browser's own form of the language, such as `en-GB`, for dates. */
 const locale =
   navigator.languages.find((one) => one.toLowerCase().startsWith(language)) ?? language;
+const ago = new Intl.RelativeTimeFormat(locale);
 const day = new Intl.DateTimeFormat(locale, { dateStyle: 'long' });
 const clock = new Intl.DateTimeFormat(locale, { timeStyle: 'short' });
 const time = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' });
@@ -28,5 +30,8 @@ export const dayOf = (timestamp: string): string => day.format(new Date(timestam
 /** An end as a day, with the time where it is not the end of that day. */
 export const endOf = (timestamp: string): string =>
   isEndOfDay(timestamp) ? dayOf(timestamp) : timeOf(timestamp);
+/** The distance of a past time from now. */
+export const agoOf = (timestamp: string): string =>
+  agoText(ago, timestamp, Date.now()) ?? words.justNow;
 export const clockOf = (timestamp: string): string => clock.format(new Date(timestamp));
 export const timeOf = (timestamp: string): string => time.format(new Date(timestamp));

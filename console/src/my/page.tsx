@@ -1,10 +1,11 @@
 import type { LinkFault, PortalData, Seller } from '@licet/contract/portal-page';
 import { type ReactNode, useEffect, useState } from 'react';
 import { buttonClass } from '../components/button-class.ts';
-import { Discord } from './discord.tsx';
+import { isOver, useAct, whyFailed } from './act.ts';
 import { words } from './language.ts';
-import { License } from './license.tsx';
-import { Failure, readLicenses, readSeller, redeem, signOut } from './service.ts';
+import { Licenses } from './licenses.tsx';
+import { Alert } from './notice.tsx';
+import { readLicenses, readSeller, redeem, signOut } from './service.ts';
 
 /** The part of the page below its head. */
 type View =
@@ -19,11 +20,6 @@ const CODE = /^#code=(.+)$/;
 const BRAND = 'bg-brand text-on-brand hover:opacity-90';
 
 const codeInAddress = (): string | undefined => CODE.exec(location.hash)?.[1];
-
-const whyFailed = (error: unknown): string =>
-  error instanceof Failure && error.status === 429 ? words.tooMany : words.failed;
-
-const isOver = (error: unknown): boolean => error instanceof Failure && error.status === 401;
 
 /**
  * The licenses, unless there is no session.
@@ -59,6 +55,8 @@ export function Page() {
   }, []);
   useEffect(() => showSeller(seller), [seller]);
 
+  const end = (): void => setView({ name: 'closed', why: words.ended });
+  const { act, isBusy, fault } = useAct(end);
   const open = async (code: string): Promise<void> => {
     let fault: LinkFault | undefined;
     try {
@@ -72,48 +70,69 @@ export function Page() {
     const told = fault && words.faults[fault];
     setView(await viewOf(told ?? words.noCookies, told));
   };
-  const onFailure = (error: unknown): void =>
-    setView(
-      isOver(error)
-        ? { name: 'closed', why: words.ended }
-        : { name: 'failed', why: whyFailed(error) },
-    );
-  const leave = async (): Promise<void> => {
-    try {
+  const leave = (): Promise<void> =>
+    act(async () => {
       await signOut();
       setView({ name: 'closed', why: undefined });
-    } catch (error) {
-      onFailure(error);
-    }
+    }).then(() => undefined);
+  /** Shows the licenses as they are now; as they were if they cannot be read. */
+  const reload = async (): Promise<void> => {
+    const next = await viewOf(words.ended);
+    if (next.name !== 'failed') setView(next);
   };
+  const contact = seller?.contact ?? undefined;
+  const logo = seller?.logo && (
+    <img src={seller.logo} alt="" className="size-10 shrink-0 rounded-lg object-contain" />
+  );
 
+  if (view.name !== 'licenses') {
+    return (
+      <div className="flex min-h-dvh flex-col items-center justify-center p-4">
+        <main className="w-full max-w-[25rem] rounded-xl border border-line bg-surface p-5 sm:p-6">
+          {(logo || seller?.name) && (
+            <div className="mb-5 flex items-center gap-3">
+              {logo}
+              <p className="min-w-0 text-base font-semibold [overflow-wrap:anywhere]">
+                {seller?.name}
+              </p>
+            </div>
+          )}
+          <Before
+            view={view}
+            contact={contact}
+            onOpen={open}
+            onAgain={async () => setView(await firstView())}
+          />
+        </main>
+      </div>
+    );
+  }
+  const title = (
+    <h1 className="min-w-0 flex-1 text-xl font-semibold [overflow-wrap:anywhere]">{words.title}</h1>
+  );
   return (
     <div className="mx-auto flex min-h-dvh max-w-2xl flex-col px-4 py-5">
       <header className="flex min-h-11 items-center gap-3">
-        {seller?.logo && (
-          <img src={seller.logo} alt="" className="size-10 rounded-lg object-contain" />
+        {logo}
+        {seller?.name ? (
+          <p className="min-w-0 flex-1 truncate text-base font-semibold">{seller.name}</p>
+        ) : (
+          title
         )}
-        <p className="min-w-0 flex-1 truncate text-base font-semibold">{seller?.name}</p>
-        {view.name === 'licenses' && (
-          <button type="button" className={buttonClass('quiet')} onClick={leave}>
-            {words.signOut}
-          </button>
-        )}
+        <button type="button" className={buttonClass('quiet')} disabled={isBusy} onClick={leave}>
+          {words.signOut}
+        </button>
       </header>
-      <main className="flex-1 py-6">
-        <Shown
-          view={view}
-          contact={seller?.contact ?? undefined}
-          onOpen={open}
-          onAgain={async () => setView(await firstView())}
-          onFailure={onFailure}
-          reload={async () => setView(await viewOf(words.ended))}
-        />
+      <main className="flex-1 pt-4 pb-6">
+        {view.why !== undefined && <Alert className="mb-4">{view.why}</Alert>}
+        {fault !== undefined && <Alert className="mb-4">{fault}</Alert>}
+        {seller?.name && <div className="mb-4 flex">{title}</div>}
+        <Licenses data={view.data} contact={contact} onOver={end} onChange={reload} />
       </main>
-      {seller?.contact && (
+      {contact !== undefined && (
         <footer className="border-t border-line pt-4">
           <a
-            href={seller.contact}
+            href={contact}
             rel="noreferrer"
             className="inline-flex min-h-9 items-center underline underline-offset-2 pointer-coarse:min-h-11"
           >
@@ -125,21 +144,23 @@ export function Page() {
   );
 }
 
-function Shown({
+/** The page before it shows licenses. */
+function Before({
   view,
   contact,
   onOpen,
   onAgain,
-  onFailure,
-  reload,
 }: {
-  view: View;
+  view: Exclude<View, { name: 'licenses' }>;
   contact: string | undefined;
   onOpen: (code: string) => Promise<void>;
   onAgain: () => Promise<void>;
-  onFailure: (error: unknown) => void;
-  reload: () => Promise<void>;
 }) {
+  const help = contact !== undefined && (
+    <a href={contact} rel="noreferrer" className={buttonClass()}>
+      {words.help}
+    </a>
+  );
   switch (view.name) {
     case 'loading':
       return <p className="text-muted">{words.loading}</p>;
@@ -152,45 +173,25 @@ function Shown({
     case 'closed':
       return (
         <Message title={words.noLinkTitle} lead={words.noLinkLead} alert={view.why}>
-          {null}
+          <ul className="flex list-disc flex-col gap-1 pl-5">
+            {words.ways.map((way) => (
+              <li key={way}>{way}</li>
+            ))}
+          </ul>
+          {help}
         </Message>
       );
     case 'failed':
       return (
-        <Message title={words.title} lead="" alert={view.why}>
-          <Primary onClick={onAgain}>{words.retry}</Primary>
-        </Message>
-      );
-    case 'licenses':
-      return (
-        <>
-          {view.why !== undefined && <Alert>{view.why}</Alert>}
-          <h1 className="mb-4 text-xl font-semibold">{words.title}</h1>
-          <div className="flex flex-col gap-4">
-            {view.data.licenses.map((license) => (
-              <License
-                key={license.id}
-                license={license}
-                contact={contact}
-                onFailure={onFailure}
-                onChange={reload}
-              />
-            ))}
+        <Message title={words.title} alert={view.why}>
+          <div className="flex flex-wrap gap-2">
+            <Primary onClick={onAgain}>{words.retry}</Primary>
+            {help}
           </div>
-          {view.data.licenses.length === 0 && <p>{words.none}</p>}
-          {view.data.isCut && <p className="mt-4 text-muted">{words.cut}</p>}
-          {view.data.canLinkDiscord && <Discord onFailure={onFailure} onLinked={reload} />}
-        </>
+        </Message>
       );
   }
 }
-
-/** Why something did not work. */
-const Alert = ({ children }: { children: string }) => (
-  <p role="alert" className="mb-4 w-full rounded-lg bg-warn-soft px-3 py-2 text-warn">
-    {children}
-  </p>
-);
 
 function Message({
   title,
@@ -199,15 +200,15 @@ function Message({
   children,
 }: {
   title: string;
-  lead: string;
+  lead?: string;
   alert?: string | undefined;
   children: ReactNode;
 }) {
   return (
     <div className="flex flex-col items-start gap-4">
+      <h1 className="text-xl font-semibold [overflow-wrap:anywhere]">{title}</h1>
       {alert !== undefined && <Alert>{alert}</Alert>}
-      <h1 className="text-xl font-semibold">{title}</h1>
-      {lead && <p className="text-muted">{lead}</p>}
+      {lead !== undefined && <p className="text-muted">{lead}</p>}
       {children}
     </div>
   );

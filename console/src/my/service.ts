@@ -2,8 +2,9 @@ import type {
   DiscordCode,
   LinkFault,
   PortalData,
-  PortalSlot,
+  PortalMachine,
   ResetOutcome,
+  RotationOutcome,
   Seller,
 } from '@licet/contract/portal-page';
 
@@ -37,14 +38,18 @@ async function read<Result>(method: string, path: string, body?: object): Promis
 
 export const readSeller = (): Promise<Seller> => read('GET', '/seller');
 export const readLicenses = (): Promise<PortalData> => read('GET', '/licenses');
-export const readSlots = (id: number): Promise<PortalSlot[]> =>
-  read('GET', `/licenses/${id}/slots`);
+export const readMachines = (id: number): Promise<PortalMachine[]> =>
+  read('GET', `/licenses/${id}/machines`);
 export const readKey = async (id: number): Promise<string> =>
   (await read<{ licenseKey: string }>('POST', `/licenses/${id}/key`, {})).licenseKey;
 
-/** Frees a slot; all of them without one. */
-export const reset = (id: number, slot: string | null): Promise<ResetOutcome> =>
-  read('POST', `/licenses/${id}/resets`, { slot });
+/** Frees the slots of a machine; all of them without one. */
+export const reset = (id: number, machine: string | null): Promise<ResetOutcome> =>
+  read('POST', `/licenses/${id}/resets`, { machine });
+
+/** Gives a license a new key. */
+export const replaceKey = (id: number): Promise<RotationOutcome> =>
+  read('POST', `/licenses/${id}/rotations`, {});
 
 /** A new code, in the place of an earlier one. */
 export const makeDiscordCode = (): Promise<DiscordCode> => read('POST', '/discord-code', {});

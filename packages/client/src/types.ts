@@ -21,6 +21,7 @@ export const IMPORT_FIELDS = {
     'hwidIdleDays',
     'defaultExpiresAfterDays',
     'selfResets',
+    'selfRotate',
   ],
   customers: [
     'id',
@@ -96,6 +97,7 @@ export const IMPORT_TYPES = {
   hwidIdleDays: 'integer',
   defaultExpiresAfterDays: 'integer',
   selfResets: 'integer',
+  selfRotate: 'boolean',
   createdAt: 'date-time',
   productId: 'integer',
   expiryDate: 'date-time',
@@ -182,6 +184,8 @@ export interface ProductCreate {
   defaultExpiresAfterDays?: number | null | undefined;
   /** How often, in 30 days, the customer may free slots of a license without you. 0, the default, is never. */
   selfResets?: number | null | undefined;
+  /** Whether the customer may replace a leaked key of a license without you, once a day. False unless set. */
+  selfRotate?: boolean | null | undefined;
 }
 
 /** Changes of a product: an omitted field keeps its value [4.8]. */
@@ -222,6 +226,8 @@ export interface ProductUpdate {
   defaultExpiresAfterDays?: number | null | undefined;
   /** How often, in 30 days, the customer may free slots of a license without you. 0, the default, is never. */
   selfResets?: number | undefined;
+  /** Whether the customer may replace a leaked key of a license without you, once a day. False unless set. */
+  selfRotate?: boolean | undefined;
 }
 
 /** The status of a license. */
@@ -1115,6 +1121,8 @@ export interface Product {
   defaultExpiresAfterDays: number | null;
   /** How often, in 30 days, the customer may free slots of a license without you. 0, the default, is never. */
   selfResets: number;
+  /** Whether the customer may replace a leaked key of a license without you, once a day. False unless set. */
+  selfRotate: boolean;
 }
 
 /** A license [2.2]. */

@@ -64,19 +64,15 @@ export const DISCORD_COMMANDS = [
   { name: 'licenses', description: 'Show your licenses', contexts: IN_SERVERS },
   {
     name: 'reset',
-    description: 'Free slots of a license, for another server or computer',
+    description: 'Free slots of a license for another server or computer: one reset',
     contexts: IN_SERVERS,
     options: [
       license,
       {
         type: STRING,
         name: 'what',
-        description: 'The slots to free; all of them unless you choose',
-        choices: [
-          { name: 'All slots', value: 'all' },
-          { name: 'IP addresses', value: 'IP' },
-          { name: 'Hardware IDs', value: 'HWID' },
-        ],
+        description: 'The server or computer to free; all of them unless you choose',
+        autocomplete: true,
       },
     ],
   },

@@ -24,6 +24,13 @@ export interface Resets {
   returnsAt: string | null;
 }
 
+/** Whether the customer may replace the key of a license. */
+export interface Rotation {
+  isAllowed: boolean;
+  /** Until when it stays, because it was replaced within a day; null for a key that can be replaced now. */
+  returnsAt: string | null;
+}
+
 export interface PortalLicense {
   id: number;
   product: string;
@@ -31,25 +38,33 @@ export interface PortalLicense {
   expiryDate: string | null;
   /** The days that begin with the first use. */
   expiresAfterDays: number | null;
+  /** Whether a program has used it. */
+  isUsed: boolean;
+  /** The page of the product, where the customer renews; null for none. */
+  url: string | null;
   /** The last characters of the key. */
   keyEnd: string;
   /** The taken slots, and their limit: -1 for none. */
   slots: Record<LicenseDataType, { taken: number; limit: number }>;
   resets: Resets;
+  rotation: Rotation;
 }
 
-export interface PortalSlot {
-  /** Names the slot without its value. */
+/** An address and a hardware ID that came together, or one that came alone. */
+export interface PortalMachine {
+  /** Names the machine without its values. */
   id: string;
-  type: LicenseDataType;
-  /** The beginning and the end of the value. No two of a type are the same. */
-  shown: string;
-  /** Whether it is the slot of the address from which the page was asked for. */
+  /** The beginning and the end of each value. No two of a type are the same. */
+  ip: string | null;
+  hwid: string | null;
+  /** The types of its values that another machine has, too: they stay while that one does. */
+  shared: LicenseDataType[];
+  /** Whether it has the address from which the page was asked for. */
   isThisBrowser: boolean;
   /** Whether it is an address in a private network, which counts beside others like it alone (1.2). */
   isPrivate: boolean;
   lastUsed: string;
-  /** From when on a new value may take it; null for never. */
+  /** From when on another machine may take its slots; null for never. */
   idleDate: string | null;
 }
 
@@ -69,8 +84,10 @@ export interface DiscordCode {
 
 /** The outcome of a request for free slots. */
 export type ResetOutcome =
-  /** `kept`: the number of values that are on the blacklist, and stay. */
-  | { outcome: 'freed'; freed: number; kept: number; resets: Resets }
+  /** The numbers of values that stay: `kept` because they are on the blacklist, `shared` because another machine has them. */
+  | { outcome: 'freed'; freed: number; kept: number; shared: number; resets: Resets }
+  /** The license has no such machine any more. */
+  | { outcome: 'gone'; resets: Resets }
   /** There was nothing to free, which counts as no reset. */
   | { outcome: 'empty'; resets: Resets }
   /** All values are on the blacklist. */
@@ -81,6 +98,16 @@ export type ResetOutcome =
   | { outcome: 'not allowed'; resets: Resets }
   /** The seller has deactivated the license. */
   | { outcome: 'deactivated'; resets: Resets };
+
+/** The outcome of a request for a new key. */
+export type RotationOutcome =
+  | { outcome: 'replaced'; licenseKey: string }
+  /** The key was replaced within a day, and stays until `returnsAt`. */
+  | { outcome: 'too soon'; returnsAt: string }
+  /** The product allows it to nobody but the seller, or this person has proved no more than a key. */
+  | { outcome: 'not allowed' }
+  /** The seller has deactivated the license. */
+  | { outcome: 'deactivated' };
 
 /** Why a link opens nothing. */
 export type LinkFault = 'used' | 'expired' | 'unknown';

@@ -80,6 +80,15 @@ export const productFields = {
     z.int(),
     'How often, in 30 days, the customer may free slots of a license without you. 0, the default, is never.',
   ),
+  selfRotate: optional(
+    z
+      .boolean()
+      .nullish()
+      .transform((value) => value ?? false),
+    z.boolean(),
+    z.boolean(),
+    'Whether the customer may replace a leaked key of a license without you, once a day. False unless set.',
+  ),
 };
 
 const example = {
@@ -110,6 +119,7 @@ export const product = named(
     hwidIdleDays: null,
     defaultExpiresAfterDays: null,
     selfResets: 3,
+    selfRotate: false,
     createdDate: CREATED,
     updatedDate: UPDATED,
   }),

@@ -19,6 +19,8 @@ export interface CommandContext {
   newSender: (by: Pick<Sender, 'actor' | 'customerId'>) => Sender;
   /** The address of the service, for links. */
   publicUrl: PublicUrl;
+  /** For the ids of machines. */
+  secret: string;
   /** Counts an attempt of the user. @returns whether there were too many */
   isTooOften: () => boolean;
 }

@@ -1,11 +1,14 @@
+import { agoText } from '@licet/contract/ago';
 import { isOvertaken } from '../../db/change.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { listLicenses } from '../../resources/licenses/list.ts';
+import { findOwnLicense } from '../../resources/licenses/queries.ts';
+import { listMachines } from '../portal/machines.ts';
 import { ADMIN_COMMANDS } from './admin-commands.ts';
 import { type Command, type CommandContext, say } from './command.ts';
 import { CUSTOMER_COMMANDS } from './customer-commands.ts';
 import type { Message } from './interaction.ts';
-import { findOwnLicenses, keyText, productsOf, suggestProducts } from './licenses.ts';
+import { findOwnLicenses, keyText, licenseIdIn, productsOf, suggestProducts } from './licenses.ts';
 import { discordInteractions } from './schema.ts';
 
 /** Runs the commands at Discord, and suggests values for their options (10). */
@@ -68,6 +71,29 @@ const choice = (name: string, end: string, value: string): Choice => ({
   value,
 });
 
+const AGO = new Intl.RelativeTimeFormat('en');
+const ALL_MACHINES = choice('All servers and computers', '', 'all');
+
+/** The machines of the license that the command has so far, each with the time since its last use. */
+async function suggestMachines(
+  { db, interaction, secret }: CommandContext,
+  typed: string,
+): Promise<Choice[]> {
+  const person = { chatId: interaction.user.id };
+  const row = await findOwnLicense(db, licenseIdIn(interaction), person);
+  if (!row) return [];
+  const now = Date.now();
+  const machines = await listMachines(db, row.id, null, secret, now);
+  const choices = machines.map(({ id, ip, hwid, lastUsed }) => {
+    const values = [ip && `address ${ip}`, hwid && `hardware ID ${hwid}`].filter(Boolean);
+    const ago = agoText(AGO, lastUsed, now) ?? 'just now';
+    return choice(values.join(', '), `, last used ${ago}`, id);
+  });
+  return [ALL_MACHINES, ...choices]
+    .filter((one) => one.name.toLowerCase().includes(typed))
+    .slice(0, MAX_CHOICES);
+}
+
 /** The suggestions for an option: those of others are never shown to a customer. */
 export async function suggest(context: CommandContext): Promise<Choice[]> {
   const { db, interaction } = context;
@@ -79,6 +105,7 @@ export async function suggest(context: CommandContext): Promise<Choice[]> {
     const found = await suggestProducts(db, typed, isForAdmins ? undefined : roles);
     return found.map((product) => choice(product.name, '', String(product.id)));
   }
+  if (name === 'reset' && focused === 'what') return suggestMachines(context, typed);
   if (focused !== 'license') return [];
   const rows = isForAdmins
     ? await listLicenses(

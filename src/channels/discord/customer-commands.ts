@@ -12,15 +12,17 @@ import {
 import type { LicenseRow } from '../../resources/licenses/row.ts';
 import { statusAt } from '../../resources/licenses/rules.ts';
 import { licenses } from '../../resources/licenses/schema.ts';
-import { resetSlots } from '../../resources/licenses/self-reset.ts';
+import { type Choose, resetSlots } from '../../resources/licenses/self-reset.ts';
 import { findProduct } from '../../resources/products/queries.ts';
+import { withId } from '../portal/machines.ts';
 import { createPortalLink } from '../portal/sessions.ts';
 import { type Command, type CommandContext, code, listed, newValues, say } from './command.ts';
-import type { Interaction, Message } from './interaction.ts';
+import type { Message } from './interaction.ts';
 import {
   conditionText,
   endText,
   findOwnLicenses,
+  licenseIdIn,
   lineOf,
   nextStep,
   productsOf,
@@ -144,13 +146,9 @@ async function showKeys({ db, interaction }: CommandContext): Promise<Message> {
     const refused = next && `, ${conditionText(row, now)}.${next}`;
     return `- **${name}** ${code(row.licenseKey)}${refused}`;
   });
-  return say(listed(lines, 'use /portal'));
-}
-
-/** The id of the license that an option names; 0 for a text that is none. */
-function licenseIdIn({ options }: Interaction): number {
-  const id = Number((options.get('license') ?? '').replace('#', ''));
-  return Number.isSafeInteger(id) ? id : 0;
+  const mayReplace = rows.some(({ productId }) => sold.get(productId)?.selfRotate);
+  const leaked = mayReplace ? '\nHas a key leaked? Replace it on your page: use /portal.' : '';
+  return say(listed(lines, 'use /portal') + leaked);
 }
 
 const discordTime = (timestamp: string): string =>
@@ -161,8 +159,11 @@ function outcomeText(outcome: ResetOutcome): string {
   switch (outcome.outcome) {
     case 'freed': {
       const kept = outcome.kept > 0 ? ' Blocked values stay.' : '';
-      return `Done: ${outcome.freed} freed.${kept} The next server or computer that asks gets the slot. Resets left: ${left} of ${allowed} in 30 days.`;
+      const shared = outcome.shared > 0 ? ' What another server or computer uses stays.' : '';
+      return `Done: ${outcome.freed} freed.${kept}${shared} The next server or computer that asks gets the slot. Resets left: ${left} of ${allowed} in 30 days.`;
     }
+    case 'gone':
+      return 'This server or computer takes no slot of the license. Choose one of the list, or all of them. This did not count as a reset.';
     case 'empty':
       return 'No slot is taken: your program can start anywhere. This did not count as a reset.';
     case 'blocked':
@@ -176,7 +177,12 @@ function outcomeText(outcome: ResetOutcome): string {
   }
 }
 
-async function resetLicense({ db, interaction, newSender }: CommandContext): Promise<Message> {
+/** The slots that an option names. Commands that were registered by an earlier version send the types of values. */
+const chosenBy = (what: string, secret: string): Choose =>
+  what === 'all' || what === 'IP' || what === 'HWID' ? () => what : withId(what, secret);
+
+async function resetLicense(context: CommandContext): Promise<Message> {
+  const { db, interaction, newSender, secret } = context;
   const what = interaction.options.get('what') ?? 'all';
   const person = { chatId: interaction.user.id };
   const licenseId = licenseIdIn(interaction);
@@ -184,7 +190,7 @@ async function resetLicense({ db, interaction, newSender }: CommandContext): Pro
     () => newSender({ actor: 'customer' }),
     person,
     licenseId,
-    ({ type }) => what === 'all' || type === what,
+    chosenBy(what, secret),
   );
   if (!outcome) return NOT_YOURS;
   const row = await findOwnLicense(db, licenseId, person);

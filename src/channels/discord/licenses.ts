@@ -10,6 +10,7 @@ import type { LicenseRow } from '../../resources/licenses/row.ts';
 import { keyEnd, sentExpiryOf, statusAt } from '../../resources/licenses/rules.ts';
 import { licenses } from '../../resources/licenses/schema.ts';
 import { products } from '../../resources/products/schema.ts';
+import type { Interaction } from './interaction.ts';
 
 /** The licenses of an account at Discord, and their lines in messages (10). */
 
@@ -28,6 +29,12 @@ export async function findOwnLicenses(
     .orderBy(desc(licenses.id))
     .limit(MAX_OWN);
   return rows.reverse();
+}
+
+/** The id of the license that an option names; 0 for a text that is none. */
+export function licenseIdIn({ options }: Interaction): number {
+  const id = Number((options.get('license') ?? '').replace('#', ''));
+  return Number.isSafeInteger(id) ? id : 0;
 }
 
 /** Products by their ids. */

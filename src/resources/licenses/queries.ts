@@ -1,6 +1,6 @@
 import type { EventType, LicenseDataType } from '@licet/contract/enums';
 import { and, asc, eq, getTableColumns, inArray, not, type SQL, sql } from 'drizzle-orm';
-import { change, isUnchanged, only, type Sender } from '../../db/change.ts';
+import { change, isUnchanged, only, type Sender, untilNotOvertaken } from '../../db/change.ts';
 import type { Database, Statement } from '../../db/client.ts';
 import { nextRevision } from '../../db/outbox.ts';
 import { isOneOf } from '../../db/predicates.ts';
@@ -78,6 +78,27 @@ export const findOwnLicense = (
   selectLicenses(db)
     .where(and(eq(licenses.id, id), isOwnedBy(person)))
     .get();
+
+/**
+ * Changes a license for the person who owns it, again if others have changed it since it was read.
+ *
+ * @param newSender the sender of the change, for the customer of the license; its clock is read for each attempt
+ * @returns undefined for a license that is not theirs
+ * @throws DomainError if others change the license all the time
+ */
+export const changeOwnLicense = <Result>(
+  newSender: () => Sender,
+  person: Person,
+  id: number,
+  attempt: (sender: Sender, row: LicenseRow) => Promise<Result>,
+): Promise<Result | undefined> =>
+  untilNotOvertaken(async () => {
+    const sender = newSender();
+    const row = await findOwnLicense(sender.db, id, person);
+    if (!row) return undefined;
+    const { customerId } = row;
+    return attempt(customerId === null ? sender : { ...sender, customerId }, row);
+  });
 
 /**
  * The license with a key, which is compared as in a validation. A replaced key finds none: it has leaked, and bots take

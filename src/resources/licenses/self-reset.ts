@@ -4,15 +4,16 @@ import { SELF_RESET_DAYS } from '@licet/contract/limits';
 import type { ResetOutcome, Resets } from '@licet/contract/portal-page';
 import { toTimestamp } from '@licet/contract/time';
 import { and, eq, gt, isNull, lte, or, sql } from 'drizzle-orm';
-import { type Sender, untilNotOvertaken } from '../../db/change.ts';
+import type { Sender } from '../../db/change.ts';
 import { batch, type Database } from '../../db/client.ts';
 import { nextRevision } from '../../db/outbox.ts';
 import { isOneOf } from '../../db/predicates.ts';
 import { isInNetworks, parseNetworks } from '../../lib/networks.ts';
 import { blacklists } from '../blacklists/schema.ts';
 import { products } from '../products/schema.ts';
+import { type Machine, machinesOf, selectPairs } from './machines.ts';
 import type { Person } from './own.ts';
-import { findOwnLicense, updateLicense } from './queries.ts';
+import { changeOwnLicense, updateLicense } from './queries.ts';
 import { type LicenseRow, valuesOf } from './row.ts';
 import { selfResets } from './schema.ts';
 
@@ -20,10 +21,27 @@ import { selfResets } from './schema.ts';
 
 const PERIOD_MS = SELF_RESET_DAYS * DAY_MS;
 
-export interface SlotValue {
+interface SlotValue {
   type: LicenseDataType;
   value: string;
 }
+
+/** The slots that a customer wants free: all, those of a type, or those of a machine that no other machine needs. */
+export type Wanted = 'all' | LicenseDataType | Machine;
+
+/** Chooses among the machines of a license; undefined for one that it does not have. */
+export type Choose = (
+  machines: readonly Machine[],
+) => Wanted | undefined | Promise<Wanted | undefined>;
+
+const isWantedBy =
+  (wanted: Wanted) =>
+  ({ type, value }: SlotValue): boolean => {
+    if (wanted === 'all') return true;
+    if (typeof wanted === 'string') return type === wanted;
+    const own = type === 'IP' ? wanted.ip : wanted.hwid;
+    return own === value && !wanted.shared.includes(type);
+  };
 
 /** The resets of licenses that count. @param now milliseconds since 1970 */
 const selectResets = (db: Database, ids: readonly number[], now: number) =>
@@ -91,7 +109,6 @@ function blockedBy(rows: readonly { type: LicenseDataType; data: string }[]) {
  * Frees slots of a license for its owner: at most as often as the product allows, however many ask at once.
  *
  * @param newSender the sender of the change, for the customer of the license; its clock is read for each attempt
- * @param isWanted chooses the slots
  * @returns undefined for a license that is not theirs
  * @throws DomainError if others change the license all the time
  */
@@ -99,23 +116,12 @@ export const resetSlots = (
   newSender: () => Sender,
   person: Person,
   licenseId: number,
-  isWanted: (slot: SlotValue) => boolean,
+  choose: Choose,
 ): Promise<ResetOutcome | undefined> =>
-  untilNotOvertaken(async () => {
-    const sender = newSender();
-    const row = await findOwnLicense(sender.db, licenseId, person);
-    if (!row) return undefined;
-    const { customerId } = row;
-    const theirs = customerId === null ? sender : { ...sender, customerId };
-    return resetOnce(theirs, row, isWanted);
-  });
+  changeOwnLicense(newSender, person, licenseId, (sender, row) => resetOnce(sender, row, choose));
 
 /** @param row read before the budget: another reset in between changes its revision, and this one begins again */
-async function resetOnce(
-  sender: Sender,
-  row: LicenseRow,
-  isWanted: (slot: SlotValue) => boolean,
-): Promise<ResetOutcome> {
+async function resetOnce(sender: Sender, row: LicenseRow, choose: Choose): Promise<ResetOutcome> {
   const { db, now } = sender;
   const { id } = row;
   const read = await batch(db, {
@@ -125,6 +131,7 @@ async function resetOnce(
       .where(eq(products.id, row.productId)),
     used: selectResets(db, [id], now),
     entries: selectEntries(db, row),
+    pairs: selectPairs(db, id, now),
   });
   const allowed = read.product[0]?.allowed ?? 0;
   const resets = budgetOf(allowed, read.used[0]?.times);
@@ -135,7 +142,9 @@ async function resetOnce(
     ...row.ips.map((value) => ({ type: 'IP' as const, value })),
     ...row.hwids.map((value) => ({ type: 'HWID' as const, value })),
   ];
-  const wanted = slots.filter(isWanted);
+  const chosen = await choose(machinesOf(row, read.pairs));
+  if (chosen === undefined) return { outcome: 'gone', resets };
+  const wanted = slots.filter(isWantedBy(chosen));
   if (wanted.length === 0) return { outcome: 'empty', resets };
   const freed = wanted.filter((slot) => !isBlocked(slot));
   if (freed.length === 0) return { outcome: 'blocked', resets };
@@ -153,5 +162,6 @@ async function resetOnce(
     db.insert(selfResets).values({ licenseId: id, resetAt: nextRevision(row.revision, now) }),
   ]);
   const kept = wanted.length - freed.length;
-  return { outcome: 'freed', freed: freed.length, kept, resets: without(resets, now) };
+  const shared = typeof chosen === 'string' ? 0 : chosen.shared.length;
+  return { outcome: 'freed', freed: freed.length, kept, shared, resets: without(resets, now) };
 }

@@ -43,7 +43,7 @@ export const slotsOf = (db: Database, license: SQL, now: number): SQL => sql`
     where is_shared or ip in (select slot from bound where type = 'IP')
       or hwid in (select slot from bound where type = 'HWID')),
   used as (
-    select type, max(kind) as kind, ${valueIn('min(first)')} as value, min(position) as position, max(
+    select type, slot, max(kind) as kind, ${valueIn('min(first)')} as value, min(position) as position, max(
       max(used_at),
       ifnull((select max(used_at) from uses where is_shared), 0),
       iif((select count(*) from known) > ${MAX_INSTALLATIONS}, ${now}, 0)) as used_at

@@ -30,6 +30,8 @@ export const products = sqliteTable(
     defaultExpiresAfterDays: integer('default_expires_after_days'),
     /** The number of times that customers may free slots of a license themselves in 30 days (10). */
     selfResets: integer('self_resets').notNull().default(0),
+    /** Whether customers may replace the key of a license themselves (10). */
+    selfRotate: integer('self_rotate', { mode: 'boolean' }).notNull().default(false),
   },
   (t) => [
     // Covers the products with leases, which each load of the policy reads.

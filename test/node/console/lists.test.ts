@@ -51,6 +51,7 @@ describeInBrowser('the lists of the console', () => {
     await form.getByLabel('Name of the type').fill('Shader');
     await form.getByLabel('Address limit').fill('-1');
     await form.getByLabel('Days without the service').fill('7');
+    await form.getByLabel('The customer may replace a leaked key').check();
     expect(await accessibilityFindings(page)).toEqual([]);
     await form.getByRole('button', { name: 'Create product' }).click();
     await page.getByRole('link', { name, exact: true }).waitFor();
@@ -61,6 +62,7 @@ describeInBrowser('the lists of the console', () => {
       defaultMaxIPs: -1,
       defaultMaxHWIDs: 5,
       offlineDays: 7,
+      selfRotate: true,
     });
   });
 

@@ -30,7 +30,7 @@ async function lookAt(page: Page, name: string): Promise<void> {
   if (!process.env.LICET_LOOK) return;
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme });
-    for (const width of [320, 360, 1280]) {
+    for (const width of [320, 360, 768, 1280]) {
       await page.setViewportSize({ width, height: 800 });
       const path = `${process.env.LICET_LOOK}/${name}-${width}-${colorScheme}.png`;
       await page.screenshot({ path, fullPage: true });
@@ -100,20 +100,26 @@ describeInBrowser("the customer's page", () => {
     await card.getByRole('button', { name: 'Copy' }).click();
     await card.getByText('Copied').waitFor();
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(license.licenseKey);
-    await card.getByText('Slots', { exact: true }).click();
+    await card.getByText('Servers and computers', { exact: true }).click();
+    await card.getByText('Servers and computers (3)', { exact: true }).waitFor();
+    await card.getByText('last used just now').first().waitFor();
     await card.getByRole('button', { name: 'Free 45.77.…9' }).click();
+    await card.getByRole('group', { name: /Uses 1 of your 2 resets\. Free it\?$/ }).waitFor();
     await card.getByRole('button', { name: 'Yes, free' }).click();
-    await card.getByRole('status').getByText('Done.').waitFor();
+    await card
+      .getByRole('status')
+      .getByText('Done. Start your server again: it takes the free slot.')
+      .waitFor();
     await card.getByText('Resets left: 1 of 2 in 30 days.').waitFor();
     expect((await licet.licenses.get(license.id)).ips).toEqual(['2a01:4f8:7::1']);
-    await card.getByRole('button', { name: 'Free all slots' }).click();
+    await card.getByRole('button', { name: 'Free all' }).click();
     await card.getByRole('button', { name: 'Cancel' }).click();
-    await expect
-      .poll(() => page.evaluate('document.activeElement.textContent'))
-      .toBe('Free all slots');
-    await card.getByRole('button', { name: 'Free all slots' }).click();
+    await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Free all');
+    await card.getByRole('button', { name: 'Free all' }).click();
+    await card.getByRole('group', { name: /Uses your last reset\. Free them\?$/ }).waitFor();
     await card.getByRole('button', { name: 'Yes, free' }).click();
-    await card.getByText(/0 of 2 in 30 days. One more from/).waitFor();
+    await card.getByRole('status').getByText('Done.').waitFor();
+    await card.getByText('Servers and computers').waitFor({ state: 'detached' });
     expect(await licet.licenses.get(license.id)).toMatchObject({ ips: [], hwids: [] });
     expect(await accessibilityFindings(page)).toEqual([]);
     await page.reload();
@@ -124,6 +130,157 @@ describeInBrowser("the customer's page", () => {
     await page.goto('/my');
     await page.getByRole('heading', { name: 'Open this page with a link' }).waitFor();
     expect(await page.getByRole('article').count()).toBe(0);
+    expectFailure(BEFORE_LINK);
+  });
+
+  it('two machines behind one address are two entries, each with its price, and none has a button at 0 resets [10.1.5, 10.2.8]', async () => {
+    const { license, customerId } = await buy({ selfResets: 1 }, { ips: [], hwids: [] });
+    const { licenseKey, productId } = license;
+    for (const hwid of ['computer-1', 'computer-2']) {
+      expect(await licet.validate({ licenseKey, productId, ip: '45.77.12.9', hwid })).toMatchObject(
+        {
+          valid: true,
+        },
+      );
+    }
+    await expect
+      .poll(async () => (await licet.licenses.installations(license.id).list()).length)
+      .toBe(2);
+    await licet.portalSettings.update({ contact: 'https://discord.gg/example' });
+    const page = await openMine(customerId);
+    const card = page.getByRole('article');
+    await card.getByText('Servers and computers', { exact: true }).click();
+    await card.getByRole('button', { name: 'Free 45.77.…9, comput…1' }).click();
+    const name = /The IP address stays, because another one uses it\. Uses your last reset\./;
+    await card.getByRole('group', { name }).waitFor();
+    await lookAt(page, 'two-machines');
+    await card.getByRole('button', { name: 'Yes, free' }).click();
+    await card.getByText(/^You have used all your resets.* The next one returns on/).waitFor();
+    expect(await card.getByRole('button', { name: /^Free/ }).count()).toBe(0);
+    await card.getByText('Servers and computers (1)', { exact: true }).waitFor();
+    await card.getByText('comput…2').waitFor();
+    expect(await card.getByRole('link', { name: 'Get help' }).getAttribute('href')).toBe(
+      'https://discord.gg/example',
+    );
+    expect(await licet.licenses.get(license.id)).toMatchObject({
+      ips: ['45.77.12.9'],
+      hwids: ['computer-2'],
+    });
+    await lookAt(page, 'no-resets');
+    expect(await accessibilityFindings(page)).toEqual([]);
+    expectFailure(BEFORE_LINK);
+  });
+
+  it('a customer replaces a leaked key, after a question [10.1.6]', async () => {
+    const { license, customerId } = await buy({ selfRotate: true });
+    const page = await openMine(customerId);
+    const card = page.getByRole('article');
+    await card.getByRole('button', { name: 'Replace a leaked key' }).click();
+    await card.getByRole('button', { name: 'Cancel' }).click();
+    await card.getByRole('button', { name: 'Replace a leaked key' }).click();
+    await card.getByRole('button', { name: 'Yes, replace' }).click();
+    await card.getByRole('status').getByText('Done. Enter the new key').waitFor();
+    const { licenseKey } = await licet.licenses.get(license.id);
+    expect(licenseKey).not.toBe(license.licenseKey);
+    await card.getByText(licenseKey).waitFor();
+    await card.getByText('It can be replaced again from').waitFor();
+    expect(await accessibilityFindings(page)).toEqual([]);
+    await lookAt(page, 'replaced');
+  });
+
+  it('a request that fails leaves the cards, and its message stands in the card that asked [10.2.22]', async () => {
+    const { customerId, license } = await buy();
+    await licet.licenses.create({
+      productId: license.productId,
+      customerId,
+      licenseType: 'PERMANENT',
+    });
+    const page = await openMine(customerId);
+    const used = page.getByRole('article').filter({ hasText: 'Servers and computers' });
+    await page.context().setOffline(true);
+    await used.getByRole('button', { name: 'Free all' }).click();
+    await used.getByRole('button', { name: 'Yes, free' }).click();
+    await used.getByRole('alert').getByText('That did not work.').waitFor();
+    expect(await page.getByRole('alert').count()).toBe(1);
+    expect(await page.getByRole('article').count()).toBe(2);
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('alert').nth(1).waitFor();
+    expect(await page.getByRole('article').count()).toBe(2);
+    await page.context().setOffline(false);
+    await used.getByRole('button', { name: 'Free all' }).click();
+    await used.getByRole('button', { name: 'Yes, free' }).click();
+    await page.getByRole('status').getByText('Done.').waitFor();
+    expectFailure(/ERR_INTERNET_DISCONNECTED|^failed|net::/);
+  });
+
+  it('inactive licenses are folded above four, a filter comes above ten, and an unused one says so [10.2.21]', async () => {
+    const { customerId, license, name } = await buy({}, { ips: [], hwids: [] });
+    const sell = (values: object = {}) =>
+      licet.licenses.create({
+        productId: license.productId,
+        customerId,
+        licenseType: 'PERMANENT',
+        ...values,
+      });
+    for (let count = 0; count < 3; count++) await sell();
+    const page = await openMine(customerId);
+    expect(await page.getByText('Does not expire · Not used yet').count()).toBe(4);
+    expect(await page.getByText('Resets left').count()).toBe(0);
+    await sell({ licenseStatus: 'DEACTIVATED' });
+    await page.reload();
+    const folded = page.getByText('Expired and deactivated (1)');
+    await folded.waitFor();
+    expect(await page.getByRole('article').filter({ visible: true }).count()).toBe(4);
+    await folded.click();
+    expect(await page.getByRole('article').filter({ visible: true }).count()).toBe(5);
+    expect(await page.getByRole('searchbox').count()).toBe(0);
+    for (let count = 0; count < 6; count++) await sell();
+    await page.reload();
+    const filter = page.getByRole('searchbox');
+    await filter.fill(license.licenseKey.slice(-4).toLowerCase());
+    await expect.poll(() => page.getByRole('article').count()).toBe(1);
+    await filter.fill(name);
+    await expect.poll(() => page.getByRole('article').count()).toBe(11);
+    await filter.fill('no such product');
+    await page.getByText('No license matches.').waitFor();
+    await filter.fill('');
+    await lookAt(page, 'many');
+    expect(await accessibilityFindings(page)).toEqual([]);
+    expectFailure(BEFORE_LINK);
+  });
+
+  it('without JavaScript and without a link the page says what to do, and a used link has a button for help [10.2.22]', async () => {
+    const baseURL = await sharedService();
+    const plain = await newPage({ own: { baseURL, javaScriptEnabled: false } });
+    await plain.goto('/my');
+    const texts = plain.locator('noscript p');
+    await texts.first().waitFor();
+    expect(await texts.first().textContent()).toContain('This page needs JavaScript.');
+    expect(await texts.count()).toBe(5);
+    await licet.portalSettings.update({ name: 'Ada Games', contact: 'mailto:a@shop.example' });
+    const page = await newPage({ own: { baseURL, locale: 'en-GB' } });
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await page.goto('/my');
+    await page.getByText('In the Discord of the shop, if it has one: write /portal.').waitFor();
+    await page.getByText('ask it for a link to this page').waitFor();
+    const help = page.getByRole('link', { name: 'Get help' });
+    expect(await help.getAttribute('href')).toBe('mailto:a@shop.example');
+    const card = await page.getByRole('main').boundingBox();
+    expect(card?.width).toBe(400);
+    expect(card?.x).toBe((1280 - 400) / 2);
+    await lookAt(page, 'no-link');
+    const { customerId } = await buy();
+    const code = await linkFor(customerId);
+    for (const times of [1, 2]) {
+      const own = await newPage({ own: { baseURL, locale: 'en-GB' } });
+      await own.goto(code);
+      await own.getByRole('button', { name: 'Open my licenses' }).click();
+      if (times === 2) {
+        await own.getByRole('alert').getByText('This link was used before').waitFor();
+        await own.getByRole('link', { name: 'Get help' }).waitFor();
+      } else await own.getByRole('article').waitFor();
+    }
+    expectFailure(/^403 POST \/my\/session$/);
     expectFailure(BEFORE_LINK);
   });
 
@@ -244,13 +401,26 @@ describeInBrowser("the customer's page", () => {
     await page.getByRole('heading', { level: 1, name: title ?? '' }).waitFor();
   });
 
+  it.each(['en-GB', 'de-DE', 'fr-FR', 'es-ES', 'pt-BR'])(
+    'a name of 86 characters without a blank fits 320 px in %s',
+    async (locale) => {
+      const { customerId } = await buy({ name: `Guard${'W'.repeat(81)}` });
+      const page = await openMine(customerId, { locale });
+      await page.setViewportSize(NARROW);
+      await page.locator('summary').click();
+      await page.locator('li button').first().click();
+      await page.locator('fieldset').waitFor();
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(NARROW.width);
+    },
+  );
+
   it.each(['light', 'dark'] as const)(
     'fits a screen of 320 px in the %s theme',
     async (colorScheme) => {
       const { customerId } = await buy({}, { licenseStatus: 'ACTIVE' });
       const page = await openMine(customerId, { colorScheme, viewport: NARROW });
       await page.setViewportSize(NARROW);
-      await page.getByText('Slots', { exact: true }).click();
+      await page.getByText('Servers and computers', { exact: true }).click();
       await page.getByRole('button', { name: /^Free 45/ }).click();
       await page.getByRole('button', { name: 'Yes, free' }).waitFor();
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(320);
@@ -268,19 +438,25 @@ describeInBrowser("the customer's page", () => {
     [
       'not allowed to free slots',
       {},
-      'The shop frees slots itself for this product. Ask the shop.',
+      'The shop frees servers and computers itself for this product. Ask the shop.',
     ],
   ])(
     'the card of a license that is %s says what to do, with the contact of the shop [10.2.8]',
     async (_, values, words) => {
       await licet.portalSettings.update({ contact: 'https://discord.gg/example' });
-      const { customerId } = await buy({ selfResets: 0 }, values);
+      const fields = { selfResets: 0, url: 'https://shop.example/guard' };
+      const { customerId } = await buy(fields, values);
       const page = await openMine(customerId, { viewport: NARROW });
       const card = page.getByRole('article');
       await card.getByText(words).waitFor();
       const help = card.getByRole('link', { name: 'Get help' });
       expect(await help.getAttribute('href')).toBe('https://discord.gg/example');
       expect(await accessibilityFindings(page)).toEqual([]);
+      const renew = card.getByRole('link', { name: 'Renew' });
+      const pages = await renew.evaluateAll((links) =>
+        links.map((link) => link.getAttribute('href')),
+      );
+      expect(pages).toEqual(words.includes('renew') ? ['https://shop.example/guard'] : []);
       await lookAt(page, `refused-${words.length}`);
       expectFailure(BEFORE_LINK);
     },
@@ -329,7 +505,7 @@ describeInBrowser("the customer's page", () => {
     await page.goto(url ?? '');
     await page.getByRole('button', { name: 'Open my licenses' }).click();
     await page.getByRole('article').filter({ hasText: name }).waitFor();
-    await page.getByRole('button', { name: 'Free all slots' }).click();
+    await page.getByRole('button', { name: 'Free all' }).click();
     await page.getByRole('button', { name: 'Yes, free' }).click();
     await page.getByRole('status').getByText('Done.').waitFor();
     await page.goto(`/console/licenses/${license.id}`);

@@ -58,6 +58,11 @@ const FIELDS: readonly EditedField<Values>[] = [
   { name: 'hwidIdleDays', label: words.idleDays.hwidIdleDays },
   { name: 'defaultExpiresAfterDays', label: words.expiresAfterDays },
   { name: 'selfResets', label: words.selfResets },
+  {
+    name: 'selfRotate',
+    label: words.selfRotate,
+    show: ({ selfRotate }) => (selfRotate ? screenTexts.events.yes : screenTexts.events.no),
+  },
   ...MORE.map((name) => ({ name, label: words.moreFields[name] })),
 ];
 
@@ -78,6 +83,7 @@ function valuesOf(data: FormData, stored: Product | undefined): Values {
     hwidIdleDays: daysOf(text('hwidIdleDays')),
     defaultExpiresAfterDays: daysOf(text('defaultExpiresAfterDays')),
     selfResets: Number(data.get('selfResets')),
+    selfRotate: data.has('selfRotate'),
     ...objectOf(MORE, (name) => text(name) || null),
   };
 }
@@ -202,6 +208,18 @@ export function ProductForm({
           defaultValue={product?.selfResets ?? 0}
         />
       </FieldGroup>
+      <label className="flex items-start gap-3">
+        <input
+          type="checkbox"
+          name="selfRotate"
+          className="mt-0.5 shrink-0"
+          defaultChecked={product?.selfRotate ?? false}
+        />
+        <span>
+          <span className="font-medium">{words.selfRotate}</span>
+          <span className="block text-xs text-muted">{words.selfRotateHint}</span>
+        </span>
+      </label>
       <FieldGroup title={words.expiry}>
         <TextField
           label={words.expiresAfterDays}

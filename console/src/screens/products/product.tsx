@@ -136,6 +136,7 @@ function Details({ product }: { product: Product }) {
       words.days(product[name] ?? 0),
     ]),
     [words.selfResets, words.resets(product.selfResets)],
+    [words.selfRotate, product.selfRotate && screenTexts.events.yes],
     [
       words.expiresAfterDays,
       product.defaultExpiresAfterDays && words.days(product.defaultExpiresAfterDays),

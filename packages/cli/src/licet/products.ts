@@ -71,6 +71,12 @@ const withFields = <Args extends unknown[], Opts extends OptionValues, Global ex
       '--self-resets <n>',
       `how often in ${SELF_RESET_DAYS} days the customer may free slots of a license, up to ${MAX_SELF_RESETS}; 0 unless set`,
       integerFrom(0, MAX_SELF_RESETS),
+    )
+    .addOption(
+      new Option(
+        '--self-rotate <choice>',
+        'whether the customer may replace a leaked key, once a day; no unless set',
+      ).choices(['yes', 'no'] as const),
     );
 
 interface FieldOptions {
@@ -82,6 +88,7 @@ interface FieldOptions {
   ipIdleDays?: number | 'never' | undefined;
   hwidIdleDays?: number | 'never' | undefined;
   selfResets?: number | undefined;
+  selfRotate?: 'yes' | 'no' | undefined;
 }
 
 const fieldsOf = (options: FieldOptions) => ({
@@ -93,6 +100,7 @@ const fieldsOf = (options: FieldOptions) => ({
   ipIdleDays: daysField(options.ipIdleDays),
   hwidIdleDays: daysField(options.hwidIdleDays),
   selfResets: options.selfResets,
+  selfRotate: options.selfRotate && options.selfRotate === 'yes',
 });
 
 /** `licet products`: manage products. */

@@ -1,0 +1,1 @@
+ALTER TABLE `products` ADD `self_rotate` integer DEFAULT false NOT NULL;
