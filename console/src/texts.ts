@@ -197,7 +197,7 @@ export const texts = {
   palette: {
     open: 'Search or paste anything',
     label: 'Search',
-    placeholder: 'Key, address, hardware ID, e-mail, account, text',
+    placeholder: 'Key, address, hardware ID, e-mail, order, text',
     hint: 'Paste a license key, an address, a hardware ID, an e-mail or an account. Text needs at least three characters.',
     nothing: 'Nothing found. Check the spelling, or paste the whole key.',
     searching: 'Searching',
@@ -205,6 +205,8 @@ export const texts = {
     licenses: 'Licenses',
     customers: 'Customers',
     products: 'Products',
+    purchases: 'Purchases',
+    markets: 'Markets',
     actions: 'Actions',
     historyOf: (value: string) => `History of ${value}`,
     blacklistEntry: (value: string) => `Block ${value}, or find its entry`,

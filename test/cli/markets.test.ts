@@ -76,7 +76,7 @@ it('a market is created, mapped and tried, and its purchases are seen and grante
   const undone = await run('purchases', 'ignore', String(unwanted.id), '--undo');
   expect(undone.stderr).toContain('waits for a product again');
   const shown = await run('purchases', 'show', String(purchase.id));
-  expect(shown.stdout).toMatch(/Market +Bits[^]*Item +99[^]*State +GRANTED[^]*Product +Guard/);
+  expect(shown.stdout).toMatch(/Market +Bits.*Item +99.*State +GRANTED.*Product +Guard/s);
   const sold = await runHere('licet', ['products', 'delete', productId], {
     LICET_URL: service.address,
     LICET_TOKEN: readRootToken(),
