@@ -20,6 +20,7 @@ import { EventSection } from '../events/section.tsx';
 import { HistorySection } from '../history/section.tsx';
 import { ownerName } from '../licenses/columns.tsx';
 import { ExtendButton } from '../licenses/extend-button.tsx';
+import { orderOf } from '../markets/purchase.tsx';
 import { purchasesOfQuery } from '../markets/queries.ts';
 import { InstallationSection } from './activity.tsx';
 import { Handover } from './handover.tsx';
@@ -216,18 +217,23 @@ function Details({
           ...purchases.map(
             (purchase) =>
               [
-                screenTexts.purchases.boughtOn,
+                words.platform,
                 <TextLink key={purchase.id} to="/purchases" search={{ open: purchase.id }}>
                   {screenTexts.purchases.boughtAt(
                     purchase.marketName ?? screenTexts.purchases.goneMarket,
-                    purchase.order ?? purchase.reference,
+                    orderOf(purchase),
                   )}
                   <Time value={purchase.createdAt} show="date" />
                 </TextLink>,
               ] as const,
           ),
           ...(platform
-            ? [[words.platform, [platform, ownerPlatformId].filter(Boolean).join(' · ')] as const]
+            ? [
+                [
+                  purchases.length > 0 ? words.account : words.platform,
+                  [platform, ownerPlatformId].filter(Boolean).join(' · '),
+                ] as const,
+              ]
             : []),
           [
             words.expires,

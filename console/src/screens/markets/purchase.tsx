@@ -36,6 +36,10 @@ export const soldName = ({ productName, productId, item }: Purchase): string =>
 export const buyerName = ({ buyerName: name, email, buyerId, customerId }: Purchase): string =>
   name ?? email ?? buyerId ?? (customerId === null ? '' : words.customerOf(customerId));
 
+/** The order, or its line; null where the buyer stands for it. */
+export const orderOf = ({ order, reference, buyerId }: Purchase): string | null =>
+  order ?? (reference === buyerId ? null : reference);
+
 /** An amount with its currency, such as `9.99 EUR`. */
 export const amountText = ({ amount, currency }: Pick<Purchase, 'amount' | 'currency'>): string =>
   [amount, currency].filter((one) => one !== null).join(' ');
@@ -191,11 +195,11 @@ function Details({ purchase }: { purchase: Purchase }) {
   ];
   const customer = useCustomer(purchase);
   const email = purchase.email ?? customer?.email ?? null;
-  const order = purchase.order ?? purchase.reference;
+  const order = orderOf(purchase);
   const buyer = [purchase.buyerName, purchase.buyerId].filter((one) => one !== null).join(' · ');
   const market = marketName ?? words.goneMarket;
   const rows: readonly (readonly [string, ReactNode])[] = [
-    [words.columns.order, <Mono key="order" value={order} />],
+    [words.columns.order, order !== null && <Mono key="order" value={order} />],
     [words.columns.buyer, buyer],
     [words.email, email && <Mono value={email} />],
     [

@@ -16,7 +16,14 @@ import { screenTexts } from '../../screen-texts.ts';
 import { countGiven } from '../../search.ts';
 import { useMay } from '../../session.ts';
 import { useShortcuts } from '../../shortcuts.ts';
-import { amountText, buyerName, PurchaseBadge, PurchasePane, soldName } from './purchase.tsx';
+import {
+  amountText,
+  buyerName,
+  orderOf,
+  PurchaseBadge,
+  PurchasePane,
+  soldName,
+} from './purchase.tsx';
 import { marketsQuery } from './queries.ts';
 import { IGNORED, purchasesRoute } from './route.ts';
 
@@ -46,7 +53,7 @@ const COLUMNS: readonly Column<Purchase>[] = [
         {purchase.isTest && <Badge>{words.test}</Badge>}
       </span>
     ),
-    width: 'w-38',
+    width: 'w-36',
     phone: 'titleEnd',
   },
   {
@@ -54,22 +61,22 @@ const COLUMNS: readonly Column<Purchase>[] = [
     header: words.columns.amount,
     isNumber: true,
     cell: (purchase) => amountText(purchase),
-    width: 'w-28',
+    width: 'w-26',
     phone: 'lineEnd',
   },
   {
     id: 'market',
     header: words.columns.market,
     cell: ({ marketName }) => <Cut>{marketName ?? words.goneMarket}</Cut>,
-    width: 'w-28',
+    width: 'w-27',
     phone: 'last',
     isWide: true,
   },
   {
     id: 'order',
     header: words.columns.order,
-    cell: ({ order, reference }) => <Cut isMono>{order ?? reference}</Cut>,
-    width: 'w-32',
+    cell: (purchase) => <Cut isMono>{orderOf(purchase) ?? ''}</Cut>,
+    width: 'w-30',
     isWide: true,
   },
   {
@@ -81,13 +88,13 @@ const COLUMNS: readonly Column<Purchase>[] = [
           {shortenKey(licenseKey)}
         </span>
       ),
-    width: 'w-26',
+    width: 'w-24 xl:w-26',
   },
   {
     id: 'created',
     header: words.columns.created,
     cell: ({ createdAt }) => <Time value={createdAt} show="ago" />,
-    width: 'w-29',
+    width: 'w-33',
     sort: { ascending: 'id', descending: NEWEST_FIRST },
     phone: 'lastEnd',
   },

@@ -9,6 +9,9 @@ import { salesQuery } from './queries.ts';
 
 const words = screenTexts.purchases;
 
+const sumText = (sum: { amount: string; currency: string | null }): string =>
+  sum.currency === null ? words.noCurrency(sum.amount) : amountText(sum);
+
 /** The sales and refunds of today; nothing for a shop without a market. */
 export default function Sales() {
   const { data } = useQuery(salesQuery);
@@ -22,7 +25,7 @@ export default function Sales() {
           <p className="text-muted">
             {data.amounts.length === 0
               ? words.unknownAmount
-              : data.amounts.map(amountText).join(' · ')}
+              : data.amounts.map(sumText).join(' · ')}
           </p>
         )}
       </Figure>
