@@ -1801,7 +1801,7 @@ export interface Purchase {
   buyerId: string | null;
   /** The name of the buyer at the market. */
   buyerName: string | null;
-  /** The e-mail of the buyer, where the market gives one; once there is a license, that of its customer. */
+  /** The e-mail of a buyer whose purchase has no license yet, where the market gives one. After that, the customer of the license has it. */
   email: string | null;
   /** The amount that was paid for all its licenses, in whole units such as `9.99`, as the market says it: of a subscription the first payment. Null if the market does not say it, and for `unit` above 0. */
   amount: string | null;
