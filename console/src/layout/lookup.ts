@@ -228,7 +228,7 @@ export async function lookUp(
     isText && may('readPurchases')
       ? licet.purchases.list({ ...query, sort: '-id' }, { signal })
       : [],
-    kind === 'text' && may('readMarkets') ? marketsWith(typed) : [],
+    kind === 'text' && isText && may('readMarkets') ? marketsWith(typed) : [],
   ]);
   const all = [
     ...hits.filter(({ group }) => group === words.licenses),
