@@ -18,7 +18,7 @@ import { ADAPTERS } from './adapters.ts';
 import { isSameJson } from './json.ts';
 import { markets, subjects } from './schema.ts';
 import type { MarketRow } from './source.ts';
-import { type MarketUse, stateOf } from './use.ts';
+import { type MarketUse, stateOf, type UsedMarket, usedColumns } from './use.ts';
 
 /** The fields that a client sets. */
 interface MarketValues {
@@ -207,7 +207,7 @@ export async function updateMarket(
     apiToken,
     ...values
   }: Partial<MarketValues> & { kind?: MarketKind | undefined },
-): Promise<MarketRow> {
+): Promise<UsedMarket> {
   const { db, now } = sender;
   if (kind !== row.kind) {
     throw new DomainError('invalid', 'kind does not change: create another market', 'kind');
@@ -237,11 +237,11 @@ export async function updateMarket(
     },
     when: [isUnchanged(markets, row)],
     statements: {
-      stored: db
+      updated: db
         .update(markets)
         .set({ ...updated, updatedAt: now, revision: nextRevision(row.revision, now) })
-        .where(eq(markets.id, row.id))
-        .returning(),
+        .where(eq(markets.id, row.id)),
+      stored: db.select(usedColumns(now)).from(markets).where(eq(markets.id, row.id)),
     },
   });
   return only(stored);

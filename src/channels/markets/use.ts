@@ -49,7 +49,8 @@ export function stateOf(
 
 const toBoolean = (value: unknown): boolean => value === 1;
 
-const usedColumns = (now: number) => ({
+/** The columns of a market and of its use. @param now milliseconds since 1970 */
+export const usedColumns = (now: number) => ({
   ...getTableColumns(markets),
   // An earlier version stored no effect.
   isRight: sql`(select is_accepted = 1 and (effect is not null or status < 400)

@@ -19,13 +19,7 @@ import {
 } from '../../channels/markets/queries.ts';
 import { listDeliveries } from '../../channels/markets/received.ts';
 import type { MarketRow } from '../../channels/markets/source.ts';
-import {
-  findUsedMarket,
-  listMarkets,
-  type MarketUse,
-  UNUSED,
-  type UsedMarket,
-} from '../../channels/markets/use.ts';
+import { findUsedMarket, listMarkets, type MarketUse, UNUSED } from '../../channels/markets/use.ts';
 import { notFound } from '../../http/errors.ts';
 import { body, idempotencyKey, ifMatch, pathId, query } from '../../http/input.ts';
 import { jsonResponse } from '../../http/json.ts';
@@ -63,12 +57,6 @@ function shown(c: Context<AuthEnv>, row: MarketRow, use: MarketUse) {
   return hasIntent(c, INTENTS.everything) ? wire : { ...wire, addresses: [] };
 }
 
-async function usedMarket(c: Context<AuthEnv>, id: number): Promise<UsedMarket> {
-  const row = await findUsedMarket(databaseOf(c), id, Date.now());
-  if (!row) throw notFound('Market');
-  return row;
-}
-
 /** Lets this isolate know a change at once. */
 function changed(c: Context<AuthEnv>, row: MarketRow): MarketRow {
   servicesOf(c.env).markets.forget();
@@ -83,7 +71,8 @@ export const marketRoutes = new Hono<AuthEnv>()
     ),
   )
   .get('/:id', canRead(get), pathId, async (c) => {
-    const row = await usedMarket(c, c.req.valid('param').id);
+    const row = await findUsedMarket(databaseOf(c), c.req.valid('param').id, Date.now());
+    if (!row) throw notFound('Market');
     return objectResponse(c, row, shown(c, row, row));
   })
   .post('/', canWrite(create), body(marketCreate), idempotencyKey, (c) => {
@@ -102,7 +91,7 @@ export const marketRoutes = new Hono<AuthEnv>()
       find: findMarket,
       write: (sender, current) => updateMarket(sender, current, changes),
     });
-    return objectResponse(c, row, shown(c, changed(c, row), await usedMarket(c, row.id)));
+    return objectResponse(c, row, shown(c, changed(c, row), row));
   })
   .delete('/:id', canWrite(remove), pathId, ifMatch, async (c) => {
     await optimisticUpdate(c, { name: 'Market', find: findMarket, write: deleteMarket });

@@ -20,7 +20,7 @@ import { EventSection } from '../events/section.tsx';
 import { HistorySection } from '../history/section.tsx';
 import { ownerName } from '../licenses/columns.tsx';
 import { ExtendButton } from '../licenses/extend-button.tsx';
-import { orderOf } from '../markets/purchase.tsx';
+import { orderOf } from '../markets/names.ts';
 import { purchasesOfQuery } from '../markets/queries.ts';
 import { InstallationSection } from './activity.tsx';
 import { Handover } from './handover.tsx';

@@ -11,7 +11,8 @@ import { type SimpleColumn, SimpleTable } from '../../components/simple-table.ts
 import { Time } from '../../components/time.tsx';
 import { screenTexts } from '../../screen-texts.ts';
 import { useMay } from '../../session.ts';
-import { PurchaseBadge, soldName } from './purchase.tsx';
+import { soldName } from './names.ts';
+import { PurchaseBadge } from './purchase.tsx';
 import { arrivedQuery } from './queries.ts';
 import { marketRoute } from './route.ts';
 

@@ -15,6 +15,7 @@ import { screenTexts } from '../../screen-texts.ts';
 import { useMay, useRefusal } from '../../session.ts';
 import { LinkButton } from '../customers/link-button.tsx';
 import { licenseQuery } from '../license/queries.ts';
+import { amountText, orderOf, soldName } from './names.ts';
 import { purchaseQuery, refreshMarkets } from './queries.ts';
 
 const words = screenTexts.purchases;
@@ -27,22 +28,6 @@ export const PurchaseBadge = ({ purchase: { state, isIgnored } }: { purchase: Pu
   ) : (
     <Badge tone={TONES[state]}>{words.states[state]}</Badge>
   );
-
-/** The product, or its id at the market for one that is not chosen. */
-export const soldName = ({ productName, productId, item }: Purchase): string =>
-  productName ?? (productId === null ? words.item(item) : words.product(productId));
-
-/** The buyer by the best name that is known; empty for none. */
-export const buyerName = ({ buyerName: name, email, buyerId, customerId }: Purchase): string =>
-  name ?? email ?? buyerId ?? (customerId === null ? '' : words.customerOf(customerId));
-
-/** The order, or its line; null where the buyer stands for it. */
-export const orderOf = ({ order, reference, buyerId }: Purchase): string | null =>
-  order ?? (reference === buyerId ? null : reference);
-
-/** An amount with its currency, such as `9.99 EUR`. */
-export const amountText = ({ amount, currency }: Pick<Purchase, 'amount' | 'currency'>): string =>
-  [amount, currency].filter((one) => one !== null).join(' ');
 
 /** All that is known about a purchase, and the next steps. */
 export function PurchasePane({ id, known }: { id: number; known: Purchase | undefined }) {

@@ -16,14 +16,8 @@ import { screenTexts } from '../../screen-texts.ts';
 import { countGiven } from '../../search.ts';
 import { useMay } from '../../session.ts';
 import { useShortcuts } from '../../shortcuts.ts';
-import {
-  amountText,
-  buyerName,
-  orderOf,
-  PurchaseBadge,
-  PurchasePane,
-  soldName,
-} from './purchase.tsx';
+import { amountText, buyerName, orderOf, soldName } from './names.ts';
+import { PurchaseBadge, PurchasePane } from './purchase.tsx';
 import { marketsQuery } from './queries.ts';
 import { IGNORED, purchasesRoute } from './route.ts';
 

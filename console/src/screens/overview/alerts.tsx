@@ -12,7 +12,7 @@ import { screenTexts } from '../../screen-texts.ts';
 import { useMay, useRefusal } from '../../session.ts';
 import { lacksSlot, licenseQuery } from '../license/queries.ts';
 import { ExtendButton } from '../licenses/extend-button.tsx';
-import { buyerName, soldName } from '../markets/purchase.tsx';
+import { buyerName, soldName } from '../markets/names.ts';
 import { nameOf, webhooksQuery } from '../webhooks/queries.ts';
 import { alertsQuery, type Waiting, waitingQuery } from './queries.ts';
 

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { TextLink } from '../../components/button.tsx';
 import { screenTexts } from '../../screen-texts.ts';
 import { useMay } from '../../session.ts';
-import { amountText } from '../markets/purchase.tsx';
+import { amountText } from '../markets/names.ts';
 import { marketsQuery } from '../markets/queries.ts';
 import { Figure } from './figure.tsx';
 import { salesQuery } from './queries.ts';
