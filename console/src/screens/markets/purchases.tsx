@@ -63,7 +63,6 @@ const COLUMNS: readonly Column<Purchase>[] = [
     header: words.columns.market,
     cell: ({ marketName }) => <Cut>{marketName ?? words.goneMarket}</Cut>,
     width: 'w-27',
-    phone: 'last',
     isWide: true,
   },
   {
@@ -83,6 +82,7 @@ const COLUMNS: readonly Column<Purchase>[] = [
         </span>
       ),
     width: 'w-24 xl:w-26',
+    phone: 'last',
   },
   {
     id: 'created',
