@@ -254,9 +254,9 @@ export const texts = {
     },
     products: 'Licenses by product',
     validationsIn: {
-      day: 'most active first, validations in 24 hours',
-      week: 'most active first, validations in 7 days',
-      month: 'most active first, validations in 30 days',
+      day: 'most active first, 24 h',
+      week: 'most active first, 7 d',
+      month: 'most active first, 30 d',
     },
     product: 'Product',
     activeShort: 'Active',
