@@ -6,12 +6,17 @@ import type {
   LicensePlatform,
   LicenseType,
   Market,
+  MarketState,
   Product,
   ProductType,
   RequestType,
 } from '@licet/client';
 import { MAX_BATCH_LICENSES, MIN_CHOSEN_SECRET_LENGTH } from '@licet/contract/limits';
 import { plural, texts } from './texts.ts';
+
+/** Names in a sentence, such as `kas, ada and 3 more`. */
+const listed = (names: readonly string[]): string =>
+  new Intl.ListFormat('en', { type: 'conjunction' }).format(names);
 
 const COMPARES =
   'With an API token of the market, Licet compares the purchases every hour, and finds refunds.';
@@ -95,6 +100,7 @@ const eventTypes: Record<EventType, string> = {
   'purchase.revoked': 'Purchase revoked',
   'purchase.restored': 'Purchase restored',
   'purchase.extended': 'Subscription renewed',
+  'purchase.updated': 'Purchase changed',
   'purchase.unmatched': 'Product not chosen',
   'session.created': 'Logged in',
   'settings.updated': 'Settings changed',
@@ -345,6 +351,7 @@ export const screenTexts = {
     requests: 'Requests',
     notes: 'Notes',
     platform: 'Bought on',
+    account: 'Account there',
     chat: 'Chat',
     email: 'E-mail',
     none: 'None',
@@ -641,6 +648,8 @@ export const screenTexts = {
       purchaseRoleId: 'Chat role of buyers',
     } satisfies Record<NullableText<Product>, string>,
     deleteTitle: (name: string) => `Delete ${name}?`,
+    sold: (markets: readonly string[]) =>
+      `${listed(markets)} ${markets.length === 1 ? 'sells' : 'sell'} it: the next buyers there pay and wait for another product.`,
     deleteLead:
       'Its deleted licenses are deleted for good. The history stays. Programs with its id are then refused.',
     deleted: (name: string) => `${name} deleted`,
@@ -833,7 +842,7 @@ export const screenTexts = {
       },
     },
     start: 'Usual permissions',
-    licensesHint: 'With their owners: names, e-mails and accounts.',
+    licensesHint: 'With their owners: names, e-mails and accounts. Includes purchases.',
     validations: 'Validations',
     validationsHint: 'For programs on your own servers. The programs that you sell need no token.',
     readOf: (name: string) => `Read: ${name}`,
@@ -841,7 +850,7 @@ export const screenTexts = {
     custom: 'Permissions of your own choice.',
     all: 'Everything',
     allHint:
-      'Includes the events and webhooks. The permission to change includes tokens, customers and the import.',
+      'Includes markets, events and webhooks. The permission to change includes tokens, customers and the import.',
     secretTitle: 'Copy the token now',
     secretLead:
       'The token is shown only once, because Licet stores no copy. If you lose it, revoke it and create another one.',
@@ -900,11 +909,25 @@ export const screenTexts = {
     toPurchases: 'Purchases',
     state: 'State',
     states: {
-      ready: 'Ready',
-      off: 'Off',
-      noSecret: 'Needs a secret',
-      noProducts: 'Needs a product',
-    },
+      OFF: 'Off',
+      NEEDS_SECRET: 'Needs a secret',
+      FAILING: 'Failing',
+      NEEDS_PRODUCT: 'Needs a product',
+      WAITING: 'Ready',
+      WORKS: 'Works',
+    } satisfies Record<MarketState, string>,
+    /** What a person has to do; nothing in the other states. */
+    stateLeads: {
+      NEEDS_SECRET: 'Store the secret: until then every request is rejected.',
+      FAILING: 'The last request was rejected. Its line under What arrived says why.',
+      NEEDS_PRODUCT:
+        'Choose what it sells under Products, or choose the product of each purchase that waits.',
+    } as Partial<Record<MarketState, string>>,
+    toWaiting: 'See them',
+    sales: 'Sales, 30 days',
+    salesShort: 'sales in 30 days',
+    lastSale: 'Last sale',
+    never: 'None yet',
     kind: 'Market',
     kindHint: 'The shop where you sell.',
     kinds: {
@@ -1044,9 +1067,12 @@ export const screenTexts = {
         .join(', '),
     noProducts:
       'Choose which product of the market is which of yours. Until then, purchases wait for you.',
+    editMapping: 'Edit product',
+    chooseProduct: 'Choose…',
     map: 'Add product',
     mapAction: 'Add product',
     mapped: (item: string) => `${item} added`,
+    editedMapping: (item: string) => `${item} changed`,
     change: 'Change',
     unmap: 'Remove',
     unmapped: (item: string) => `${item} removed`,
@@ -1067,6 +1093,14 @@ export const screenTexts = {
     works: 'It works',
     failing: 'The last request was rejected',
     nothingArrived: 'Send a test from the market: it appears here within seconds.',
+    arrivedTitle: 'Request',
+    arrivedGone: 'This request is no longer among the latest.',
+    arrivedBody: 'Body',
+    arrivedItem: 'Item',
+    arrivedOrder: 'Order or buyer',
+    arrivedPurchases: 'Purchases',
+    noBody: 'Not kept: it did not come from the market.',
+    needsYou: 'The last request needs you',
     arrivedColumns: {
       time: 'Time',
       state: 'State',
@@ -1096,27 +1130,56 @@ export const screenTexts = {
     lead: 'Sold at your markets, each with its license.',
     emptyTitle: 'No purchases yet',
     empty: 'A purchase appears here as soon as a market reports it.',
-    search: 'Order, buyer or item',
+    pane: 'Purchase',
+    search: 'Order, buyer, e-mail',
     columns: {
       item: 'Product',
       state: 'State',
       market: 'Market',
       buyer: 'Buyer',
+      amount: 'Amount',
       order: 'Order',
       license: 'License',
-      created: 'Since',
+      created: 'Bought',
     },
     states: { GRANTED: 'Granted', REVOKED: 'Revoked', UNMATCHED: 'Needs a product' },
+    ignored: 'Ignored',
+    ignoredLead: 'You ignore this purchase: it gets no license, and is not reported again.',
+    ignore: 'Ignore',
+    ignoredDone: 'Purchase ignored',
+    unignore: 'No longer ignore',
+    waitsDone: 'The purchase waits for a product again',
+    revoked: (reason: string) => `Revoked: ${reason}`,
+    email: 'E-mail',
+    customer: 'Customer',
+    customerOf: (id: number) => `Customer ${id}`,
+    quantity: 'Quantity',
+    atMarket: 'Item',
+    goneMarket: 'Deleted market',
+    copy: (value: string) => `Copy ${value}`,
+    boughtAt: (market: string, order: string | null) =>
+      `${market}${order === null ? '' : `, order ${order}`}, `,
+    noCurrency: (amount: string) => `${amount} without a currency`,
+    today: 'Sales of today',
+    sold: 'Sold today',
+    refunded: 'Refunds and disputes today',
+    none: 'None',
+    unknownAmount: 'No amounts known',
+    lost: (refunds: number, disputes: number) =>
+      [refunds > 0 && plural(refunds, 'refund'), disputes > 0 && plural(disputes, 'dispute')]
+        .filter(Boolean)
+        .join(' · '),
     anyState: 'Any state',
     anyMarket: 'Any market',
     test: 'Test',
-    market: (id: number) => `Market ${id}`,
     item: (item: string) => `Item ${item}`,
     license: (id: number) => `License ${id}`,
     toMarkets: 'Markets',
     choose: 'Choose product',
     chooseLead: 'The purchase gets a new license of this product.',
-    product: 'Product',
+    chooseOne: 'Choose…',
+    cancel: texts.actions.cancel,
+    product: (id: number) => `Product ${id}`,
     grant: 'Grant',
     granted: (id: number) => `License ${id} created`,
   },
@@ -1304,6 +1367,17 @@ export const screenTexts = {
       webhook: 'Open webhook',
       market: 'Open market',
       purchase: 'Choose product',
+      order: 'Open purchase',
+    },
+    paid: (count: number, isCut: boolean) =>
+      count === 1 && !isCut
+        ? 'Paid, no license'
+        : `${count.toLocaleString('en')}${isCut ? ' or more' : ''} paid, no license`,
+    waits: (buyers: readonly string[], count: number, market: string | null, item: string) => {
+      const more = count - buyers.length;
+      const names = [...buyers, ...(more > 0 && buyers.length > 0 ? [`${more} more`] : [])];
+      const who = names.length === 0 ? plural(count, 'buyer') : listed(names);
+      return `${who}${market === null ? '' : ` at ${market}`}: ${item}`;
     },
   },
 

@@ -106,7 +106,7 @@ const isNewKey = (route: string): boolean => /\/(rotate|transfer)$/.test(route);
 const CASES: Case[] = [
   ...Object.entries(WRITES).map(([route, prepare]): Case => {
     const [method = '', path = ''] = route.split(' ');
-    const isChange = /\/(import|rotate-secret|grant)$/.test(path) || isNewKey(route);
+    const isChange = /\/(import|rotate-secret|grant|ignore)$/.test(path) || isNewKey(route);
     const status = isChange ? 200 : (STATUSES[method] ?? 0);
     const puts = isNewKey(route) ? 2 : CHANGES_SNAPSHOT.test(route) ? 1 : 0;
     return { method, what: path, status, puts, prepare };
@@ -192,7 +192,7 @@ it.each(CASES)(
 );
 
 const CREATES = Object.entries(WRITES).filter(([route]) =>
-  /^POST .*(?<!import|rotate-secret|grant|portal-links)$/.test(route),
+  /^POST .*(?<!import|rotate-secret|grant|ignore|portal-links)$/.test(route),
 );
 
 it.each(CREATES)(

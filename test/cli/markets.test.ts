@@ -51,7 +51,7 @@ it('a market is created, mapped and tried, and its purchases are seen and grante
   expect(status).toBe(200);
   expect((await download(address, {})).text).toBe(text);
   expect((await run('markets', 'list')).stdout).toMatch(
-    new RegExp(`${id} +builtbybit +Bits +on +1 `),
+    new RegExp(`${id} +builtbybit +Bits +works +1 +1 +20`),
   );
   const arrived = await run('markets', 'deliveries', id);
   expect(arrived.stdout).toMatch(/placeholder +404 +needs you +No product is chosen for 62494/);
@@ -67,6 +67,21 @@ it('a market is created, mapped and tried, and its purchases are seen and grante
   const licenseId = String(JSON.parse(license.stdout).id);
   await run('purchases', 'add', id, '62494', '8', licenseId);
   expect((await run('purchases', 'list', '--find', '8')).stdout).toContain(licenseId);
+
+  await download(address, { user_id: '7', resource_id: '98' });
+  const unwanted = JSON.parse((await run('purchases', 'list', '--waiting', '--json')).stdout);
+  await run('purchases', 'ignore', String(unwanted.id));
+  expect((await run('purchases', 'list', '--waiting')).stdout).toBe('');
+  expect((await run('purchases', 'list', '--ignored')).stdout).toMatch(/Bits +98 .* IGNORED /);
+  const undone = await run('purchases', 'ignore', String(unwanted.id), '--undo');
+  expect(undone.stderr).toContain('waits for a product again');
+  const shown = await run('purchases', 'show', String(purchase.id));
+  expect(shown.stdout).toMatch(/Market +Bits.*Item +99.*State +GRANTED.*Product +Guard/s);
+  const sold = await runHere('licet', ['products', 'delete', productId], {
+    LICET_URL: service.address,
+    LICET_TOKEN: readRootToken(),
+  });
+  expect(sold.stderr).toContain('Product has licenses, cannot delete');
 
   const file = join(folder, 'purchases.jsonl');
   const line = {

@@ -82,6 +82,7 @@ const TYPES: Readonly<Record<string, string>> = {
   'PUT /api/v2/settings/discord': 'settings.updated',
   'POST /api/v2/purchases': 'purchase.granted',
   'POST /api/v2/purchases/:id/grant': 'purchase.granted',
+  'POST /api/v2/purchases/:id/ignore': 'purchase.updated',
   'POST /api/v2/import': 'product.created',
 };
 

@@ -323,6 +323,9 @@ describe('the resource', () => {
       hasApiToken: false,
       createdAt: expect.any(String),
       updatedAt: expect.any(String),
+      state: 'NEEDS_SECRET',
+      sales: 0,
+      lastSaleAt: null,
       reconciledAt: null,
     });
   });

@@ -1,5 +1,6 @@
 import type { ApiIntent } from '@licet/client';
 import { describe, expect, it } from 'vitest';
+import { queries } from '../../console/src/api.ts';
 import { lookUp } from '../../console/src/layout/lookup.ts';
 import { failure, json, type Sent, serve } from './service.ts';
 
@@ -33,6 +34,8 @@ const EMPTY = {
   'GET /requests': nothing,
   'GET /customers': nothing,
   'GET /products': nothing,
+  'GET /purchases': nothing,
+  'GET /markets': nothing,
 };
 
 async function search(
@@ -40,6 +43,7 @@ async function search(
   responses: Parameters<typeof serve>[0] = {},
   intents: readonly ApiIntent[] = ['ALL_READ'],
 ) {
+  queries.clear();
   const sent = serve({ ...EMPTY, ...responses });
   const hits = await lookUp(typed, intents, never);
   return {
@@ -213,6 +217,39 @@ describe('another pasted value', () => {
       'GET /licenses': found(license(7)),
     });
     expect(titles.filter((title) => title === 'KEY-7')).toHaveLength(1);
+  });
+
+  it.each(['pi_3', 'tbx-101', 'inv-9001', 'ada.buyer@example.com', '540773'])(
+    'the order or the buyer %s finds the purchase, and leads to it',
+    async (typed) => {
+      const sold = {
+        id: 12,
+        order: 'pi_3',
+        buyerName: 'Ada',
+        productName: 'Guard',
+        marketName: 'Stripe',
+      };
+      const emails = { [`GET /licenses/by-customer-email/${encodeURIComponent(typed)}`]: nothing };
+      const { hits, requests } = await search(typed, { ...emails, 'GET /purchases': found(sold) });
+      expect(hits).toContainEqual({
+        id: 'purchase-12',
+        group: 'Purchases',
+        title: 'pi_3',
+        note: 'Ada · Guard · Stripe',
+        link: { to: '/purchases', search: { open: 12 } },
+      });
+      const asked = requests.find(({ path }) => path === '/purchases');
+      expect(asked?.query).toMatchObject({ q: typed, sort: '-id' });
+    },
+  );
+
+  it('a text finds the market with it in its name', async () => {
+    const markets = [
+      { id: 3, name: 'Cards', kind: 'stripe' },
+      { id: 4, name: 'Bits', kind: 'builtbybit' },
+    ];
+    const { titles } = await search('stripe', { 'GET /markets': found(...markets) });
+    expect(titles).toEqual(['Cards']);
   });
 
   it('two characters are no text to search for', async () => {

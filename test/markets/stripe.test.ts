@@ -41,7 +41,7 @@ describe('a Checkout session', () => {
         buyer: { id: 'cus_1', name: 'Ada', email: 'a@b.c' },
         quantity: 1,
         isTest: false,
-        facts: { boughtAt: AT },
+        facts: { boughtAt: AT, price: { at: AT, amount: '9.99', currency: 'XYZ' } },
         about: [],
         caveat: expect.stringContaining('does not say how many'),
       },

@@ -176,6 +176,8 @@ describe('for each operation there is a method', () => {
     'POST /api/v2/purchases': (licet) =>
       licet.purchases.create({ marketId: 7, item: '1', reference: '2', licenseId: 3 }),
     'POST /api/v2/purchases/{id}/grant': (licet) => licet.purchases.grant(7, { productId: 1 }),
+    'POST /api/v2/purchases/{id}/ignore': (licet) => licet.purchases.ignore(7),
+    'GET /api/v2/purchases/statistics': (licet) => licet.purchases.statistics(),
     'GET /api/v2/statistics': (licet) => licet.statistics(),
     'POST /api/v2/import': (licet) => licet.importItems({ kind: 'products', items: [{ id: 7 }] }),
   };

@@ -230,6 +230,7 @@ export class MarketWorld {
       createdAt: this.now,
       updatedAt: this.now,
       revision: 1,
+      revokedAt: null,
     });
     return id;
   }

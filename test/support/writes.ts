@@ -1,3 +1,4 @@
+import { env } from 'cloudflare:workers';
 import { expect } from 'vitest';
 import { routes } from '../../src/routes/app.ts';
 import {
@@ -96,6 +97,13 @@ export const WRITES: Readonly<Record<string, () => Promise<Write>>> = {
     },
   }),
   'POST /api/v2/purchases': async () => ({ path: '/api/v2/purchases', body: await newPurchase() }),
+  'POST /api/v2/purchases/:id/ignore': async () => {
+    const { id } = await post('/api/v2/purchases', await newPurchase());
+    await env.DB.prepare(`update purchases set state = 'UNMATCHED', license_id = null where id = ?`)
+      .bind(id)
+      .run();
+    return { path: `/api/v2/purchases/${id}/ignore`, body: {} };
+  },
   'POST /api/v2/purchases/:id/grant': async () => {
     const { id } = await post('/api/v2/purchases', await newPurchase());
     const { licenseId } = await newPurchase();

@@ -1,12 +1,13 @@
-import type { ApiIntent, License } from '@licet/client';
+import type { ApiIntent, License, Purchase } from '@licet/client';
 import { countTaken } from '@licet/contract/addresses';
 import { INTENTS } from '@licet/contract/intents';
 import type { LinkProps } from '@tanstack/react-router';
-import { hasStatus, licet } from '../api.ts';
+import { hasStatus, licet, queries } from '../api.ts';
 import { formatSlots } from '../format.ts';
 import { MIN_TEXT } from '../rested.ts';
 import { nameOf } from '../screens/customers/accounts.ts';
 import { ownerOf } from '../screens/licenses/owner.ts';
+import { marketsQuery } from '../screens/markets/queries.ts';
 import type { Right } from '../session.ts';
 import { texts } from '../texts.ts';
 import { keyOf, recognize } from './recognize.ts';
@@ -139,6 +140,35 @@ async function licensesWithId(id: number, { signal }: Search): Promise<License[]
   return lists.flat().filter((license) => license.id === id);
 }
 
+const purchaseHit = (purchase: Purchase): Hit => ({
+  id: `purchase-${purchase.id}`,
+  group: words.purchases,
+  title: purchase.order ?? purchase.reference,
+  note: [
+    purchase.buyerName ?? purchase.email ?? purchase.buyerId,
+    purchase.productName ?? purchase.item,
+    purchase.marketName,
+  ]
+    .filter(Boolean)
+    .join(' · '),
+  link: { to: '/purchases', search: { open: purchase.id } },
+});
+
+/** The markets with a text in their names. There are few, and the list is kept for a while. */
+async function marketsWith(typed: string): Promise<Hit[]> {
+  const markets = await queries.fetchQuery({ ...marketsQuery, staleTime: 60_000 });
+  const text = typed.toLowerCase();
+  return markets
+    .filter(({ name, kind }) => `${name} ${kind}`.toLowerCase().includes(text))
+    .map(({ id, name }) => ({
+      id: `market-${id}`,
+      group: words.markets,
+      title: name,
+      note: '',
+      link: { to: '/markets/$id', params: { id } },
+    }));
+}
+
 /** Finds objects by a typed or pasted text, among those that the token may read. */
 export async function lookUp(
   typed: string,
@@ -189,12 +219,16 @@ export async function lookUp(
   // Accounts on markets are short numbers, like ids.
   const isText = typed.length >= MIN_TEXT;
   const query = { q: typed, ...page };
-  const [byText, people, things] = await Promise.all([
+  const [byText, people, things, sold, markets] = await Promise.all([
     isText && (found.length === 0 || kind === 'number') && may('readLicenses')
       ? licensesWith(typed, search)
       : [],
     isText && !isHardware && may('readCustomers') ? customers.list(query, { signal }) : [],
     kind === 'text' && may('readProducts') ? products.list(query, { signal }) : [],
+    isText && may('readPurchases')
+      ? licet.purchases.list({ ...query, sort: '-id' }, { signal })
+      : [],
+    kind === 'text' && isText && may('readMarkets') ? marketsWith(typed) : [],
   ]);
   const all = [
     ...hits.filter(({ group }) => group === words.licenses),
@@ -217,6 +251,8 @@ export async function lookUp(
         link: { to: '/products/$id', params: { id } },
       }),
     ),
+    ...sold.map(purchaseHit),
+    ...markets,
     ...hits.filter(({ group }) => group !== words.licenses),
   ];
   // A license can have the text, and the hardware ID too.

@@ -204,10 +204,26 @@ class Managed<Path extends string> extends Collection<Path> {
     return this.connection.create(this.path, { body, signal, idempotencyKey });
   }
 
-  async delete(id: number, { signal }: CallOptions = {}): Promise<void> {
+  delete(id: number, { signal }: CallOptions = {}): Promise<void> {
+    return this.remove(id, { signal });
+  }
+
+  protected async remove(id: number, call: Call): Promise<void> {
     const path = `${this.path}/${segmentOf(id)}`;
-    const response = await this.connection.send('DELETE', path, { signal });
+    const response = await this.connection.send('DELETE', path, call);
     if (response.status !== 204) throw this.connection.notLicet(response);
+  }
+}
+
+const PRODUCTS = '/api/v2/products';
+
+class Products extends Managed<typeof PRODUCTS> {
+  /** Deletes a product. One that a market sells is deleted only with `evenIfSold`. */
+  override delete(
+    id: number,
+    { signal, ...query }: CallOptions & Part<`DELETE ${typeof PRODUCTS}/{id}`, 'query'> = {},
+  ): Promise<void> {
+    return this.remove(id, { signal, query });
   }
 }
 
@@ -280,6 +296,25 @@ class Purchases extends Collection<typeof PURCHASES> {
     { signal, idempotencyKey }: CreateOptions = {},
   ): Promise<Part<`POST ${typeof PURCHASES}`, 'response'>> {
     return this.connection.create(this.path, { body, signal, idempotencyKey });
+  }
+
+  /** Stores whether a purchase that waits for a product needs no license. */
+  ignore(
+    id: number,
+    body: Part<`POST ${typeof PURCHASES}/{id}/ignore`, 'body'> = {},
+    { signal, ifMatch }: UpdateOptions = {},
+  ): Promise<Part<`POST ${typeof PURCHASES}/{id}/ignore`, 'response'>> {
+    const path = `${this.path}/${segmentOf(id)}/ignore`;
+    return this.connection.read('POST', path, { body, signal, ifMatch });
+  }
+
+  /** The sales of a period: the last 24 hours without one. */
+  statistics(
+    query: Part<`GET ${typeof PURCHASES}/statistics`, 'query'> = {},
+    { signal }: CallOptions = {},
+  ): Promise<Part<`GET ${typeof PURCHASES}/statistics`, 'response'>> {
+    const areSales: Check = (body) => isObject(body) && 'sold' in body;
+    return this.connection.read('GET', `${this.path}/statistics`, { query, signal }, areSales);
   }
 
   /** Gives a purchase a license: a new one of a product, or an existing one. */
@@ -459,7 +494,7 @@ class Licenses extends Managed<typeof LICENSES> {
  * request, a missing response, and a response that is not from Licet throw `LicetError`.
  */
 export class Licet {
-  readonly products: Managed<'/api/v2/products'>;
+  readonly products: Products;
   readonly licenses: Licenses;
   readonly blacklists: Managed<'/api/v2/blacklists'>;
   readonly requests: Collection<'/api/v2/requests'>;
@@ -481,7 +516,7 @@ export class Licet {
   constructor(options: LicetOptions) {
     const connection = new Connection(options);
     this.#connection = connection;
-    this.products = new Managed(connection, '/api/v2/products');
+    this.products = new Products(connection, PRODUCTS);
     this.licenses = new Licenses(connection, LICENSES, WITHOUT_TOTAL);
     this.blacklists = new Managed(connection, '/api/v2/blacklists');
     this.requests = new Collection(connection, '/api/v2/requests');

@@ -630,7 +630,7 @@ export interface TokenUpdate {
 }
 
 /** A kind of resource, and its change. */
-export type EventType = 'product.created' | 'product.updated' | 'product.deleted' | 'license.created' | 'license.updated' | 'license.slots_freed' | 'license.rotated' | 'license.transferred' | 'license.redeemed' | 'license.deleted' | 'customer.created' | 'customer.updated' | 'customer.deleted' | 'customer.link_created' | 'blacklist.created' | 'blacklist.updated' | 'blacklist.deleted' | 'token.created' | 'token.updated' | 'token.deleted' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'market.created' | 'market.updated' | 'market.deleted' | 'purchase.granted' | 'purchase.revoked' | 'purchase.restored' | 'purchase.extended' | 'session.created' | 'settings.updated' | 'license.first_used' | 'license.limit_reached' | 'license.expiring' | 'license.expired' | 'license.many_addresses' | 'blacklist.hit' | 'webhook.disabled' | 'market.failing' | 'market.guessed' | 'purchase.unmatched';
+export type EventType = 'product.created' | 'product.updated' | 'product.deleted' | 'license.created' | 'license.updated' | 'license.slots_freed' | 'license.rotated' | 'license.transferred' | 'license.redeemed' | 'license.deleted' | 'customer.created' | 'customer.updated' | 'customer.deleted' | 'customer.link_created' | 'blacklist.created' | 'blacklist.updated' | 'blacklist.deleted' | 'token.created' | 'token.updated' | 'token.deleted' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'market.created' | 'market.updated' | 'market.deleted' | 'purchase.granted' | 'purchase.revoked' | 'purchase.restored' | 'purchase.extended' | 'purchase.updated' | 'session.created' | 'settings.updated' | 'license.first_used' | 'license.limit_reached' | 'license.expiring' | 'license.expired' | 'license.many_addresses' | 'blacklist.hit' | 'webhook.disabled' | 'market.failing' | 'market.guessed' | 'purchase.unmatched';
 
 /** The kind of an object that an event is about. */
 export type EventResource = 'product' | 'license' | 'customer' | 'blacklist' | 'token' | 'webhook' | 'market' | 'purchase' | 'session' | 'settings';
@@ -667,7 +667,7 @@ export interface WebhookCreate {
 export type WebhookFormat = 'standard' | 'discord';
 
 /** A type of events, or a group of them such as `license.*`. */
-export type WebhookType = 'product.*' | 'license.*' | 'customer.*' | 'blacklist.*' | 'token.*' | 'webhook.*' | 'market.*' | 'purchase.*' | 'session.*' | 'settings.*' | 'product.created' | 'product.updated' | 'product.deleted' | 'license.created' | 'license.updated' | 'license.slots_freed' | 'license.rotated' | 'license.transferred' | 'license.redeemed' | 'license.deleted' | 'customer.created' | 'customer.updated' | 'customer.deleted' | 'customer.link_created' | 'blacklist.created' | 'blacklist.updated' | 'blacklist.deleted' | 'token.created' | 'token.updated' | 'token.deleted' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'market.created' | 'market.updated' | 'market.deleted' | 'purchase.granted' | 'purchase.revoked' | 'purchase.restored' | 'purchase.extended' | 'session.created' | 'settings.updated' | 'license.first_used' | 'license.limit_reached' | 'license.expiring' | 'license.expired' | 'license.many_addresses' | 'blacklist.hit' | 'webhook.disabled' | 'market.failing' | 'market.guessed' | 'purchase.unmatched';
+export type WebhookType = 'product.*' | 'license.*' | 'customer.*' | 'blacklist.*' | 'token.*' | 'webhook.*' | 'market.*' | 'purchase.*' | 'session.*' | 'settings.*' | 'product.created' | 'product.updated' | 'product.deleted' | 'license.created' | 'license.updated' | 'license.slots_freed' | 'license.rotated' | 'license.transferred' | 'license.redeemed' | 'license.deleted' | 'customer.created' | 'customer.updated' | 'customer.deleted' | 'customer.link_created' | 'blacklist.created' | 'blacklist.updated' | 'blacklist.deleted' | 'token.created' | 'token.updated' | 'token.deleted' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'market.created' | 'market.updated' | 'market.deleted' | 'purchase.granted' | 'purchase.revoked' | 'purchase.restored' | 'purchase.extended' | 'purchase.updated' | 'session.created' | 'settings.updated' | 'license.first_used' | 'license.limit_reached' | 'license.expiring' | 'license.expired' | 'license.many_addresses' | 'blacklist.hit' | 'webhook.disabled' | 'market.failing' | 'market.guessed' | 'purchase.unmatched';
 
 /** Changes of a webhook: an omitted field keeps its value [4.8]. */
 export interface WebhookUpdate {
@@ -734,6 +734,12 @@ export interface MarketCreate {
   createdAt?: null | undefined;
   /** Set by the service: must not be sent. */
   updatedAt?: null | undefined;
+  /** Set by the service: must not be sent. */
+  state?: null | undefined;
+  /** Set by the service: must not be sent. */
+  sales?: null | undefined;
+  /** Set by the service: must not be sent. */
+  lastSaleAt?: null | undefined;
   /** Set by the service: must not be sent. */
   reconciledAt?: null | undefined;
   /** The secrets that the market sends or signs with: one is enough for a request. A secret that you choose, for `builtbybit` and for `dynamic` with a sent secret, needs at least 16 characters. A PUT replaces all of them. No response shows them. */
@@ -859,6 +865,12 @@ export interface MarketUpdate {
   /** Set by the service: accepted and ignored. */
   updatedAt?: unknown | undefined;
   /** Set by the service: accepted and ignored. */
+  state?: unknown | undefined;
+  /** Set by the service: accepted and ignored. */
+  sales?: unknown | undefined;
+  /** Set by the service: accepted and ignored. */
+  lastSaleAt?: unknown | undefined;
+  /** Set by the service: accepted and ignored. */
   reconciledAt?: unknown | undefined;
   /** The secrets that the market sends or signs with: one is enough for a request. A secret that you choose, for `builtbybit` and for `dynamic` with a sent secret, needs at least 16 characters. A PUT replaces all of them. No response shows them. */
   secrets?: string[] | undefined;
@@ -888,6 +900,12 @@ export interface PurchaseCreate {
   /** The name of the buyer at the market. */
   buyerName?: string | number | null | undefined;
   /** Set by the service: must not be sent. */
+  email?: null | undefined;
+  /** Set by the service: must not be sent. */
+  amount?: null | undefined;
+  /** Set by the service: must not be sent. */
+  currency?: null | undefined;
+  /** Set by the service: must not be sent. */
   quantity?: null | undefined;
   /** Set by the service: must not be sent. */
   isTest?: null | undefined;
@@ -895,14 +913,32 @@ export interface PurchaseCreate {
   state?: null | undefined;
   /** Set by the service: must not be sent. */
   reason?: null | undefined;
+  /** Set by the service: must not be sent. */
+  isIgnored?: null | undefined;
+  /** Set by the service: must not be sent. */
+  marketName?: null | undefined;
   /** Its license; null before it has one. */
   licenseId: number;
   /** Set by the service: must not be sent. */
+  licenseKey?: null | undefined;
+  /** Set by the service: must not be sent. */
+  customerId?: null | undefined;
+  /** Set by the service: must not be sent. */
   productId?: null | undefined;
+  /** Set by the service: must not be sent. */
+  productName?: null | undefined;
   /** Set by the service: must not be sent. */
   createdAt?: null | undefined;
   /** Set by the service: must not be sent. */
   updatedAt?: null | undefined;
+  /** Set by the service: must not be sent. */
+  revokedAt?: null | undefined;
+}
+
+/** Whether a purchase that waits for a product needs no license. */
+export interface PurchaseIgnore {
+  /** False takes the decision back. */
+  isIgnored?: boolean | undefined;
 }
 
 /** The license of a purchase: an existing one, a new one of a product, or, without a field, a new one as the market maps the product. */
@@ -1669,6 +1705,12 @@ export interface ExportedPurchase {
   buyerId: string | null;
   /** The name of the buyer at the market. */
   buyerName: string | null;
+  /** The e-mail of the buyer, while it waits for a product. */
+  email: string | null;
+  /** The amount that was paid for all its licenses, in whole units such as `9.99`, as the market says it: of a subscription the first payment. Null if the market does not say it, and for `unit` above 0. */
+  amount: string | null;
+  /** The currency of the amount, by ISO 4217; null if the market does not say it. */
+  currency: string | null;
   /** The quantity that was bought. */
   quantity: number;
   /** Whether it is a test of the market. */
@@ -1677,16 +1719,26 @@ export interface ExportedPurchase {
   state: PurchaseState;
   /** Why it is not `GRANTED`; null if it is. */
   reason: string | null;
+  /** Whether a person decided that it needs no license. It gets none, and is not reported again. */
+  isIgnored: boolean;
+  /** The name of the market; null if it is deleted. */
+  marketName: string | null;
   /** Its license; null before it has one. */
   licenseId: number | null;
+  /** The key of the license. */
+  licenseKey: string | null;
+  /** The customer of the license. */
+  customerId: number | null;
   /** The product of the license. */
   productId: number | null;
+  /** The name of this product. */
+  productName: string | null;
   /** The time of the first notice about it. */
   createdAt: string;
   /** The time of its last change. */
   updatedAt: string;
-  /** The e-mail of the buyer, while it waits for a product. */
-  email: string | null;
+  /** Since when it is `REVOKED`; null if it is not, or was revoked before this was stored. */
+  revokedAt: string | null;
 }
 
 /** An order, a payment or a subscription at a market that has the e-mail of the buyer. */
@@ -1881,9 +1933,18 @@ export interface Market {
   createdAt: string;
   /** Set by the service. */
   updatedAt: string;
+  /** By its settings and the last request that arrived: `NEEDS_SECRET` without a secret, `FAILING` if that request was rejected or the service failed, `NEEDS_PRODUCT` without products, with one that is deleted, or with a purchase that waits for one, `WAITING` before the first request, else `WORKS`. */
+  state: MarketState;
+  /** The purchases of 30 days, as the statistics of purchases count. */
+  sales: number;
+  /** The time of the last one; null without. */
+  lastSaleAt: string | null;
   /** When the purchases were last compared with those of the market, which needs an `apiToken`. A failure is an event `market.failing`. */
   reconciledAt: string | null;
 }
+
+/** The state of a market. One that needs something, or fails, waits for a person. */
+export type MarketState = 'OFF' | 'NEEDS_SECRET' | 'FAILING' | 'NEEDS_PRODUCT' | 'WAITING' | 'WORKS';
 
 /** A request that arrived from a market. */
 export interface MarketDelivery {
@@ -1905,6 +1966,10 @@ export interface MarketDelivery {
   effect: NoticeEffect | null;
   /** The effect in words, or why it was not accepted. */
   result: string;
+  /** The product of the market that it is about; null if it names none. */
+  item: string | null;
+  /** The order, payment or subscription that it is about, else the reference of the purchase: `q` of purchases finds it. */
+  order: string | null;
   /** The first 4 KB of the body, without secrets, e-mail addresses, names and IP addresses. Null if it does not come from the market. */
   body: string | null;
 }
@@ -1930,6 +1995,12 @@ export interface Purchase {
   buyerId: string | null;
   /** The name of the buyer at the market. */
   buyerName: string | null;
+  /** The e-mail of a buyer whose purchase has no license yet, where the market gives one. After that, the customer of the license has it. */
+  email: string | null;
+  /** The amount that was paid for all its licenses, in whole units such as `9.99`, as the market says it: of a subscription the first payment. Null if the market does not say it, and for `unit` above 0. */
+  amount: string | null;
+  /** The currency of the amount, by ISO 4217; null if the market does not say it. */
+  currency: string | null;
   /** The quantity that was bought. */
   quantity: number;
   /** Whether it is a test of the market. */
@@ -1938,14 +2009,50 @@ export interface Purchase {
   state: PurchaseState;
   /** Why it is not `GRANTED`; null if it is. */
   reason: string | null;
+  /** Whether a person decided that it needs no license. It gets none, and is not reported again. */
+  isIgnored: boolean;
+  /** The name of the market; null if it is deleted. */
+  marketName: string | null;
   /** Its license; null before it has one. */
   licenseId: number | null;
+  /** The key of the license. */
+  licenseKey: string | null;
+  /** The customer of the license. */
+  customerId: number | null;
   /** The product of the license. */
   productId: number | null;
+  /** The name of this product. */
+  productName: string | null;
   /** The time of the first notice about it. */
   createdAt: string;
   /** The time of its last change. */
   updatedAt: string;
+  /** Since when it is `REVOKED`; null if it is not, or was revoked before this was stored. */
+  revokedAt: string | null;
+}
+
+/** The sales of a period. */
+export interface PurchaseStatistics {
+  /** The start of the period. */
+  from: string;
+  /** Its last millisecond. */
+  to: string;
+  /** The purchases, without tests and those that a person entered. A quantity is one purchase. */
+  sold: number;
+  /** What was paid for them, where the market says it, by currency. */
+  amounts: PurchaseAmount[];
+  /** Purchases of any time that were revoked for a refund. */
+  refunded: number;
+  /** Those that were revoked for a dispute or chargeback. */
+  disputed: number;
+}
+
+/** The sum of the amounts in a currency. */
+export interface PurchaseAmount {
+  /** By ISO 4217; null for those that no market named. */
+  currency: string | null;
+  /** In whole units. */
+  amount: string;
 }
 
 /** A link that opens the customer's page, once. */
@@ -2107,6 +2214,12 @@ export interface ListProductsQuery {
   productType?: ProductType | undefined;
   /** Text to find, such as `guard`, without regard to the case of A to Z. */
   q?: string | undefined;
+}
+
+/** Filters: Delete a product */
+export interface DeleteProductQuery {
+  /** Whether the product is deleted although a market sells it. A later purchase of it waits for another product. */
+  evenIfSold?: boolean | undefined;
 }
 
 /** Filters: List licenses */
@@ -2467,10 +2580,24 @@ export interface ListPurchasesQuery {
   marketId?: number | undefined;
   /** Only the purchases of this license. */
   licenseId?: number | undefined;
+  /** Only purchases whose license is of this customer. */
+  customerId?: number | undefined;
   /** Only purchases in this state. */
   state?: PurchaseState | undefined;
-  /** Text to find, such as `guard`, without regard to the case of A to Z. */
+  /** Whether a person decided that they need no license. */
+  isIgnored?: boolean | undefined;
+  /** Text to find in order, reference, buyer, e-mail or item, without regard to the case of A to Z; or the whole id of a payment or invoice of the order. */
   q?: string | undefined;
+  /** The order of the list: `-id` has the newest purchase first. Default: `id`. */
+  sort?: 'id' | '-id' | undefined;
+}
+
+/** Filters: Get the sales of a period */
+export interface GetPurchaseStatisticsQuery {
+  /** Only from this time on: ISO 8601, such as `2026-11-20T18:00:00Z`, or a date alone. */
+  from?: string | undefined;
+  /** Only up to this time, inclusive: ISO 8601, or a date alone, which is its first millisecond. */
+  to?: string | undefined;
 }
 
 /** The query, the body and the response of each operation. */
@@ -2549,7 +2676,7 @@ export interface Operations {
   };
   /** Delete a product */
   'DELETE /api/v2/products/{id}': {
-    query: undefined;
+    query: DeleteProductQuery;
     body: undefined;
     response: undefined;
   };
@@ -2877,10 +3004,22 @@ export interface Operations {
     body: PurchaseCreate;
     response: Purchase;
   };
+  /** Get the sales of a period */
+  'GET /api/v2/purchases/statistics': {
+    query: GetPurchaseStatisticsQuery;
+    body: undefined;
+    response: PurchaseStatistics;
+  };
   /** Get a purchase by its id */
   'GET /api/v2/purchases/{id}': {
     query: undefined;
     body: undefined;
+    response: Purchase;
+  };
+  /** Ignore a purchase that waits for a product */
+  'POST /api/v2/purchases/{id}/ignore': {
+    query: undefined;
+    body: PurchaseIgnore;
     response: Purchase;
   };
   /** Give a purchase its license */

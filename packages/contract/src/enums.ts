@@ -126,6 +126,7 @@ export const EVENT_TYPES = [
   'purchase.revoked',
   'purchase.restored',
   'purchase.extended',
+  'purchase.updated',
   'session.created',
   'settings.updated',
   ...SERVICE_EVENT_TYPES,
@@ -184,6 +185,20 @@ export type QuantityMeaning = (typeof QUANTITY_MEANINGS)[number];
 /** The states of a purchase. An unmatched one waits for a product (9). */
 export const PURCHASE_STATES = ['GRANTED', 'REVOKED', 'UNMATCHED'] as const;
 export type PurchaseState = (typeof PURCHASE_STATES)[number];
+
+/**
+ * The states of a market (9): by its settings, and by the last request that arrived. A market that needs something, and one
+ * that fails, waits for a person.
+ */
+export const MARKET_STATES = [
+  'OFF',
+  'NEEDS_SECRET',
+  'FAILING',
+  'NEEDS_PRODUCT',
+  'WAITING',
+  'WORKS',
+] as const;
+export type MarketState = (typeof MARKET_STATES)[number];
 
 /** The effect of a request of a market: a purchase or a license changed, nothing was to do, or a person is needed (9). */
 export const NOTICE_EFFECTS = ['CHANGED', 'NOTHING', 'NEEDS_PERSON'] as const;

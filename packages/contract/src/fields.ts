@@ -11,6 +11,7 @@ import {
   LICENSE_STATUSES,
   LICENSE_TYPES,
   MARKET_KINDS,
+  MARKET_STATES,
   NOTICE_EFFECTS,
   PRODUCT_TYPES,
   PURCHASE_STATES,
@@ -160,6 +161,10 @@ export const noticeEffect = z.enum(NOTICE_EFFECTS).meta({
   id: 'NoticeEffect',
   description:
     'The effect of a request of a market: a purchase or a license changed, nothing was to do, or a person is needed.',
+});
+export const marketState = z.enum(MARKET_STATES).meta({
+  id: 'MarketState',
+  description: 'The state of a market. One that needs something, or fails, waits for a person.',
 });
 export const purchaseState = z.enum(PURCHASE_STATES).meta({
   id: 'PurchaseState',

@@ -53,6 +53,8 @@ export const MAX_SEARCH_LENGTH = 100;
 /** A change sends to each webhook, and the platform limits the requests of one invocation (8). */
 export const MAX_WEBHOOKS = 10;
 /** The markets, the products that a market maps, and the secrets that it may sign with (9). */
+/** The days of the longest period of sales (9). */
+export const MAX_SALES_DAYS = 31;
 export const MAX_MARKETS = 20;
 export const MAX_MARKET_PRODUCTS = 200;
 export const MAX_MARKET_SECRETS = 10;

@@ -9,6 +9,7 @@ import {
   licenseType,
   limit,
   marketKind,
+  marketState,
   nameText,
   noticeEffect,
   quantityMeaning,
@@ -146,6 +147,12 @@ export const marketFields = {
   hasApiToken: setByService(z.boolean(), 'Whether there is an `apiToken`.'),
   createdAt: systemTime,
   updatedAt: systemTime,
+  state: setByService(
+    marketState,
+    'By its settings and the last request that arrived: `NEEDS_SECRET` without a secret, `FAILING` if that request was rejected or the service failed, `NEEDS_PRODUCT` without products, with one that is deleted, or with a purchase that waits for one, `WAITING` before the first request, else `WORKS`.',
+  ),
+  sales: setByService(z.int(), 'The purchases of 30 days, as the statistics of purchases count.'),
+  lastSaleAt: setByService(wireTimestamp.nullable(), 'The time of the last one; null without.'),
   reconciledAt: setByService(
     wireTimestamp.nullable(),
     'When the purchases were last compared with those of the market, which needs an `apiToken`. A failure is an event `market.failing`.',
@@ -196,6 +203,9 @@ export const market = named(
     hasApiToken: false,
     createdAt: CREATED,
     updatedAt: UPDATED,
+    state: 'WORKS',
+    sales: 12,
+    lastSaleAt: UPDATED,
     reconciledAt: null,
   },
 );
@@ -252,6 +262,16 @@ export const marketDelivery = named(
         'Whether a purchase or a license changed, nothing was to do, or a person is needed. Null if it does not come from the market, and if the service failed: the market then sends it again.',
       ),
     result: z.string().describe('The effect in words, or why it was not accepted.'),
+    item: z
+      .string()
+      .nullable()
+      .describe('The product of the market that it is about; null if it names none.'),
+    order: z
+      .string()
+      .nullable()
+      .describe(
+        'The order, payment or subscription that it is about, else the reference of the purchase: `q` of purchases finds it.',
+      ),
     body: z
       .string()
       .nullable()
@@ -268,7 +288,9 @@ export const marketDelivery = named(
     isAccepted: true,
     status: 200,
     effect: 'CHANGED',
-    result: 'Purchase granted',
+    result: 'Granted a license',
+    item: '127',
+    order: 'tbx-42621624a26579-8a531b',
     body: '{"type":"payment.completed"}',
   },
 );

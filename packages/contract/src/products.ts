@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { CREATED, named, UPDATED } from './bodies.ts';
-import { limit, nameText, productType } from './fields.ts';
+import { booleanText, limit, nameText, productType } from './fields.ts';
 import {
   DEFAULT_LIMIT,
   MAX_EXPIRES_AFTER_DAYS,
@@ -144,3 +144,12 @@ export const productQuery = z.strictObject({
   q: searchText,
 });
 export type ProductQuery = z.infer<typeof productQuery>;
+
+/** The query of a deletion. */
+export const productDelete = z.strictObject({
+  evenIfSold: booleanText.optional().meta({
+    description:
+      'Whether the product is deleted although a market sells it. A later purchase of it waits for another product.',
+    example: true,
+  }),
+});

@@ -66,6 +66,7 @@ export function planBinding(context: Context, { purchaseId, licenseId }: Binding
     state: isRevoked ? 'REVOKED' : 'GRANTED',
     reason: isRevoked ? purchase.reason : null,
     email: null,
+    ignoredAt: null,
   };
   return planOf(NOTHING, undefined, {
     subjects: [],
@@ -104,7 +105,7 @@ export function planEntry(context: Context, notice: Entry): Plan {
       `The order is revoked (${reasons.join(', ')}): its purchase cannot be entered`,
     );
   }
-  const { purchase } = placeholderOf({ item, reference, order, facts: {} });
+  const { purchase } = placeholderOf({ item, reference, order, facts: { entered: now } });
   const entered: PurchaseValues = { ...purchase, buyerId, buyerName, licenseId, state: 'GRANTED' };
   return planOf(NOTHING, undefined, {
     subjects: changedSubjects(context, order),

@@ -3,7 +3,7 @@ import { MAX_EXPIRES_AFTER_DAYS, MAX_QUANTITY } from '@licet/contract/limits';
 import { toTimestamp } from '@licet/contract/time';
 import { nextRevision } from '../../db/outbox.ts';
 import { EXPIRES_LATER } from '../../resources/licenses/rules.ts';
-import { type Standing, standingOf } from './facts.ts';
+import { paidFor, type Standing, standingOf } from './facts.ts';
 import { isForgotten } from './identity.ts';
 import { isSameJson } from './json.ts';
 import type { PurchaseRow } from './list.ts';
@@ -87,6 +87,7 @@ export function converge(context: Context, known: KnownPurchase, stated: Stated)
     facts: stated.facts,
     state: after.reasons.length > 0 ? 'REVOKED' : isSold ? 'GRANTED' : 'UNMATCHED',
     reason,
+    ...(purchase.unit === 0 && paidFor(after.facts)),
   };
   const licenseChange = license && changeOf(context, known, { before, after, stated });
   const event = license && eventOf(context, { before: purchase, after: values }, licenseChange);
@@ -233,7 +234,10 @@ const STILL_ONE =
 const alertOf = ({ mapping }: Context, purchase: PurchaseRow): PlannedEvent => ({
   type: 'purchase.unmatched',
   purchase: purchase.id,
-  changes: shownChanges(mapping.source.market, purchase, { reason: STILL_ONE }),
+  changes: shownChanges(mapping.source.market, purchase, {
+    reason: STILL_ONE,
+    licenseId: purchase.licenseId,
+  }),
 });
 
 /** The name and e-mail that the notice adds to the customer of the license, who has none. A license may have left its buyer. */

@@ -1,6 +1,6 @@
 import type { DisputeAction, RefundAction } from '@licet/contract/enums';
 import type { RevokeReason } from './notice.ts';
-import type { Facts, PaidPeriod, PaymentTimes } from './schema.ts';
+import type { Facts, PaidPeriod, PaymentTimes, Price } from './schema.ts';
 
 /** The facts about a purchase and its subjects, merged, and the state that follows from them (9). */
 
@@ -21,6 +21,7 @@ const LARGEST = [
   'unclear',
   'counted',
   'stated',
+  'entered',
 ] as const satisfies readonly (keyof Facts)[];
 const TEXTS = ['line', 'email'] as const satisfies readonly (keyof Facts)[];
 const STEPS = { opened: 0, won: 1, lost: 2 } as const;
@@ -63,6 +64,20 @@ const mergePaid = (one: PaidPeriod, other: PaidPeriod): PaidPeriod => ({
   amount: larger(one.amount, other.amount),
 });
 
+/** The price of the first payment; the rest makes the choice the same for any order. */
+function firstPrice(one: Price, other: Price): Price {
+  if (one.at !== other.at) return one.at < other.at ? one : other;
+  return JSON.stringify(one) < JSON.stringify(other) ? one : other;
+}
+
+/** What was paid for a purchase, by its facts and those of its subjects. */
+export function paidFor({ price, line }: Facts): Record<'amount' | 'currency', string | null> {
+  const isOwn = price && (price.line === undefined || price.line === line);
+  return isOwn
+    ? { amount: price.amount, currency: price.currency }
+    : { amount: null, currency: null };
+}
+
 /** Payments that a purchase lists. */
 const MAX_PAYMENTS = 50;
 
@@ -99,6 +114,7 @@ export function mergeFacts(known: Facts, added: Facts): Facts {
   if (added.payments) merged.payments = mergePayments(paymentsOf(known), added.payments);
   if (added.items) merged.items = longer(known.items ?? [], added.items);
   if (added.refunds) merged.refunds = mergeAmounts(known.refunds ?? {}, added.refunds);
+  if (added.price) merged.price = known.price ? firstPrice(known.price, added.price) : added.price;
   if (added.paid) merged.paid = known.paid ? mergePaid(known.paid, added.paid) : added.paid;
   return merged;
 }

@@ -2,7 +2,7 @@ import { MAX_QUANTITY } from '@licet/contract/limits';
 import type { MarketProduct } from '@licet/contract/markets';
 import type { ConvergedAll } from './compose.ts';
 import { isUnclear } from './converge.ts';
-import { standingOf } from './facts.ts';
+import { paidFor, standingOf } from './facts.ts';
 import { isForgotten, isSamePurchase, referencesOf } from './identity.ts';
 import { isSameJson } from './json.ts';
 import type { PurchaseRow } from './list.ts';
@@ -38,6 +38,8 @@ export function newSale(
 ): Sale {
   const [reference = identity.reference] = referencesOf({ ...identity, item, order, isTest });
   const orderId = known?.orderId ?? order;
+  const { after, mapping, now } = context;
+  const paid = standingOf({ orderId, facts }, after, mapping.source.market, now).facts;
   return {
     purchase: {
       item: known?.item ?? item,
@@ -51,6 +53,8 @@ export function newSale(
       state: 'UNMATCHED',
       reason: null,
       licenseId: null,
+      ...paidFor(paid),
+      ignoredAt: known?.ignoredAt ?? null,
       facts,
     },
     known,
@@ -90,6 +94,8 @@ export const placeholderOf = ({
     state: 'UNMATCHED',
     reason: null,
     licenseId: null,
+    ...paidFor(facts),
+    ignoredAt: null,
     facts,
   },
   known: null,
@@ -110,7 +116,14 @@ export function offer(
   return sell(context, sale, mapped);
 }
 
-/** Keeps a purchase until a person chooses its product. @param why it has no license */
+const IGNORED =
+  'The purchase is ignored: choose its product in the list of purchases to license it';
+
+/**
+ * Keeps a purchase until a person chooses its product. One that a person ignores is kept without an alert.
+ *
+ * @param why it has no license
+ */
 export function keep(
   { after, mapping, now }: Context,
   { purchase, known }: Sale,
@@ -121,7 +134,9 @@ export function keep(
   const isRevoked = reasons.length > 0;
   const state = isRevoked ? 'REVOKED' : 'UNMATCHED';
   const values: PurchaseValues = { ...purchase, state, reason: reasons.join(', ') || why };
-  const isAlerted = isRevoked || (known?.state === 'UNMATCHED' && known.reason !== NOT_ARRIVED);
+  const isIgnored = purchase.ignoredAt !== null;
+  const isAlerted =
+    isIgnored || isRevoked || (known?.state === 'UNMATCHED' && known.reason !== NOT_ARRIVED);
   const isChanged = known !== null && !isSameJson({ ...known, ...values }, known);
   const target = known?.id ?? purchase;
   return {
@@ -139,8 +154,8 @@ export function keep(
     result: {
       state,
       keys: [],
-      effect: isRevoked ? 'NOTHING' : 'NEEDS_PERSON',
-      text: values.reason ?? why,
+      effect: isRevoked || isIgnored ? 'NOTHING' : 'NEEDS_PERSON',
+      text: isIgnored ? IGNORED : (values.reason ?? why),
     },
   };
 }
@@ -156,7 +171,7 @@ export const offerWaiting = (context: Context, changes: ConvergedAll): Offered[]
   context.state.purchases.flatMap(({ purchase: known, license }) => {
     const { after } = changes.purchases.find(({ before }) => before === known) ?? { after: known };
     const waits = !license && after.state === 'UNMATCHED' && after.facts.boughtAt !== undefined;
-    if (!waits) return [];
+    if (!waits || after.ignoredAt !== null) return [];
     const sale = { ...saleOf(known), purchase: after };
     return { sale, sold: offer(context, sale, mappedFor(context, itemsOf(after))) };
   });

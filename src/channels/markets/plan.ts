@@ -59,7 +59,10 @@ function planGrant(context: Context, notice: Grant): Plan {
   const sale = newSale(context, notice, first?.purchase ?? null, facts);
   const items = [notice.item, ...(notice.otherItems ?? []), ...itemsOf(sale.purchase)];
   const mapped = mappedFor(context, items) ?? context.mapping.source.fallback;
-  const sold = offer(context, sale, mapped);
+  const isIgnored = sale.purchase.ignoredAt !== null;
+  const known = first?.purchase;
+  const waits = known?.state === 'UNMATCHED' && known.reason !== null ? known.reason : WAITS;
+  const sold = isIgnored ? waits : offer(context, sale, mapped);
   const others = convergeAll(
     context,
     context.state.purchases.filter((one) => !found.includes(one)),
@@ -77,10 +80,11 @@ function planGrant(context: Context, notice: Grant): Plan {
 
 /** The result of a notice whose facts are stored, and change no license. */
 const NOTED = 'Stored: no license changes';
+const WAITS = 'The purchase waits for a product';
 const RESULTS: Readonly<Record<PurchaseState, string>> = {
   GRANTED: 'Already granted: the same license',
   REVOKED: 'Already revoked',
-  UNMATCHED: 'The purchase waits for a product',
+  UNMATCHED: WAITS,
 };
 
 /** Another notice of a purchase that has its license. */

@@ -9,7 +9,7 @@ import { change, isUnchanged, only, type Sender } from '../../db/change.ts';
 import { type Database, isMissingValue } from '../../db/client.ts';
 import { differ, newestId } from '../../db/events.ts';
 import { nextRevision } from '../../db/outbox.ts';
-import { isOneOf, rowsById, rowValues } from '../../db/predicates.ts';
+import { isOneOf, rowValues } from '../../db/predicates.ts';
 import { toBase64url } from '../../lib/base64url.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { PublicUrl } from '../../lib/public-url.ts';
@@ -18,6 +18,7 @@ import { ADAPTERS } from './adapters.ts';
 import { isSameJson } from './json.ts';
 import { markets, subjects } from './schema.ts';
 import type { MarketRow } from './source.ts';
+import { type MarketUse, stateOf, type UsedMarket, usedColumns } from './use.ts';
 
 /** The fields that a client sets. */
 interface MarketValues {
@@ -53,9 +54,12 @@ const shown = ({ isEnabled, products, ...row }: MarketRow) => ({
 });
 
 /** A market as responses show it, without its secrets. */
-export const toMarket = (row: MarketRow, { origin, isPublic }: PublicUrl) =>
+export const toMarket = (row: MarketRow, use: MarketUse, { origin, isPublic }: PublicUrl) =>
   pickMarket({
     ...shown(row),
+    state: stateOf(row, use),
+    sales: use.sales,
+    lastSaleAt: toOptionalTimestamp(use.lastSaleAt),
     addresses: addressesOf(row, origin),
     isPublic,
     secretCount: row.secrets.length,
@@ -67,8 +71,6 @@ export const toMarket = (row: MarketRow, { origin, isPublic }: PublicUrl) =>
 
 /** The fields that events show. They do not include the secrets. */
 const diff = differ(Object.keys(settable(marketFields)));
-
-export const listMarkets = (db: Database) => rowsById(db, markets, undefined);
 
 export const findMarket = (db: Database, id: number): Promise<MarketRow | undefined> =>
   db.select().from(markets).where(eq(markets.id, id)).get();
@@ -205,7 +207,7 @@ export async function updateMarket(
     apiToken,
     ...values
   }: Partial<MarketValues> & { kind?: MarketKind | undefined },
-): Promise<MarketRow> {
+): Promise<UsedMarket> {
   const { db, now } = sender;
   if (kind !== row.kind) {
     throw new DomainError('invalid', 'kind does not change: create another market', 'kind');
@@ -235,11 +237,11 @@ export async function updateMarket(
     },
     when: [isUnchanged(markets, row)],
     statements: {
-      stored: db
+      updated: db
         .update(markets)
         .set({ ...updated, updatedAt: now, revision: nextRevision(row.revision, now) })
-        .where(eq(markets.id, row.id))
-        .returning(),
+        .where(eq(markets.id, row.id)),
+      stored: db.select(usedColumns(now)).from(markets).where(eq(markets.id, row.id)),
     },
   });
   return only(stored);

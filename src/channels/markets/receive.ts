@@ -66,6 +66,8 @@ export const reject = (
     result: why,
     body: incoming ? redact(incoming.text, secrets) : null,
     effect: incoming ? 'NEEDS_PERSON' : null,
+    item: null,
+    orderId: null,
   },
 });
 
@@ -104,8 +106,19 @@ export async function receive(
       result: failed ?? (cleaned(texts, market.secrets) || request.ignored || 'Nothing to do'),
       body: redact(incoming.text, market.secrets),
       effect: failed !== undefined ? null : effectOf(request, results),
+      ...aboutOf(request.notices, clean),
     },
   };
+}
+
+/** The product and the purchase that the first notice is about. */
+function aboutOf(
+  [notice]: readonly Notice[],
+  clean: (text: string | null) => string | null,
+): Pick<ArrivedRequest, 'item' | 'orderId'> {
+  const bought = notice?.do === 'report' ? notice.purchase : notice;
+  const id = bought?.order ?? bought?.reference ?? notice?.about[0]?.id ?? null;
+  return { item: clean(bought?.item ?? null), orderId: clean(id) };
 }
 
 /** The notices, with the lines that the API of the market adds. @throws Error if it does not respond */

@@ -113,8 +113,9 @@ export async function listDeliveries(
     .limit(limit + 1);
   const page = rows.slice(0, limit);
   return {
-    deliveries: page.map(({ marketId: _, ...row }) => ({
+    deliveries: page.map(({ marketId: _, orderId: order, ...row }) => ({
       ...row,
+      order,
       // The body of a request is kept if its signature or secret was right.
       isFromMarket: row.isAccepted || row.body !== null,
       time: toTimestamp(timeOfId(row.id)),

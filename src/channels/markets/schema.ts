@@ -63,6 +63,18 @@ export interface PaidPeriod {
   amount: number | null;
 }
 
+/** The amount of a payment, as the market says it. */
+export interface Price {
+  /** The time of the payment, in milliseconds since 1970: the first one counts. */
+  at: number;
+  /** In whole units, such as `9.99`. */
+  amount: string;
+  /** A code of ISO 4217; null if the market does not name it. */
+  currency: string | null;
+  /** The order line that it is of, where an order has several. */
+  line?: string;
+}
+
 /** The payments of a buyer who pays again for the same purchase, by their times, in milliseconds since 1970. */
 export interface PaymentTimes {
   /** The newest ones, newest first. */
@@ -110,6 +122,9 @@ export interface Facts {
   stated?: number;
   /** Other ids by which the seller may have chosen the product. */
   items?: readonly string[];
+  price?: Price;
+  /** When a person entered a purchase of before. */
+  entered?: number;
 }
 
 /**
@@ -147,12 +162,20 @@ export const purchases = sqliteTable(
     createdAt: createdAt(),
     updatedAt: updatedAt(),
     revision: revision(),
+    /** What was paid for all its licenses, in whole units; null if the market has not said it. */
+    amount: text('amount'),
+    currency: text('currency'),
+    /** When a person decided that it needs no license. */
+    ignoredAt: integer('ignored_at'),
+    revokedAt: integer('revoked_at'),
   },
   (t) => [
     uniqueIndex('purchases_reference').on(t.marketId, t.item, t.reference, t.unit),
     index('purchases_order').on(t.marketId, t.orderId).where(sql`${t.orderId} is not null`),
     index('purchases_license').on(t.licenseId).where(sql`${t.licenseId} is not null`),
     index('purchases_market').on(t.marketId, t.id),
+    index('purchases_created').on(t.marketId, t.createdAt),
+    index('purchases_revoked').on(t.revokedAt).where(sql`${t.revokedAt} is not null`),
     index('purchases_waiting')
       .on(t.updatedAt)
       .where(sql`${t.licenseId} is null and ${t.buyerId} is null`),
@@ -199,6 +222,9 @@ export const marketDeliveries = sqliteTable(
     body: text('body'),
     /** Null for a request that did not come from the market, or that the service could not apply. */
     effect: text('effect', { enum: NOTICE_EFFECTS }),
+    /** The product of the market, and the order or else the reference of the purchase that it is about. */
+    item: text('item'),
+    orderId: text('order_id'),
   },
   (t) => [primaryKey({ columns: [t.marketId, t.id] })],
 );

@@ -81,6 +81,7 @@ export function sell(context: Context, sale: Sale, mapped: MarketProduct): Sold 
   const purchase: PurchaseValues = {
     ...sale.purchase,
     email: null,
+    ignoredAt: null,
     state: isRevoked ? 'REVOKED' : 'GRANTED',
     reason,
   };

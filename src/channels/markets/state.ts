@@ -63,6 +63,9 @@ export type PurchaseValues = Pick<
   | 'state'
   | 'reason'
   | 'licenseId'
+  | 'amount'
+  | 'currency'
+  | 'ignoredAt'
 > & { facts: Facts };
 
 export interface PurchaseChange {

@@ -196,6 +196,9 @@ const rowOf = (
     reason,
     licenseId,
     facts,
+    amount,
+    currency,
+    ignoredAt,
   }: PurchaseValues,
   now: number,
 ) => ({
@@ -206,6 +209,7 @@ const rowOf = (
   createdAt: now,
   updatedAt: now,
   revision: 1,
+  ...{ amount, currency, ignoredAt, revokedAt: state === 'REVOKED' ? now : null },
 });
 
 const insertPurchase = ({ db, now }: Sender, marketId: number, values: PurchaseValues) =>
@@ -222,6 +226,10 @@ const REPLACED = {
   buyerName: sql`excluded.buyer_name`,
   quantity: sql`excluded.quantity`,
   email: sql`excluded.email`,
+  amount: sql`excluded.amount`,
+  currency: sql`excluded.currency`,
+  ignoredAt: null,
+  revokedAt: sql`iif(excluded.state = 'REVOKED', ifnull(${purchases.revokedAt}, excluded.revoked_at), null)`,
   misses: 0,
   updatedAt: sql`excluded.updated_at`,
   revision: sql`${purchases.revision} + 1`,
@@ -234,9 +242,13 @@ function grantPurchase(
   { purchase, firstUnit, values, buyer }: NewLicenses,
   keys: string,
 ) {
+  const { amount, currency } = purchase;
   const row = rowValues(purchases, {
     ...rowOf(marketId, purchase, now),
     unit: sql`k.key + ${firstUnit}`,
+    // The amount is of all licenses: a sum over the rows counts it once.
+    amount: sql`iif(k.key + ${firstUnit} = 0, ${amount}, null)`,
+    currency: sql`iif(k.key + ${firstUnit} = 0, ${currency}, null)`,
     licenseId: sql`l.id`,
   });
   return [
@@ -317,6 +329,9 @@ function updatePurchases({ db, now }: Sender, { purchases: changed }: Plan) {
     state: after.state,
     reason: after.reason,
     licenseId: after.licenseId,
+    amount: after.amount,
+    currency: after.currency,
+    ignoredAt: after.ignoredAt,
   }));
   return db
     .update(purchases)
@@ -330,6 +345,10 @@ function updatePurchases({ db, now }: Sender, { purchases: changed }: Plan) {
       state: value('state'),
       reason: value('reason'),
       licenseId: value('licenseId'),
+      amount: value('amount'),
+      currency: value('currency'),
+      ignoredAt: value('ignoredAt'),
+      revokedAt: sql`iif(${value('state')} = 'REVOKED', ifnull(${purchases.revokedAt}, ${now}), null)`,
       misses: 0,
       updatedAt: now,
       revision: sql`${purchases.revision} + 1`,

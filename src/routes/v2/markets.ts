@@ -14,12 +14,12 @@ import {
   deleteMarket,
   findMarket,
   insertMarket,
-  listMarkets,
   toMarket,
   updateMarket,
 } from '../../channels/markets/queries.ts';
 import { listDeliveries } from '../../channels/markets/received.ts';
 import type { MarketRow } from '../../channels/markets/source.ts';
+import { findUsedMarket, listMarkets, type MarketUse, UNUSED } from '../../channels/markets/use.ts';
 import { notFound } from '../../http/errors.ts';
 import { body, idempotencyKey, ifMatch, pathId, query } from '../../http/input.ts';
 import { jsonResponse } from '../../http/json.ts';
@@ -52,8 +52,8 @@ const DELIVERIES: Operation = {
 };
 
 /** A market for the client. Only tokens that can change it see the addresses: they hold a secret. */
-function shown(c: Context<AuthEnv>, row: MarketRow) {
-  const wire = toMarket(row, publicUrlOf(c.env, c.req.url));
+function shown(c: Context<AuthEnv>, row: MarketRow, use: MarketUse) {
+  const wire = toMarket(row, use, publicUrlOf(c.env, c.req.url));
   return hasIntent(c, INTENTS.everything) ? wire : { ...wire, addresses: [] };
 }
 
@@ -66,19 +66,21 @@ function changed(c: Context<AuthEnv>, row: MarketRow): MarketRow {
 /** Markets, an extension (9). */
 export const marketRoutes = new Hono<AuthEnv>()
   .get('/', canRead(list), query(marketQuery), (c) =>
-    listResponse(c, c.req.valid('query'), listMarkets(databaseOf(c)), (row) => shown(c, row)),
+    listResponse(c, c.req.valid('query'), listMarkets(databaseOf(c), Date.now()), (row) =>
+      shown(c, row, row),
+    ),
   )
   .get('/:id', canRead(get), pathId, async (c) => {
-    const row = await findMarket(databaseOf(c), c.req.valid('param').id);
+    const row = await findUsedMarket(databaseOf(c), c.req.valid('param').id, Date.now());
     if (!row) throw notFound('Market');
-    return objectResponse(c, row, shown(c, row));
+    return objectResponse(c, row, shown(c, row, row));
   })
   .post('/', canWrite(create), body(marketCreate), idempotencyKey, (c) => {
     const { secrets = [], apiToken = null, ...values } = c.req.valid('json');
     return createOnce(c, {
       create: async (sender) =>
         changed(c, await insertMarket(sender, { ...values, secrets, apiToken })),
-      respond: (row) => createdResponse(c, 'markets', row, shown(c, row)),
+      respond: (row) => createdResponse(c, 'markets', row, shown(c, row, UNUSED)),
     });
   })
   .put('/:id', canWrite(update), pathId, ifMatch, body(marketUpdate), async (c) => {
@@ -89,7 +91,7 @@ export const marketRoutes = new Hono<AuthEnv>()
       find: findMarket,
       write: (sender, current) => updateMarket(sender, current, changes),
     });
-    return objectResponse(c, row, shown(c, changed(c, row)));
+    return objectResponse(c, row, shown(c, changed(c, row), row));
   })
   .delete('/:id', canWrite(remove), pathId, ifMatch, async (c) => {
     await optimisticUpdate(c, { name: 'Market', find: findMarket, write: deleteMarket });

@@ -2,12 +2,14 @@ import { INTENTS } from '@licet/contract/intents';
 import {
   product,
   productCreate,
+  productDelete,
   productFields,
   productQuery,
   productUpdate,
 } from '@licet/contract/products';
 import { Hono } from 'hono';
 import { type AuthEnv, databaseOf, requireIntents } from '../../auth/middleware.ts';
+import { checkUnsold } from '../../channels/markets/sold-products.ts';
 import { notFound } from '../../http/errors.ts';
 import { body, idempotencyKey, ifMatch, pathId, query } from '../../http/input.ts';
 import { operationsOn } from '../../http/operation.ts';
@@ -40,7 +42,8 @@ const { list, get, create, update, remove } = operationsOn({
   section: '[4.2]',
   body: product,
   creating: 'Omitted fields have a default.',
-  deleting: 'All of its licenses must be `DELETED`. They are deleted with it.',
+  deleting:
+    'All of its licenses must be `DELETED`. They are deleted with it. 409 if a market sells it, unless `evenIfSold` is true.',
 });
 
 /** [4.2] */
@@ -74,7 +77,15 @@ export const productRoutes = new Hono<AuthEnv>()
     });
     return objectResponse(c, row, toProduct(row));
   })
-  .delete('/:id', canWrite(remove), pathId, ifMatch, async (c) => {
-    await optimisticUpdate(c, { name: 'Product', find: findProduct, write: deleteProduct });
+  .delete('/:id', canWrite(remove), pathId, ifMatch, query(productDelete), async (c) => {
+    const { evenIfSold } = c.req.valid('query');
+    await optimisticUpdate(c, {
+      name: 'Product',
+      find: findProduct,
+      async write(sender, row) {
+        if (evenIfSold !== true) await checkUnsold(sender.db, row.id);
+        await deleteProduct(sender, row);
+      },
+    });
     return c.body(null, 204);
   });

@@ -1,19 +1,32 @@
+import { DAY_MS } from '@licet/contract/durations';
 import { INTENTS } from '@licet/contract/intents';
+import { MAX_SALES_DAYS } from '@licet/contract/limits';
 import { marketProduct } from '@licet/contract/markets';
-import { purchase, purchaseCreate, purchaseGrant, purchaseQuery } from '@licet/contract/purchases';
+import {
+  purchase,
+  purchaseCreate,
+  purchaseGrant,
+  purchaseIgnore,
+  purchaseQuery,
+  purchaseStatistics,
+  purchaseStatisticsQuery,
+} from '@licet/contract/purchases';
 import { type Context, Hono } from 'hono';
 import { type AuthEnv, databaseOf, requireIntents } from '../../auth/middleware.ts';
 import { applyChoice } from '../../channels/markets/apply.ts';
+import { ignorePurchase } from '../../channels/markets/ignore.ts';
 import {
   findPurchase,
   type ListedPurchase,
   listPurchases,
   toPurchase,
 } from '../../channels/markets/list.ts';
+import { readSales } from '../../channels/markets/sales.ts';
 import { findSellingMarket, type SellingMarket, sourceOf } from '../../channels/markets/source.ts';
 import { type Sender, untilNotOvertaken } from '../../db/change.ts';
-import { notFound } from '../../http/errors.ts';
+import { ApiError, notFound } from '../../http/errors.ts';
 import { body, idempotencyKey, ifMatch, pathId, query } from '../../http/input.ts';
+import { jsonResponse } from '../../http/json.ts';
 import { type Operation, operationsOn } from '../../http/operation.ts';
 import { listResponse } from '../../http/pagination.ts';
 import { DomainError } from '../../lib/errors.ts';
@@ -35,6 +48,7 @@ const { list, get, create } = operationsOn({
   many: 'purchases',
   section: 'An extension.',
   body: purchase,
+  listing: 'All of them, sorted by id or with `sort`; with `limit` a page.',
   creating:
     'For purchases from before, staff and gifts. 409 if the purchase is known: change its license instead.',
 });
@@ -47,6 +61,23 @@ const GRANT: Operation = {
     'An unmatched purchase gets a new license: of the sent product, or as the market now maps it. With `licenseId`, any purchase gets that license, and the market delivers its key. An extension.',
   success: { description: 'The purchase.', headers: ['ETag'], body: purchase },
   errors: [404, 409],
+};
+
+const IGNORE: Operation = {
+  operationId: 'ignorePurchase',
+  tag: 'Purchases',
+  summary: 'Ignore a purchase that waits for a product',
+  description:
+    'It gets no license and is not reported again, whatever the market reports about it; that is kept. `isIgnored` false takes it back, and so does giving it a license. An extension.',
+  success: { description: 'The purchase.', headers: ['ETag'], body: purchase },
+  errors: [404, 409],
+};
+const STATISTICS: Operation = {
+  operationId: 'getPurchaseStatistics',
+  tag: 'Purchases',
+  summary: 'Get the sales of a period',
+  description: `The default period is the last 24 hours; the longest has ${MAX_SALES_DAYS} days. An extension.`,
+  success: { description: 'The sales.', body: purchaseStatistics },
 };
 
 async function purchaseOf(c: Context<AuthEnv>, id: number): Promise<ListedPurchase> {
@@ -75,6 +106,17 @@ export const purchaseRoutes = new Hono<AuthEnv>()
     const { limit, after, ...filter } = c.req.valid('query');
     return listResponse(c, { limit, after }, listPurchases(databaseOf(c), filter), toPurchase);
   })
+  .get('/statistics', canRead(STATISTICS), query(purchaseStatisticsQuery), async (c) => {
+    const { to = Date.now(), ...given } = c.req.valid('query');
+    const { from = to - DAY_MS } = given;
+    if (from > to) throw new ApiError(400, 'from must not be after to', { field: 'from' });
+    if (to - from > MAX_SALES_DAYS * DAY_MS) {
+      throw new ApiError(400, `from must be at most ${MAX_SALES_DAYS} days before to`, {
+        field: 'from',
+      });
+    }
+    return jsonResponse(c, await readSales(databaseOf(c), { from, to }));
+  })
   .get('/:id', canRead(get), pathId, async (c) =>
     onePurchase(c, await purchaseOf(c, c.req.valid('param').id)),
   )
@@ -88,6 +130,15 @@ export const purchaseRoutes = new Hono<AuthEnv>()
       find: theOne(findPurchase),
       respond: (row) => createdResponse(c, 'purchases', row, toPurchase(row)),
     });
+  })
+  .post('/:id/ignore', canWrite(IGNORE), pathId, ifMatch, body(purchaseIgnore), async (c) => {
+    const { isIgnored } = c.req.valid('json');
+    const row = await optimisticUpdate(c, {
+      name: 'Purchase',
+      find: findPurchase,
+      write: (sender, current) => ignorePurchase(sender, current, isIgnored),
+    });
+    return onePurchase(c, row);
   })
   .post('/:id/grant', canWrite(GRANT), pathId, ifMatch, body(purchaseGrant), async (c) => {
     const { licenseId, productId } = c.req.valid('json');

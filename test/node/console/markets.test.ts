@@ -48,6 +48,19 @@ describeInBrowser('markets in the console', () => {
     expect(await download(address, { secret: secret ?? '', resource_id: '62494' })).toBe(200);
     await page.getByText('It works').waitFor();
     await page.getByText('Granted a license').waitFor();
+    // The state follows from what has arrived.
+    await page.getByText('Works', { exact: true }).waitFor();
+    await page.getByRole('link', { name: /\d\d:\d\d:\d\d/ }).click();
+    const request = page.getByRole('dialog');
+    await request.getByText('"resource_id": "62494"').waitFor();
+    await request.getByRole('link', { name: product.name }).waitFor();
+    expect(await accessibilityFindings(page)).toEqual([]);
+    await request.getByRole('button', { name: 'Close' }).click();
+    await page.getByRole('button', { name: 'Edit' }).click();
+    await dialog.getByLabel('Address limit').fill('3');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('For ever, 3 addresses').waitFor();
+    expect((await licet.markets.list())[0]?.products).toMatchObject([{ item: '62494', maxIPs: 3 }]);
     expect(await accessibilityFindings(page)).toEqual([]);
     await page.setViewportSize(PHONE);
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360);
@@ -62,15 +75,80 @@ describeInBrowser('markets in the console', () => {
     const sent = { secret: 'f3b9c2d1e0a45b6c7d8e9f00', resource_id: '77', user_id: '12' };
     expect(await download(addresses[0] ?? '', sent)).toBe(404);
     const page = await openConsole(`/purchases?marketId=${id}`);
-    await page.getByText('Item 77').waitFor();
-    await page.getByRole('link', { name: 'Choose product' }).click();
-    const dialog = page.getByRole('dialog');
-    await dialog.getByLabel('Product').selectOption(String(product.id));
-    await dialog.getByRole('button', { name: 'Grant' }).click();
+    await page.getByRole('cell', { name: '12', exact: true }).click();
+    const pane = page.getByRole('region', { name: 'Purchase' });
+    await pane.getByText('No product is chosen for 77').waitFor();
+    await pane.getByRole('button', { name: 'Ignore' }).click();
+    await page.getByRole('table').getByText('Ignored', { exact: true }).waitFor();
+    expect((await licet.purchases.list({ marketId: id }))[0]?.isIgnored).toBe(true);
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByRole('table').getByText('Needs a product').waitFor();
+    await pane.getByRole('button', { name: 'Choose product' }).click();
+    await pane.getByRole('button', { name: 'Grant' }).click();
+    await pane.getByText('Choose one').waitFor();
+    await pane.getByLabel('Product').selectOption(String(product.id));
+    await pane.getByRole('button', { name: 'Grant' }).click();
     await page.getByText(/^License \d+ created$/).waitFor();
     await page.getByRole('table').getByText('Granted', { exact: true }).waitFor();
+    const [{ licenseKey, licenseId } = {}] = await licet.purchases.list({ marketId: id });
+    await pane.getByRole('link', { name: licenseKey ?? '' }).waitFor();
     expect(await accessibilityFindings(page)).toEqual([]);
     expect(await download(addresses[0] ?? '', sent)).toBe(200);
+    const license = await openConsole(`/licenses/${licenseId}`);
+    await license.getByRole('link', { name: /^Bits, \d/ }).waitFor();
+    await license.getByRole('cell', { name: 'Sold' }).waitFor();
+    expect(await accessibilityFindings(license)).toEqual([]);
+  });
+
+  it('a buyer who has paid and has no license is the first alert, and search finds order, buyer and market', async () => {
+    const secret = 'f3b9c2d1e0a45b6c7d8e9f00';
+    const name = `Shop ${crypto.randomUUID().slice(0, 8)}`;
+    const { addresses } = await licet.markets.create({
+      kind: 'builtbybit',
+      name,
+      secrets: [secret],
+    });
+    const buyer = `kas${crypto.randomUUID().slice(0, 8)}`;
+    const body = JSON.stringify({
+      secret,
+      user_id: '77001',
+      username: buyer,
+      resource_id: '78',
+      final_price: '9.99',
+      purchase_date: String(Math.floor(Date.now() / 1000)),
+    });
+    await fetch(addresses[0] ?? '', { method: 'POST', body });
+    const page = await openConsole('/');
+    await page.getByText(`${buyer} at ${name}: Item 78`).waitFor();
+    await page.getByRole('definition').filter({ hasText: '9.99' }).waitFor();
+    expect(await accessibilityFindings(page)).toEqual([]);
+    for (const [typed, hit] of [
+      [buyer, '77001'],
+      [name, name],
+    ] as const) {
+      await page.keyboard.press('/');
+      await page.getByRole('combobox', { name: 'Search' }).fill(typed);
+      await page.getByRole('option').filter({ hasText: hit }).first().waitFor();
+      await page.keyboard.press('Escape');
+    }
+  });
+
+  it('a product that a market sells is deleted after a question that names the market', async () => {
+    const { id } = await licet.products.create({ name: 'Sold', productType: 'OTHER' });
+    await licet.markets.create({
+      kind: 'stripe',
+      name: 'Cards',
+      secrets: ['whsec_123456'],
+      products: [{ item: 'sold', productId: id }],
+    });
+    const page = await openConsole(`/products/${id}`);
+    await page.getByRole('button', { name: 'Delete' }).click();
+    const question = page.getByRole('alertdialog');
+    await question.getByText(/^Cards sells it: the next buyers/).waitFor();
+    await question.getByRole('button', { name: 'Delete' }).click();
+    await page.getByText('Sold deleted').waitFor();
+    expect((await licet.markets.list())[0]?.state).toBe('NEEDS_PRODUCT');
+    expectFailure(/^404 GET \/api\/v2\/products\/\d+/);
   });
 
   it('a short secret for BuiltByBit is rejected with the remedy, and guesses lead to the market', async () => {

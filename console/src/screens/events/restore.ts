@@ -52,8 +52,8 @@ const isWhole = (value: unknown): boolean =>
 const isMasked = (value: unknown): boolean => typeof value === 'string' && value.endsWith('/***');
 
 /** Whether the values before an event can be restored. */
-export function isRestorable({ type, resourceId, changes }: Event): boolean {
-  if (resourceId === null || changes === null) return false;
+export function isRestorable({ type, resourceType, resourceId, changes }: Event): boolean {
+  if (resourceId === null || changes === null || !PATHS[resourceType]) return false;
   if (type === 'blacklist.created') return true;
   const isChange = /\.(?:updated|slots_freed|redeemed)$/.test(type) || type === 'license.deleted';
   if (!isChange && type !== 'blacklist.deleted') return false;

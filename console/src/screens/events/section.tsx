@@ -1,5 +1,5 @@
 import type { Event } from '@licet/client';
-import { useQuery } from '@tanstack/react-query';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { licet } from '../../api.ts';
 import { TextLink } from '../../components/button.tsx';
 import { Actor, ChangeSummary, EventObject } from '../../components/changes.tsx';
@@ -15,22 +15,35 @@ import type { EventsSearch } from './route.ts';
 const words = screenTexts.events;
 const ROWS = 5;
 
+type Filter = Pick<EventsSearch, 'resourceType' | 'resourceId' | 'tokenId'>;
+
 /** The latest events that a filter finds; nothing if the session's token may not read events. */
 export function EventSection({
   title = words.title,
   filter,
+  also = [],
   empty = words.noneOfObject,
 }: {
   title?: string;
-  filter: Pick<EventsSearch, 'resourceType' | 'resourceId' | 'tokenId'>;
+  filter: Filter;
+  /** Events that belong to the object, too, such as those of its purchase. */
+  also?: readonly Filter[];
   empty?: string;
 }) {
   const names = useProductNames();
   const mayRead = useMay('readEvents');
   const query = useQuery({
-    queryKey: ['events', 'of', filter],
-    queryFn: ({ signal }): Promise<Event[]> =>
-      licet.events.list({ ...filter, limit: ROWS }, { signal }),
+    queryKey: ['events', 'of', filter, also],
+    queryFn: async ({ signal }): Promise<Event[]> => {
+      const lists = await Promise.all(
+        [filter, ...also].map((one) => licet.events.list({ ...one, limit: ROWS }, { signal })),
+      );
+      return lists
+        .flat()
+        .toSorted((one, other) => other.id - one.id)
+        .slice(0, ROWS);
+    },
+    placeholderData: keepPreviousData,
     enabled: mayRead,
   });
   if (!mayRead) return null;
@@ -38,8 +51,15 @@ export function EventSection({
   const columns: readonly SimpleColumn<Event>[] = [
     [
       headers.time,
-      ({ id, time }) => (
-        <TextLink to="/events" search={{ ...filter, open: id }}>
+      ({ id, time, resourceType, resourceId }) => (
+        <TextLink
+          to="/events"
+          search={
+            also.length === 0
+              ? { ...filter, open: id }
+              : { resourceType, resourceId: resourceId ?? undefined, open: id }
+          }
+        >
           <Time value={time} />
         </TextLink>
       ),

@@ -6,8 +6,8 @@ import { OutcomeBadge } from '../../components/badge.tsx';
 import { Block } from '../../components/block.tsx';
 import { Button, ButtonLink, TextLink } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
-import { Dialog } from '../../components/dialog.tsx';
 import { Facts, LoadFailure, Skeleton } from '../../components/page.tsx';
+import { PaneDialog as PaneInDialog } from '../../components/side-pane.tsx';
 import { Time } from '../../components/time.tsx';
 import { productName } from '../../format.ts';
 import { useProductNames } from '../../products.ts';
@@ -54,11 +54,9 @@ export const PaneDialog = ({
   known: LicenseRequest | undefined;
   onClose: () => void;
 }) => (
-  <Dialog title={words.paneTitle} isOpen={open !== undefined} onClose={onClose}>
-    <div className="-mx-4 sm:-mx-5">
-      {open !== undefined && <Pane key={open} id={open} known={known} />}
-    </div>
-  </Dialog>
+  <PaneInDialog title={words.paneTitle} isOpen={open !== undefined} onClose={onClose}>
+    {open !== undefined && <Pane key={open} id={open} known={known} />}
+  </PaneInDialog>
 );
 
 /** The buttons that fix the cause of a refusal, with what is known about it. */

@@ -1,15 +1,16 @@
 import { useQuery } from '@tanstack/react-query';
-import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
+import { useEffect, useMemo, useRef, useState } from 'react';
 import { describe } from '../../api.ts';
 import { OutcomeBadge } from '../../components/badge.tsx';
-import { Button, ButtonLink, IconButton } from '../../components/button.tsx';
+import { Button, ButtonLink } from '../../components/button.tsx';
 import { Cut } from '../../components/cut.tsx';
 import { type Column, DataTable } from '../../components/data-table.tsx';
 import { Filters } from '../../components/filters.tsx';
 import { FilterExact, FilterProduct, FilterSelect } from '../../components/form.tsx';
 import { Hwid } from '../../components/hwid.tsx';
-import { ArrowUp, Pause, Play, X } from '../../components/icons.tsx';
+import { ArrowUp, Pause, Play } from '../../components/icons.tsx';
 import { Empty, NoMatch, Page } from '../../components/page.tsx';
+import { WithPane } from '../../components/side-pane.tsx';
 import { Time } from '../../components/time.tsx';
 import { productName, shortenKey } from '../../format.ts';
 import { useProductNames } from '../../products.ts';
@@ -18,7 +19,7 @@ import { countGiven } from '../../search.ts';
 import { useShortcuts } from '../../shortcuts.ts';
 import { texts } from '../../texts.ts';
 import { Fix } from './fix.tsx';
-import { Pane, PaneDialog } from './pane.tsx';
+import { Pane } from './pane.tsx';
 import { countUnknownKeys, type Entry, isOpenEnded, pageQuery } from './queries.ts';
 import { type HistorySearch, historyRoute, PERIODS } from './route.ts';
 
@@ -94,19 +95,6 @@ const columnsOf = (
   },
 ];
 
-/** Whether the screen has room for a pane beside the table. */
-function useIsWide(): boolean {
-  const query = '(min-width: 64rem)';
-  return useSyncExternalStore(
-    (onChange) => {
-      const list = matchMedia(query);
-      list.addEventListener('change', onChange);
-      return () => list.removeEventListener('change', onChange);
-    },
-    () => matchMedia(query).matches,
-  );
-}
-
 /** Whether new rows would disturb the viewer: the page is scrolled, or a row is pointed at or has the focus. */
 const isReading = (table: HTMLElement | null): boolean =>
   window.scrollY > 40 || table?.querySelector('tbody tr:hover, tbody tr:focus-within') != null;
@@ -150,7 +138,6 @@ export function Screen() {
   const search = historyRoute.useSearch();
   const navigate = historyRoute.useNavigate();
   const names = useProductNames();
-  const isWide = useIsWide();
   const [isPaused, setPaused] = useState(false);
   const { open, after, ...filters } = search;
   const canBeLive = isOpenEnded(search);
@@ -209,7 +196,12 @@ export function Screen() {
         )
       }
     >
-      <div className="relative">
+      <WithPane
+        title={words.paneTitle}
+        isOpen={open !== undefined}
+        onClose={close}
+        pane={open !== undefined && <Pane key={open} id={open} known={known} />}
+      >
         <div ref={table}>
           <div
             role="status"
@@ -320,25 +312,7 @@ export function Screen() {
             pages={{ to: '/history', search: filters, after, next }}
           />
         </div>
-        {open !== undefined && isWide && (
-          // Lies over the table and its head; the table keeps its width.
-          <div className="pointer-events-none absolute top-12 right-0 bottom-0 z-10 w-96">
-            <section
-              aria-label={words.paneTitle}
-              className="pointer-events-auto sticky top-20 max-h-[calc(100dvh-6rem)] overflow-y-auto rounded-xl border border-line bg-raised shadow-raised"
-            >
-              <div className="flex items-center py-1.5 pr-2 pl-5">
-                <h2 className="flex-1 font-semibold">{words.paneTitle}</h2>
-                <IconButton label={texts.actions.close} onClick={close}>
-                  <X size={18} aria-hidden />
-                </IconButton>
-              </div>
-              <Pane key={open} id={open} known={known} />
-            </section>
-          </div>
-        )}
-      </div>
-      {!isWide && <PaneDialog open={open} known={known} onClose={close} />}
+      </WithPane>
     </Page>
   );
 }

@@ -1,4 +1,4 @@
-import type { License, LicenseStatus } from '@licet/client';
+import type { License, LicenseStatus, Purchase } from '@licet/client';
 import { useQuery } from '@tanstack/react-query';
 import { StatusBadge } from '../../components/badge.tsx';
 import { Button, ButtonLink, TextLink } from '../../components/button.tsx';
@@ -21,6 +21,8 @@ import { EventSection } from '../events/section.tsx';
 import { HistorySection } from '../history/section.tsx';
 import { ownerName } from '../licenses/columns.tsx';
 import { ExtendButton } from '../licenses/extend-button.tsx';
+import { orderOf } from '../markets/names.ts';
+import { purchasesOfQuery } from '../markets/queries.ts';
 import { InstallationSection } from './activity.tsx';
 import { Handover } from './handover.tsx';
 import { change, licenseQuery, requestsQuery } from './queries.ts';
@@ -44,6 +46,10 @@ function LicenseScreen({ license }: { license: License }) {
   const navigate = licenseRoute.useNavigate();
   const refusal = useRefusal('writeLicenses');
   const mayReadRequests = useMay('readRequests');
+  const { data: purchases = [] } = useQuery({
+    ...purchasesOfQuery(id),
+    enabled: useMay('readPurchases'),
+  });
   useShortcuts({
     e: () => {
       if (refusal === undefined)
@@ -64,7 +70,7 @@ function LicenseScreen({ license }: { license: License }) {
     >
       {mayReadRequests && <Verdict license={license} />}
       <div className="grid items-start gap-5 lg:grid-cols-2">
-        <Details license={license} refusal={refusal} />
+        <Details license={license} purchases={purchases} refusal={refusal} />
         <div id="slots" className="flex min-w-0 scroll-mt-20 flex-col gap-5 max-lg:-order-1">
           <Slots license={license} kind="ips" refusal={refusal} />
           <Slots license={license} kind="hwids" refusal={refusal} />
@@ -74,7 +80,10 @@ function LicenseScreen({ license }: { license: License }) {
         <InstallationSection license={license} />
       </div>
       {mayReadRequests && <History license={license} />}
-      <EventSection filter={{ resourceType: 'license', resourceId: id }} />
+      <EventSection
+        filter={{ resourceType: 'license', resourceId: id }}
+        also={purchases.map((one) => ({ resourceType: 'purchase', resourceId: one.id }))}
+      />
     </Page>
   );
 }
@@ -154,7 +163,15 @@ function Actions({ license, refusal }: { license: License; refusal: string | und
   );
 }
 
-function Details({ license, refusal }: { license: License; refusal: string | undefined }) {
+function Details({
+  license,
+  purchases,
+  refusal,
+}: {
+  license: License;
+  purchases: readonly Purchase[];
+  refusal: string | undefined;
+}) {
   const names = useProductNames();
   const labelOf = usePlatformLabel();
   const mayReadCustomers = useMay('readCustomers');
@@ -198,8 +215,26 @@ function Details({ license, refusal }: { license: License; refusal: string | und
                 ] as const,
               ]
             : []),
+          ...purchases.map(
+            (purchase) =>
+              [
+                words.platform,
+                <TextLink key={purchase.id} to="/purchases" search={{ open: purchase.id }}>
+                  {screenTexts.purchases.boughtAt(
+                    purchase.marketName ?? screenTexts.purchases.goneMarket,
+                    orderOf(purchase),
+                  )}
+                  <Time value={purchase.createdAt} show="date" />
+                </TextLink>,
+              ] as const,
+          ),
           ...(platform
-            ? [[words.platform, [platform, ownerPlatformId].filter(Boolean).join(' · ')] as const]
+            ? [
+                [
+                  purchases.length > 0 ? words.account : words.platform,
+                  [platform, ownerPlatformId].filter(Boolean).join(' · '),
+                ] as const,
+              ]
             : []),
           [
             words.expires,

@@ -13,12 +13,16 @@ import { toasts } from '../../components/toasts.tsx';
 import { productName } from '../../format.ts';
 import { useProductNames, useProducts } from '../../products.ts';
 import { screenTexts } from '../../screen-texts.ts';
+import { texts } from '../../texts.ts';
 import { refreshMarkets } from './queries.ts';
 
 const words = screenTexts.markets;
 
 type Mapped = Market['products'][number];
 type Row = Mapped & { id: string };
+
+/** Text buttons in a row: as high as its text, and aligned with the end of its column. */
+const IN_ROW = '-my-2 px-0!';
 
 /** A number in a form; null if it is empty. */
 const numberIn = (data: FormData, name: string): number | null => {
@@ -35,7 +39,9 @@ export function Mapping({
   refusal: string | undefined;
 }) {
   const names = useProductNames();
-  const [isOpen, setOpen] = useState(false);
+  /** The product in the dialog; null for a new one. */
+  const [edited, setEdited] = useState<Mapped | null>();
+  const isOpen = edited !== undefined;
   const store = async (
     next: (current: Market['products']) => Market['products'],
   ): Promise<void> => {
@@ -64,18 +70,34 @@ export function Mapping({
     [words.terms, (row) => words.describe(row)],
     [
       words.change,
-      ({ item }) => (
-        <Button look="link" refusal={refusal} onClick={() => remove(item)}>
-          {words.unmap}
-        </Button>
+      ({ id: _, ...mapped }) => (
+        <span className="inline-flex flex-wrap gap-x-4">
+          <Button
+            look="link"
+            className={IN_ROW}
+            refusal={refusal}
+            onClick={() => setEdited(mapped)}
+          >
+            {texts.actions.edit}
+          </Button>
+          <Button
+            look="link"
+            className={IN_ROW}
+            refusal={refusal}
+            onClick={() => remove(mapped.item)}
+          >
+            {words.unmap}
+          </Button>
+        </span>
       ),
+      'number',
     ],
   ];
   return (
     <Section
       title={words.products}
       actions={
-        <Button look="link" refusal={refusal} onClick={() => setOpen(true)}>
+        <Button look="link" refusal={refusal} onClick={() => setEdited(null)}>
           {words.map}
         </Button>
       }
@@ -89,35 +111,50 @@ export function Mapping({
           columns={columns}
         />
       )}
-      <Dialog title={words.map} isOpen={isOpen} onClose={() => setOpen(false)} isWide>
-        <MappingForm
-          kind={kind}
-          refusal={refusal}
-          onSubmit={async (mapped) => {
-            await store((current) => [
-              ...current.filter((one) => one.item !== mapped.item),
-              mapped,
-            ]);
-            setOpen(false);
-            toasts.done(words.mapped(mapped.item));
-          }}
-        />
+      <Dialog
+        title={edited ? words.editMapping : words.map}
+        isOpen={isOpen}
+        onClose={() => setEdited(undefined)}
+        isWide
+      >
+        {isOpen && (
+          <MappingForm
+            kind={kind}
+            stored={edited}
+            refusal={refusal}
+            onSubmit={async (mapped) => {
+              const replaced = [mapped.item, edited?.item];
+              await store((current) => [
+                ...current.filter(({ item }) => !replaced.includes(item)),
+                mapped,
+              ]);
+              setEdited(undefined);
+              toasts.done((edited ? words.editedMapping : words.mapped)(mapped.item));
+            }}
+          />
+        )}
       </Dialog>
     </Section>
   );
 }
 
+/** A limit as it is typed. */
+const typed = (value: number | null | undefined): string => (value == null ? '' : String(value));
+
 function MappingForm({
   kind,
+  stored,
   refusal,
   onSubmit,
 }: {
   kind: Market['kind'];
+  /** Null for a new one. */
+  stored: Mapped | null;
   refusal: string | undefined;
   onSubmit: (mapped: Mapped) => Promise<void>;
 }) {
   const { data: products = [] } = useProducts();
-  const [isTemporary, setTemporary] = useState(false);
+  const [isTemporary, setTemporary] = useState(stored?.licenseType === 'TEMPORARY');
   return (
     <Form
       onSubmit={(data) =>
@@ -133,17 +170,47 @@ function MappingForm({
       }
       buttons={(isBusy) => (
         <Button type="submit" look="primary" disabled={isBusy} refusal={refusal}>
-          {words.mapAction}
+          {stored ? texts.actions.save : words.mapAction}
         </Button>
       )}
     >
       <FieldGroup>
-        <TextField label={words.item[kind]} hint={words.itemHint[kind]} name="item" required />
+        <TextField
+          label={words.item[kind]}
+          hint={words.itemHint[kind]}
+          name="item"
+          defaultValue={stored?.item ?? ''}
+          required
+        />
         <SelectField
+          // The products can arrive after the form.
+          key={products.length}
           label={words.product}
           name="productId"
-          options={products.map(({ id, name }) => [String(id), name] as const)}
+          options={[
+            ['', words.chooseProduct],
+            ...products.map(({ id, name }) => [String(id), name] as const),
+          ]}
+          defaultValue={typed(stored?.productId)}
           required
+        />
+        <TextField
+          label={words.maxIPs}
+          hint={words.limitHint}
+          name="maxIPs"
+          type="number"
+          min={-1}
+          max={MAX_LIMIT}
+          defaultValue={typed(stored?.maxIPs)}
+        />
+        <TextField
+          label={words.maxHWIDs}
+          hint={words.limitHint}
+          name="maxHWIDs"
+          type="number"
+          min={-1}
+          max={MAX_LIMIT}
+          defaultValue={typed(stored?.maxHWIDs)}
         />
         <SelectField
           label={words.lifetime}
@@ -152,7 +219,7 @@ function MappingForm({
             ['PERMANENT', words.lifetimes.PERMANENT],
             ['TEMPORARY', words.lifetimes.TEMPORARY],
           ]}
-          defaultValue="PERMANENT"
+          defaultValue={stored?.licenseType ?? 'PERMANENT'}
           onChange={({ target }) => setTemporary(Object(target).value === 'TEMPORARY')}
         />
         {isTemporary && (
@@ -163,29 +230,14 @@ function MappingForm({
             type="number"
             min={1}
             max={MAX_EXPIRES_AFTER_DAYS}
+            defaultValue={typed(stored?.expiresAfterDays)}
           />
         )}
-        <TextField
-          label={words.maxIPs}
-          hint={words.limitHint}
-          name="maxIPs"
-          type="number"
-          min={-1}
-          max={MAX_LIMIT}
-        />
-        <TextField
-          label={words.maxHWIDs}
-          hint={words.limitHint}
-          name="maxHWIDs"
-          type="number"
-          min={-1}
-          max={MAX_LIMIT}
-        />
         <SelectField
           label={words.quantity}
           name="quantity"
           options={QUANTITY_MEANINGS.map((one) => [one, words.quantities[one]] as const)}
-          defaultValue="licenses"
+          defaultValue={stored?.quantity ?? 'licenses'}
         />
       </FieldGroup>
     </Form>

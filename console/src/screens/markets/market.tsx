@@ -1,27 +1,25 @@
-import type { Market, MarketDelivery } from '@licet/client';
+import type { Market } from '@licet/client';
 import { useQuery } from '@tanstack/react-query';
-import type { ReactNode } from 'react';
 import { licet } from '../../api.ts';
-import { Badge } from '../../components/badge.tsx';
-import { Button, ButtonLink } from '../../components/button.tsx';
+import { Button, ButtonLink, TextLink } from '../../components/button.tsx';
 import { confirm } from '../../components/confirm.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { Cancel, EditPage } from '../../components/edit-page.tsx';
 import { Pencil } from '../../components/icons.tsx';
 import { AddressMark, Facts, Page, Section } from '../../components/page.tsx';
-import { SectionRows } from '../../components/section-rows.tsx';
-import { type SimpleColumn, SimpleTable } from '../../components/simple-table.tsx';
 import { Time } from '../../components/time.tsx';
 import { toasts } from '../../components/toasts.tsx';
+import { formatNumber } from '../../format.ts';
 import { editedQuery, OneItem } from '../../layout/one-item.tsx';
 import { screenTexts } from '../../screen-texts.ts';
 import { useRefusal } from '../../session.ts';
 import { useShortcuts } from '../../shortcuts.ts';
 import { texts } from '../../texts.ts';
 import { EventSection } from '../events/section.tsx';
+import { Arrived } from './arrived.tsx';
 import { MarketForm } from './form.tsx';
 import { Mapping } from './mapping.tsx';
-import { arrivedQuery, marketQuery, refreshMarkets } from './queries.ts';
+import { marketQuery, refreshMarkets } from './queries.ts';
 import { marketEditRoute, marketRoute } from './route.ts';
 import { StateBadge } from './screen.tsx';
 import { SecretForm } from './secret-form.tsx';
@@ -72,6 +70,7 @@ function MarketScreen({ market }: { market: Market }) {
           <StateBadge market={market} />
         </span>
       }
+      lead={words.stateLeads[market.state] && <Lead market={market} />}
       actions={
         <>
           <ButtonLink to="/purchases" search={{ marketId: id }}>
@@ -109,12 +108,35 @@ function MarketScreen({ market }: { market: Market }) {
             [words.kind, words.kinds[kind]],
             [words.onRefund, words.refundActions[market.onRefund]],
             [words.onDispute, words.disputeActions[market.onDispute]],
+            [words.sales, formatNumber(market.sales)],
+            [
+              words.lastSale,
+              market.lastSaleAt === null ? (
+                words.never
+              ) : (
+                <Time key="lastSale" value={market.lastSaleAt} />
+              ),
+            ],
             [words.created, <Time key="created" value={market.createdAt} />],
           ]}
         />
       </Section>
       <EventSection title={words.ownChanges} filter={{ resourceType: 'market', resourceId: id }} />
     </Page>
+  );
+}
+
+/** What a person has to do. */
+function Lead({ market: { id, state } }: { market: Market }) {
+  return (
+    <>
+      {words.stateLeads[state]}{' '}
+      {state === 'NEEDS_PRODUCT' && (
+        <TextLink to="/purchases" search={{ marketId: id, state: 'UNMATCHED' }}>
+          {words.toWaiting}
+        </TextLink>
+      )}
+    </>
   );
 }
 
@@ -154,50 +176,6 @@ function Steps({ market: { addresses, isPublic, kind } }: { market: Market }) {
         </a>
       </p>
     </>
-  );
-}
-
-const EFFECT_TONES = { CHANGED: 'good', NOTHING: 'neutral', NEEDS_PERSON: 'warn' } as const;
-
-const COLUMNS: readonly SimpleColumn<MarketDelivery>[] = [
-  [words.arrivedColumns.time, ({ time }) => <Time value={time} show="clock" />],
-  [
-    words.arrivedColumns.state,
-    ({ status, effect }) =>
-      effect === null ? (
-        <Badge tone="bad">{status < 500 ? words.rejected : words.failed}</Badge>
-      ) : (
-        <Badge tone={EFFECT_TONES[effect]}>{words.effects[effect]}</Badge>
-      ),
-  ],
-  [words.arrivedColumns.type, ({ type }) => type],
-  [words.arrivedColumns.result, ({ result }) => result],
-  [words.arrivedColumns.status, ({ status }) => status, 'number'],
-];
-
-/** The latest requests of the market, read again every few seconds: the first one turns the line green. */
-function Arrived({ market: { id } }: { market: Market }): ReactNode {
-  const query = useQuery(arrivedQuery(id));
-  const last = query.data?.[0];
-  return (
-    <Section
-      title={words.arrived}
-      note={
-        <span role="status" className="flex items-center gap-2">
-          {last === undefined ? (
-            words.waiting
-          ) : (
-            <Badge tone={last.status < 400 ? 'good' : 'bad'}>
-              {last.status < 400 ? words.works : words.failing}
-            </Badge>
-          )}
-        </span>
-      }
-    >
-      <SectionRows query={query} empty={words.nothingArrived}>
-        {(rows) => <SimpleTable rows={rows} label={words.arrived} columns={COLUMNS} />}
-      </SectionRows>
-    </Section>
   );
 }
 

@@ -3,210 +3,209 @@ import { PURCHASE_STATES } from '@licet/contract/enums';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { licet } from '../../api.ts';
 import { Badge } from '../../components/badge.tsx';
-import { Button, ButtonLink, TextLink } from '../../components/button.tsx';
+import { ButtonLink } from '../../components/button.tsx';
 import { Cut } from '../../components/cut.tsx';
 import { type Column, DataTable } from '../../components/data-table.tsx';
-import { Dialog } from '../../components/dialog.tsx';
-import { FilterSelect, FilterText, Form, SelectField } from '../../components/form.tsx';
+import { Filters } from '../../components/filters.tsx';
+import { FilterSelect, FilterText } from '../../components/form.tsx';
 import { Empty, NoMatch, Page } from '../../components/page.tsx';
+import { WithPane } from '../../components/side-pane.tsx';
 import { Time } from '../../components/time.tsx';
-import { toasts } from '../../components/toasts.tsx';
-import { productName } from '../../format.ts';
-import { useProductNames, useProducts } from '../../products.ts';
+import { shortenKey } from '../../format.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import { countGiven } from '../../search.ts';
-import { useMay, useRefusal } from '../../session.ts';
-import { marketsQuery, refreshMarkets } from './queries.ts';
-import { purchasesRoute } from './route.ts';
+import { useMay } from '../../session.ts';
+import { useShortcuts } from '../../shortcuts.ts';
+import { amountText, buyerName, orderOf, soldName } from './names.ts';
+import { PurchaseBadge, PurchasePane } from './purchase.tsx';
+import { marketsQuery } from './queries.ts';
+import { IGNORED, purchasesRoute } from './route.ts';
 
 const words = screenTexts.purchases;
 const PAGE_ROWS = 50;
-const TONES = { GRANTED: 'good', REVOKED: 'bad', UNMATCHED: 'warn' } as const;
+const NEWEST_FIRST = '-id';
 
-/** Purchases at markets, with what is still to do. */
+const COLUMNS: readonly Column<Purchase>[] = [
+  {
+    id: 'item',
+    header: words.columns.item,
+    cell: (purchase) => <Cut>{soldName(purchase)}</Cut>,
+    phone: 'title',
+  },
+  {
+    id: 'buyer',
+    header: words.columns.buyer,
+    cell: (purchase) => <Cut>{buyerName(purchase)}</Cut>,
+    phone: 'line',
+  },
+  {
+    id: 'state',
+    header: words.columns.state,
+    cell: (purchase) => (
+      <span className="flex items-center gap-1.5" title={purchase.reason ?? undefined}>
+        <PurchaseBadge purchase={purchase} />
+        {purchase.isTest && <Badge>{words.test}</Badge>}
+      </span>
+    ),
+    width: 'w-36',
+    phone: 'titleEnd',
+  },
+  {
+    id: 'amount',
+    header: words.columns.amount,
+    isNumber: true,
+    cell: (purchase) => amountText(purchase),
+    width: 'w-26',
+    phone: 'lineEnd',
+  },
+  {
+    id: 'market',
+    header: words.columns.market,
+    cell: ({ marketName }) => <Cut>{marketName ?? words.goneMarket}</Cut>,
+    width: 'w-27',
+    isWide: true,
+  },
+  {
+    id: 'order',
+    header: words.columns.order,
+    cell: (purchase) => <Cut isMono>{orderOf(purchase) ?? ''}</Cut>,
+    width: 'w-30',
+    isWide: true,
+  },
+  {
+    id: 'license',
+    header: words.columns.license,
+    cell: ({ licenseKey }) =>
+      licenseKey !== null && (
+        <span title={licenseKey} className="font-mono text-[0.8125rem] whitespace-nowrap">
+          {shortenKey(licenseKey)}
+        </span>
+      ),
+    width: 'w-24 xl:w-26',
+    phone: 'last',
+  },
+  {
+    id: 'created',
+    header: words.columns.created,
+    cell: ({ createdAt }) => <Time value={createdAt} show="ago" />,
+    width: 'w-33',
+    sort: { ascending: 'id', descending: NEWEST_FIRST },
+    phone: 'lastEnd',
+  },
+];
+
+/** Purchases at markets, the newest first, with what is still to do. */
 export function Screen() {
   const search = purchasesRoute.useSearch();
   const navigate = purchasesRoute.useNavigate();
-  const refusal = useRefusal('writeLicenses');
   const mayReadMarkets = useMay('readMarkets');
-  const names = useProductNames();
   const { data: markets = [] } = useQuery({ ...marketsQuery, enabled: mayReadMarkets });
-  const { q, state, marketId, after, open } = search;
+  const { open, after, ...filters } = search;
+  const { q, state, marketId, sort } = filters;
   const page = useQuery({
-    queryKey: ['purchases', 'list', q, state, marketId, after],
-    queryFn: ({ signal }) =>
-      licet.purchases.page({ q, state, marketId, after, limit: PAGE_ROWS }, { signal }),
+    queryKey: ['purchases', 'list', filters, after],
+    queryFn: ({ signal }) => {
+      const waits = state === 'UNMATCHED' ? false : undefined;
+      const isIgnored = state === IGNORED ? true : waits;
+      const wanted = state === IGNORED ? undefined : state;
+      const query = { q, marketId, state: wanted, isIgnored, sort: sort ?? NEWEST_FIRST } as const;
+      return licet.purchases.page({ ...query, after, limit: PAGE_ROWS }, { signal });
+    },
     placeholderData: keepPreviousData,
   });
   const filter = (changes: Partial<typeof search>): void =>
-    void navigate({ search: { q, state, marketId, ...changes }, replace: true });
-  const nameOfMarket = (id: number): string =>
-    markets.find((one) => one.id === id)?.name ?? words.market(id);
-  const columns: readonly Column<Purchase>[] = [
-    {
-      id: 'item',
-      header: words.columns.item,
-      cell: ({ item, productId }) => (
-        <Cut>{productId === null ? words.item(item) : productName(names, productId)}</Cut>
-      ),
-      phone: 'title',
-    },
-    {
-      id: 'state',
-      header: words.columns.state,
-      cell: (purchase) => (
-        <span className="flex items-center gap-2" title={purchase.reason ?? undefined}>
-          <Badge tone={TONES[purchase.state]}>{words.states[purchase.state]}</Badge>
-          {purchase.isTest && <Badge>{words.test}</Badge>}
-        </span>
-      ),
-      width: 'w-38',
-      phone: 'titleEnd',
-    },
-    {
-      id: 'market',
-      header: words.columns.market,
-      cell: (purchase) => <Cut>{nameOfMarket(purchase.marketId)}</Cut>,
-      width: 'w-32',
-      phone: 'line',
-    },
-    {
-      id: 'buyer',
-      header: words.columns.buyer,
-      cell: ({ buyerName, buyerId }) => <Cut>{buyerName ?? buyerId ?? ''}</Cut>,
-      width: 'w-32',
-      phone: 'lineEnd',
-    },
-    {
-      id: 'order',
-      header: words.columns.order,
-      cell: ({ order }) => <Cut isMono>{order ?? ''}</Cut>,
-      width: 'w-32',
-      isExtra: true,
-    },
-    {
-      id: 'license',
-      header: words.columns.license,
-      cell: ({ id, licenseId, state: itsState }) =>
-        licenseId !== null ? (
-          <TextLink to="/licenses/$licenseId" params={{ licenseId }}>
-            {words.license(licenseId)}
-          </TextLink>
-        ) : (
-          itsState === 'UNMATCHED' &&
-          refusal === undefined && (
-            <ButtonLink look="link" to="/purchases" search={{ ...search, open: id }}>
-              {words.choose}
-            </ButtonLink>
-          )
-        ),
-      width: 'w-36',
-      phone: 'last',
-    },
-    {
-      id: 'created',
-      header: words.columns.created,
-      cell: ({ createdAt }) => <Time value={createdAt} show="ago" />,
-      width: 'w-33',
-      phone: 'lastEnd',
-    },
-  ];
+    void navigate({ search: { ...filters, ...changes }, replace: true });
+  const close = (): void =>
+    void navigate({
+      search: (old) => ({ ...old, open: undefined }),
+      state: true,
+      replace: true,
+      resetScroll: false,
+    });
+  useShortcuts(open === undefined ? {} : { Escape: close });
   const isFiltered = countGiven({ q, state, marketId }) > 0;
-  const next = page.data?.after;
-  const close = () => filter({ after, open: undefined });
+  const known = page.data?.items.find(({ id }) => id === open);
   return (
     <Page
       title={words.title}
       lead={words.lead}
       actions={mayReadMarkets && <ButtonLink to="/markets">{words.toMarkets}</ButtonLink>}
     >
-      <DataTable
-        name="purchases"
-        label={words.title}
-        columns={columns}
-        rows={page.data?.items}
-        error={page.error}
-        onRetry={page.refetch}
-        count={words.count}
-        tools={
-          <search className="flex flex-wrap items-center gap-2">
-            <FilterText
-              label={words.search}
-              value={q ?? ''}
-              onChange={(text) => filter({ q: text || undefined })}
-            />
-            <FilterSelect
-              label={words.columns.state}
-              any={words.anyState}
-              options={PURCHASE_STATES.map((one) => [one, words.states[one]] as const)}
-              value={state}
-              onChange={(chosen) => filter({ state: chosen })}
-            />
-            {markets.length > 0 && (
-              <FilterSelect
-                label={words.columns.market}
-                any={words.anyMarket}
-                options={markets.map(({ id, name }) => [id, name] as const)}
-                value={marketId}
-                onChange={(chosen) => filter({ marketId: chosen })}
-              />
-            )}
-          </search>
-        }
-        pages={{ to: '/purchases', search: { q, state, marketId }, after, next }}
-        empty={
-          isFiltered ? (
-            <NoMatch to="/purchases" />
-          ) : (
-            <Empty
-              title={words.emptyTitle}
-              actions={mayReadMarkets && <ButtonLink to="/markets">{words.toMarkets}</ButtonLink>}
+      <WithPane
+        title={words.pane}
+        isOpen={open !== undefined}
+        onClose={close}
+        pane={open !== undefined && <PurchasePane key={open} id={open} known={known} />}
+      >
+        <DataTable
+          name="purchases"
+          label={words.title}
+          columns={COLUMNS}
+          rows={page.data?.items}
+          error={page.error}
+          onRetry={page.refetch}
+          linkOf={({ id }) => ({
+            to: '/purchases',
+            search: { ...search, open: id },
+            state: true,
+            resetScroll: false,
+            replace: open !== undefined,
+          })}
+          rowClassOf={({ id }) => (id === open ? 'bg-accent-soft' : '')}
+          count={words.count}
+          total={page.data?.total}
+          sort={{
+            value: sort ?? NEWEST_FIRST,
+            onChange: (value) => filter({ sort: value === 'id' ? value : undefined }),
+          }}
+          tools={
+            <Filters
+              to="/purchases"
+              count={countGiven({ state, marketId })}
+              search={
+                <FilterText
+                  label={words.search}
+                  value={q ?? ''}
+                  onChange={(text) => filter({ q: text || undefined })}
+                />
+              }
             >
-              {words.empty}
-            </Empty>
-          )
-        }
-      />
-      <Dialog title={words.choose} isOpen={open !== undefined} onClose={close}>
-        {open !== undefined && <ChooseProduct id={open} refusal={refusal} onDone={close} />}
-      </Dialog>
+              <FilterSelect
+                label={words.columns.state}
+                any={words.anyState}
+                options={[
+                  ...PURCHASE_STATES.map((one) => [one, words.states[one]] as const),
+                  [IGNORED, words.ignored] as const,
+                ]}
+                value={state}
+                onChange={(chosen) => filter({ state: chosen })}
+              />
+              {markets.length > 0 && (
+                <FilterSelect
+                  label={words.columns.market}
+                  any={words.anyMarket}
+                  options={markets.map(({ id, name }) => [id, name] as const)}
+                  value={marketId}
+                  onChange={(chosen) => filter({ marketId: chosen })}
+                />
+              )}
+            </Filters>
+          }
+          pages={{ to: '/purchases', search: filters, after, next: page.data?.after }}
+          empty={
+            isFiltered ? (
+              <NoMatch to="/purchases" />
+            ) : (
+              <Empty
+                title={words.emptyTitle}
+                actions={mayReadMarkets && <ButtonLink to="/markets">{words.toMarkets}</ButtonLink>}
+              >
+                {words.empty}
+              </Empty>
+            )
+          }
+        />
+      </WithPane>
     </Page>
-  );
-}
-
-/** Grants a purchase that waits for a product. */
-function ChooseProduct({
-  id,
-  refusal,
-  onDone,
-}: {
-  id: number;
-  refusal: string | undefined;
-  onDone: () => void;
-}) {
-  const { data: products = [] } = useProducts();
-  return (
-    <Form
-      onSubmit={async (data) => {
-        const productId = Number(data.get('productId'));
-        const { licenseId } = await licet.purchases.grant(id, { productId });
-        await refreshMarkets();
-        toasts.done(words.granted(licenseId ?? 0));
-        onDone();
-      }}
-      buttons={(isBusy) => (
-        <Button type="submit" look="primary" disabled={isBusy} refusal={refusal}>
-          {words.grant}
-        </Button>
-      )}
-    >
-      <p>{words.chooseLead}</p>
-      <SelectField
-        label={words.product}
-        name="productId"
-        options={products.map(({ id: value, name }) => [String(value), name] as const)}
-        required
-      />
-    </Form>
   );
 }

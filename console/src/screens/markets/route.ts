@@ -4,6 +4,9 @@ import * as z from 'zod/mini';
 import { rootRoute } from '../../layout/root.tsx';
 import { id, idParams, isNew, oneOf, text } from '../../search.ts';
 
+/** In the place of a state: the purchases that need no license. */
+export const IGNORED = 'IGNORED';
+
 export const marketsRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: 'markets',
@@ -15,6 +18,8 @@ export const marketRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: 'markets/$id',
   params: idParams,
+  /** `open` is the request in the dialog. */
+  validateSearch: z.object({ open: id }),
   component: lazyRouteComponent(() => import('./market.tsx'), 'Screen'),
 });
 
@@ -28,11 +33,12 @@ export const marketEditRoute = createRoute({
 export const purchasesRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: 'purchases',
-  /** `open` is the purchase for which a product is chosen. */
+  /** `open` is the purchase in the pane. */
   validateSearch: z.object({
     q: text,
-    state: oneOf(PURCHASE_STATES),
+    state: oneOf([...PURCHASE_STATES, IGNORED]),
     marketId: id,
+    sort: oneOf(['id']),
     after: id,
     open: id,
   }),

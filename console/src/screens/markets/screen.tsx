@@ -7,6 +7,7 @@ import { type Column, DataTable } from '../../components/data-table.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Plus } from '../../components/icons.tsx';
 import { Empty, Page } from '../../components/page.tsx';
+import { Time } from '../../components/time.tsx';
 import { formatNumber } from '../../format.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import { useRefusal } from '../../session.ts';
@@ -16,16 +17,34 @@ import { marketsRoute } from './route.ts';
 
 const words = screenTexts.markets;
 
-/** Whether a market is ready, in a word. */
-export function StateBadge({ market: { enabled, secretCount, products } }: { market: Market }) {
-  if (!enabled) return <Badge>{words.states.off}</Badge>;
-  if (secretCount === 0) return <Badge tone="warn">{words.states.noSecret}</Badge>;
-  if (products.length === 0) return <Badge tone="warn">{words.states.noProducts}</Badge>;
-  return <Badge tone="good">{words.states.ready}</Badge>;
-}
+/** The colour says whether somebody must act. */
+const TONES = {
+  OFF: 'neutral',
+  NEEDS_SECRET: 'warn',
+  FAILING: 'bad',
+  NEEDS_PRODUCT: 'warn',
+  WAITING: 'neutral',
+  WORKS: 'good',
+} as const;
+
+/** The state of a market in a word: what it needs, or whether its last request was right. */
+export const StateBadge = ({ market: { state } }: { market: Market }) => (
+  <Badge tone={TONES[state]}>{words.states[state]}</Badge>
+);
+
+/** The name, and the kind of market unless the name says it. */
+const nameOf = ({ name, kind }: Market): string =>
+  name.toLowerCase().includes(words.kinds[kind].toLowerCase())
+    ? name
+    : `${name} · ${words.kinds[kind]}`;
 
 const COLUMNS: readonly Column<Market>[] = [
-  { id: 'name', header: words.name, cell: ({ name }) => <Cut>{name}</Cut>, phone: 'title' },
+  {
+    id: 'name',
+    header: words.name,
+    cell: (market) => <Cut>{nameOf(market)}</Cut>,
+    phone: 'title',
+  },
   {
     id: 'state',
     header: words.state,
@@ -34,18 +53,36 @@ const COLUMNS: readonly Column<Market>[] = [
     phone: 'titleEnd',
   },
   {
-    id: 'kind',
-    header: words.kind,
-    cell: ({ kind }) => words.kinds[kind],
-    width: 'w-44',
-    phone: 'line',
-  },
-  {
     id: 'products',
     header: words.products,
     isNumber: true,
     cell: ({ products }) => formatNumber(products.length),
-    width: 'w-28',
+    width: 'w-24',
+  },
+  {
+    id: 'sales',
+    header: words.sales,
+    isNumber: true,
+    cell: ({ sales }) => (
+      <>
+        {formatNumber(sales)}
+        <span className="md:hidden"> {words.salesShort}</span>
+      </>
+    ),
+    width: 'w-32',
+    phone: 'line',
+  },
+  {
+    id: 'lastSale',
+    header: words.lastSale,
+    cell: ({ lastSaleAt }) =>
+      lastSaleAt === null ? (
+        <span className="text-muted">{words.never}</span>
+      ) : (
+        <Time value={lastSaleAt} show="ago" />
+      ),
+    width: 'w-36',
+    phone: 'lineEnd',
   },
 ];
 

@@ -1,6 +1,7 @@
 import type { Event, License } from '@licet/client';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
+import { Badge } from '../../components/badge.tsx';
 import { ButtonLink, TextLink } from '../../components/button.tsx';
 import { TypeBadge } from '../../components/changes.tsx';
 import { Section } from '../../components/page.tsx';
@@ -11,8 +12,9 @@ import { screenTexts } from '../../screen-texts.ts';
 import { useMay, useRefusal } from '../../session.ts';
 import { lacksSlot, licenseQuery } from '../license/queries.ts';
 import { ExtendButton } from '../licenses/extend-button.tsx';
+import { buyerName, soldName } from '../markets/names.ts';
 import { nameOf, webhooksQuery } from '../webhooks/queries.ts';
-import { alertsQuery } from './queries.ts';
+import { alertsQuery, type Waiting, waitingQuery } from './queries.ts';
 
 /** The latest events of the service, each with its fix. */
 
@@ -20,18 +22,25 @@ const words = screenTexts.alerts;
 
 /** The latest alerts; nothing without any. */
 export default function Alerts() {
-  const { data } = useQuery(alertsQuery);
-  if (!data || data.length === 0) return null;
+  const mayReadEvents = useMay('readEvents');
+  const { data = [] } = useQuery({ ...alertsQuery, enabled: mayReadEvents });
+  const { data: waiting = [] } = useQuery({ ...waitingQuery, enabled: useMay('readPurchases') });
+  if (data.length === 0 && waiting.length === 0) return null;
   return (
     <Section
       title={words.title}
       actions={
-        <TextLink to="/events" search={{ actor: 'service' }} className="mr-2">
-          {words.all}
-        </TextLink>
+        mayReadEvents && (
+          <TextLink to="/events" search={{ actor: 'service' }} className="mr-2">
+            {words.all}
+          </TextLink>
+        )
       }
     >
       <ul>
+        {waiting.slice(0, WAITING_ROWS).map((one) => (
+          <WaitingAlert key={one.purchases[0].id} waiting={one} />
+        ))}
         {data.map((event) =>
           event.resourceType === 'license' && event.resourceId !== null ? (
             <LicenseAlert key={event.id} event={event} id={event.resourceId} />
@@ -43,6 +52,41 @@ export default function Alerts() {
         )}
       </ul>
     </Section>
+  );
+}
+
+/** More groups stand in the list of purchases. */
+const WAITING_ROWS = 4;
+const NAMED_BUYERS = 3;
+
+/** Buyers who have paid and have no license: the most urgent of all. */
+function WaitingAlert({ waiting: { purchases, isCut } }: { waiting: Waiting }) {
+  const [first] = purchases;
+  const { marketId, id } = first;
+  const buyers = [...new Set(purchases.map(buyerName).filter(Boolean))];
+  const open = purchases.length === 1 ? id : undefined;
+  return (
+    <li className="flex min-h-14 items-center gap-3 border-line py-1.5 pr-2 pl-4 not-last:border-b sm:pl-5">
+      <div className="flex min-w-0 flex-1 flex-col gap-x-4 gap-y-0.5 md:flex-row md:items-baseline">
+        <p className="flex flex-wrap items-center gap-x-2 md:w-64 md:shrink-0">
+          <Badge tone="bad">{words.paid(purchases.length, isCut)}</Badge>
+          <span className="text-xs text-muted">
+            <Time value={first.createdAt} show="ago" />
+          </span>
+        </p>
+        <p className="min-w-0 break-words">
+          {words.waits(
+            buyers.slice(0, NAMED_BUYERS),
+            purchases.length,
+            first.marketName,
+            soldName(first),
+          )}
+        </p>
+      </div>
+      <ButtonLink look="link" to="/purchases" search={{ state: 'UNMATCHED', marketId, open }}>
+        {words.fixes.purchase}
+      </ButtonLink>
+    </li>
   );
 }
 
@@ -189,7 +233,7 @@ function Fix({
   }
 }
 
-/** A market that fails or is guessed at, or a purchase that waits for a product. */
+/** A market that fails or is guessed at, or a purchase of more than its license. */
 const MarketAlert = ({ event }: { event: Event }) => (
   <Line
     event={event}
@@ -199,8 +243,8 @@ const MarketAlert = ({ event }: { event: Event }) => (
           {words.fixes.market}
         </ButtonLink>
       ) : (
-        <ButtonLink look="link" to="/purchases" search={{ state: 'UNMATCHED' }}>
-          {words.fixes.purchase}
+        <ButtonLink look="link" to="/purchases" search={{ open: event.resourceId ?? undefined }}>
+          {words.fixes.order}
         </ButtonLink>
       )
     }

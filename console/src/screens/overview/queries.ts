@@ -1,4 +1,4 @@
-import type { Event } from '@licet/client';
+import type { Event, Purchase } from '@licet/client';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '@licet/contract/durations';
 import { type EventType, SERVICE_EVENT_TYPES } from '@licet/contract/enums';
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
@@ -98,6 +98,45 @@ export const todayQuery = queryOptions({
   refetchInterval: REFRESH_MS,
 });
 
+/** The sales of today, in the viewer's time zone. */
+export const salesQuery = queryOptions({
+  queryKey: ['purchases', 'today'],
+  queryFn: ({ signal }) => {
+    const from = new Date(new Date().setHours(0, 0, 0, 0)).toISOString();
+    return licet.purchases.statistics({ from }, { signal });
+  },
+  refetchInterval: REFRESH_MS,
+});
+
+/** Enough to name the buyers of each product that is not chosen. */
+const WAITING_READ = 100;
+
+/** Purchases that wait for the same reason. */
+export interface Waiting {
+  purchases: readonly [Purchase, ...Purchase[]];
+  /** Whether there may be more than these. */
+  isCut: boolean;
+}
+
+/** The purchases that were paid and have no license, by market and product, those of the newest first. */
+export const waitingQuery = queryOptions({
+  queryKey: ['purchases', 'waiting'],
+  queryFn: async ({ signal }): Promise<Waiting[]> => {
+    const query = {
+      state: 'UNMATCHED',
+      isIgnored: false,
+      sort: '-id',
+      limit: WAITING_READ,
+    } as const;
+    const { items, after } = await licet.purchases.page(query, { signal });
+    const groups = Map.groupBy(items, ({ marketId, item }) => `${marketId} ${item}`);
+    return [...groups.values()].flatMap(([first, ...others]) =>
+      first ? [{ purchases: [first, ...others], isCut: after !== undefined }] : [],
+    );
+  },
+  refetchInterval: REFRESH_MS,
+});
+
 const LATEST_ROWS = 6;
 
 export const refusalsQuery = queryOptions({
@@ -121,8 +160,10 @@ const ALERTS_READ = 200;
 /** One alert of each object and type, the latest; those that need no action only if there is room for them. */
 function worthALook(events: readonly Event[]): Event[] {
   const latest = new Map<string, Event>();
-  // The service also stores what markets report; that needs nobody.
-  for (const event of events.filter(({ type }) => isAlert(type))) {
+  // The service also stores what markets report; that needs nobody. Purchases that wait stand above.
+  for (const event of events.filter(({ type, changes }) =>
+    type === 'purchase.unmatched' ? changes?.licenseId?.after != null : isAlert(type),
+  )) {
     const about = `${event.type} ${event.resourceId}`;
     if (!latest.has(about)) latest.set(about, event);
   }

@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
-import { lazy, type ReactNode, Suspense } from 'react';
+import { lazy, Suspense } from 'react';
 import { TextLink } from '../../components/button.tsx';
 import { ArrowDownRight, ArrowRight, ArrowUpRight } from '../../components/icons.tsx';
 import { EmptyScreen, LoadFailure, Page, Section, Skeleton } from '../../components/page.tsx';
-import { formatNumber } from '../../format.ts';
 import { useMay } from '../../session.ts';
 import { texts } from '../../texts.ts';
+import { Figure } from './figure.tsx';
 import { todayQuery } from './queries.ts';
 import { overviewRoute } from './route.ts';
 import { useFirstSteps } from './use-first-steps.ts';
@@ -14,6 +14,7 @@ import { useFirstSteps } from './use-first-steps.ts';
 const FirstSteps = lazy(() => import('./first-steps.tsx'));
 const Ranged = lazy(() => import('./ranged.tsx'));
 const Alerts = lazy(() => import('./alerts.tsx'));
+const Sales = lazy(() => import('./sales.tsx'));
 const Latest = lazy(() => import('./latest.tsx'));
 
 const words = texts.overview;
@@ -22,6 +23,7 @@ export function Screen() {
   const { range = 'day' } = overviewRoute.useSearch();
   const mayReadHistory = useMay('readRequests');
   const mayReadEvents = useMay('readEvents');
+  const mayReadPurchases = useMay('readPurchases');
   const { done, isShown, isEmpty, isDone, dismiss } = useFirstSteps();
   return (
     <Page title={words.title}>
@@ -34,7 +36,12 @@ export function Screen() {
       {isEmpty ? null : mayReadHistory ? (
         <>
           <Figures />
-          {mayReadEvents && (
+          {mayReadPurchases && (
+            <Suspense>
+              <Sales />
+            </Suspense>
+          )}
+          {(mayReadEvents || mayReadPurchases) && (
             <Suspense>
               <Alerts />
             </Suspense>
@@ -79,32 +86,6 @@ function Trend({
     </p>
   );
 }
-
-const Figure = ({
-  label,
-  value,
-  children,
-}: {
-  label: ReactNode;
-  value: number | undefined;
-  children: ReactNode;
-}) => (
-  <div className="flex min-w-0 flex-col rounded-xl border border-line bg-surface px-4 py-3 sm:px-5 sm:py-4">
-    <dt className="text-muted">{label}</dt>
-    <dd className="flex flex-1 flex-col">
-      <span className="text-2xl leading-10 font-semibold tracking-tight sm:text-3xl sm:leading-12">
-        {value === undefined ? (
-          <span role="status" aria-label={texts.loading} className="text-edge">
-            –
-          </span>
-        ) : (
-          formatNumber(value)
-        )}
-      </span>
-      <div className="min-h-5">{children}</div>
-    </dd>
-  </div>
-);
 
 /** Active licenses, validations and refusals, each with its trend. */
 function Figures() {

@@ -3,7 +3,7 @@ import { DAY_MS } from '@licet/contract/durations';
 import { keysOf } from '@licet/contract/objects';
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
-import { hasStatus, licet } from '../../api.ts';
+import { describe, hasStatus, licet, queries } from '../../api.ts';
 import { Button, ButtonLink, TextLink } from '../../components/button.tsx';
 import { confirm } from '../../components/confirm.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
@@ -22,6 +22,7 @@ import { useShortcuts } from '../../shortcuts.ts';
 import { texts } from '../../texts.ts';
 import { EventSection } from '../events/section.tsx';
 import { LicenseCount } from '../licenses/count.tsx';
+import { marketsQuery } from '../markets/queries.ts';
 import { limitOf, ProductForm, refreshProducts, typeOf } from './form.tsx';
 import { productEditRoute, productRoute } from './route.ts';
 
@@ -55,17 +56,23 @@ function ProductScreen({ product }: { product: Product }) {
       if (refusal === undefined) void navigate({ to: '/products/$id/edit', params: { id } });
     },
   });
+  const mayReadMarkets = useMay('readMarkets');
   const remove = async (): Promise<void> => {
+    const markets = mayReadMarkets ? await queries.fetchQuery(marketsQuery).catch(() => []) : [];
+    const sellers = markets
+      .filter(({ products }) => products.some(({ productId }) => productId === id))
+      .map((market) => market.name);
     const isSure = await confirm({
       title: words.deleteTitle(name),
-      lead: words.deleteLead,
+      lead: sellers.length === 0 ? words.deleteLead : `${words.sold(sellers)} ${words.deleteLead}`,
       action: texts.actions.delete,
     });
     if (!isSure) return;
     try {
-      await licet.products.delete(id);
+      await licet.products.delete(id, { evenIfSold: sellers.length > 0 });
     } catch (error) {
-      if (hasStatus(error, 409)) return setInUse(true);
+      // A token that may not read the markets learns only now that one sells it.
+      if (hasStatus(error, 409) && !describe(error).includes('evenIfSold')) return setInUse(true);
       return toasts.fail(error);
     }
     await navigate({ to: '/products', replace: true });

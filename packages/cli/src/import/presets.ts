@@ -151,7 +151,8 @@ export const PRESETS: readonly Preset[] = [
     kind: 'purchases',
     isOf: (_, folded) => ['marketid', 'reference', 'unit'].every((name) => folded.has(name)),
     fields: {},
-    leftOut: 'id quantity istest state reason productid createdat updatedat',
+    leftOut:
+      'id email amount currency quantity istest state reason isignored marketname customerid productid productname createdat updatedat revokedat',
   },
   {
     title: 'Stripe',

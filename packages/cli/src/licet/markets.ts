@@ -7,6 +7,7 @@ import {
   DISPUTE_ACTIONS,
   LICENSE_TYPES,
   MARKET_KINDS,
+  type MarketState,
   type NoticeEffect,
   QUANTITY_MEANINGS,
   REFUND_ACTIONS,
@@ -18,17 +19,30 @@ import { idArgument, integerFrom, type OpenSession } from './session.ts';
 
 const DEFAULT_SHOWN = 20;
 
+const STATES = {
+  OFF: ['off', 'dim'],
+  NEEDS_SECRET: ['needs a secret', 'yellow'],
+  FAILING: ['failing', 'red'],
+  NEEDS_PRODUCT: ['needs a product', 'yellow'],
+  WAITING: ['waits for its first request', 'dim'],
+  WORKS: ['works', 'green'],
+} as const satisfies Record<MarketState, readonly [string, string]>;
+
 const COLUMNS: Column<Market>[] = [
   { title: 'ID', text: ({ id }) => String(id) },
   { title: 'KIND', text: ({ kind }) => kind },
   { title: 'NAME', text: ({ name }) => name, isFlexible: true },
   {
     title: 'STATE',
-    text: ({ enabled, secretCount }) =>
-      enabled ? (secretCount === 0 ? 'needs a secret' : 'on') : 'off',
-    style: ({ enabled, secretCount }) => (enabled && secretCount > 0 ? 'green' : 'yellow'),
+    text: ({ state }) => STATES[state][0],
+    style: ({ state }) => STATES[state][1],
   },
   { title: 'PRODUCTS', text: ({ products }) => String(products.length) },
+  { title: 'SALES (30 d)', text: ({ sales }) => String(sales) },
+  {
+    title: 'LAST SALE (UTC)',
+    text: ({ lastSaleAt }) => (lastSaleAt === null ? '' : timeText(lastSaleAt)),
+  },
   { title: 'ADDRESS', text: ({ addresses }) => addresses[0] ?? '', isFlexible: true },
 ];
 

@@ -159,11 +159,12 @@ export function addProducts(parent: CommandUnknownOpts, open: OpenSession): void
     .command('delete')
     .description('delete a product for good; delete its licenses first')
     .argument(...PRODUCT)
+    .option('--even-if-sold', 'although a market sells it: its purchases wait for another product')
     .addHelpText('after', examples('products delete 1', 'products delete "Chunk Guard"'))
-    .action(async (text) => {
+    .action(async (text, { evenIfSold }) => {
       const { licet, output } = open();
       const product = await licet.products.get(await productIdOf(licet, text));
-      await licet.products.delete(product.id);
+      await licet.products.delete(product.id, { evenIfSold });
       output.done(`Product ${product.id} "${product.name}" is deleted.`, product);
     });
 }

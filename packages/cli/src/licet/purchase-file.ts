@@ -79,7 +79,7 @@ export interface FilePurchase {
   buyerName?: string | null | undefined;
   licenseId?: number | null | undefined;
   unit?: number | undefined;
-  licenseKey?: string;
+  licenseKey?: string | null;
   /** The state of one that is paid no more: refunded, failed. */
   over?: string;
   /** The reason why it cannot be entered. */

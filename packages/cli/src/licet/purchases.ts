@@ -12,21 +12,48 @@ import { idArgument, type OpenSession } from './session.ts';
 
 const STYLES = { GRANTED: 'green', REVOKED: 'red', UNMATCHED: 'yellow' } as const;
 
+const stateOf = ({ state, isIgnored }: Purchase): string => (isIgnored ? 'IGNORED' : state);
+const styleOf = ({ state, isIgnored }: Purchase) => (isIgnored ? 'dim' : STYLES[state]);
+const amountOf = ({ amount, currency }: Purchase): string =>
+  [amount, currency].filter((one) => one !== null).join(' ');
+const buyerOf = ({ buyerName, email, buyerId }: Purchase): string =>
+  buyerName ?? email ?? buyerId ?? '';
+
 const COLUMNS: Column<Purchase>[] = [
   { title: 'ID', text: ({ id }) => String(id) },
-  { title: 'MARKET', text: ({ marketId }) => String(marketId) },
+  { title: 'MARKET', text: ({ marketId, marketName }) => marketName ?? String(marketId) },
   { title: 'ITEM', text: ({ item }) => item, isFlexible: true },
   { title: 'ORDER', text: ({ order }) => order ?? '', isFlexible: true },
-  {
-    title: 'BUYER',
-    text: ({ buyerName, buyerId }) => buyerName ?? buyerId ?? '',
-    isFlexible: true,
-  },
-  { title: 'STATE', text: ({ state }) => state, style: ({ state }) => STYLES[state] },
+  { title: 'BUYER', text: buyerOf, isFlexible: true },
+  { title: 'AMOUNT', text: amountOf },
+  { title: 'STATE', text: stateOf, style: styleOf },
   { title: 'LICENSE', text: ({ licenseId }) => String(licenseId ?? '') },
   { title: 'SINCE (UTC)', text: ({ createdAt }) => timeText(createdAt) },
   { title: 'REASON', text: ({ reason }) => reason ?? '', isFlexible: true },
 ];
+
+/** The fields of a purchase, for people. */
+const fieldsOf = (purchase: Purchase): Record<string, string> => ({
+  ID: String(purchase.id),
+  Market: purchase.marketName ?? `${purchase.marketId}, deleted`,
+  Item: purchase.item,
+  Order: purchase.order ?? purchase.reference,
+  Buyer: [purchase.buyerName, purchase.buyerId].filter((one) => one !== null).join(' · '),
+  'E-mail': purchase.email ?? '',
+  Amount: amountOf(purchase),
+  Quantity: purchase.quantity > 1 ? String(purchase.quantity) : '',
+  State: stateOf(purchase),
+  Reason: purchase.reason ?? '',
+  License:
+    purchase.licenseId === null
+      ? ''
+      : `${purchase.licenseId} · ${purchase.licenseKey ?? 'deleted'}`,
+  Product: purchase.productName ?? '',
+  Customer: String(purchase.customerId ?? ''),
+  Test: purchase.isTest ? 'yes' : '',
+  'Since (UTC)': timeText(purchase.createdAt),
+  'Revoked (UTC)': purchase.revokedAt === null ? '' : timeText(purchase.revokedAt),
+});
 
 /** The bytes of a file. @throws CliError if it does not exist */
 function opened(name: string): AsyncIterable<Uint8Array> {
@@ -36,8 +63,8 @@ function opened(name: string): AsyncIterable<Uint8Array> {
 }
 
 /** The license with a key. A list of a market has keys, and no ids. */
-async function idOfKey(licet: Licet, key: string | undefined): Promise<number | undefined> {
-  return key === undefined ? undefined : (await licet.licenses.findByKey(key)).id;
+async function idOfKey(licet: Licet, key: string | null | undefined): Promise<number | undefined> {
+  return key == null ? undefined : (await licet.licenses.findByKey(key)).id;
 }
 
 /** `licet purchases`: what was sold at markets. */
@@ -46,14 +73,46 @@ export function addPurchases(parent: CommandUnknownOpts, open: OpenSession): voi
 
   purchases
     .command('list')
-    .description('list purchases')
+    .description('list purchases, newest last')
     .addOption(new Option('--state <state>', 'only those in this state').choices(PURCHASE_STATES))
     .option('--market <id>', 'only those of a market', idArgument)
-    .option('--find <text>', 'only those with this text in order, buyer or item')
-    .addHelpText('after', examples('purchases list --state UNMATCHED'))
-    .action(async ({ state, market: marketId, find: q }) => {
+    .option('--license <id>', 'only those of a license', idArgument)
+    .option('--customer <id>', 'only those of a customer', idArgument)
+    .option('--find <text>', 'only those with this text in order, buyer, e-mail, payment or item')
+    .addOption(new Option('--ignored', 'only those that are ignored').conflicts('waiting'))
+    .option('--waiting', 'only those that wait for a product, without ignored ones')
+    .addHelpText('after', examples('purchases list --waiting', 'purchases list --find ada@'))
+    .action(async ({ state, ignored, waiting, ...given }) => {
       const { licet, output } = open();
-      output.list(await licet.purchases.list({ state, marketId, q }), COLUMNS, 'No purchases.');
+      const { market: marketId, license: licenseId, customer: customerId, find: q } = given;
+      const isIgnored = ignored ?? (waiting ? false : undefined);
+      const filter = { state: waiting ? ('UNMATCHED' as const) : state, isIgnored };
+      const query = { ...filter, marketId, licenseId, customerId, q };
+      output.list(await licet.purchases.list(query), COLUMNS, 'No purchases.');
+    });
+
+  purchases
+    .command('show')
+    .description('show a purchase with its buyer, its amount and its license')
+    .argument('<id>', 'its id, as purchases list shows it', idArgument)
+    .addHelpText('after', examples('purchases show 12'))
+    .action(async (id) => {
+      const { licet, output } = open();
+      const purchase = await licet.purchases.get(id);
+      output.object(purchase, fieldsOf(purchase));
+    });
+
+  purchases
+    .command('ignore')
+    .description('keep a purchase without a license, and without another alert')
+    .argument('<id>', 'its id, as purchases list shows it', idArgument)
+    .option('--undo', 'let it wait for a product again')
+    .addHelpText('after', examples('purchases ignore 12', 'purchases ignore 12 --undo'))
+    .action(async (id, { undo = false }) => {
+      const { licet, output } = open();
+      const purchase = await licet.purchases.ignore(id, { isIgnored: !undo });
+      const message = undo ? 'waits for a product again' : 'is ignored';
+      output.done(`Purchase ${id} ${message}.`, purchase);
     });
 
   purchases

@@ -12,6 +12,7 @@ import {
   type Rejection,
 } from '../notice.ts';
 import { fetchJson, isWrongToken } from '../outgoing.ts';
+import { decimalPrice } from '../price.ts';
 import { isSecret, WRONG_SECRET } from '../signature.ts';
 
 /**
@@ -24,6 +25,10 @@ import { isSecret, WRONG_SECRET } from '../signature.ts';
 const MAX_BYTES = 16 * 1024;
 
 const UNREADABLE: Rejection = { status: 400, why: 'The body is neither a form nor JSON' };
+
+/** A field that BuiltByBit did not fill in: its test sends the template as it is. */
+const isUnfilled = (text: string | null): boolean => /^\{\w+\}$/.test(text ?? '');
+const IS_TEST = 'A test, whose fields are not filled in: it changes no purchase';
 
 /** An id. BuiltByBit sends `"0"`, `"none"` or nothing for a missing one. */
 function idAt(fields: Json, name: string): string | null {
@@ -51,6 +56,9 @@ async function read(incoming: Incoming): Promise<Accepted | Rejection> {
   const addon = idAt(fields, 'addon_id');
   const item = addon === null ? resource : `addon-${addon}`;
   const buyerId = idAt(fields, 'user_id');
+  if (!isDownload && [resource, addon, buyerId].some(isUnfilled)) {
+    return { eventId: null, type: 'test', notices: [], ignored: IS_TEST };
+  }
   if (item === null) return { status: 400, why: 'The body has no resource_id' };
   if (buyerId === null) return { status: 400, why: 'The body has no user_id' };
   const boughtAt = secondsAt(fields, 'purchase_date');
@@ -62,7 +70,13 @@ async function read(incoming: Incoming): Promise<Accepted | Rejection> {
     buyer: { id: buyerId, name: textAt(fields, 'username'), email: null },
     quantity: 1,
     isTest: false,
-    facts: isDownload || boughtAt === null ? {} : { boughtAt },
+    facts:
+      isDownload || boughtAt === null
+        ? {}
+        : {
+            boughtAt,
+            ...decimalPrice(fields, { amount: 'final_price', currency: 'currency' }, boughtAt),
+          },
     ...(!isDownload && { renews: true }),
     about: [],
   };

@@ -1,5 +1,6 @@
+import { decimalsOf } from '@licet/contract/currencies';
 import type { Incoming } from '../incoming.ts';
-import { listAt, numberAt, textAt, timeAt, valueAt } from '../json.ts';
+import { listAt, numberAt, quantityAt, textAt, timeAt, valueAt } from '../json.ts';
 import type {
   Accepted,
   Adapter,
@@ -11,7 +12,8 @@ import type {
   Rejection,
   Statement,
 } from '../notice.ts';
-import type { Facts } from '../schema.ts';
+import { minorPrice } from '../price.ts';
+import type { Facts, Price } from '../schema.ts';
 import { isRecent, isSigned, WRONG_SIGNATURE } from '../signature.ts';
 
 /**
@@ -112,6 +114,18 @@ function removeItem(body: unknown, at: number): Notice[] {
 const aboutOrder = (order: string | null, facts: Facts): Notice[] =>
   order === null ? [] : [{ do: 'report', about: [{ id: order, facts }] }];
 
+/** What was paid for each delivery item of a line. PayNow writes cents. */
+function priceOf(order: unknown, line: unknown, at: number): { price?: Price } {
+  const currency = textAt(order, 'currency');
+  // Nothing says how PayNow writes a currency without cents.
+  if (currency === null || decimalsOf(currency.toUpperCase()) !== 2) return {};
+  const isOnly = listAt(order, 'lines').length === 1;
+  const amount =
+    numberAt(line, 'total_amount') ?? (isOnly ? numberAt(order, 'total_amount') : null);
+  const paths = { amount: 'amount', currency: 'currency' };
+  return minorPrice({ amount, currency }, paths, at, quantityAt(line, 'quantity'));
+}
+
 /** An order with its lines, what each of them costs, and the e-mail of the buyer. */
 function orderCompleted(body: unknown, at: number): Notice[] {
   const id = textAt(body, 'id');
@@ -128,6 +142,7 @@ function orderCompleted(body: unknown, at: number): Notice[] {
     facts: {
       ...(total !== null && { total }),
       ...(email !== null && { email }),
+      ...(lines.length === 1 && priceOf(body, lines[0], at)),
       // A coupon can pay for an order.
       ...(subscription !== null && { paid: { at, until: null, amount: total || null } }),
     },
@@ -135,9 +150,13 @@ function orderCompleted(body: unknown, at: number): Notice[] {
   const parts = lines.flatMap((line): Statement[] => {
     const [lineId, cost] = [textAt(line, 'id'), numberAt(line, 'total_amount')];
     if (lineId === null || lines.length === 1) return [];
-    return [
-      { id: lineId, parent: id, facts: { line: lineId, ...(cost !== null && { total: cost }) } },
-    ];
+    const { price } = priceOf(body, line, at);
+    const facts: Facts = {
+      line: lineId,
+      ...(cost !== null && { total: cost }),
+      ...(price && { price: { ...price, line: lineId } }),
+    };
+    return [{ id: lineId, parent: id, facts }];
   });
   return [{ do: 'report', about: [order, ...parts] }];
 }

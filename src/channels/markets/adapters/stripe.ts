@@ -14,6 +14,7 @@ import type {
   Statement,
 } from '../notice.ts';
 import { fetchJson, isRefusedBy } from '../outgoing.ts';
+import { minorPrice } from '../price.ts';
 import type { Facts } from '../schema.ts';
 import { isSigned, WRONG_SIGNATURE } from '../signature.ts';
 
@@ -101,6 +102,7 @@ function session({ object, at, isTest }: Event): Read {
       ...(counted !== null && { counted: 1, stated: counted }),
       // A buyer may have added them. The event has no lines.
       ...(listAt(object, 'optional_items').length > 0 && { unclear: 1 }),
+      ...minorPrice(object, { amount: 'amount_total', currency: 'currency' }, at),
     },
     about: link(invoice, subscription),
     // The first invoice of a subscription has the quantity.
@@ -115,6 +117,11 @@ function withLines(grant: Grant, lines: readonly unknown[]): Grant[] {
     .map((line) => ({
       id: textAt(line, 'id') ?? '',
       quantity: quantityAt(line, 'quantity'),
+      paid: minorPrice(
+        line,
+        { amount: 'amount_total', currency: 'currency' },
+        grant.facts.boughtAt ?? 0,
+      ),
       items: [
         textAt(line, 'price.metadata.licet_product'),
         textAt(line, 'price.product.metadata.licet_product'),
@@ -145,10 +152,10 @@ function withLines(grant: Grant, lines: readonly unknown[]): Grant[] {
       },
     ];
   }
-  const { stated: _stated, ...facts } = counted.facts;
-  return sold.map(({ id, quantity, items: [item = UNNAMED, ...otherItems] }, index) => ({
+  const { stated: _stated, price: _price, ...facts } = counted.facts;
+  return sold.map(({ id, quantity, paid, items: [item = UNNAMED, ...otherItems] }, index) => ({
     ...counted,
-    facts,
+    facts: { ...facts, ...paid },
     item,
     otherItems,
     reference: index === 0 ? grant.reference : `${grant.reference}:${id}`,
@@ -239,7 +246,11 @@ function invoicePaid({ object, at, isTest }: Event): Read {
       },
       quantity: counted ?? 1,
       isTest,
-      facts: { boughtAt: at, ...(counted !== null && { counted: 1, stated: counted }) },
+      facts: {
+        boughtAt: at,
+        ...(counted !== null && { counted: 1, stated: counted }),
+        ...minorPrice(object, { amount: 'total', currency: 'currency' }, at),
+      },
       about,
     },
   ];

@@ -11,7 +11,8 @@ import type {
   Rejection,
   Statement,
 } from '../notice.ts';
-import type { Facts } from '../schema.ts';
+import { decimalPrice } from '../price.ts';
+import type { Facts, Price } from '../schema.ts';
 import { isSigned, WRONG_SIGNATURE } from '../signature.ts';
 
 /**
@@ -76,6 +77,18 @@ function paymentOf(
   return [{ id, parent: subscription, facts: { ...facts, ...paid } }];
 }
 
+/** What was paid for a line: the whole payment, or the line of one license. */
+function priceOf(payment: unknown, product: unknown, at: number | null): { price?: Price } {
+  const isOnly = listAt(payment, 'products').length === 1;
+  if (isOnly) {
+    return decimalPrice(payment, { amount: 'price.amount', currency: 'price.currency' }, at);
+  }
+  // Tebex does not say whether this price is of one or of all.
+  if (quantityAt(product, 'quantity') > 1) return {};
+  const paths = { amount: 'paid_price.amount', currency: 'paid_price.currency' };
+  return decimalPrice(product, paths, at);
+}
+
 function grantsOf(payment: unknown, subscription: string | null, about: Statement[]): Grant[] {
   const transaction = textAt(payment, 'transaction_id');
   const seen = new Map<string, number>();
@@ -99,6 +112,7 @@ function grantsOf(payment: unknown, subscription: string | null, about: Statemen
       isTest: textAt(payment, 'payment_method.name') === TEST_METHOD,
       facts: {
         ...(boughtAt !== null && { boughtAt }),
+        ...priceOf(payment, product, boughtAt),
         // Tebex takes a payment of a subscription by itself: the subscription goes on.
         ...(!isOfPayment && boughtAt !== null && { continued: boughtAt }),
         ...(isOfPayment && paidUntil !== null && { paidUntil }),

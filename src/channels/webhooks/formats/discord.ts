@@ -46,6 +46,7 @@ const TITLES: Readonly<Record<EventType, string>> = {
   'purchase.revoked': 'Purchase revoked',
   'purchase.restored': 'Purchase restored',
   'purchase.extended': 'Subscription renewed',
+  'purchase.updated': 'Purchase changed',
   'purchase.unmatched': 'Purchase without a product',
   'session.created': 'Log-in to the console',
   'settings.updated': 'Settings changed',
