@@ -91,9 +91,9 @@ export async function countRejection(c: AnyContext, address: string): Promise<bo
 export const isRejectedUnread = (c: AnyContext, address: string): boolean =>
   isOverLimit(c, clientAt(c, address));
 
-async function rejectToken(c: AnyContext): Promise<never> {
+async function rejectToken(c: AnyContext, takesBearer = false): Promise<never> {
   await countFailedToken(c);
-  const isInWrongHeader = !c.req.header('TOKEN') && c.req.header('Authorization');
+  const isInWrongHeader = !takesBearer && !c.req.header('TOKEN') && c.req.header('Authorization');
   throw isInWrongHeader ? new ApiError(401, WRONG_HEADER) : NOT_LIVE;
 }
 
@@ -171,6 +171,10 @@ async function findSessionActor(c: Context<AuthEnv>): Promise<Actor | null> {
   });
 }
 
+/** The token of a scheme that tools send by themselves (RFC 6750). */
+const bearerTokenOf = (c: AnyContext): string | undefined =>
+  /^Bearer +(\S+) *$/i.exec(c.req.header('Authorization') ?? '')?.[1];
+
 const JSON_TYPE = /^application\/json\s*(;|$)/i;
 
 /** Rejects a change with a session unless its content type is one that no form can send (4). */
@@ -188,16 +192,18 @@ function setActor(c: Context<AuthEnv>, actor: Actor): void {
 
 /**
  * Rejects requests without a live token or session, before any other check [5]. Both are read from the database,
- * so that a revoked token is rejected everywhere at once (1.5). A session counts only without the header TOKEN.
+ * so that a revoked token is rejected everywhere at once (1.5). A session counts only without a token.
+ *
+ * @param takesBearer whether the token may also come as `Authorization: Bearer`
  */
-export const requireToken = (): MiddlewareHandler<AuthEnv> =>
+export const requireToken = ({ takesBearer = false } = {}): MiddlewareHandler<AuthEnv> =>
   async function requireToken(c, next) {
-    const header = c.req.header('TOKEN');
+    const header = c.req.header('TOKEN') ?? (takesBearer ? bearerTokenOf(c) : undefined);
     const actor =
       header === undefined
         ? await findSessionActor(c)
         : await authenticate(header, c.env.ROOT_TOKEN, tokenFinder(c), Date.now());
-    if (!actor) return rejectToken(c);
+    if (!actor) return rejectToken(c, takesBearer);
     if (actor.isConsole) requireJson(c.req.raw);
     setActor(c, actor);
     await next();
