@@ -17,7 +17,7 @@ import { WINDOW_SECONDS } from '../lib/rate-limiter.ts';
 import type { RequestTimings } from '../lib/request-timings.ts';
 import { sha256Hex } from '../lib/sha256.ts';
 import { type AppEnv, senderOf, servicesOf } from '../services.ts';
-import { isConsoleHost, isFromOwnPage } from './own-page.ts';
+import { isConsoleHost, isFromOwnPage, isPageSessionHost } from './own-page.ts';
 import { findSession, isUseDue, markSessionUsed } from './sessions.ts';
 import {
   type Actor,
@@ -141,12 +141,25 @@ const tokenFinder = (c: AnyContext) => (hash: string) =>
     return token && isLive(token, Date.now()) ? token : null;
   });
 
-export const sessionCookieOf = (c: Context): string | undefined => getCookie(c, 'licet', 'host');
+/** The session that a page stores itself, where the browser keeps no cookie (4). */
+const pageSessionOf = (c: AnyContext): string | undefined => c.req.header('SESSION');
 
-/** @throws ApiError for a session or a log-in under a name that is not the console's (4) */
-export async function requireConsoleHost(c: AnyContext): Promise<void> {
+export const sessionOf = (c: Context): string | undefined =>
+  pageSessionOf(c) ?? getCookie(c, 'licet', 'host');
+
+/**
+ * @param isOfPage whether the page stores the session itself
+ * @throws ApiError for a session or a log-in under a name that is not the console's (4)
+ */
+export async function requireConsoleHost(
+  c: AnyContext,
+  isOfPage = pageSessionOf(c) !== undefined,
+): Promise<void> {
   const { consoleHosts } = servicesOf(c.env);
-  if (await isConsoleHost(c.req.url, consoleHosts, activeRootToken(c.env.ROOT_TOKEN))) return;
+  const isRight = isOfPage
+    ? isPageSessionHost(c.req.url, consoleHosts)
+    : await isConsoleHost(c.req.url, consoleHosts, activeRootToken(c.env.ROOT_TOKEN));
+  if (isRight) return;
   await countFailedToken(c);
   throw new ApiError(401, WRONG_HOST);
 }
@@ -156,7 +169,7 @@ export async function requireConsoleHost(c: AnyContext): Promise<void> {
  * request that does not come from a page of this service.
  */
 async function findSessionActor(c: Context<AuthEnv>): Promise<Actor | null> {
-  const secret = sessionCookieOf(c);
+  const secret = sessionOf(c);
   if (secret === undefined || !isFromOwnPage(c.req.raw)) return null;
   await requireConsoleHost(c);
   const hash = await sha256Hex(secret);
