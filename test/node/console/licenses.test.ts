@@ -117,7 +117,7 @@ describeInBrowser('the console in a browser', () => {
       await session.click();
       await page.getByRole('menuitem', { name: 'Log out' }).click();
       await page.getByLabel('Token', { exact: true }).waitFor();
-      expect(await page.evaluate('sessionStorage.length')).toBe(0);
+      expect(await page.evaluate("sessionStorage.getItem('licet.session')")).toBeNull();
       await page.reload();
       await page.getByLabel('Token', { exact: true }).waitFor();
     }
