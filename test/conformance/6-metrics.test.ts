@@ -44,7 +44,9 @@ async function scrape(isolate = newIsolate()): Promise<Metrics> {
 
 async function addWebhook(): Promise<number> {
   const { id } = await webhooks.create();
-  await env.DB.prepare(`update webhooks set is_enabled = 1, types = '["purchase.revoked"]' where id = ?`)
+  await env.DB.prepare(
+    `update webhooks set is_enabled = 1, types = '["purchase.revoked"]' where id = ?`,
+  )
     .bind(id)
     .run();
   return Number(id);
