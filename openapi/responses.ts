@@ -108,6 +108,10 @@ const plainText = (text: string) => ({
   'text/plain': { schema: { type: 'string', const: text }, example: text } as const,
 });
 
+const anyText = (example: string) => ({
+  'text/plain': { schema: { type: 'string' }, example } as const,
+});
+
 type Responses = Readonly<Record<number, ZodOpenApiResponseObject>>;
 
 /** The errors of v2, the same for all operations but for their intents and their messages [7]. */
@@ -330,7 +334,7 @@ const guardedValidation = (source: Source): Responses => ({
 const forMarkets = (description: string, example: string): ZodOpenApiResponseObject => ({
   description,
   content: {
-    'text/plain': { schema: { type: 'string' }, example },
+    ...anyText(example),
     'application/json': { schema: {}, example: { value: '7K2M-9QX4-B3TD-WJ8R-5HVN' } },
   },
 });
@@ -374,8 +378,8 @@ export function responsesOf(source: Source, statuses: readonly ErrorStatus[]): R
   const isGuarded = source.intents !== undefined;
   if (success === 'validation') return isGuarded ? guardedValidation(source) : forPages(VALIDATION);
   if (success === 'market') return { ...errors(source, [500]), ...MARKET };
-  const { status = 200, description, body, text } = success;
-  const content = body ? json(body) : text && plainText(text);
+  const { status = 200, description, body, text, sample } = success;
+  const content = body ? json(body) : text ? plainText(text) : sample && anyText(sample);
   const responses = {
     ...errors(source, statuses),
     [status]: {

@@ -1,8 +1,8 @@
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { CliError, systemReason } from '@licet/cli/terminal';
 import { isBusy } from './local/copy.ts';
+import { makeFolder } from './local/folder.ts';
 
 /** The locks of this process. A lock of SQLite ends with its process, also if that is killed. */
 const held: DatabaseSync[] = [];
@@ -15,7 +15,7 @@ const held: DatabaseSync[] = [];
  */
 export function lockState(folder: string): boolean {
   try {
-    mkdirSync(folder, { recursive: true });
+    makeFolder(folder);
     const lock = new DatabaseSync(join(folder, 'licet.lock'), { timeout: 0 });
     lock.exec('begin exclusive');
     held.push(lock);

@@ -28,6 +28,7 @@ import type { RequestTimings } from './lib/request-timings.ts';
 import { SigningKeys } from './lib/signing-keys.ts';
 import { parseSlotPrefix } from './lib/slot-prefix.ts';
 import { HeldCounts } from './requests/counts.ts';
+import { RequestCounts } from './requests/metrics.ts';
 import { Recorder } from './requests/recorder.ts';
 import type { SlotKind } from './resources/licenses/address-slots.ts';
 
@@ -113,6 +114,7 @@ export class Services {
   readonly caches: Caches;
   readonly recorder: Recorder;
   readonly counts: HeldCounts;
+  readonly requestCounts = new RequestCounts();
   readonly outbound: Outbound;
   readonly deliverer: Deliverer;
   readonly markets: HeldMarkets;

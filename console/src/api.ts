@@ -1,7 +1,8 @@
 import { Licet, LicetError, type Operations } from '@licet/client';
-import { Connection } from '@licet/client/connection';
+import { type Check, Connection, isObject } from '@licet/client/connection';
 import { SESSION_LIFE_MS } from '@licet/contract/durations';
 import { QueryClient, queryOptions } from '@tanstack/react-query';
+import { endPageSession, keepsCookies, pageSession, storePageSession } from './page-session.ts';
 import { texts } from './texts.ts';
 
 /** Calls of the service. All of them go through `licet`, and `describe` turns errors into text. */
@@ -31,12 +32,22 @@ const markStale = (): void => void queries.invalidateQueries({ refetchType: 'non
 const forgetAll = (): void =>
   queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION_KEY[0] });
 
+/** With a cookie the browser sends the session. */
+function fetchWithPageSession(request: Request): Promise<Response> {
+  const session = pageSession();
+  if (session !== null) request.headers.set('SESSION', session);
+  return fetch(request);
+}
+
 async function fetchWithSession(request: Request): Promise<Response> {
   // With a cookie the service accepts changes as JSON only, even without a body.
   if (request.method !== 'GET') request.headers.set('Content-Type', 'application/json');
-  const response = await fetch(request);
+  const response = await fetchWithPageSession(request);
   // The session has ended: the log-in takes the place of the screen, which stays in the address.
-  if (response.status === 401) queries.setQueryData(SESSION_KEY, null);
+  if (response.status === 401) {
+    endPageSession();
+    queries.setQueryData(SESSION_KEY, null);
+  }
   if (response.ok && request.method !== 'GET') markStale();
   return response;
 }
@@ -86,27 +97,40 @@ const SESSION_PATH = '/console/session';
 
 /** Sends the requests of the log-in. A 401 is about their token or code, and ends no session. */
 const connect = (token?: string): Connection =>
-  new Connection({ url: location.origin, token, insecure: true });
+  new Connection({ url: location.origin, token, insecure: true, fetch: fetchWithPageSession });
+
+interface PageSession {
+  session: string;
+}
+
+const hasSession: Check = (body) => isObject(body) && 'session' in body;
+
+/** Starts a session: in a cookie, or in the page's own storage if the browser of this machine keeps no cookie. */
+async function begin(connection: Connection, body?: object): Promise<void> {
+  if (keepsCookies()) await connection.send('POST', SESSION_PATH, { body });
+  else {
+    const call = { body, query: { store: 'page' } };
+    const { session } = await connection.read<PageSession>('POST', SESSION_PATH, call, hasSession);
+    storePageSession(session);
+  }
+  storeSessionEnd();
+  forgetAll();
+}
 
 /** Starts a session with a token. The token is sent in the request, and not kept. */
 export async function logIn(token: string): Promise<void> {
   // The client sends no token that cannot be one.
   if (!/^[!-~]+$/.test(token)) throw new LicetError(401, 'Not a token');
-  await connect(token).send('POST', SESSION_PATH);
-  storeSessionEnd();
-  forgetAll();
+  await begin(connect(token));
 }
 
 /** Starts a session with the code of a link, which works once. */
-export async function logInWithCode(code: string): Promise<void> {
-  await connect().send('POST', SESSION_PATH, { body: { code } });
-  storeSessionEnd();
-  forgetAll();
-}
+export const logInWithCode = (code: string): Promise<void> => begin(connect(), { code });
 
 /** Ends the session, and forgets the data that was read with it. */
 export async function logOut(): Promise<void> {
   await connect().send('DELETE', SESSION_PATH);
+  endPageSession();
   localStorage.removeItem(SESSION_END);
   queries.setQueryData(SESSION_KEY, null);
   forgetAll();

@@ -428,7 +428,7 @@ export const screenTexts = {
     expiryDate: 'Expires on',
     expiresAfterDays: 'Or days from first use',
     expiresAfterDaysHint:
-      'In the place of a date: the license starts to run with its first valid request.',
+      'Instead of a date: the license starts to run with its first valid request.',
     inPast: 'This license would be expired at once.',
     maxIPs: 'Address limit',
     maxHWIDs: 'Hardware ID limit',
@@ -651,7 +651,7 @@ export const screenTexts = {
     sold: (markets: readonly string[]) =>
       `${listed(markets)} ${markets.length === 1 ? 'sells' : 'sell'} it: the next buyers there pay and wait for another product.`,
     deleteLead:
-      'Its deleted licenses are deleted for good. The history stays. Programs with its id are then refused.',
+      'A product with licenses cannot be deleted: delete them first. Licenses that are deleted already are then gone for good. The history stays. Programs with its id are refused.',
     deleted: (name: string) => `${name} deleted`,
     inUse: 'This product has licenses, so it cannot be deleted. Delete its licenses first.',
     showLicenses: 'Show its licenses',
@@ -957,7 +957,8 @@ export const screenTexts = {
     enabled: 'Switched on',
     enabledHint: 'While it is off, all requests of the market are rejected.',
     address: 'Address for the market',
-    addressHint: 'Keep it to yourself. A request needs the secret, too.',
+    addressHint:
+      'Do not publish it. A request needs the secret, too: without it, a stranger can only fill the list of what arrived.',
     guide: 'Step by step, with refunds and how to try it',
     addressHidden: 'Only a token that may change everything sees the address.',
     steps: {
@@ -984,7 +985,7 @@ export const screenTexts = {
       ],
       stripe: [
         'In Stripe, add an event destination with this address, with snapshot payloads.',
-        'Choose the events checkout.session, invoice.paid, invoice_payment.paid, customer.subscription, charge.refunded and charge.dispute.',
+        'Choose the events checkout.session.completed, checkout.session.async_payment_succeeded, invoice.paid, invoice_payment.paid, customer.subscription.updated, customer.subscription.deleted, charge.refunded, charge.dispute.created, charge.dispute.updated and charge.dispute.closed.',
         'Store the signing secret here.',
         'Put licet_product into the metadata of the Payment Link, with a name such as guard. Enter that name under Products below.',
       ],
@@ -1082,10 +1083,10 @@ export const screenTexts = {
     daysHint: 'Empty for those of the product. A subscription lasts as long as it is paid.',
     maxIPs: 'Address limit',
     maxHWIDs: 'Hardware ID limit',
-    limitHint: 'Empty for that of the product; -1 for no limit.',
+    limitHint: 'Empty: the limit of the product. -1: no limit.',
     quantity: 'A quantity above one',
     quantities: {
-      licenses: 'makes so many licenses',
+      licenses: 'makes one license each',
       limits: 'makes one license with larger limits',
     },
     arrived: 'What arrived',

@@ -14,6 +14,8 @@ import { Marked, Renderer, type Tokens } from 'marked';
 
 const PAGES = 'public/docs';
 const GUIDES = 'guides';
+/** The page that the Worker serves where no document is. */
+const NOT_FOUND = '404';
 
 /** The documents by subject. */
 export const SUBJECTS = {
@@ -183,6 +185,9 @@ ${content}
 </html>
 `;
 
+const NO_DOCUMENT = `<h1>There is no such document</h1>
+<p>The guides are in the menu, and on <a href="/docs/${GUIDES}">the page of all guides</a>.</p>`;
+
 /** Writes a file unless it is there: `npm run dev` would reload the service. */
 export function writeChanged(file: string, content: string): void {
   if (!existsSync(file) || readFileSync(file, 'utf8') !== content) writeFileSync(file, content);
@@ -201,6 +206,7 @@ export function buildDocuments(): void {
     writeChanged(join(PAGES, `${name}.html`), page(title, menu(all, name), content));
   }
   writeChanged(join(PAGES, `${GUIDES}.html`), page('Guides', menu(all, GUIDES), overview(all)));
+  writeChanged(join(PAGES, `${NOT_FOUND}.html`), page('Not found', menu(all, ''), NO_DOCUMENT));
   mkdirSync(join(PAGES, 'examples'), { recursive: true });
   for (const name of examples()) {
     const [from, to] = [join('examples', name), join(PAGES, 'examples', name)];
@@ -209,7 +215,7 @@ export function buildDocuments(): void {
   removeOthers(
     PAGES,
     '.html',
-    [GUIDES, ...all.map(({ name }) => name)].map((name) => `${name}.html`),
+    [GUIDES, NOT_FOUND, ...all.map(({ name }) => name)].map((name) => `${name}.html`),
   );
   removeOthers(join(PAGES, 'examples'), '', examples());
 }

@@ -1,9 +1,10 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import { setImmediate } from 'node:timers/promises';
 import { CliError, Progress, systemReason } from '@licet/cli/terminal';
 import { MIGRATIONS_FOLDER } from './database.ts';
+import { makeFolder } from './folder.ts';
 
 /** Copies and checks databases. */
 
@@ -134,7 +135,7 @@ export async function copyDatabase(
   process.on('exit', remove);
   let fault: string | undefined;
   try {
-    mkdirSync(dirname(path), { recursive: true });
+    makeFolder(dirname(path));
     // A folder, because SQLite creates further files beside the copy.
     folder = mkdtempSync(`${path}.part-`);
     const pages = join(folder, 'pages');

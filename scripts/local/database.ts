@@ -1,8 +1,9 @@
 import { createHash, createHmac } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { CliError, fail, systemReason } from '@licet/cli/terminal';
+import { makeFolder } from './folder.ts';
 import { readDatabases } from './settings.ts';
 
 /** The file of the local database, and its migrations. */
@@ -77,7 +78,7 @@ const MIGRATIONS_TABLE = `create table if not exists d1_migrations (
 )`;
 
 function applyMigrations(file: string): void {
-  mkdirSync(dirname(file), { recursive: true });
+  makeFolder(dirname(file));
   const database = new DatabaseSync(file);
   try {
     database.exec(MIGRATIONS_TABLE);

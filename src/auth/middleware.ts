@@ -17,7 +17,7 @@ import { WINDOW_SECONDS } from '../lib/rate-limiter.ts';
 import type { RequestTimings } from '../lib/request-timings.ts';
 import { sha256Hex } from '../lib/sha256.ts';
 import { type AppEnv, senderOf, servicesOf } from '../services.ts';
-import { isConsoleHost, isFromOwnPage } from './own-page.ts';
+import { isConsoleHost, isFromOwnPage, isPageSessionHost } from './own-page.ts';
 import { findSession, isUseDue, markSessionUsed } from './sessions.ts';
 import {
   type Actor,
@@ -91,9 +91,9 @@ export async function countRejection(c: AnyContext, address: string): Promise<bo
 export const isRejectedUnread = (c: AnyContext, address: string): boolean =>
   isOverLimit(c, clientAt(c, address));
 
-async function rejectToken(c: AnyContext): Promise<never> {
+async function rejectToken(c: AnyContext, takesBearer = false): Promise<never> {
   await countFailedToken(c);
-  const isInWrongHeader = !c.req.header('TOKEN') && c.req.header('Authorization');
+  const isInWrongHeader = !takesBearer && !c.req.header('TOKEN') && c.req.header('Authorization');
   throw isInWrongHeader ? new ApiError(401, WRONG_HEADER) : NOT_LIVE;
 }
 
@@ -141,12 +141,25 @@ const tokenFinder = (c: AnyContext) => (hash: string) =>
     return token && isLive(token, Date.now()) ? token : null;
   });
 
-export const sessionCookieOf = (c: Context): string | undefined => getCookie(c, 'licet', 'host');
+/** The session that a page stores itself, where the browser keeps no cookie (4). */
+const pageSessionOf = (c: AnyContext): string | undefined => c.req.header('SESSION');
 
-/** @throws ApiError for a session or a log-in under a name that is not the console's (4) */
-export async function requireConsoleHost(c: AnyContext): Promise<void> {
+export const sessionOf = (c: Context): string | undefined =>
+  pageSessionOf(c) ?? getCookie(c, 'licet', 'host');
+
+/**
+ * @param isOfPage whether the page stores the session itself
+ * @throws ApiError for a session or a log-in under a name that is not the console's (4)
+ */
+export async function requireConsoleHost(
+  c: AnyContext,
+  isOfPage = pageSessionOf(c) !== undefined,
+): Promise<void> {
   const { consoleHosts } = servicesOf(c.env);
-  if (await isConsoleHost(c.req.url, consoleHosts, activeRootToken(c.env.ROOT_TOKEN))) return;
+  const isRight = isOfPage
+    ? isPageSessionHost(c.req.url, consoleHosts)
+    : await isConsoleHost(c.req.url, consoleHosts, activeRootToken(c.env.ROOT_TOKEN));
+  if (isRight) return;
   await countFailedToken(c);
   throw new ApiError(401, WRONG_HOST);
 }
@@ -156,7 +169,7 @@ export async function requireConsoleHost(c: AnyContext): Promise<void> {
  * request that does not come from a page of this service.
  */
 async function findSessionActor(c: Context<AuthEnv>): Promise<Actor | null> {
-  const secret = sessionCookieOf(c);
+  const secret = sessionOf(c);
   if (secret === undefined || !isFromOwnPage(c.req.raw)) return null;
   await requireConsoleHost(c);
   const hash = await sha256Hex(secret);
@@ -170,6 +183,10 @@ async function findSessionActor(c: Context<AuthEnv>): Promise<Actor | null> {
     return actor;
   });
 }
+
+/** The token of a scheme that tools send by themselves (RFC 6750). */
+const bearerTokenOf = (c: AnyContext): string | undefined =>
+  /^Bearer +(\S+) *$/i.exec(c.req.header('Authorization') ?? '')?.[1];
 
 const JSON_TYPE = /^application\/json\s*(;|$)/i;
 
@@ -188,16 +205,18 @@ function setActor(c: Context<AuthEnv>, actor: Actor): void {
 
 /**
  * Rejects requests without a live token or session, before any other check [5]. Both are read from the database,
- * so that a revoked token is rejected everywhere at once (1.5). A session counts only without the header TOKEN.
+ * so that a revoked token is rejected everywhere at once (1.5). A session counts only without a token.
+ *
+ * @param takesBearer whether the token may also come as `Authorization: Bearer`
  */
-export const requireToken = (): MiddlewareHandler<AuthEnv> =>
+export const requireToken = ({ takesBearer = false } = {}): MiddlewareHandler<AuthEnv> =>
   async function requireToken(c, next) {
-    const header = c.req.header('TOKEN');
+    const header = c.req.header('TOKEN') ?? (takesBearer ? bearerTokenOf(c) : undefined);
     const actor =
       header === undefined
         ? await findSessionActor(c)
         : await authenticate(header, c.env.ROOT_TOKEN, tokenFinder(c), Date.now());
-    if (!actor) return rejectToken(c);
+    if (!actor) return rejectToken(c, takesBearer);
     if (actor.isConsole) requireJson(c.req.raw);
     setActor(c, actor);
     await next();

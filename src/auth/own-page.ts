@@ -22,6 +22,17 @@ export async function isConsoleHost(
 }
 
 /**
+ * Whether sessions that a page stores itself work under the host of a URL (4): only this machine has it, and storage
+ * knows ports. At Cloudflare there are none.
+ */
+export const isPageSessionHost = (
+  requestUrl: string,
+  hosts: readonly string[] | undefined,
+): boolean =>
+  hosts !== undefined &&
+  /^(?:localhost|[\w-]+\.localhost|127\.0\.0\.1|\[::1\])$/.test(new URL(requestUrl).hostname);
+
+/**
  * Whether an `Origin` is this service's. A proxy that terminates TLS forwards by http, and keeps the host.
  */
 function isOwnOrigin(origin: string, requestUrl: string): boolean {

@@ -35,9 +35,10 @@ interface Success {
   status?: 200 | 201 | 204;
   description: string;
   headers?: readonly ResponseHeader[];
-  /** A body, or a list of bodies; a constant text. None if both are absent. */
+  /** A body, or a list of bodies; a constant text; an example of a text. None if all are absent. */
   body?: z.ZodType;
   text?: string;
+  sample?: string;
 }
 
 export interface Operation {

@@ -52,6 +52,11 @@ export class Recorder {
     return this.#writer.size() >= MAX_PENDING && !this.#writer.isStuck();
   }
 
+  /** The number of responses whose records are not written yet. */
+  pending(): number {
+    return this.#writer.size();
+  }
+
   /** Lets a request write records that are pending, if too few do. */
   keepWriting(waitUntil: WaitUntil): void {
     this.#writer.keepWriting(waitUntil);

@@ -15,6 +15,7 @@ import { allowPages, preflight } from './cors.ts';
 import { discordRoutes } from './discord.ts';
 import { errorResponse, respondToError } from './error-response.ts';
 import { marketRoutes } from './markets.ts';
+import { metricsRoutes } from './metrics.ts';
 import { isPortalPage, portalPage, portalRoutes } from './portal.ts';
 import { observe } from './request-log.ts';
 import { v1 } from './v1.ts';
@@ -87,6 +88,7 @@ const management = new Hono<AppEnv>({ getPath: plainPath })
   })
   .options('/.well-known/jwks.json', preflight('GET', 'allowSigningKeys', 'Validation'))
   .route('/markets', marketRoutes)
+  .route('/metrics', metricsRoutes)
   .route('/', discordRoutes)
   .route('/api/v1', v1)
   .route('/api/v2', v2)
@@ -117,19 +119,18 @@ async function fileResponse(c: Context<AppEnv>): Promise<Response | undefined> {
   return file.status === 404 ? undefined : ownResponse(c, file);
 }
 
-/** The page for a browser that follows a link to a document that is not there. */
-const NO_DOCUMENT = `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>Not found</title>
-<h1>There is no such document</h1>
-<p><a href="/docs/guides">All guides</a></p>
-</html>
-`;
+/** The page for a browser that follows a link to a document that is not there; undefined if it is not built. */
+async function noDocument(c: Context<AppEnv>): Promise<Response | undefined> {
+  const isFollowed = c.req.method === 'GET' && c.req.header('Accept')?.includes('text/html');
+  if (!isFollowed || !c.req.path.startsWith('/docs/')) return undefined;
+  const page = await c.env.ASSETS.fetch(new URL('/docs/404', c.req.url));
+  return page.status === 200
+    ? new Response(page.body, { status: 404, headers: page.headers })
+    : undefined;
+}
 
 /** Responds with 405 if the path has other methods, else with 404. */
-function notFoundOrWrongMethod(c: Context): Response {
+async function notFoundOrWrongMethod(c: Context<AppEnv>): Promise<Response> {
   const matching = METHODS.flatMap((method) =>
     // A match is a list of [[handler, route], parameters].
     [validations, management].flatMap(({ router }) =>
@@ -141,9 +142,7 @@ function notFoundOrWrongMethod(c: Context): Response {
   const declared = own.length > 0 ? own : matching;
   const allowed = METHODS.filter((method) => declared.some((route) => route.method === method));
   if (allowed.length === 0) {
-    const isFollowed = c.req.method === 'GET' && c.req.header('Accept')?.includes('text/html');
-    if (isFollowed && c.req.path.startsWith('/docs/')) return c.html(NO_DOCUMENT, 404);
-    return errorResponse(c, new ApiError(404, 'Path not found'), []);
+    return (await noDocument(c)) ?? errorResponse(c, new ApiError(404, 'Path not found'), []);
   }
 
   const intents = new Set(declared.flatMap(({ handler }) => declaredIntents(handler) ?? []));

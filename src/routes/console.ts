@@ -9,7 +9,7 @@ import {
   countFailedToken,
   requireConsoleHost,
   senderIn,
-  sessionCookieOf,
+  sessionOf,
 } from '../auth/middleware.ts';
 import { isFromElsewhere } from '../auth/own-page.ts';
 import { endSession, insertSession, newSession } from '../auth/sessions.ts';
@@ -17,6 +17,7 @@ import { activeRootToken } from '../auth/tokens.ts';
 import { isUniqueViolation } from '../db/client.ts';
 import { readBodyText } from '../http/connection.ts';
 import { ApiError } from '../http/errors.ts';
+import { jsonResponse } from '../http/json.ts';
 import { sha256Hex } from '../lib/sha256.ts';
 import { servicesOf } from '../services.ts';
 
@@ -49,7 +50,8 @@ function checkOrigin({ req }: Context): void {
 
 async function logIn(c: Context<AuthEnv>): Promise<Response> {
   checkOrigin(c);
-  await requireConsoleHost(c);
+  const isOfPage = c.req.query('store') === 'page';
+  await requireConsoleHost(c, isOfPage);
   await countFailedToken(c);
   const header = c.req.header('TOKEN');
   const code = header === undefined ? await readCode(c.req.raw) : undefined;
@@ -59,13 +61,14 @@ async function logIn(c: Context<AuthEnv>): Promise<Response> {
   await insertSession(senderIn(c), session).catch((error) => {
     throw isUniqueViolation(error) ? new ApiError(401, BAD_CODE) : error;
   });
+  if (isOfPage) return jsonResponse(c, { session: session.secret });
   setCookie(c, 'licet', session.secret, { ...COOKIE, prefix: 'host' });
   return c.body(null, 204);
 }
 
 async function logOut(c: Context<AuthEnv>): Promise<Response> {
   checkOrigin(c);
-  const secret = sessionCookieOf(c);
+  const secret = sessionOf(c);
   if (secret !== undefined) {
     await requireConsoleHost(c);
     await countFailedToken(c);

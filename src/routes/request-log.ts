@@ -4,6 +4,7 @@ import { connectingAddressOf, drainBody } from '../http/connection.ts';
 import { parseBoolean } from '../lib/boolean-setting.ts';
 import { clientOf } from '../lib/networks.ts';
 import { RequestTimings } from '../lib/request-timings.ts';
+import type { RequestKind } from '../requests/metrics.ts';
 import { type AppEnv, servicesOf } from '../services.ts';
 
 const METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS', 'PATCH'];
@@ -24,8 +25,9 @@ export const commonHeaders = (c: Context<AppEnv>): Record<string, string> => ({
   'Cache-Control': 'no-store',
 });
 
-/** Logs the request in one event, by the pattern of its route: a path can hold license keys. */
-export function endRequest(c: Context<AppEnv>, status: number): void {
+/** Counts the request, and logs it in one event, by the pattern of its route: a path can hold license keys. */
+export function endRequest(c: Context<AppEnv>, status: number, kind: RequestKind = 'other'): void {
+  servicesOf(c.env).requestCounts.add(kind, c.get('outcome'), c.get('timings').durationMs);
   if (parseBoolean(c.env.LOG_REQUESTS) && isLogged(c, status)) logRequest(c, status);
 }
 

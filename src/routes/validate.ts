@@ -79,7 +79,7 @@ export function validation(
         ...headers,
       },
     });
-    endRequest(c, status);
+    endRequest(c, status, 'validation');
     return response;
   }
   return Object.assign(validation, { operation, ...(intents && { intents }) });

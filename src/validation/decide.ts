@@ -126,11 +126,16 @@ function addressSlotFor(
   return count < maxIPs ? 'free' : 'none free';
 }
 
-/** Details of an outcome, for administrators alone. */
+/**
+ * Details of an outcome, for administrators alone.
+ *
+ * @param policy undefined if the decision did not need it
+ */
 export function detailsOf(
   outcome: Outcome,
-  { licenseKey, ip }: Pick<ValidationRequest, 'licenseKey' | 'ip'>,
+  { licenseKey, productId, ip }: Pick<ValidationRequest, 'licenseKey' | 'productId' | 'ip'>,
   connectingAddress: string | null,
+  policy: Policy | null | undefined,
 ): RecordDetails {
   if (outcome.responseType === 'INVALID_REQUEST') return { remarks: outcome.message };
   if (outcome.responseType === 'LICENSE_NOT_FOUND') {
@@ -140,7 +145,8 @@ export function detailsOf(
   const { responseType, blockReason } = outcome;
   if (responseType !== 'IP_BLACKLISTED') return { blockReason };
   // Explains the rejection of an address that is not on the blacklist itself.
-  const isOther = connectingAddress !== null && connectingAddress !== ip;
+  const isListed = ip !== null && policy?.blacklist.findAddress(ip, productId) !== undefined;
+  const isOther = connectingAddress !== null && connectingAddress !== ip && !isListed;
   const remarks = isOther ? 'The connecting address may be the one on the blacklist' : null;
   return { blockReason, remarks };
 }

@@ -231,7 +231,7 @@ class Validation {
     const signed = signer ? await this.#sign(signer, request, body, null) : body;
     const details = remarks
       ? { remarks }
-      : detailsOf(outcome, request, this.#context.connectingAddress);
+      : detailsOf(outcome, request, this.#context.connectingAddress, this.#snapshots?.policy.value);
     // A client can make up any number of keys.
     const isBrief =
       responseType === 'LICENSE_NOT_FOUND' &&

@@ -5,10 +5,10 @@ import { routes as appRoutes } from '../../src/routes/app.ts';
 import { call, create, expectError, type ReadResponse } from '../support/client.ts';
 import { ENDPOINTS, PUBLIC } from '../support/endpoints.ts';
 
-/** The routes of v2 as they are mounted, each once, with what its handlers declare. */
+/** The routes of v2 and the metrics as they are mounted, each once, with what their handlers declare. */
 const declared = new Map<string, readonly ApiIntent[] | undefined>();
 for (const { method, path, handler } of appRoutes) {
-  if (!path.startsWith('/api/v2') || method === 'ALL') continue;
+  if (!/^\/(api\/v2|metrics)\b/.test(path) || method === 'ALL') continue;
   const name = `${method} ${path}`;
   declared.set(name, declared.get(name) ?? declaredIntents(handler));
 }

@@ -3,6 +3,7 @@ import { API_INTENTS } from '@licet/contract/enums';
 import { localConsoleName, newLoginCode } from '@licet/contract/login-code';
 import { WRONG_HOST } from '@licet/contract/messages';
 import { afterEach, beforeAll, expect, it, vi } from 'vitest';
+import * as z from 'zod';
 import { newIsolate, settled } from '../support/app.ts';
 import {
   type CallOptions,
@@ -557,6 +558,61 @@ it('on one machine, codes, tokens and cookies are refused under any other name, 
   const response = await isolate.call('POST', LOGIN, { host, token: null, body: { code } });
   expect(response.status).toBe(204);
 });
+
+/** The host of a page, and whether the service is on one machine. */
+const PAGES: [host: string, isOnOneMachine: boolean][] = [
+  ['evil.example:8787', true],
+  ['console.example', true],
+  ['localhost.evil.example:8787', true],
+  ['localhost:8787', false],
+];
+
+it('on one machine, a page of this machine can keep its session itself and send it in the header SESSION [4.29]', async () => {
+  const isolate = machine();
+  for (const host of ['localhost:8787', '127.0.0.1:8787', `${await nameAt('8787')}:8787`]) {
+    const code = await newLoginCode(ROOT_TOKEN, Date.now());
+    const options = { host, token: null, headers: { ...isOwn, ...JSON_TYPE } };
+    const logInAgain = () =>
+      isolate.call('POST', `${LOGIN}?store=page`, { ...options, body: { code } });
+    const response = await logInAgain();
+    expect(response.status, host).toBe(200);
+    expect(response.headers.get('Set-Cookie')).toBeNull();
+    expect((await logInAgain()).status).toBe(401);
+    const { session: SESSION } = z.object({ session: z.string().length(43) }).parse(response.json);
+    const send = (method: string, path: string, headers: Record<string, string> = {}) =>
+      isolate.call(method, path, {
+        ...options,
+        headers: { ...options.headers, SESSION, ...headers },
+      });
+    expect((await send('GET', '/api/v2/ping')).status, host).toBe(200);
+    // Another server of this machine is another site's page to the browser, or the same site's.
+    for (const site of ['same-site', 'cross-site', 'none']) {
+      const response = await send('GET', '/api/v2/ping', { 'Sec-Fetch-Site': site });
+      expectError(response, 401, NOT_LIVE, ENDPOINTS['GET /api/v2/ping']);
+    }
+    expect((await send('DELETE', LOGIN)).status).toBe(204);
+    expect((await send('GET', '/api/v2/ping')).status).toBe(401);
+  }
+});
+
+it.each(PAGES)(
+  'a page at %s keeps no session itself, on one machine: %s [4.29]',
+  async (host, isOnOneMachine) => {
+    const isolate = isOnOneMachine ? machine() : newIsolate();
+    const options = { host, token: ROOT_TOKEN, headers: isOwn };
+    const response = await isolate.call('POST', `${LOGIN}?store=page`, options);
+    expectError(response, 401, WRONG_HOST);
+    const started = await machine().call('POST', `${LOGIN}?store=page`, {
+      ...options,
+      host: 'localhost:8787',
+    });
+    const { session: SESSION } = z.object({ session: z.string() }).parse(started.json);
+    const withSession = { host, token: null, headers: { ...isOwn, SESSION } };
+    const ping = await isolate.call('GET', '/api/v2/ping', withSession);
+    expectError(ping, 401, WRONG_HOST, ENDPOINTS['GET /api/v2/ping']);
+    expectError(await isolate.call('DELETE', LOGIN, withSession), 401, WRONG_HOST);
+  },
+);
 
 it('a session under a wrong name counts towards the limit of failed tokens [4.13]', async () => {
   setNow(START);

@@ -196,6 +196,15 @@ it('the history says that the connecting address may be the listed one, without 
   });
 });
 
+it('the history has no remark about the connecting address if the address itself is listed', async () => {
+  const license = await create.license({ productId: product.id });
+  const { ip } = newcomer();
+  await create.blacklist({ data: ip, reason: 'Resold' });
+  await validate(askFor(license, { ip }), { connectingAddress: '192.0.2.67' });
+  const [record] = await historyOf({ ip }, 1);
+  expect(record).toMatchObject({ blockReason: 'Resold', remarks: null });
+});
+
 it.each([
   { kind: 'ips', limit: 'maxIPs', value: 'ip', message: 'Max IPs reached' },
   { kind: 'hwids', limit: 'maxHWIDs', value: 'hwid', message: 'Max HWIDs reached' },

@@ -430,6 +430,20 @@ describe('npm run backup', () => {
     rmSync(copy);
   });
 
+  it.runIf(existsSync('/proc/self'))(
+    'a backup and a restore end at once where no file and no folder can be made',
+    async () => {
+      const copy = at('target/unwritable.sqlite');
+      await done(backUp(copy, folder));
+      const reason = 'no such file or directory';
+      expect(await failed(backUp('/proc/licet.sqlite', folder))).toContain(reason);
+      expect(await failed(restore(copy, '/proc/licet'))).toContain(
+        `✗ The folder /proc/licet cannot be used: ${reason}.`,
+      );
+      rmSync(copy);
+    },
+  );
+
   it('npm run backup prints how to restore the same folder', async () => {
     const copy = at('target/hint.sqlite');
     const { output } = await watch(launch('backup', copy, '--persist-to', folder)).ended;

@@ -92,6 +92,7 @@ describe('for each operation there is a method', () => {
     'POST /api/v2/validate': (licet) => licet.validateWithToken(ask),
     'GET /.well-known/jwks.json': (licet) => licet.signingKeys(),
     'GET /api/v2/signing-keys': (licet) => licet.signingKeyUses(),
+    'GET /metrics': (licet) => licet.metrics(),
     'GET /api/v2/healthy': (licet) => licet.healthy(),
     'GET /api/v2/ping': (licet) => licet.ping(),
     'GET /api/v2/platforms': (licet) => licet.platforms(),

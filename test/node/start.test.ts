@@ -287,6 +287,28 @@ describe('npm start', () => {
     expect(() => lockState(file + below)).toThrow(new CliError(message));
   });
 
+  it.runIf(existsSync('/proc/self'))(
+    'npm start and npm run dev end at once where no folder can be made',
+    async () => {
+      for (const folderInProc of ['/proc/licet', '/proc/licet/data']) {
+        for (const script of ['start', 'dev']) {
+          const child = spawn(process.execPath, [
+            ...argsOfScript(script),
+            '--persist-to',
+            folderInProc,
+            '--port',
+            String(await freePort()),
+          ]);
+          const { code, output } = await watch(child).ended;
+          const message =
+            `✗ The folder ${folderInProc} cannot be used: no such file or directory. ` +
+            'Choose another with --persist-to DIR.\n';
+          expect({ code, output }).toEqual({ code: 1, output: message });
+        }
+      }
+    },
+  );
+
   it('npm start does not take a damaged lock for another service', () => {
     const damaged = join(folder, 'damaged');
     mkdirSync(damaged);

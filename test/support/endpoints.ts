@@ -68,6 +68,7 @@ export const ENDPOINTS: Record<string, readonly ApiIntent[]> = {
   'DELETE /api/v2/blacklists/:id': writeSet('BLACKLISTS'),
   'GET /api/v2/requests': ['REQUESTS_READ', 'ALL_READ', 'ALL_READ_WRITE'],
   'GET /api/v2/requests/:id': ['REQUESTS_READ', 'ALL_READ', 'ALL_READ_WRITE'],
+  'GET /metrics': ['REQUESTS_READ', 'ALL_READ', 'ALL_READ_WRITE'],
   'GET /api/v2/statistics': ['REQUESTS_READ', 'ALL_READ', 'ALL_READ_WRITE'],
   'GET /api/v2/signing-keys': ['REQUESTS_READ', 'ALL_READ', 'ALL_READ_WRITE'],
   'GET /api/v2/customers': ['CUSTOMERS_READ', 'ALL_READ', 'ALL_READ_WRITE'],

@@ -6,6 +6,7 @@ import { Command, Option } from '@commander-js/extra-typings';
 import { Licet, LicetError, type SigningKey } from '@licet/client';
 import { MARKET_KINDS, type MarketKind } from '@licet/contract/enums';
 import { parseJson } from '@licet/contract/json';
+import { DOCTOR_KEY } from '@licet/contract/license-key';
 import { argumentError, type CliCommand, cutPage, parseArguments } from './command-line.ts';
 import { marketProbes } from './doctor-market.ts';
 import { type Fields, fieldsOf } from './import/kinds.ts';
@@ -102,7 +103,7 @@ function hasKeySet({ status, text }: ReadResponse): boolean {
 
 const KEYS_PATH = '/.well-known/jwks.json';
 const JAVA_8 = { 'User-Agent': 'Java/1.8.0_202' };
-const UNKNOWN = { licenseKey: 'LICET-DOCTOR', productId: 0 };
+const UNKNOWN = { licenseKey: DOCTOR_KEY, productId: 0 };
 const UNKNOWN_LICENSE = JSON.stringify({
   ...UNKNOWN,
   productVersion: '1.0',

@@ -647,6 +647,13 @@ export class Licet {
     await this.#expect('/api/v2/ping', 'pong', { signal });
   }
 
+  /** The metrics for Prometheus, in its text format. */
+  async metrics({ signal }: CallOptions = {}): Promise<string> {
+    const response = await this.#connection.send('GET', '/metrics', { signal });
+    if (!response.text.startsWith('# HELP ')) throw this.#connection.notLicet(response);
+    return response.text;
+  }
+
   /** The platforms that can have a label for people (`PLATFORM_LABELS`), with it or with their name. */
   platforms({ signal }: CallOptions = {}): Promise<Part<'GET /api/v2/platforms', 'response'>> {
     return this.#connection.read('GET', '/api/v2/platforms', { signal }, areLabels);

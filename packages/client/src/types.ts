@@ -2620,6 +2620,12 @@ export interface Operations {
     body: undefined;
     response: KeySet;
   };
+  /** Get the metrics for Prometheus */
+  'GET /metrics': {
+    query: undefined;
+    body: undefined;
+    response: undefined;
+  };
   /** Check that the service runs */
   'GET /api/v2/healthy': {
     query: undefined;

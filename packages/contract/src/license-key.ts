@@ -5,6 +5,9 @@ export const KEY_ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 export const KEY_GROUPS = 5;
 export const KEY_GROUP_LENGTH = 4;
 
+/** The key that the doctor validates, and that no license has. */
+export const DOCTOR_KEY = 'LICET-DOCTOR';
+
 const KEY_LENGTH = KEY_GROUPS * KEY_GROUP_LENGTH;
 /** A key without its hyphens, perhaps pasted several times. */
 const OWN_KEY = new RegExp(`^([${KEY_ALPHABET}]{${KEY_LENGTH}})\\1*$`);

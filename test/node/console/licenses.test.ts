@@ -99,6 +99,30 @@ describeInBrowser('the console in a browser', () => {
     await explained.waitFor();
   });
 
+  it('a browser of this machine that keeps no cookie, as Safari, stays logged in until the log-out', async () => {
+    expectFailure(/^request to http:\/\/localhost:/);
+    const address = await sharedService();
+    const link = await consoleLink(new URL(address), rootToken());
+    const { hash } = new URL(await consoleLink(new URL(address), rootToken()));
+    for (const url of [link, `${address}/console${hash}`]) {
+      const page = await newPage({ own: {} });
+      await page.addInitScript(
+        "Object.defineProperty(Document.prototype, 'cookie', { get: () => '', set() {} })",
+      );
+      const session = page.getByRole('button', { name: 'Session of Root token' });
+      await page.goto(url);
+      await session.waitFor();
+      expect(await page.context().cookies()).toEqual([]);
+      await page.reload();
+      await session.click();
+      await page.getByRole('menuitem', { name: 'Log out' }).click();
+      await page.getByLabel('Token', { exact: true }).waitFor();
+      expect(await page.evaluate("sessionStorage.getItem('licet.session')")).toBeNull();
+      await page.reload();
+      await page.getByLabel('Token', { exact: true }).waitFor();
+    }
+  });
+
   it('a used link leads to the log-in, which says that it was used', async () => {
     expectFailure(/^401 POST \/console\/session$/);
     const link = await consoleLink(new URL(await sharedService()), rootToken());

@@ -52,6 +52,19 @@ describeInBrowser('the overview in a browser', () => {
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360);
   });
 
+  it('the latest refusals leave out those of the doctor', async () => {
+    const page = await openConsole('/history');
+    const [record] = await licet.requests.list({ licenseKey: 'OVERVIEW-UNKNOWN', limit: 1 });
+    const doctored = { ...record, licenseKey: 'LICET-DOCTOR' };
+    await page.route('**/api/v2/requests?valid=false&*', (route) =>
+      route.fulfill({ json: [doctored, doctored, record] }),
+    );
+    await page.getByRole('link', { name: 'Overview' }).click();
+    const refusals = page.getByRole('region', { name: 'Latest refusals' });
+    await refusals.getByText('OVERVIEW-UNKNOWN').waitFor();
+    expect(await refusals.getByRole('listitem').count()).toBe(1);
+  });
+
   it('a bar of the outcomes is read by keyboard, and opens the history of its hour', async () => {
     const page = await openConsole('/');
     const slider = page.getByRole('slider', { name: 'Validations by outcome' });

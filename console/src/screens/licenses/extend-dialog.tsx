@@ -30,6 +30,7 @@ function effectOf(licenses: readonly License[], move: Move | undefined) {
   return {
     text: words.moveEffect({ moved: moves, ended, revived, endless }),
     isHarmful: ended > 0,
+    isNone: moves === 0,
   };
 }
 
@@ -72,7 +73,7 @@ export function ExtendDialog({
           onMove(move);
         }}
         buttons={() => (
-          <Button type="submit" look="primary">
+          <Button type="submit" look="primary" disabled={effect?.isNone}>
             {words.move(licenses.length, move)}
           </Button>
         )}

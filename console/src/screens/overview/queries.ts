@@ -1,6 +1,7 @@
 import type { Event, Purchase } from '@licet/client';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '@licet/contract/durations';
 import { type EventType, SERVICE_EVENT_TYPES } from '@licet/contract/enums';
+import { DOCTOR_KEY } from '@licet/contract/license-key';
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { licet } from '../../api.ts';
 import type { Range } from './route.ts';
@@ -138,10 +139,16 @@ export const waitingQuery = queryOptions({
 });
 
 const LATEST_ROWS = 6;
+/** More than a run of the doctor adds: its refusals are no customer's. */
+const DOCTOR_ROWS = 12;
 
 export const refusalsQuery = queryOptions({
   queryKey: ['history', 'latest refusals'],
-  queryFn: ({ signal }) => licet.requests.list({ valid: false, limit: LATEST_ROWS }, { signal }),
+  queryFn: async ({ signal }) => {
+    const query = { valid: false, limit: LATEST_ROWS + DOCTOR_ROWS };
+    const rows = await licet.requests.list(query, { signal });
+    return rows.filter(({ licenseKey }) => licenseKey !== DOCTOR_KEY).slice(0, LATEST_ROWS);
+  },
   refetchInterval: 15_000,
 });
 

@@ -1,0 +1,34 @@
+/**
+ * The session in the page's own storage. Safari keeps no `Secure` cookie over http, also on this machine. Storage belongs
+ * to one origin with its port, and to one tab.
+ */
+
+const KEY = 'licet.session';
+const PROBE = 'licet-probe';
+
+const isOfThisMachine = /^(?:localhost|[\w-]+\.localhost|127\.0\.0\.1|\[::1\])$/.test(
+  location.hostname,
+);
+
+let session: string | null = isOfThisMachine ? sessionStorage.getItem(KEY) : null;
+
+/** The session that the page keeps itself; null with a cookie, and without a session. */
+export const pageSession = (): string | null => session;
+
+/** False if the browser is on this machine, and keeps no cookie of a session. */
+export function keepsCookies(): boolean {
+  if (!isOfThisMachine || location.protocol === 'https:') return true;
+  // biome-ignore lint/suspicious/noDocumentCookie: Safari has no Cookie Store API over http.
+  document.cookie = `${PROBE}=1; Secure; SameSite=Strict; Max-Age=5`;
+  return document.cookie.includes(PROBE);
+}
+
+export function storePageSession(started: string): void {
+  session = started;
+  sessionStorage.setItem(KEY, started);
+}
+
+export function endPageSession(): void {
+  session = null;
+  sessionStorage.removeItem(KEY);
+}
