@@ -337,8 +337,8 @@ function licet.check(program)
     if file then file:write(mark_of(os.time())):close() end
     return "valid", reply.text
   elseif reply.valid == false then
-    os.remove(program.mark_file)
     local advice = ADVICE[reply.text]
+    os.remove(program.mark_file)
     return "refused", "License refused: " .. reply.text .. (advice and ". " .. advice or "")
   end
   local problem = "The license service cannot be reached (" .. reply.text .. ")."

@@ -37,11 +37,16 @@ function driverOf(file: string): Driver {
 
 const README = readFileSync('examples/README.md', 'utf8');
 
+const sectionOf = (title: string): string =>
+  README.split('\n## ').find((section) => section.startsWith(title)) ?? '';
+
 /** The messages for the buyer in the README: by the message of the service for a refusal, else by the case. */
 export const BUYER_MESSAGES: ReadonlyMap<string, string> = new Map(
-  [...README.matchAll(/^\| (?:the service says \*(.+)\*|(.+)) \| `(.+)` \|$/gm)].map(
-    ([, said, other = '', message = '']) => [said ?? other, message],
-  ),
+  [
+    ...sectionOf('Messages for the buyer').matchAll(
+      /^\| (?:the service says \*(.+)\*|(.+)) \| `(.+)` \|$/gm,
+    ),
+  ].map(([, said, other = '', message = '']) => [said ?? other, message]),
 );
 
 /** The message of the README for a buyer. */

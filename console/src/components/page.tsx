@@ -63,7 +63,11 @@ export function Section({
       <div className="flex min-h-12 flex-wrap items-center gap-x-3 gap-y-1 px-4 py-1.5 sm:px-5">
         <h2 className="font-semibold">{title}</h2>
         {note && <span className="text-muted">{note}</span>}
-        {actions && <div className="-mr-2 ml-auto flex items-center gap-2">{actions}</div>}
+        {actions && (
+          <div className="-mr-2 ml-auto flex flex-wrap items-center justify-end gap-2">
+            {actions}
+          </div>
+        )}
       </div>
       <div className="min-w-0 border-t border-line">{children}</div>
     </section>

@@ -145,6 +145,7 @@ describeInBrowser('webhooks in the console', () => {
     await dialog.getByRole('button', { name: 'Add webhook' }).click();
     await dialog.getByText('Must be the whole URL: copy it again.').waitFor();
     await dialog.getByLabel('URL').fill('https://discord.com/api/webhooks/1/secret_Token-1');
+    await dialog.getByText('Must be the whole URL: copy it again.').waitFor({ state: 'detached' });
     await dialog.getByText('Discord channel', { exact: true }).waitFor();
     await dialog.getByRole('button', { name: 'Alerts only' }).click();
     await dialog.getByLabel('Alerts', { exact: true }).uncheck();

@@ -163,12 +163,7 @@ function Actions({ customer, refusal }: { customer: Customer; refusal: string | 
           {texts.actions.edit}
         </ButtonLink>
       )}
-      <Button
-        look={isEmpty ? 'plain' : 'danger'}
-        refusal={refusal}
-        disabled={isForgetting}
-        onClick={forgetPerson}
-      >
+      <Button refusal={refusal} disabled={isForgetting} onClick={forgetPerson}>
         {isForgetting ? words.forgetting : isEmpty ? words.forgetAgain : words.forget}
       </Button>
     </>

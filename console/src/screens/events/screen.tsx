@@ -56,6 +56,7 @@ const columnsOf = (names: ReadonlyMap<number, string>): readonly Column<Event>[]
     id: 'resource',
     header: words.columns.resource,
     cell: (event) => <EventObject event={event} names={names} />,
+    width: 'w-50',
     phone: 'line',
   },
   {
