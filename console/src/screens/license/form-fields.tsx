@@ -105,7 +105,7 @@ export function LicenseFields({
           />
         )}
         {children}
-        <div className="sm:col-span-2 sm:[&_input]:w-auto sm:[&_input]:self-start">
+        <div className="sm:col-span-2 sm:[&_input:not([type=radio])]:w-auto sm:[&_input:not([type=radio])]:self-start">
           <EndChoice ends={['never', 'date', 'firstUse']} value={end} onChange={setEnd}>
             {end === 'date' && (
               <ExpiryField

@@ -42,7 +42,13 @@ export function Screen() {
   return (
     <Page title={words.title} lead={words.lead}>
       <Section title={words.portal}>
-        <Loaded query={portal}>{(read) => <Portal read={read} />}</Loaded>
+        <Loaded query={portal}>
+          {(read) => (
+            <div className="max-w-2xl">
+              <Portal read={read} />
+            </div>
+          )}
+        </Loaded>
       </Section>
       <Section title={words.discord}>
         <Loaded query={discord}>{(settings) => <Discord settings={settings} />}</Loaded>
