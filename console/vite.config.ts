@@ -21,6 +21,22 @@ const blocking: Plugin = {
   },
 };
 
+interface Graph {
+  getModuleInfo: (id: string) => { importers: readonly string[] } | null;
+}
+
+/** Whether the customer's page needs a module. */
+function isOfMyPage(id: string, graph: Graph, seen: Set<string>): boolean {
+  if (seen.has(id)) return false;
+  seen.add(id);
+  if (id.includes('/console/src/my/')) return true;
+  const { importers = [] } = graph.getModuleInfo(id) ?? {};
+  return importers.some((one) => isOfMyPage(one, graph, seen));
+}
+
+/** Modules of so many parts of the console, half of them, are one file: many small files are larger together. */
+const MIN_PARTS = 18;
+
 export default defineConfig({
   root: import.meta.dirname,
   base: '/console/',
@@ -45,6 +61,19 @@ export default defineConfig({
     rolldownOptions: {
       // The console, and the customer's page.
       input: ['index.html', 'my.html'].map((page) => join(import.meta.dirname, page)),
+      output: {
+        codeSplitting: {
+          groups: [
+            {
+              // The customer's page loads no more than it needs.
+              name: (id, graph) => (isOfMyPage(id, graph, new Set()) ? 'page' : null),
+              minShareCount: 2,
+              priority: 2,
+            },
+            { name: 'parts', minShareCount: MIN_PARTS, priority: 1 },
+          ],
+        },
+      },
       onwarn(warning, warn) {
         // 'use client' in the libraries means nothing here.
         if (warning.code !== 'MODULE_LEVEL_DIRECTIVE') warn(warning);

@@ -8,6 +8,7 @@ import { ROLES_FOLLOW } from './channels/discord/roles.ts';
 import { type DiscordSettings, NO_DISCORD } from './channels/discord/settings.ts';
 import { HeldMarkets } from './channels/markets/held.ts';
 import { Arrivals } from './channels/markets/received.ts';
+import { SharedTransactions } from './channels/markets/shared-transactions.ts';
 import { HeldSettings } from './channels/settings/store.ts';
 import { Deliverer } from './channels/webhooks/deliverer.ts';
 import { storeDeliveries } from './channels/webhooks/outgoing.ts';
@@ -116,6 +117,8 @@ export class Services {
   readonly deliverer: Deliverer;
   readonly markets: HeldMarkets;
   readonly arrivals: Arrivals;
+  /** The transactions of notices. Undefined at Cloudflare, where a request of the Free plan may make 50 queries. */
+  readonly sharedTransactions: SharedTransactions | undefined;
   readonly portalSettings: HeldSettings<PortalSettings>;
   readonly discordSettings: HeldSettings<DiscordSettings>;
   /** Bounds the requests that begin in a turn. Validations also wait for room for their records (1.6). */
@@ -135,6 +138,8 @@ export class Services {
     failedRecords: new LocalLimiter(300),
     /** Rejected requests of each market that are listed: a sender who knows its address must not hide the others. */
     rejectedNotices: new LocalLimiter(10, HOUR_MS),
+    /** Rejected requests of a client at a market, beyond which the client may guess its secret. */
+    wrongSecrets: new LocalLimiter(60, HOUR_MS),
     /** Queries whether a market has had its event about guesses. */
     guesses: new LocalLimiter(1, HOUR_MS),
     /** License keys and codes that an account at Discord tries. */
@@ -196,6 +201,9 @@ export class Services {
     this.trustedProxies =
       env.TRUSTED_PROXIES === undefined ? undefined : parseNetworks(env.TRUSTED_PROXIES);
     this.isOnOneMachine = isOnOneMachine(env);
+    this.sharedTransactions = this.isOnOneMachine
+      ? new SharedTransactions(env.DB, this.db)
+      : undefined;
     this.deliverer = new Deliverer(this.db, this.outbound, env, this.isOnOneMachine);
     const maxPerTurn = (count: number) => (this.isOnOneMachine ? count : Number.POSITIVE_INFINITY);
     this.admission = {

@@ -1,11 +1,8 @@
-import { type CsvRow, csvFile, listCell } from '@licet/cli/csv';
-import { FIELDS } from '@licet/cli/import/fields';
+import { type CsvRow, csvFile, csvLine, listCell } from '@licet/cli/csv';
+import { FIELDS, metadataOf } from '@licet/cli/import/fields';
 import { fieldsOf, type Kind } from '@licet/cli/import/kinds';
 
 /** CSV files for spreadsheets. */
-
-/** The columns of items that can be imported again. */
-export const headingsOf = (kind: Kind): readonly string[] => FIELDS[kind];
 
 /** The value of a heading of the import, such as `customer.email`. */
 export function cellOf(item: object, heading: string): string | number {
@@ -17,8 +14,33 @@ export function cellOf(item: object, heading: string): string | number {
   return Array.isArray(value) ? listCell(value) : String(value);
 }
 
-export const rowOf = (kind: Kind, item: object): (string | number)[] =>
-  FIELDS[kind].map((heading) => cellOf(item, heading));
+/** The rows of items that can be imported again, with a column for each name of their metadata. */
+export class ItemRows {
+  readonly #kind: Kind;
+  readonly #names = new Set<string>();
+  readonly #rows: { cells: string; metadata: ReadonlyMap<string, string> }[] = [];
+
+  constructor(kind: Kind) {
+    this.#kind = kind;
+  }
+
+  add(item: object): void {
+    const metadata = new Map(metadataOf(this.#kind, item));
+    for (const name of metadata.keys()) this.#names.add(name);
+    const cells = csvLine(FIELDS[this.#kind].map((heading) => cellOf(item, heading)));
+    this.#rows.push({ cells, metadata });
+  }
+
+  /** The parts of the file, the first with the names of the columns. */
+  *parts(): Generator<string> {
+    const names = [...this.#names].sort();
+    yield csvFile([[...FIELDS[this.#kind], ...names]]);
+    for (const { cells, metadata } of this.#rows) {
+      const texts = csvLine(names.map((name) => metadata.get(name) ?? ''));
+      yield `${cells}${names.length > 0 ? ',' : ''}${texts}\r\n`;
+    }
+  }
+}
 
 /** Gives the browser a file to download. */
 export function saveFile(name: string, type: string, parts: BlobPart[]): void {
@@ -40,5 +62,8 @@ export const downloadCsv = (name: string, rows: readonly CsvRow[]): void =>
   saveFile(datedName(name, 'csv'), 'text/csv', [csvFile(rows)]);
 
 /** Downloads items in the form that the import takes. */
-export const downloadItems = (name: string, kind: Kind, items: readonly object[]): void =>
-  downloadCsv(name, [headingsOf(kind), ...items.map((item) => rowOf(kind, item))]);
+export function downloadItems(name: string, kind: Kind, items: readonly object[]): void {
+  const rows = new ItemRows(kind);
+  for (const item of items) rows.add(item);
+  saveFile(datedName(name, 'csv'), 'text/csv', [...rows.parts()]);
+}

@@ -234,6 +234,7 @@ export const screenTexts = {
       requests: 'Requests',
       created: 'Created',
       notes: 'Notes',
+      metadata: 'Metadata',
     },
     filters: {
       status: 'Status',
@@ -664,6 +665,18 @@ export const screenTexts = {
     days: (count: number) => (count === 0 ? 'Never' : plural(count, 'day')),
   },
 
+  metadata: {
+    title: 'Metadata',
+    hint: 'Texts of your own, such as the number of an order. No customer and no program sees them.',
+    name: 'Name',
+    text: 'Text',
+    add: 'Add a text',
+    remove: (name: string) => (name === '' ? 'Remove the row' : `Remove ${name}`),
+    twice: 'Another row has this name.',
+    wrongName: 'Use letters, digits and the signs _ . - alone.',
+    filter: (text: string) => `Metadata: ${text.replace(':', ': ')}`,
+  },
+
   customers: {
     makeLink: 'Link to their page',
     link: "Link to the customer's page",
@@ -715,10 +728,15 @@ export const screenTexts = {
     chatUsername: 'Discord name',
     accountId: (platform: string) => `${platform}: id`,
     accountName: (platform: string) => `${platform}: name`,
+    export: 'Export',
+    exporting: 'Exporting',
+    exported: (name: string) => `All data about ${name} is in the file`,
+    exportedPart: (name: string, lists: readonly string[]) =>
+      `The file has the data about ${name}, but not all of: ${lists.join(', ')}`,
     forget: 'Forget this person',
     forgetTitle: (name: string) => `Forget ${name}?`,
     forgetLead:
-      'This erases the names, e-mail, phone and accounts of the person, also in their licenses. In the history of these licenses, it erases the keys, addresses and hardware IDs. The licenses stay valid, with their slots, counts and notes. This cannot be undone.',
+      'This erases the names, e-mail, phone, accounts and metadata of the person, also in their licenses. In the history of these licenses, it erases the keys, addresses and hardware IDs. The licenses stay valid, with their slots, counts, notes and metadata. This cannot be undone.',
     forgetAction: 'Erase for good',
     forgetAgain: 'Erase new history',
     forgetting: 'Erasing the history',

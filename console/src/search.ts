@@ -30,6 +30,12 @@ export const text = z.catch(
   undefined,
 );
 
+/** A text in metadata, such as `metadata=plan:gold`. */
+export const metadata = z.catch(
+  z.optional(z.string().check(z.regex(/^[\w.-]{1,40}:./))),
+  undefined,
+);
+
 /** The id in a path, such as `/customers/17`. */
 export const idParams = {
   parse: ({ id }: { id: string }) => ({ id: Number(id) }),

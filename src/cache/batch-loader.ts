@@ -81,21 +81,26 @@ export class SingleFlight<Result> {
 }
 
 /** A batch of keys that is not read yet. */
-interface Batch<Value> {
+interface Batch<Value, Key> {
   openedAt: number;
-  waiters: Map<string, Waiter<Value | null>[]>;
+  waiters: Map<Key, Waiter<Value | null>[]>;
 }
 
 /**
  * Loads keys that are requested at the same moment in one query: a DataLoader across requests. A flood of
  * keys is then no flood of queries.
  */
-export class BatchLoader<Value> {
-  readonly #read: (keys: readonly string[]) => Promise<ReadonlyMap<string, Value>>;
-  #open: Batch<Value> | undefined;
+export class BatchLoader<Value, Key = string> {
+  readonly #read: (keys: readonly Key[]) => Promise<ReadonlyMap<Key, Value>>;
+  readonly #maxKeys: number;
+  #open: Batch<Value, Key> | undefined;
 
-  constructor(read: (keys: readonly string[]) => Promise<ReadonlyMap<string, Value>>) {
+  constructor(
+    read: (keys: readonly Key[]) => Promise<ReadonlyMap<Key, Value>>,
+    maxKeys = MAX_KEYS,
+  ) {
     this.#read = read;
+    this.#maxKeys = maxKeys;
   }
 
   /**
@@ -104,7 +109,7 @@ export class BatchLoader<Value> {
    * @param waitUntil keeps the batch alive if the request that opened it is cancelled
    * @throws the error of the read
    */
-  async load(key: string, waitUntil: WaitUntil): Promise<Value | null> {
+  async load(key: Key, waitUntil: WaitUntil): Promise<Value | null> {
     const waiter = new Waiter<Value | null>();
     for (;;) {
       const { waiters } = this.#openBatch(waitUntil);
@@ -116,18 +121,18 @@ export class BatchLoader<Value> {
     }
   }
 
-  #openBatch(waitUntil: WaitUntil): Batch<Value> {
+  #openBatch(waitUntil: WaitUntil): Batch<Value, Key> {
     const now = performance.now();
     const open = this.#open;
     const isGathering = open && Math.abs(now - open.openedAt) < CANCELLED_AFTER_MS;
-    if (isGathering && open.waiters.size < MAX_KEYS) return open;
-    const batch: Batch<Value> = { openedAt: now, waiters: new Map() };
+    if (isGathering && open.waiters.size < this.#maxKeys) return open;
+    const batch: Batch<Value, Key> = { openedAt: now, waiters: new Map() };
     this.#open = batch;
     waitUntil(this.#run(batch));
     return batch;
   }
 
-  async #run(batch: Batch<Value>): Promise<void> {
+  async #run(batch: Batch<Value, Key>): Promise<void> {
     await wait(GATHER_MS);
     if (this.#open === batch) this.#open = undefined;
     const keys = [...batch.waiters.keys()];
@@ -145,8 +150,8 @@ export class BatchLoader<Value> {
 
   /** @returns the reason why the keys could not be read */
   async #settle(
-    { waiters }: Batch<Value>,
-    keys: readonly string[],
+    { waiters }: Batch<Value, Key>,
+    keys: readonly Key[],
   ): Promise<{ reason: unknown } | undefined> {
     try {
       const found = await this.#read(keys);

@@ -2,19 +2,34 @@ import { IPV6_SLOT_PREFIX } from '@licet/contract/limits';
 import type { BatchItem } from 'drizzle-orm/batch';
 import { type DrizzleD1Database, drizzle } from 'drizzle-orm/d1';
 
-/** A setting on which queries depend. */
-interface SlotSetting {
+export type Statement = BatchItem<'sqlite'>;
+
+/** Runs statements in one transaction. @returns their results, in the same order */
+export type Transact = (statements: readonly Statement[]) => Promise<readonly unknown[]>;
+
+interface Settings {
   /** The bits of an IPv6 address that count for a slot (1.4). */
   readonly ipv6SlotPrefix: number;
+  readonly transact: Transact;
 }
 
-export type Database = DrizzleD1Database & SlotSetting;
+export type Database = DrizzleD1Database & Settings;
 
-/** Opens D1 without a session: every query goes to the primary. */
-export const openDatabase = (
+/**
+ * Opens D1 without a session: every query goes to the primary.
+ *
+ * @param transact undefined for a transaction for each batch
+ */
+export function openDatabase(
   binding: D1Database,
   ipv6SlotPrefix: number = IPV6_SLOT_PREFIX.default,
-): Database => Object.assign(drizzle(binding), { ipv6SlotPrefix });
+  transact?: Transact,
+): Database {
+  const db = drizzle(binding);
+  const inItsOwn: Transact = async ([first, ...others]) =>
+    first ? db.batch([first, ...others]) : [];
+  return Object.assign(db, { ipv6SlotPrefix, transact: transact ?? inItsOwn });
+}
 
 /** Opens D1 like {@link openDatabase}, and counts its queries. */
 export function openCounted(
@@ -32,8 +47,6 @@ export function openCounted(
   });
   return { db: openDatabase(counted, ipv6SlotPrefix), queries: () => queries };
 }
-
-export type Statement = BatchItem<'sqlite'>;
 
 /** Statements of a batch, in their order. */
 export type Statements = Readonly<Record<string, Statement | readonly Statement[]>>;
@@ -56,8 +69,7 @@ export async function batch(db: Database, statements: Statements) {
   const named = Object.entries(statements).flatMap(([name, one]) =>
     [one].flat().map((statement) => ({ name, statement })),
   );
-  const [first, ...others] = named.map(({ statement }) => statement);
-  const results: unknown[] = first ? await db.batch([first, ...others]) : [];
+  const results = await db.transact(named.map(({ statement }) => statement));
   return Object.fromEntries(named.map(({ name }, index) => [name, results[index]]));
 }
 

@@ -1,3 +1,4 @@
+import type { Metadata } from '@licet/contract/metadata';
 import { type SQL, sql } from 'drizzle-orm';
 import {
   type AnySQLiteColumn,
@@ -29,6 +30,8 @@ export const id = () => integer('id').primaryKey({ autoIncrement: true });
 export const revision = () => integer('revision').notNull().default(1);
 export const createdAt = () => integer('created_at').notNull();
 export const updatedAt = () => integer('updated_at').notNull();
+/** Null without any. */
+export const metadata = () => text('metadata', { mode: 'json' }).$type<Metadata>();
 export const textOrEmpty = (name: string) => text(name).notNull().default('');
 
 /** A partial index: a row with null takes no space in it. */

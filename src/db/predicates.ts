@@ -1,3 +1,4 @@
+import type { MetadataFilter } from '@licet/contract/metadata';
 import { and, asc, eq, getTableColumns, gt, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core';
 import type { Database } from './client.ts';
@@ -40,6 +41,14 @@ export function containsText(
   );
   return sql`instr(lower(${haystack}), lower(${searched})) > 0`;
 }
+
+/** The texts of metadata, for {@link containsText}. Most rows have none. */
+export const textsOf = (metadata: SQLiteColumn): SQL =>
+  sql`iif(${metadata} is null, '', (select group_concat(value, char(10)) from json_each(${metadata})))`;
+
+/** Rows with a text under a name in their metadata. */
+export const hasMetadata = (column: SQLiteColumn, wanted: MetadataFilter): SQL | undefined =>
+  wanted && sql`${column} ->> ${`$."${wanted.name}"`} = ${wanted.value}`;
 
 type Value = string | number | SQL;
 

@@ -3,6 +3,7 @@ import type { Context } from 'hono';
 import { Turns } from '../lib/admission.ts';
 import { logFailure } from '../lib/log.ts';
 import { publicUrlOf } from '../lib/public-url.ts';
+import { groupsOf, type ListRow } from '../lib/row-groups.ts';
 import { expectReading, isOnOneMachine } from './connection.ts';
 import { jsonResponse } from './json.ts';
 
@@ -22,12 +23,6 @@ const SMALL_CHUNK: Chunk = { rows: 250, longBytes: 256 * 1024 };
 
 /** All lists of the isolate share them: together they take no more of its time than one. */
 const turns = new Turns();
-
-interface ListRow {
-  id: number;
-  /** The size of the values of the row that are too long to be read with many others. */
-  unreadBytes?: number;
-}
 
 interface List<Row extends ListRow> {
   /** Reads at most `limit` rows after `after`, in the order of the list. */
@@ -73,25 +68,12 @@ export function linkNextPage(c: Context, after: number | undefined): void {
   c.header('Link', `<${origin}${pathname}?${searchParams}>; rel="next"`);
 }
 
-const chunkOf = (c: Context): Chunk => (isOnOneMachine(c.env) ? SMALL_CHUNK : LARGE_CHUNK);
+/** The size of the parts in which a long response is read. */
+export const chunkOf = (c: Context): Chunk => (isOnOneMachine(c.env) ? SMALL_CHUNK : LARGE_CHUNK);
 
-const takeTurn = <Result>(c: Context, work: () => Promise<Result>): Promise<Result> =>
+/** Runs a part of the work on a long response, when it is its turn among all of them. */
+export const takeTurn = <Result>(c: Context, work: () => Promise<Result>): Promise<Result> =>
   turns.run(work, (turn) => c.executionCtx.waitUntil(turn));
-
-/** The rows in groups whose unread values may be in memory together. */
-function groupsOf<Row extends ListRow>(rows: readonly Row[], { longBytes }: Chunk): Row[][] {
-  const groups: Row[][] = [];
-  let bytes = Number.POSITIVE_INFINITY;
-  for (const row of rows) {
-    if (bytes >= longBytes) {
-      groups.push([]);
-      bytes = 0;
-    }
-    groups.at(-1)?.push(row);
-    bytes += row.unreadBytes ?? 0;
-  }
-  return groups;
-}
 
 /** Streams a list, or a page with long values, in constant memory. */
 function streamList<Row extends ListRow>(
@@ -105,7 +87,7 @@ function streamList<Row extends ListRow>(
     let rows = first.rows;
     let { isLast } = first;
     for (;;) {
-      for (const group of groupsOf(rows, size)) {
+      for (const group of groupsOf(rows, size.longBytes)) {
         const isLong = readLong && group.some(({ unreadBytes = 0 }) => unreadBytes > 0);
         yield isLong ? await takeTurn(c, () => readLong(group)) : group;
       }
@@ -126,7 +108,11 @@ function streamList<Row extends ListRow>(
     }
     yield ']\n';
   }
-  const parts = jsonArray();
+  return streamJson(c, jsonArray());
+}
+
+/** Streams the parts of a JSON text. It is cut off if one of them fails. */
+export function streamJson(c: Context, parts: AsyncGenerator<string>): Response {
   const stream = new ReadableStream<string>({
     async pull(controller) {
       try {

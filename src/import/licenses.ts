@@ -142,6 +142,7 @@ function toRow(
     pastRequests: item.totalRequests,
     state: stateOf(licenseStatus),
     notes: item.notes,
+    metadata: item.metadata,
     ips: firstOfSlots(
       item.ips.flatMap((ip) => globalAddress(ip) ?? []),
       db.ipv6SlotPrefix,
@@ -308,8 +309,11 @@ export const planLicenses: Planner<LicenseItem> = async ({ db, now, assumedProdu
       }
       firstOfKey.set(row.licenseKeyNormalized, row);
       const contested = contestedOf(owners, item);
-      row.customerId = linkTo(owners, values);
       const foreign = accounts.removeForeign(row, item, owners);
+      const { ownerChatId, ownerChatUsername, ownerPlatformId } = row;
+      // The customer of this e-mail gets no account that was left out.
+      const kept = { ...values, ownerChatId, ownerChatUsername, ownerPlatformId };
+      row.customerId = linkTo(owners, kept);
       const others = contested.filter(({ field }) => foreign.every((one) => one.field !== field));
       return [...foreign, ...others];
     },

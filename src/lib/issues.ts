@@ -29,6 +29,8 @@ function messageOf(issue: z.core.$ZodRawIssue, kind: string): string | undefined
     case 'invalid_value':
       if (issue.input === undefined) return IS_REQUIRED;
       return `must be one of ${issue.values.map(String).join(', ')}`;
+    case 'invalid_key':
+      return issue.issues[0]?.message;
     case 'too_small':
       if (issue.origin === 'string') return 'must not be empty';
       return `must be at least ${issue.minimum}${issue.origin === 'array' ? ' in number' : ''}`;
@@ -109,5 +111,6 @@ const TYPE_NAMES: Record<string, string> = {
   boolean: 'true or false',
   array: 'an array',
   object: 'an object',
+  record: 'an object',
   null: 'null',
 };

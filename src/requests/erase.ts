@@ -22,8 +22,13 @@ const MAX_INSTALLATIONS = 1_000;
 const PARTS = 4;
 
 /** The replaced keys of licenses. */
-const isReplacedKeyOf = (isLicense: SQL): SQL =>
+export const isReplacedKeyOf = (isLicense: SQL): SQL =>
   sql`${replacedKeys.licenseId} in (select id from ${licenses} where ${isLicense})`;
+
+/** All keys that licenses have or had, normalized. */
+export const allKeysOf = (isLicense: SQL): SQL =>
+  sql`(select license_key_normalized from ${licenses} where ${isLicense}
+    union all select license_key_normalized from ${replacedKeys} where ${isReplacedKeyOf(isLicense)})`;
 
 /** The installations of licenses, at most `limit` of them. An erased installation is no longer found. */
 async function findInstallations(
@@ -94,8 +99,7 @@ async function eraseRecordsOfKeys(db: Database, isLicense: SQL) {
   const { first, last } = range;
   const size = Math.ceil((last - first + 1) / PARTS);
   const sent = (name: string): SQL => sql.raw(`details ->> '${name}'`);
-  const keys = sql`(select license_key_normalized from ${licenses} where ${isLicense}
-    union all select license_key_normalized from ${replacedKeys} where ${isReplacedKeyOf(isLicense)})`;
+  const keys = allKeysOf(isLicense);
   return Array.from({ length: PARTS }, (_, part) =>
     db
       .update(requests)

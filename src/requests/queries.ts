@@ -11,6 +11,7 @@ import { keysMeantBy } from '../resources/licenses/rules.ts';
 import { installations, licenses, replacedKeys } from '../resources/licenses/schema.ts';
 import { aggregatedBucketOf } from '../resources/licenses/totals.ts';
 import { mayHave } from './aggregate.ts';
+import { allKeysOf } from './erase.ts';
 import { isShared, type RecordDetails } from './record.ts';
 import { buckets, requests } from './schema.ts';
 
@@ -54,7 +55,10 @@ export function toRequest({ id, type, outcome, installation, details }: RecordRo
   };
 }
 
-type RecordFilter = Omit<z.infer<typeof requestQuery>, 'limit'>;
+interface RecordFilter extends Omit<z.infer<typeof requestQuery>, 'limit'> {
+  /** Only requests with a key of a license of this customer. */
+  customerId?: number;
+}
 
 const equals = (field: SQL, value: string | number | undefined): SQL | undefined =>
   value === undefined ? undefined : sql`${field} = ${value}`;
@@ -71,8 +75,13 @@ function keysOf(licenseKey: string): SQL {
     where ${replacedKeys.licenseId} = ${meant('licenses.id')})`;
 }
 
-const isOneOfKeys = (field: SQL, { licenseKey }: RecordFilter): SQL | undefined =>
-  licenseKey ? sql`${field} in ${keysOf(licenseKey)}` : undefined;
+const isOneOfKeys = (field: SQL, { licenseKey, customerId }: RecordFilter): SQL | undefined =>
+  and(
+    licenseKey ? sql`${field} in ${keysOf(licenseKey)}` : undefined,
+    customerId === undefined
+      ? undefined
+      : sql`${field} in ${allKeysOf(eq(licenses.customerId, customerId))}`,
+  );
 
 const matchesInstallation = (filter: RecordFilter): SQL | undefined =>
   and(
@@ -103,8 +112,8 @@ interface Part {
   isPart: SQL | undefined;
 }
 
-const isByInstallation = ({ licenseKey, ip, hwid }: RecordFilter): boolean =>
-  licenseKey !== undefined || ip !== undefined || hwid !== undefined;
+const isByInstallation = ({ licenseKey, customerId, ip, hwid }: RecordFilter): boolean =>
+  (licenseKey ?? customerId ?? ip ?? hwid) !== undefined;
 
 function partOf(filter: RecordFilter): Part {
   const { productId } = filter;

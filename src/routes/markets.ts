@@ -47,28 +47,25 @@ function respondWith({ status, body, contentType }: Reply): Response {
   });
 }
 
-/** The service itself changes what a market reports. */
-const newSender = (c: Context<AppEnv>) => () =>
-  senderOf(servicesOf(c.env), SERVICE, c.get('timings').waitUntil);
-
 /** The parts of the service that a request of a market uses. */
 function entranceOf(c: Context<AppEnv>): Entrance {
-  const { db, markets, arrivals, outbound, ceilings, failedNotices, unlistedNotices } = servicesOf(
-    c.env,
-  );
+  const services = servicesOf(c.env);
+  const { markets, arrivals, outbound, ceilings, failedNotices, unlistedNotices } = services;
+  const { waitUntil } = c.get('timings');
+  const db = services.sharedTransactions?.open(waitUntil) ?? services.db;
   return {
     db,
     markets,
     arrivals,
     outbound,
     ceilings,
-    newSender: newSender(c),
+    // The service itself changes what a market reports.
+    newSender: () => ({ ...senderOf(services, SERVICE, waitUntil), db }),
     ip: addressIn(c),
     isOverLimit: (countedAs) => isRejectedUnread(c, countedAs),
     countRejection: (countedAs) => countRejection(c, countedAs),
     onFailure: (error) => failedNotices.count(error),
-    writeLater: (writing) =>
-      c.get('timings').waitUntil(writing.catch((error) => unlistedNotices.count(error))),
+    writeLater: (writing) => waitUntil(writing.catch((error) => unlistedNotices.count(error))),
   };
 }
 

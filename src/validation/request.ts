@@ -83,7 +83,7 @@ const NONCE = /^[\w-]{16,128}$/;
 
 /** The start of an unreadable body that goes into the record. */
 const MAX_SHOWN_LENGTH = 64;
-/** Longer than {@link MAX_SHOWN_LENGTH}, so that no key is cut before it is recognised. */
+/** Longer than {@link MAX_SHOWN_LENGTH}, so that no key is cut before it is recognized. */
 const MAX_READ_LENGTH = 512;
 /**
  * The value after `licenseKey`, and texts in groups, or of letters and digits, that may be a key. From the start of each

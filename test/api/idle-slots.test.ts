@@ -364,7 +364,7 @@ it('the limit is strict and no value that was used within the days is taken over
         }
       }
     }),
-    { numRuns: env.IS_LONG ? 25 : 8 },
+    { numRuns: env.IS_LONG ? 25 : 5 },
   );
 }, 60_000);
 

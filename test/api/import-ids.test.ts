@@ -1,7 +1,7 @@
 import type { ImportKind } from '@licet/contract/enums';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { settled } from '../support/app.ts';
-import { get } from '../support/client.ts';
+import { create, get } from '../support/client.ts';
 import { importForeign, importItems, importOne } from '../support/import.ts';
 import { type Fields, readList } from '../support/resources.ts';
 
@@ -279,6 +279,20 @@ describe('two e-mails with one account', () => {
       ]);
     },
   );
+
+  it('an import gives the account of a stored license to no customer of another e-mail [3.85]', async () => {
+    const id = crypto.randomUUID();
+    const account = {
+      ...{ licensePlatform: 'OTHER', licensePlatformOther: 'Woo' },
+      ownerPlatformId: id,
+    } as const;
+    const second = `b@${id}.example`;
+    await create.license({ productId: 602, ...account, customerEmail: `a@${id}.example` });
+    const item = licenseOf({ ...account, customer: { email: second } });
+    expect(await importOne('licenses', item)).toMatchObject({ differences: ['ownerPlatformId'] });
+    const later = await create.license({ productId: 602, ...account });
+    expect(later.customer?.email).not.toBe(second);
+  });
 
   it('an account on another platform with the same id is another account [3.85]', async () => {
     const item = (licensePlatform: string, name: string) =>

@@ -1,6 +1,7 @@
 import { globalAddress } from '@licet/contract/addresses';
 import { LICENSE_STATUSES } from '@licet/contract/enums';
 import { licenseFields } from '@licet/contract/licenses';
+import { MAX_METADATA_NAMES, METADATA_NAME } from '@licet/contract/limits';
 import { settable } from '@licet/contract/resource';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -52,12 +53,21 @@ const accountId = fc.oneof(
   text(50).filter(isTrimmed),
 );
 
+/** JavaScript keeps no such name. */
+const isName = (name: string) => name !== '__proto__';
+const metadata = fc.dictionary(
+  fc.stringMatching(METADATA_NAME).filter(isName),
+  text(200).filter((value) => value !== ''),
+  { maxKeys: MAX_METADATA_NAMES, noNullPrototype: true },
+);
+
 /** Values of a field as a response shows them. */
 function anyValueOf(wire: z.core.$ZodType): fc.Arbitrary<unknown> {
   if (wire instanceof z.ZodNullable) return fc.option(anyValueOf(wire.unwrap()));
   if (wire instanceof z.ZodEnum) return fc.constantFrom(...wire.options);
   if (wire instanceof z.ZodNumber) return fc.integer({ min: -1, max: 1_000 });
   if (wire instanceof z.ZodString) return text(200);
+  if (wire instanceof z.ZodRecord) return metadata;
   throw new Error('Give this field values of its own');
 }
 

@@ -302,15 +302,16 @@ describe('fields that decide', () => {
     licenseStatus:
       'lic_status license_active is_enabled license__enabled disabled suspended revoked killed killed_at isBanned ' +
       'Refunded? Disputed? chargebacked deactivated_at subscription_cancelled_at key_status suspnded revokd disabeld ' +
-      'canceld terminatd statsu License_Key_Enabled? Access_Revoked?',
+      'canceld terminatd statsu License_Key_Enabled? Access_Revoked? is_expired blacklisted on_hold void',
     expiryDate:
       'expires_at expiresOn date_expiry expire_date exp_date expiration validity_period lifetime license_expires ' +
-      'subscription_ended_at Subscription_End_Date expirey experation expiers exipres valid_untill',
-    expiresAfterDays: 'validity daysLeft duration_days',
+      'subscription_ended_at Subscription_End_Date expirey experation expiers exipres valid_untill expired_at ' +
+      'expired_on license_expired_date expire_time end_time trial_ends_at next_payment_date',
+    expiresAfterDays: 'validity daysLeft duration_days expires_in_days',
     maxHWIDs:
       'activation_limit activations_limit allowedActivations license__max_activations max_allowed_domains max_uses ' +
-      'maxUses usage_limit maxDevices max_devises activation_limt seets',
-    maxIPs: 'ip_limit ip_limts',
+      'maxUses usage_limit maxDevices max_devises activation_limt seets hwid_locked',
+    maxIPs: 'ip_limit ip_limts ip_locked',
     'customer.email':
       'client client_email user_email owner_email owner_mail Purchase_Email licensee costumer costumer_email emial',
     ownerPlatformId: 'userId client_id purchaser_id',
@@ -516,4 +517,55 @@ it('a CSV export of an earlier version, with the whole customer in a column, is 
   const table = `licenseKey,productId,licenseType,customer,customer.email\n${key},${productId},PERMANENT,[object Object],${email}\n`;
   await imported('earlier.csv', table, '--kind', 'licenses');
   expect(await licenseWith(key)).toMatchObject({ customer: { email } });
+});
+
+describe('metadata', () => {
+  it('a table has a column for each name of metadata, and what cannot be stored is reported [3.98]', async () => {
+    const [key, email] = [newKey(), `${crypto.randomUUID()}@shop.example`];
+    const output = await imported(
+      'metadata.csv',
+      'licenseKey,productId,expiryDate,metadata.plan,metadata.a.b,metadata.my plan,metadata.empty,customer.email,customer.metadata.crm,Order No\n' +
+        `${key},${productId},,"gold, 1",2,x,,${email},acct_7,4711\n`,
+      ...['--kind', 'licenses', '--map', 'Order No=metadata.order', '--set', 'metadata.by=import'],
+    );
+    expect(await licenseWith(key)).toMatchObject({
+      metadata: { 'a.b': '2', by: 'import', order: '4711', plan: 'gold, 1' },
+      customer: { email, metadata: { crm: 'acct_7' } },
+    });
+    expect(output).toContain('metadata.my plan "x" must have a name of 1 to 40 letters');
+    const again = await imported(
+      'metadata.csv',
+      `licenseKey,productId,metadata.plan,metadata.a.b,metadata.by,metadata.order\n${key},${productId},"gold, 1",2,import,4711\n`,
+      ...['--kind', 'licenses', '--set', 'licenseType=PERMANENT'],
+    );
+    expect(again).toMatch(/^licenses +0 +1 +0 +0$/m);
+  });
+
+  it('metadata of a list becomes text, and what has none or is too long is left out [3.98]', async () => {
+    const email = `${crypto.randomUUID()}@shop.example`;
+    const many = Object.fromEntries(Array.from({ length: 18 }, (_, index) => [`n${index}`, index]));
+    const metadata = {
+      isVip: true,
+      none: null,
+      tags: ['a'],
+      long: 'x'.repeat(501),
+      ...many,
+      z1: 'z',
+    };
+    const output = await imported(
+      'metadata.json',
+      JSON.stringify([{ email, metadata: { ...metadata, z2: 'z' } }]),
+      ...['--kind', 'customers'],
+    );
+    const [customer] = await client().customers.list({ q: email });
+    expect(customer?.metadata).toMatchObject({ isVip: 'true', n0: '0', z1: 'z' });
+    expect(Object.keys(customer?.metadata ?? {})).toHaveLength(20);
+    for (const part of [
+      'metadata.tags must be a text',
+      'metadata.long',
+      'metadata.z2 "z" is beyond the first 20',
+    ]) {
+      expect(output).toContain(part);
+    }
+  });
 });

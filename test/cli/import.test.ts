@@ -21,7 +21,7 @@ import { Service } from '@licet/cli/import/service';
 import { readRootToken } from '@licet/cli/root-token';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { listen, listenWith, ownFolder } from '../node/own.ts';
-import { type RunningService, startService } from '../node/service.ts';
+import { argsOfScript, type RunningService, startService } from '../node/service.ts';
 import { sharedService } from '../node/shared-service.ts';
 import { isLong } from '../support/long.ts';
 import {
@@ -772,8 +772,12 @@ it('the commands of docs/import.md work', async () => {
   const script = commands
     .replaceAll('https://old.example', old)
     .replaceAll('npm run import --', `npm run import -- --url ${service.address}`)
-    .replaceAll('npm run', `npm --prefix ${process.cwd()} run`);
-  const child = spawn('bash', ['-e', '-c', script], { cwd: own, stdio: 'pipe' });
+    // npm takes longer than the command that it starts, in the folder of the project.
+    .replaceAll(/npm run (\w+) --/g, (_, name) =>
+      [process.execPath, ...argsOfScript(name)].join(' '),
+    );
+  const env = { ...process.env, INIT_CWD: own };
+  const child = spawn('bash', ['-e', '-c', script], { env, stdio: 'pipe' });
   const { code, output } = await endingOf(child);
   expect(code, output).toBe(0);
   expect(existsSync(join(own, 'import-report.jsonl'))).toBe(true);

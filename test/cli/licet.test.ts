@@ -701,6 +701,50 @@ describe('licet customers', () => {
     });
   });
 
+  it('licet sets, finds, shows and removes metadata', async () => {
+    const id = (
+      await run('customers', 'create', '--metadata', 'crm=a=1', '--metadata', 'b=2')
+    ).stdout.trim();
+    expect((await licet.customers.get(Number(id))).metadata).toEqual({ crm: 'a=1', b: '2' });
+    await run('customers', 'edit', `id:${id}`, '--metadata', 'b=', '--metadata', 'c=3');
+    expect((await run('customers', 'show', `id:${id}`)).stdout).toMatch(
+      /^Metadata +c: 3, crm: a=1$/m,
+    );
+    expect(await objects('customers', 'find', 'a=1', '--metadata', 'crm=a=1')).toMatchObject([
+      { id: Number(id) },
+    ]);
+
+    const made = ['licenses', 'create', '--product', `${productId}`, '--csv', '--count', '2'];
+    const csv = (await run(...made, '--metadata', 'plan=gold, 1')).stdout.split('\n');
+    expect(csv[0]).toMatch(/,notes,metadata\.plan$/);
+    expect(csv[2]).toMatch(/,"gold, 1"$/);
+    const key = csv[1]?.split(',')[0] ?? '';
+    await run('licenses', 'edit', key, '--notes', 'Changed', '--metadata', 'order=4711');
+    expect(await objects('licenses', 'list', '--metadata', 'order=4711')).toMatchObject([
+      { licenseKey: key, notes: 'Changed', metadata: { plan: 'gold, 1', order: '4711' } },
+    ]);
+    for (const wrong of ['plan', '=gold', 'my plan=gold']) {
+      const refused = await runWith({}, 'licenses', 'edit', key, '--metadata', wrong);
+      expect(refused.code).toBe(2);
+      expect(refused.stderr).toContain('such as plan=gold');
+    }
+  });
+
+  it('licet customers export writes all about a person to a new file or the output', async () => {
+    const { id } = await licet.customers.create({ email: 'exported@shop.example' });
+    const file = join(folder, 'exported.json');
+    const written = await run('customers', 'export', 'exported@shop.example', file);
+    expect(written.stderr).toContain(`All data about customer ${id} is in ${file}.`);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    const exported = JSON.parse(readFileSync(file, 'utf8'));
+    expect(exported).toMatchObject({ customer: { email: 'exported@shop.example' }, cut: [] });
+    expect(exported).toEqual(await licet.customers.export(id));
+    expect(await fail('customers', 'export', `id:${id}`, file)).toContain(
+      `${file} exists, and no export is overwritten. Give the name of a new file.`,
+    );
+    expect(JSON.parse((await run('customers', 'export', `id:${id}`)).stdout)).toEqual(exported);
+  });
+
   it('licet customers find stops at its limit, and says so', async () => {
     for (const name of ['one', 'two']) await licet.customers.create({ username: `Cut ${name}` });
     const one = await run('customers', 'find', 'cut', '--limit', '1', '--json');

@@ -66,7 +66,7 @@ describe('licet webhooks', () => {
     expect(await run('webhooks', 'list')).toMatchObject({ stdout: '', stderr: 'No webhooks.\n' });
   });
 
-  it('licet webhooks create recognises an address of Discord, and shows neither its token nor a secret', async () => {
+  it('licet webhooks create recognizes an address of Discord, and shows neither its token nor a secret', async () => {
     const url = 'https://discord.com/api/webhooks/12345/s3cr3t-t0k3n';
     const created = await run('webhooks', 'create', url, '--types', 'session.*');
     const [, id = ''] =

@@ -1188,6 +1188,23 @@ it('a role that always fails at Discord holds up no other role, in a command or 
   expect(await rolesFault()).toBeNull();
 });
 
+it('five roles that Discord does not know hold up no sixth [10.3.11]', async () => {
+  await discord.setUp({ botToken: TOKEN });
+  const gone = Array.from({ length: 5 }, (_, index) => `330000000000000040${index}`);
+  for (const roleId of gone) await buyWithRole(roleId);
+  const right = '3300000000000000499';
+  await buyWithRole(right);
+  discord.fault = () =>
+    gone.some((roleId) => discord.requests.at(-1)?.url.endsWith(`/${roleId}`))
+      ? Response.json({ code: 10011 }, { status: 404 })
+      : new Response(null, { status: 204 });
+  const asked = () => discord.requests.splice(0).map(({ url }) => url.slice(-19));
+  await discord.send({ name: 'licenses' });
+  expect(asked()).toEqual(gone);
+  expect((await discord.send({ name: 'licenses' })).content).toContain('could not be given');
+  expect(asked()).toContain(right);
+});
+
 it('a Discord that cannot be reached is asked once in a command, and once in a scheduled run', async () => {
   await discord.setUp({ botToken: TOKEN });
   for (const index of [0, 1]) await buyWithRole(`330000000000000030${index}`);

@@ -113,6 +113,7 @@ it('a license without optional fields reads empty, null or as its product has it
     hwids: [],
     ips: [],
     notes: '',
+    metadata: {},
     customer: null,
     productIdString: String(productId),
   });
@@ -189,8 +190,13 @@ it('a customer has the fields of 2.5 and no other [3.51, 3.54, interface 2.5, in
 
 it('all of a customer but the id and the time of creation may be null [interface 2.5]', async () => {
   const { customer } = await create.license({ ownerChatId: '5' });
-  const { id, createdAt, chatId, ...others } = customer ?? {};
-  expect({ id, createdAt, chatId }).toEqual({ id: INTEGER, createdAt: TIMESTAMP, chatId: '5' });
+  const { id, createdAt, chatId, metadata, ...others } = customer ?? {};
+  expect({ id, createdAt, chatId, metadata }).toEqual({
+    id: INTEGER,
+    createdAt: TIMESTAMP,
+    chatId: '5',
+    metadata: {},
+  });
   expect(Object.keys(others)).toHaveLength(25);
   expect(new Set(Object.values(others))).toEqual(new Set([null]));
 });

@@ -49,7 +49,7 @@ it('a token has the permissions of all its intents together [interface 5]', asyn
   expect(await status('/licenses')).toBe(403);
 });
 
-it('a token is 256 random bits behind a prefix that is easily recognised [3.2.5]', async () => {
+it('a token is 256 random bits behind a prefix that is easily recognized [3.2.5]', async () => {
   const created = await Promise.all(Array.from({ length: 5 }, () => create.token(['ALL_READ'])));
   const secrets = created.map(({ token }) => token);
   // 43 characters of base64url are 32 bytes.

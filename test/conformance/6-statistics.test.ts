@@ -300,7 +300,7 @@ it('sums equal the records of the history, before and after roll-ups and late re
         }
       },
     ),
-    { numRuns: 6 },
+    { numRuns: env.IS_LONG ? 6 : 3 },
   );
 }, 40_000);
 

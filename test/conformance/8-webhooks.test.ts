@@ -76,7 +76,7 @@ describe('the resource', () => {
     DISCORD.replace('discord.com', 'canary.discord.com'),
     DISCORD.replace('discord.com', 'discordapp.com'),
     DISCORD.replace('/api/', '/api/v10/'),
-  ])('%s is recognised, and its token is never shown [8.1.3, 8.1.4]', async (url) => {
+  ])('%s is recognized, and its token is never shown [8.1.3, 8.1.4]', async (url) => {
     const { id, secret, ...created } = await sender.create({ url, enabled: false });
     expect(created).toMatchObject({ format: 'discord', url: url.replace('aB-c_d9', '***') });
     await sender.update(id, { description: 'Alerts' });

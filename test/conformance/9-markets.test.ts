@@ -686,7 +686,10 @@ describe('the purchases that a market lists', () => {
       .bind(voxel.id, licenseId)
       .run();
     let largest = 0;
+    const boundLists = new Set<number>();
+    const isList = (param: unknown): boolean => typeof param === 'string' && param.length > 10_000;
     const DB = interceptDatabase(env.DB, async (statements, sendNow) => {
+      for (const { params } of statements) boundLists.add(params.filter(isList).length);
       const result = await sendNow();
       const isOfPurchases = statements.some(({ sql }) => sql.includes('purchases'));
       if (isOfPurchases) largest = Math.max(largest, JSON.stringify(result).length);
@@ -707,6 +710,7 @@ describe('the purchases that a market lists', () => {
     for (let hour = 0; hour < 5 && (await revoked()).length === 0; hour++) await compareHourly();
     expect(await revoked()).toEqual(['1']);
     expect(largest).toBeLessThan(20_000);
+    expect(Math.max(...boundLists)).toBe(1);
     listed = Array.from({ length: 50_001 }, (_, index) => ({ id: String(index + 3) }));
     for (let hour = 0; hour < 2; hour++) await compareHourly();
     expect(logged).toHaveBeenCalledWith(expect.stringContaining('A market was not compared'));

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ownFolder } from '../node/own.ts';
 import { argsOfScript, type RunningService, startService } from '../node/service.ts';
 import { hasTools } from '../node/tools.ts';
+import { isLong } from '../support/long.ts';
 
 /** Runs the commands of the README as printed. */
 
@@ -60,7 +61,7 @@ it.skipIf(!hasCurl)('the tour of the README prints what the README shows', () =>
   expect(runTour()).toEqual(printed);
 });
 
-it.skipIf(!hasCurl)(
+it.runIf(hasCurl && isLong)(
   'the tour of the README also works on a service with data, with other ids',
   () => {
     const withoutIds = (responses: string[]) =>

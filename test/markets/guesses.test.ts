@@ -178,6 +178,24 @@ it('a client over the limit is an event, once a day for each market, with its ad
   expect(due.results).toEqual([{ type: 'market.guessed' }]);
 });
 
+it('a client that guesses slowly, or over the end of a minute, is an event, too [9.4.4]', async () => {
+  for (let minute = 0; minute < 2; minute++) {
+    expect(await guess(market, 30)).toEqual(Array(30).fill(401));
+    expect(await guessed()).toEqual([]);
+    setNow(Date.now() + MINUTE_MS);
+  }
+  // Another client, and another market, count for themselves.
+  await guess(market, 30, '203.0.113.6');
+  await guess(await service.create({ name: 'Other' }), 30);
+  await download(market, SECRET);
+  expect(await guessed()).toEqual([]);
+  expect(await guess(market, 1)).toEqual([401]);
+  expect(await guessed()).toMatchObject([{ resourceId: market.id, ip: CLIENT }]);
+  setNow(Date.now() + 10 * MINUTE_MS);
+  await guess(market, 30);
+  expect(await guessed()).toHaveLength(1);
+});
+
 it('a flood of guesses writes nothing but one event [9.4.4]', async () => {
   const path = `${OLD_PATH}/${productId}`;
   let writes = 0;

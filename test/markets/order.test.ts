@@ -1,8 +1,9 @@
 import { env } from 'cloudflare:workers';
 import { DYNAMIC_PRESETS } from '@licet/contract/dynamic-presets';
 import { license } from '@licet/contract/licenses';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { redact } from '../../src/channels/markets/redact.ts';
+import { Admission } from '../../src/lib/admission.ts';
 import { settled } from '../support/app.ts';
 import { create } from '../support/client.ts';
 import { DAY_MS, setNow } from '../support/history.ts';
@@ -291,13 +292,17 @@ it('a purchase that waits at a deleted market is not granted, and the response s
 
 it('a server with too many requests tells the market when to repeat a notice [9.2.11]', async () => {
   const busy = service.newIsolate({ ONE_MACHINE: 'true', TRUSTED_PROXIES: '127.0.0.1' });
+  // So many take ten seconds. That 2,000 that wait are too many is shown by test/simulation/flood.test.ts.
+  if (!env.IS_LONG) vi.spyOn(Admission.prototype, 'enter').mockReturnValue(false);
   const sent = await Promise.all(
-    Array.from({ length: 2_200 }, () =>
+    Array.from({ length: env.IS_LONG ? 2_200 : 1 }, () =>
       service.send(`/markets/${'A'.repeat(32)}`, '{}', { isolate: busy }),
     ),
   );
   const rejected = sent.filter(({ status }) => status === 429);
-  expect(new Set(sent.map(({ status }) => status))).toEqual(new Set([404, 429]));
+  expect(new Set(sent.map(({ status }) => status))).toEqual(
+    new Set(env.IS_LONG ? [404, 429] : [429]),
+  );
   expect(new Set(rejected.map(({ headers }) => headers.get('Retry-After')))).toEqual(
     new Set(['2']),
   );

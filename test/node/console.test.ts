@@ -18,6 +18,7 @@ import { Licet } from '@licet/client';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import files from '../../scripts/local/files.ts';
+import { isLong } from '../support/long.ts';
 import { hasBrowser, hasFreezingBrowser, launchBrowser, launchFreezingBrowser } from './browser.ts';
 import { listen, ownFolder } from './own.ts';
 import { sharedService } from './shared-service.ts';
@@ -191,6 +192,7 @@ describe('the build', () => {
     expect(await build()).toContain('The console is being built');
     expect(former.filter((path) => existsSync(inFolder(path)))).toEqual([]);
 
+    if (!isLong) return;
     write('console/added.css', 'body { color: red }');
     expect(await build()).toContain('The console is being built');
     rmSync(inFolder('public/console/index.html'));

@@ -27,7 +27,7 @@ export interface Driver {
   /** Builds the driver, if it takes a command of its own. */
   build?: string;
   start: string;
-  /** A validation takes most of a second, because it starts dozens of programs. */
+  /** A validation takes most of a second, because it starts dozens of programs: some tests run in the long form only. */
   isSlow?: boolean;
 }
 

@@ -8,6 +8,7 @@ import { readRootToken } from '@licet/cli/root-token';
 import { type License, Licet } from '@licet/client';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { databaseFile } from '../../scripts/local/database.ts';
+import { isLong } from '../support/long.ts';
 import { hasOwnNames, runtimeWithOwnNames } from './names.ts';
 import { listen, ownFolder } from './own.ts';
 import { argsOfScript, freePort, spawnGroup, type Watched, watch } from './service.ts';
@@ -191,7 +192,7 @@ async function validateUntilGone({ licenseKey, productId }: License): Promise<nu
   return responded;
 }
 
-it.each([
+const silences = [
   {
     fault: 'it hangs for a while',
     begin: (pid: number) => process.kill(pid, 'SIGSTOP'),
@@ -202,7 +203,8 @@ it.each([
     begin: () => rmSync(readFileSync(join(folder, 'workerd.socket'), 'utf8')),
     end: () => undefined,
   },
-])(
+];
+it.each(isLong ? silences : silences.slice(0, 1))(
   'a runtime that does not respond is started again with a word in the log, and no record is lost: $fault [8.4.4]',
   async ({ begin, end }) => {
     const logged = watched.log().length;

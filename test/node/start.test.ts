@@ -18,6 +18,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { databaseFile, findDatabase } from '../../scripts/local/database.ts';
 import { writePast } from '../../scripts/local/past.ts';
 import { lockState } from '../../scripts/state-lock.ts';
+import { isLong } from '../support/long.ts';
 import { logInAt } from './log-in.ts';
 import { listenWith, ownFolder } from './own.ts';
 import {
@@ -45,8 +46,6 @@ beforeAll(async () => {
 afterAll(() => service.stop());
 
 type Ended = Watched['ended'];
-const npmRunDemo = (...args: string[]): Ended =>
-  watch(spawn('npm', ['run', 'demo', '--', ...args], { stdio: 'pipe' })).ended;
 
 /** Without npm, which takes as long as the script itself. */
 const script = (name: string, ...args: string[]): Ended =>
@@ -295,7 +294,7 @@ describe('npm start', () => {
     expect(() => lockState(damaged)).toThrow('cannot be used: file is not a database.');
   });
 
-  it.each([
+  const unusable: [string, (file: string) => void, string][] = [
     [
       'a damaged database',
       (file: string) => writeFileSync(file, 'x'.repeat(1_000)),
@@ -310,7 +309,8 @@ describe('npm start', () => {
       },
       '.sql: table `products` already exists\n',
     ],
-  ])(
+  ];
+  it.each(isLong ? unusable : unusable.slice(0, 1))(
     'npm start shows the error when migrations cannot be applied, and what to do: %s',
     async (name, make, reason) => {
       const data = join(folder, name.replaceAll(' ', '-'));
@@ -345,7 +345,7 @@ describe('npm start', () => {
 
 describe('npm run demo', () => {
   it('npm run demo fills the shop, plays a game server, and adds only what is missing the next time', async () => {
-    const first = await npmRunDemo('--url', service.address, '--persist-to', folder);
+    const first = await demo('--url', service.address, '--persist-to', folder);
     expect(first.output).toContain('Thirty days of history');
     expect(first.output).toMatch(/200 \{"valid":true.*400 \{"valid":false,"message":"Max IPs/s);
     expect(first.code).toBe(0);
@@ -428,14 +428,15 @@ describe('npm run demo', () => {
     expect(code).toBe(1);
   });
 
-  it.each([
+  const wrong: [string[], string][] = [
     [['--url', 'ftp://localhost'], '--url is "ftp://localhost"'],
     // The root token of this folder is for this machine alone.
     [['--url', 'http://licet.invalid'], 'Use https'],
     [['--url', 'https://licet.invalid'], 'Set LICET_TOKEN'],
     [['--token', 'x'], 'Unknown option --token. Add --help'],
     [['shop'], 'Add --help'],
-  ])('npm run demo rejects %j', async (args, named) => {
+  ];
+  it.each(isLong ? wrong : wrong.slice(0, 3))('npm run demo rejects %j', async (args, named) => {
     const { code, output } = await demo(...args);
     expect(output).toMatch(/^✗ /m);
     expect(output).toContain(named);

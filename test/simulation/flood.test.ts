@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { isLong } from '../support/long.ts';
 import { Flood, MAX_BATCH, MAX_PENDING, MAX_PER_TURN } from './flood.ts';
 import type { Replacements } from './modules.ts';
 
@@ -151,7 +152,7 @@ const anyFlood = (replacements: Replacements) =>
 it('a flood loses nothing with any faults of the database and any cancelled requests [1.6.1]', {
   timeout: 120_000,
 }, async () => {
-  await fc.assert(anyFlood({}), { numRuns: 25, seed: 1 });
+  await fc.assert(anyFlood({}), { numRuns: isLong ? 25 : 8, seed: 1 });
 });
 
 const FAULTS: { name: string; broken: RegExp; replacements: Replacements }[] = [

@@ -123,7 +123,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     name: 'a read of the primary that a change has overtaken [1.5.8]',
     broken: STALE,
     scene: 'revoked while it is read',
-    seed: 2,
+    seed: 13,
     revocation: 'delete a license',
     replacements: {
       'src/cache/snapshot-cache.ts': [
@@ -259,7 +259,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
   {
     name: 'a lease that is shorter than an attempt',
     broken: /Two attempts at once/,
-    seed: 5,
+    seed: 17,
     replacements: {
       'src/channels/webhooks/outgoing.ts': [['LEASE_MS = MINUTE_MS', 'LEASE_MS = 2_000']],
     },
@@ -267,6 +267,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
   {
     name: 'a claim without a lease',
     broken: /Two attempts at once/,
+    seed: 3,
     replacements: {
       'src/channels/webhooks/store.ts': [['nextAt: now + LEASE_MS,', 'nextAt: now,']],
       // A run knows what it has under way: only another one would find no lease.

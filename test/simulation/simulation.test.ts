@@ -8,7 +8,7 @@ import { SEEDED_FAULTS } from './seeded-faults.ts';
 import { Simulation } from './simulation.ts';
 
 /** `SIMULATION_RUNS` and `SIMULATION_SEED` try more runs than all tests have the time for. */
-const RUNS = Number(process.env.SIMULATION_RUNS ?? (isLong ? 60 : 3));
+const RUNS = Number(process.env.SIMULATION_RUNS ?? (isLong ? 60 : 2));
 const SEED = Number(process.env.SIMULATION_SEED ?? 1);
 /** Runs in which a seeded fault must be caught. */
 const FAULT_RUNS = Number(process.env.SIMULATION_RUNS ?? (isLong ? 60 : 8));
@@ -45,7 +45,7 @@ it('the invariants hold with any commands and faults in any order', {
 it('a run repeats exactly with its seed', async () => {
   const start = await loadService();
   const [all = []] = fc.sample(commands, { seed: SEED, numRuns: 1 });
-  const chosen = isLong ? all : all.slice(0, 15);
+  const chosen = isLong ? all : all.slice(0, 6);
   const run = async (): Promise<string> => {
     const simulation = new Simulation(start, SEED);
     await simulation.run(chosen);

@@ -72,6 +72,7 @@ export const ENDPOINTS: Record<string, readonly ApiIntent[]> = {
   'GET /api/v2/signing-keys': ['REQUESTS_READ', 'ALL_READ', 'ALL_READ_WRITE'],
   'GET /api/v2/customers': ['CUSTOMERS_READ', 'ALL_READ', 'ALL_READ_WRITE'],
   'GET /api/v2/customers/:id': ['CUSTOMERS_READ', 'ALL_READ', 'ALL_READ_WRITE'],
+  'GET /api/v2/customers/:id/export': ['ALL_READ', 'ALL_READ_WRITE'],
   'POST /api/v2/customers': ['ALL_READ_WRITE'],
   'PUT /api/v2/customers/:id': ['ALL_READ_WRITE'],
   'DELETE /api/v2/customers/:id': ['ALL_READ_WRITE'],

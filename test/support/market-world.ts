@@ -198,6 +198,7 @@ export class MarketWorld {
         ownerChatId: '',
         ownerChatUsername: '',
         pastRequests: 0,
+        metadata: null,
         customerId: null,
         createdAt: this.now,
         updatedAt: this.now,

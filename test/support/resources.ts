@@ -157,6 +157,7 @@ export const licenses: CreatableResource = {
     ips: ['203.0.113.7', '2001:db8::7'],
     hwids: ['HW-7'],
     notes: 'Bought in the sale',
+    metadata: { order: '4711', plan: 'gold' },
   }),
   forbidden: {
     id: 999_999,
@@ -178,11 +179,13 @@ export const licenses: CreatableResource = {
     ips: ['203.0.113.9'],
     hwids: ['HW-9', 'HW-8'],
     notes: 'Asked for more',
+    metadata: { plan: 'silver' },
   }),
   cleared: {
     licensePlatformOther: '',
     ownerChatUsername: '',
     notes: '',
+    metadata: {},
     ownerPlatformId: '',
     licensePlatform: null,
     ownerChatId: '',
@@ -267,6 +270,7 @@ const identityFields = (): Fields => ({
   marketAUsername: 'ada_ma',
   marketBId: nextAccountId(),
   marketBUsername: 'ada_mb',
+  metadata: { crm: `acct_${nextNumber()}` },
 });
 
 /** Customers that come with licenses; a PUT names them. */
@@ -284,7 +288,10 @@ export const customers: CreatableResource = {
     return read(path);
   },
   changes: identityFields,
-  cleared: Object.fromEntries(Object.keys(identityFields()).map((field) => [field, null])),
+  cleared: {
+    ...Object.fromEntries(Object.keys(identityFields()).map((field) => [field, null])),
+    metadata: {},
+  },
   systemFields: { createdAt: LONG_AGO },
 };
 

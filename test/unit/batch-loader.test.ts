@@ -54,6 +54,18 @@ it('keys that are loaded at the same moment are one read', async () => {
   expect(await loaded).toEqual(['A', null, 'B', 'A']);
 });
 
+it('a read takes at most as many keys as it may, of any type', async () => {
+  const sizes: number[] = [];
+  const loader = new BatchLoader<number, object>(async (keys) => {
+    sizes.push(keys.length);
+    return new Map(keys.map((key, index) => [key, index]));
+  }, 2);
+  const loaded = Promise.all([{}, {}, {}].map((key) => loader.load(key, waitUntil)));
+  await pass(1);
+  expect(sizes).toEqual([2, 1]);
+  expect(await loaded).toEqual([0, 1, 0]);
+});
+
 it('a read takes at most a hundred keys', async () => {
   const { reads, load } = controlledRead();
   const loaded = Promise.all(numbered(250).map(load));

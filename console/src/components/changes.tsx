@@ -66,6 +66,11 @@ export function formatValue(field: string, value: unknown, names: Names): string
       : formatNumber(value);
   }
   if (typeof value === 'object') {
+    if (field === 'metadata') {
+      return Object.entries(value)
+        .map(([name, text]) => `${name}: ${text}`)
+        .join('\n');
+    }
     // The other objects are settings, which people do not write.
     return 'item' in value ? String(value.item) : '…';
   }

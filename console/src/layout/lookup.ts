@@ -9,7 +9,7 @@ import { nameOf } from '../screens/customers/accounts.ts';
 import { ownerOf } from '../screens/licenses/owner.ts';
 import type { Right } from '../session.ts';
 import { texts } from '../texts.ts';
-import { keyOf, recognise } from './recognise.ts';
+import { keyOf, recognize } from './recognize.ts';
 
 /** The search of the palette: exact look-ups first, then a text search. */
 
@@ -145,7 +145,7 @@ export async function lookUp(
   intents: readonly ApiIntent[],
   signal: AbortSignal,
 ): Promise<Hit[]> {
-  const kind = recognise(typed);
+  const kind = recognize(typed);
   const may = (right: Right): boolean => {
     const accepted: readonly string[] = INTENTS[right];
     return intents.some((intent) => accepted.includes(intent));

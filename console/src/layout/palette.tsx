@@ -11,7 +11,7 @@ import { useSession } from '../session.ts';
 import { texts } from '../texts.ts';
 import { type Hit, lookUp } from './lookup.ts';
 import { usePlaces } from './navigation.tsx';
-import { recognise } from './recognise.ts';
+import { recognize } from './recognize.ts';
 
 const words = texts.palette;
 
@@ -30,7 +30,7 @@ function useScreens(typed: string): Hit[] {
     }));
 }
 
-/** One search box for everything. It recognises the kind of a pasted text, and makes the exact look-ups first. */
+/** One search box for everything. It recognizes the kind of a pasted text, and makes the exact look-ups first. */
 export default function Palette({
   text,
   onText,
@@ -46,11 +46,11 @@ export default function Palette({
   const search = useQuery({
     queryKey: ['palette', rested],
     queryFn: ({ signal }) => lookUp(rested, intents, signal),
-    enabled: rested.length >= MIN_TEXT || recognise(rested) === 'number',
+    enabled: rested.length >= MIN_TEXT || recognize(rested) === 'number',
     placeholderData: keepPreviousData,
   });
   const screens = useScreens(typed);
-  const isSearched = typed.length >= MIN_TEXT || recognise(typed) === 'number';
+  const isSearched = typed.length >= MIN_TEXT || recognize(typed) === 'number';
   const isBusy = isSearched && (typed !== rested || search.isFetching);
   const hits = [...(isSearched ? (search.data ?? []) : []), ...screens];
 
@@ -116,7 +116,7 @@ export default function Palette({
             />
             {typed !== '' && (
               <span className="rounded-md bg-hover px-1.5 py-0.5 text-xs text-muted">
-                {words.kinds[recognise(typed)]}
+                {words.kinds[recognize(typed)]}
               </span>
             )}
           </div>

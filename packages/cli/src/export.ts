@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { Command } from '@commander-js/extra-typings';
 import {
   type CliCommand,
@@ -9,11 +8,11 @@ import {
 } from './command-line.ts';
 import { exportToFile, exportToOutput } from './import/export-file.ts';
 import { counted, KINDS } from './import/kinds.ts';
-import { findOutputFile } from './import/output-file.ts';
+import { findNewFile } from './import/output-file.ts';
 import { ownToken, Service, serviceSource } from './import/service.ts';
 import { callOf, fileAt, nameOf } from './invocation.ts';
 import { ROOT_TOKEN_HELP } from './root-token.ts';
-import { CliError, usageError } from './terminal.ts';
+import { usageError } from './terminal.ts';
 
 /** `npm run export`: writes the data of a service into a file for `npm run import`. */
 
@@ -41,12 +40,7 @@ async function run(args: readonly string[]): Promise<number> {
   const url = serviceUrl(text, '--url, or LICET_URL,', insecure);
   const service = new Service(url, ownToken(url));
   const name = file === '-' ? undefined : fileAt(file);
-  const output = name === undefined ? undefined : findOutputFile(name);
-  if (output?.isReplaceable && existsSync(output.path)) {
-    throw new CliError(
-      `${output.path} exists, and no export is overwritten. Give the name of a new file.`,
-    );
-  }
+  const output = name === undefined ? undefined : findNewFile(name);
   const fromTo = `from ${service.address} to ${name ?? 'the standard output'}`;
   // To stderr: stdout may be the export.
   console.error(`Exporting ${fromTo}`);

@@ -344,6 +344,19 @@ class DiscordSettings extends Settings<typeof DISCORD_SETTINGS> {
   }
 }
 
+const CUSTOMERS = '/api/v2/customers';
+
+class Customers extends Managed<typeof CUSTOMERS> {
+  /** All that is stored about a person. `cut` names the lists that are too long for it. */
+  export(
+    id: number,
+    { signal }: CallOptions = {},
+  ): Promise<Part<`GET ${typeof CUSTOMERS}/{id}/export`, 'response'>> {
+    const path = `${this.path}/${segmentOf(id)}/export`;
+    return this.connection.read('GET', path, { signal }, hasList('cut'));
+  }
+}
+
 const LICENSES = '/api/v2/licenses';
 /** Counting the total reads a row for each license. */
 const WITHOUT_TOTAL = { total: false };
@@ -451,7 +464,7 @@ export class Licet {
   readonly blacklists: Managed<'/api/v2/blacklists'>;
   readonly requests: Collection<'/api/v2/requests'>;
   /** `delete` forgets a customer. */
-  readonly customers: Managed<'/api/v2/customers'>;
+  readonly customers: Customers;
   readonly tokens: Tokens;
   readonly webhooks: Webhooks;
   readonly markets: Markets;
@@ -472,7 +485,7 @@ export class Licet {
     this.licenses = new Licenses(connection, LICENSES, WITHOUT_TOTAL);
     this.blacklists = new Managed(connection, '/api/v2/blacklists');
     this.requests = new Collection(connection, '/api/v2/requests');
-    this.customers = new Managed(connection, '/api/v2/customers');
+    this.customers = new Customers(connection, CUSTOMERS);
     this.tokens = new Tokens(connection, TOKENS);
     this.webhooks = new Webhooks(connection, WEBHOOKS);
     this.markets = new Markets(connection, MARKETS);

@@ -46,6 +46,7 @@ export const IMPORT_FIELDS = {
     'marketAUsername',
     'marketBId',
     'marketBUsername',
+    'metadata',
   ],
   licenses: [
     'id',
@@ -68,6 +69,7 @@ export const IMPORT_FIELDS = {
     'hwids',
     'ips',
     'notes',
+    'metadata',
     'customer',
   ],
   blacklists: [
@@ -272,6 +274,8 @@ export interface LicenseCreate {
   ips?: string[] | undefined;
   /** For administrators. */
   notes?: string | null | undefined;
+  /** Texts of your own, by their names: at most 20 of 500 characters. A PUT replaces all of them; a name with an empty text is left out, and null leaves none. For administrators and shops: no validation and no page of a customer shows them. */
+  metadata?: Record<string, string> | null | undefined;
   /** Set by the service: must not be sent. */
   customer?: null | undefined;
   /** The customer to whom the license belongs, in place of the owner fields. A token that may not read customers names only a customer with a license. In a PUT, null is nobody. */
@@ -327,6 +331,8 @@ export interface LicenseBatch {
   ips?: string[] | undefined;
   /** For administrators. */
   notes?: string | null | undefined;
+  /** Texts of your own, by their names: at most 20 of 500 characters. A PUT replaces all of them; a name with an empty text is left out, and null leaves none. For administrators and shops: no validation and no page of a customer shows them. */
+  metadata?: Record<string, string> | null | undefined;
   /** Set by the service: must not be sent. */
   customer?: null | undefined;
   /** The customer to whom the license belongs, in place of the owner fields. A token that may not read customers names only a customer with a license. In a PUT, null is nobody. */
@@ -381,6 +387,8 @@ export interface LicenseUpdate {
   ips?: string[] | undefined;
   /** For administrators. */
   notes?: string | null | undefined;
+  /** Texts of your own, by their names: at most 20 of 500 characters. A PUT replaces all of them; a name with an empty text is left out, and null leaves none. For administrators and shops: no validation and no page of a customer shows them. */
+  metadata?: Record<string, string> | null | undefined;
   /** Set by the service: accepted and ignored. */
   customer?: unknown | undefined;
   /** The customer to whom the license belongs, in place of the owner fields. A token that may not read customers names only a customer with a license. In a PUT, null is nobody. */
@@ -502,6 +510,8 @@ export interface CustomerCreate {
   marketBId?: string | number | null | undefined;
   /** Account on the platform or market: its name. */
   marketBUsername?: string | null | undefined;
+  /** Texts of your own, by their names: at most 20 of 500 characters. A PUT replaces all of them; a name with an empty text is left out, and null leaves none. For administrators and shops: no validation and no page of a customer shows them. */
+  metadata?: Record<string, string> | null | undefined;
   /** Set by the service: must not be sent. */
   licenseCount?: null | undefined;
 }
@@ -564,6 +574,8 @@ export interface CustomerUpdate {
   marketBId?: string | number | null | undefined;
   /** Account on the platform or market: its name. */
   marketBUsername?: string | null | undefined;
+  /** Texts of your own, by their names: at most 20 of 500 characters. A PUT replaces all of them; a name with an empty text is left out, and null leaves none. For administrators and shops: no validation and no page of a customer shows them. */
+  metadata?: Record<string, string> | null | undefined;
   /** Set by the service: accepted and ignored. */
   licenseCount?: unknown | undefined;
 }
@@ -1149,6 +1161,8 @@ export interface License {
   ips: string[];
   /** For administrators. */
   notes: string;
+  /** Texts of your own, by their names: at most 20 of 500 characters. A PUT replaces all of them; a name with an empty text is left out, and null leaves none. For administrators and shops: no validation and no page of a customer shows them. */
+  metadata: Record<string, string>;
   /** The owner, according to `customerId`, `customerEmail` or the owner fields; set by the service. */
   customer: Customer | null;
 }
@@ -1211,6 +1225,8 @@ export interface Customer {
   marketBId: string | null;
   /** Account on the platform or market: its name. */
   marketBUsername: string | null;
+  /** Texts of your own, by their names: at most 20 of 500 characters. A PUT replaces all of them; a name with an empty text is left out, and null leaves none. For administrators and shops: no validation and no page of a customer shows them. */
+  metadata: Record<string, string>;
 }
 
 /** A machine that asked with the key of a license: one combination of all that its program sent. */
@@ -1497,8 +1513,202 @@ export interface ListedCustomer {
   marketBId: string | null;
   /** Account on the platform or market: its name. */
   marketBUsername: string | null;
+  /** Texts of your own, by their names: at most 20 of 500 characters. A PUT replaces all of them; a name with an empty text is left out, and null leaves none. For administrators and shops: no validation and no page of a customer shows them. */
+  metadata: Record<string, string>;
   /** The licenses of the customer that are not DELETED; only if asked for. */
   licenseCount?: number | undefined;
+}
+
+/** All that the service holds about a person. */
+export interface CustomerExport {
+  /** The customer. */
+  customer: Customer;
+  /** The licenses of the customer or of an account of the customer, also `DELETED` ones. */
+  licenses: License[];
+  /** The keys that these licenses had before. */
+  replacedKeys: ReplacedKey[];
+  /** The history of the licenses of the customer, the newest first. */
+  requests: LicenseRequest[];
+  /** The machines that asked with the keys. */
+  installations: ExportedInstallation[];
+  /** The events about the customer and the licenses, the newest first. */
+  events: Event[];
+  /** The responses of receivers to these events. */
+  responses: ReceiverResponse[];
+  /** The purchases at markets. */
+  purchases: ExportedPurchase[];
+  /** The orders of the purchases. */
+  orders: ExportedOrder[];
+  /** The links to the customer's page. */
+  links: PageAccess[];
+  /** The sessions of the customer's page. */
+  sessions: PageAccess[];
+  /** The codes that link an account at Discord. */
+  linkCodes: PageAccess[];
+  /** The roles at Discord. */
+  roles: DiscordRole[];
+  /** The lists that have a part of their entries, because there are too many. */
+  cut: ('licenses' | 'replacedKeys' | 'requests' | 'installations' | 'events' | 'responses' | 'purchases' | 'orders' | 'links' | 'sessions' | 'linkCodes' | 'roles')[];
+}
+
+/** A key that a license had before. */
+export interface ReplacedKey {
+  /** The license. */
+  licenseId: number;
+  /** The key, in upper case. */
+  licenseKey: string;
+  /** When the license got another key. */
+  replacedAt: string;
+}
+
+/** A machine that asked with the key of a license, also without a record in the history. */
+export interface ExportedInstallation {
+  /** Its id. */
+  id: number;
+  /** The license. */
+  licenseId: number;
+  /** As it was sent. */
+  licenseKey: string | null;
+  /** As it was sent. */
+  productId: number | null;
+  /** As it was sent. */
+  productVersion: string | null;
+  /** The address that was checked: of the body, else of the connection. */
+  ip: string | null;
+  /** As it was sent. */
+  hwid: string | null;
+  /** As it was sent. */
+  macAddress: string | null;
+  /** As it was sent. */
+  operatingSystem: string | null;
+  /** As it was sent. */
+  operatingSystemVersion: string | null;
+  /** As it was sent. */
+  operatingSystemArchitecture: string | null;
+  /** As it was sent. */
+  javaVersion: string | null;
+  /** When it asked for the first time. */
+  firstSeen: string;
+  /** When it asked for the last time, as of the last aggregation: up to a day before. */
+  lastSeen: string;
+}
+
+/** An event: a change and its sender, or what the service has found in the history [6]. */
+export interface Event {
+  /** Its id, which grows with the time. */
+  id: number;
+  /** The time of the change. */
+  time: string;
+  /** The resource and its change. `license.slots_freed`: fewer addresses or hardware IDs are bound. `license.rotated`: it has a new key. `license.transferred`: it has another owner, and a new key. `license.redeemed`: an account at Discord got it by its key; the service makes this event. The service also makes these, each at most once for a license and day: `license.first_used`, `license.limit_reached` (a validation found no free slot), `license.expiring` (7 days and 1 day before), `license.expired`, `license.many_addresses`, `blacklist.hit` (a program of the license was blocked); and `webhook.disabled`. */
+  type: EventType;
+  /** The sender of the change. */
+  actor: EventActor;
+  /** The address from which the request came; null if it is unknown. */
+  ip: string | null;
+  /** The kind of object. */
+  resourceType: EventResource;
+  /** Its id; null for many objects at once, and for a session. */
+  resourceId: number | null;
+  /** The fields that changed, with `customerId` for the owner of a license, and `count` for the objects of a batch or an import. A license key is cut to its last group; a secret is never shown. Long values are shortened. Null without fields. An event of the service has in `after` the values that it is about. */
+  changes: Record<string, EventChange> | null;
+}
+
+/** The sender of a change: a token, a customer, or the service. */
+export interface EventActor {
+  /** The id of the token; null for `ROOT_TOKEN`, a customer and the service. */
+  tokenId: number | null;
+  /** The name of the token, `root` for `ROOT_TOKEN`, `customer` for a customer, `service` for the service, and `discord:` with the id of the account for an administrator at Discord. */
+  tokenName: string;
+  /** Whether the change was made in the console. */
+  isConsole: boolean;
+  /** The id of the customer who made the change; null for others. */
+  customerId: number | null;
+}
+
+/** A field of a changed object. */
+export interface EventChange {
+  /** The value before; null for a new object. */
+  before: unknown;
+  /** The value after; null for a deleted object. */
+  after: unknown;
+}
+
+/** The response of a receiver of webhooks to an event about the person. */
+export interface ReceiverResponse {
+  /** The webhook. */
+  webhookId: number;
+  /** The event. */
+  eventId: number;
+  /** The beginning of the response. */
+  response: string;
+}
+
+/** A purchase at a market, with the e-mail of the buyer. */
+export interface ExportedPurchase {
+  /** Set by the service. */
+  id: number;
+  /** The market. */
+  marketId: number;
+  /** The id of the product at the market. */
+  item: string;
+  /** The buyer, at BuiltByBit and Voxel Shop, else the order line: one purchase for each reference and item. */
+  reference: string;
+  /** Counts the licenses of a quantity, from 0. */
+  unit: number;
+  /** The id of the order; null without one. */
+  order: string | null;
+  /** The id of the buyer at the market. */
+  buyerId: string | null;
+  /** The name of the buyer at the market. */
+  buyerName: string | null;
+  /** The quantity that was bought. */
+  quantity: number;
+  /** Whether it is a test of the market. */
+  isTest: boolean;
+  /** Whether it has its license, has lost it, or waits for a product. */
+  state: PurchaseState;
+  /** Why it is not `GRANTED`; null if it is. */
+  reason: string | null;
+  /** Its license; null before it has one. */
+  licenseId: number | null;
+  /** The product of the license. */
+  productId: number | null;
+  /** The time of the first notice about it. */
+  createdAt: string;
+  /** The time of its last change. */
+  updatedAt: string;
+  /** The e-mail of the buyer, while it waits for a product. */
+  email: string | null;
+}
+
+/** An order, a payment or a subscription at a market that has the e-mail of the buyer. */
+export interface ExportedOrder {
+  /** The market. */
+  marketId: number;
+  /** Its id at the market. */
+  order: string;
+  /** The e-mail of the buyer. */
+  email: string;
+}
+
+/** A link to the customer's page, a session of it, or a code that links an account. Its secret is not stored. */
+export interface PageAccess {
+  /** The account that it belongs to; null for the customer. */
+  chatId: string | null;
+  /** Until when it works. */
+  expiresAt: string;
+  /** When the link was used; null for others. */
+  usedAt: string | null;
+}
+
+/** A role of an account of the person at Discord. */
+export interface DiscordRole {
+  /** The account on the chat service. */
+  chatId: string;
+  /** The role. */
+  roleId: string;
+  /** False if it could not be given yet. */
+  isGiven: boolean;
 }
 
 /** An API token, without its secret [5]. */
@@ -1549,46 +1759,6 @@ export interface OwnToken {
   intents: ApiIntent[];
   /** From this millisecond on it is rejected; null if it does not expire. */
   expiresAt: string | null;
-}
-
-/** An event: a change and its sender, or what the service has found in the history [6]. */
-export interface Event {
-  /** Its id, which grows with the time. */
-  id: number;
-  /** The time of the change. */
-  time: string;
-  /** The resource and its change. `license.slots_freed`: fewer addresses or hardware IDs are bound. `license.rotated`: it has a new key. `license.transferred`: it has another owner, and a new key. `license.redeemed`: an account at Discord got it by its key; the service makes this event. The service also makes these, each at most once for a license and day: `license.first_used`, `license.limit_reached` (a validation found no free slot), `license.expiring` (7 days and 1 day before), `license.expired`, `license.many_addresses`, `blacklist.hit` (a program of the license was blocked); and `webhook.disabled`. */
-  type: EventType;
-  /** The sender of the change. */
-  actor: EventActor;
-  /** The address from which the request came; null if it is unknown. */
-  ip: string | null;
-  /** The kind of object. */
-  resourceType: EventResource;
-  /** Its id; null for many objects at once, and for a session. */
-  resourceId: number | null;
-  /** The fields that changed, with `customerId` for the owner of a license, and `count` for the objects of a batch or an import. A license key is cut to its last group; a secret is never shown. Long values are shortened. Null without fields. An event of the service has in `after` the values that it is about. */
-  changes: Record<string, EventChange> | null;
-}
-
-/** The sender of a change: a token, a customer, or the service. */
-export interface EventActor {
-  /** The id of the token; null for `ROOT_TOKEN`, a customer and the service. */
-  tokenId: number | null;
-  /** The name of the token, `root` for `ROOT_TOKEN`, `customer` for a customer, `service` for the service, and `discord:` with the id of the account for an administrator at Discord. */
-  tokenName: string;
-  /** Whether the change was made in the console. */
-  isConsole: boolean;
-  /** The id of the customer who made the change; null for others. */
-  customerId: number | null;
-}
-
-/** A field of a changed object. */
-export interface EventChange {
-  /** The value before; null for a new object. */
-  before: unknown;
-  /** The value after; null for a deleted object. */
-  after: unknown;
 }
 
 /** A webhook: an address to which events are sent. */
@@ -1945,6 +2115,8 @@ export interface ListLicensesQuery {
   productId?: number | undefined;
   /** Text to find, such as `guard`, without regard to the case of A to Z. */
   q?: string | undefined;
+  /** Only objects with exactly this text under this name in `metadata`: the name, a colon and the text. */
+  metadata?: string | undefined;
   /** Only licenses that expire at this time or later: ISO 8601, or a date alone. */
   expiresFrom?: string | undefined;
   /** Only licenses that expire at this time or earlier. */
@@ -1987,6 +2159,8 @@ export interface FindLicensesByCustomerEmailQuery {
   productId?: number | undefined;
   /** Text to find, such as `guard`, without regard to the case of A to Z. */
   q?: string | undefined;
+  /** Only objects with exactly this text under this name in `metadata`: the name, a colon and the text. */
+  metadata?: string | undefined;
   /** Only licenses that expire at this time or later: ISO 8601, or a date alone. */
   expiresFrom?: string | undefined;
   /** Only licenses that expire at this time or earlier. */
@@ -2021,6 +2195,8 @@ export interface FindLicensesByPlatformQuery {
   productId?: number | undefined;
   /** Text to find, such as `guard`, without regard to the case of A to Z. */
   q?: string | undefined;
+  /** Only objects with exactly this text under this name in `metadata`: the name, a colon and the text. */
+  metadata?: string | undefined;
   /** Only licenses that expire at this time or later: ISO 8601, or a date alone. */
   expiresFrom?: string | undefined;
   /** Only licenses that expire at this time or earlier. */
@@ -2055,6 +2231,8 @@ export interface FindLicensesByCustomerIdQuery {
   productId?: number | undefined;
   /** Text to find, such as `guard`, without regard to the case of A to Z. */
   q?: string | undefined;
+  /** Only objects with exactly this text under this name in `metadata`: the name, a colon and the text. */
+  metadata?: string | undefined;
   /** Only licenses that expire at this time or later: ISO 8601, or a date alone. */
   expiresFrom?: string | undefined;
   /** Only licenses that expire at this time or earlier. */
@@ -2087,6 +2265,8 @@ export interface FindLicensesByProductIdQuery {
   licenseType?: LicenseType | undefined;
   /** Text to find, such as `guard`, without regard to the case of A to Z. */
   q?: string | undefined;
+  /** Only objects with exactly this text under this name in `metadata`: the name, a colon and the text. */
+  metadata?: string | undefined;
   /** Only licenses that expire at this time or later: ISO 8601, or a date alone. */
   expiresFrom?: string | undefined;
   /** Only licenses that expire at this time or earlier. */
@@ -2121,6 +2301,8 @@ export interface FindLicensesByChatIdQuery {
   productId?: number | undefined;
   /** Text to find, such as `guard`, without regard to the case of A to Z. */
   q?: string | undefined;
+  /** Only objects with exactly this text under this name in `metadata`: the name, a colon and the text. */
+  metadata?: string | undefined;
   /** Only licenses that expire at this time or later: ISO 8601, or a date alone. */
   expiresFrom?: string | undefined;
   /** Only licenses that expire at this time or earlier. */
@@ -2197,6 +2379,8 @@ export interface ListCustomersQuery {
   after?: number | undefined;
   /** Text to find, such as `guard`, without regard to the case of A to Z. */
   q?: string | undefined;
+  /** Only objects with exactly this text under this name in `metadata`: the name, a colon and the text. */
+  metadata?: string | undefined;
   /** With the field `licenseCount` in each customer if true. An extension. */
   licenseCount?: boolean | undefined;
 }
@@ -2534,6 +2718,12 @@ export interface Operations {
     query: undefined;
     body: undefined;
     response: undefined;
+  };
+  /** Export all that is stored about a person */
+  'GET /api/v2/customers/{id}/export': {
+    query: undefined;
+    body: undefined;
+    response: CustomerExport;
   };
   /** List tokens */
   'GET /api/v2/tokens': {

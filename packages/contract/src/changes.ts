@@ -9,11 +9,16 @@ export interface Change {
   message: string;
 }
 
+/** A client makes up the names in `metadata`. */
+const MAX_NAME_LENGTH = 100;
+
 /** The name of a field in messages, such as `ips[1]`. */
 export function fieldName(path: readonly PropertyKey[]): string {
   return path
     .map((part, index) =>
-      typeof part === 'number' ? `[${part}]` : `${index > 0 ? '.' : ''}${String(part)}`,
+      typeof part === 'number'
+        ? `[${part}]`
+        : `${index > 0 ? '.' : ''}${String(part).slice(0, MAX_NAME_LENGTH)}`,
     )
     .join('');
 }

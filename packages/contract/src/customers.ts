@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { CREATED, named } from './bodies.ts';
 import { accountId, booleanText } from './fields.ts';
 import { MAX_EMAIL_LENGTH, MAX_TEXT_LENGTH } from './limits.ts';
+import { metadata, metadataFilter } from './metadata.ts';
 import { pageQuery, searchText } from './parameters.ts';
 import {
   alwaysNull,
@@ -74,6 +75,7 @@ export const customerFields = {
   marketAUsername: platformUsername,
   marketBId: platformId,
   marketBUsername: platformUsername,
+  metadata,
 };
 
 /** Logins and their secrets are not stored. */
@@ -112,6 +114,7 @@ export const customerExample = pickCustomer({
   }),
   id: 17,
   createdAt: CREATED,
+  metadata: { crm: 'acct_417' },
 });
 
 export const customer = named(
@@ -137,6 +140,7 @@ export const customerUpdate = named(
 export const customerQuery = z.strictObject({
   ...pageQuery,
   q: searchText,
+  metadata: metadataFilter,
   licenseCount: booleanText.optional().meta({
     description: 'With the field `licenseCount` in each customer if true. An extension.',
     example: true,

@@ -23,6 +23,7 @@ import {
   MAX_LONG_TEXT_LENGTH,
   MAX_TEXT_LENGTH,
 } from './limits.ts';
+import { metadata, metadataFilter } from './metadata.ts';
 import { pageQuery, productId, searchText } from './parameters.ts';
 import {
   accountOrEmpty,
@@ -119,6 +120,7 @@ export const licenseFields = {
     'The bound addresses, in the order in which they were bound. `[]` frees all. IPv6 addresses of one /64 share a slot, which shows the first. New ones that are private or reserved are rejected.',
   ),
   notes: textOrEmpty(MAX_LONG_TEXT_LENGTH, 'For administrators.'),
+  metadata,
   customer: setByService(
     customer.nullable(),
     'The owner, according to `customerId`, `customerEmail` or the owner fields; set by the service.',
@@ -168,6 +170,7 @@ const example = {
   ownerChatId: '280497242714931202',
   ownerChatUsername: 'ada',
   notes: 'Bought in the summer sale',
+  metadata: { plan: 'gold', order: '4711' },
 } as const;
 const newExample = { ...example, expiryDate: '2035-12-31T23:59:59Z' };
 
@@ -247,6 +250,7 @@ export const licenseQuery = z.strictObject({
   licenseType: licenseType.optional().describe('Only licenses of this type.'),
   productId: productId.optional(),
   q: searchText,
+  metadata: metadataFilter,
   expiresFrom: timestampText.optional().meta({
     description: 'Only licenses that expire at this time or later: ISO 8601, or a date alone.',
     example: '2026-11-20T18:00:00Z',

@@ -33,6 +33,14 @@ export const MAX_EXPIRES_AFTER_DAYS = 3_650;
 
 export const MAX_TEXT_LENGTH = 255;
 export const MAX_LONG_TEXT_LENGTH = 10_000;
+/** The names of `metadata`: none has a colon, which ends it in a filter. */
+export const METADATA_NAME = /^[A-Za-z0-9_.-]{1,40}$/;
+export const METADATA_NAME_MESSAGE =
+  'must have a name of 1 to 40 letters, digits and signs "_", "." and "-"';
+/** The characters of a name and of a text, and the number of both. */
+export const MAX_METADATA_NAME_LENGTH = 40;
+export const MAX_METADATA_LENGTH = 500;
+export const MAX_METADATA_NAMES = 20;
 /** The reason of a blacklist entry. */
 export const MAX_REASON_LENGTH = 1_000;
 /** The blocked value of a blacklist entry. */

@@ -42,28 +42,30 @@ const purchaseFields = {
   updatedAt: setByService(wireTimestamp, 'The time of its last change.'),
 };
 
+export const purchaseExample = {
+  id: 12,
+  marketId: 1,
+  item: '62494',
+  reference: '540773',
+  unit: 0,
+  order: null,
+  buyerId: '540773',
+  buyerName: 'kas',
+  quantity: 1,
+  isTest: false,
+  state: 'GRANTED' as const,
+  reason: null,
+  licenseId: 7341,
+  productId: 1,
+  createdAt: CREATED,
+  updatedAt: UPDATED,
+};
+
 export const purchase = named(
   'Purchase',
   'A purchase at a market, and its license.',
   wireBody(purchaseFields),
-  {
-    id: 12,
-    marketId: 1,
-    item: '62494',
-    reference: '540773',
-    unit: 0,
-    order: null,
-    buyerId: '540773',
-    buyerName: 'kas',
-    quantity: 1,
-    isTest: false,
-    state: 'GRANTED',
-    reason: null,
-    licenseId: 7341,
-    productId: 1,
-    createdAt: CREATED,
-    updatedAt: UPDATED,
-  },
+  purchaseExample,
 );
 export type Purchase = z.infer<typeof purchase>;
 

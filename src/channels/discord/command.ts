@@ -66,6 +66,7 @@ export const newValues = (product: ProductRow) => ({
   ownerChatUsername: '',
   state: 'ACTIVE' as const,
   notes: '',
+  metadata: null,
   ips: [],
   hwids: [],
 });

@@ -81,12 +81,13 @@ export async function describeFaults(
     const name = names.get(roleId);
     const role = name === undefined ? roleId : `"${name}"`;
     return {
-      of: `ole ${role} of the product${sold.length > 1 ? 's' : ''} ${list}`,
+      of: `role ${role} of the product${sold.length > 1 ? 's' : ''} ${list}`,
       remedy: isRoleId(roleId) ? remedyOf(faults[roleId] ?? 0) : NO_ID,
     };
   });
-  const lines = [...Map.groupBy(faulty, ({ remedy }) => remedy)].map(
-    ([remedy, same]) => `R${shortList(same.map(({ of }) => of)).join(', r')}: ${remedy}`,
-  );
+  const lines = [...Map.groupBy(faulty, ({ remedy }) => remedy)].map(([remedy, same]) => {
+    const roles = shortList(same.map(({ of }) => of)).join(', ');
+    return `${roles.charAt(0).toUpperCase()}${roles.slice(1)}: ${remedy}`;
+  });
   return shortList(lines);
 }

@@ -172,8 +172,8 @@ export async function giveRoles(
     .innerJoin(products, eq(products.id, licenses.productId))
     .where(gives(userId, undefined, now))
     .groupBy(products.roleId)
-    // Roles that were never tried come first: five that always fail must not hold up a sixth.
-    .orderBy(isGiven)
+    // Roles that were never tried and have no fault come first: five that always fail must not hold up a sixth.
+    .orderBy(sql`iif(${isOneOf(products.roleId, Object.keys(settings.roleFaults))}, 0, ${isGiven})`)
     .limit(MAX_CHECKED);
   // A refusal keeps the other roles waiting, so the role that had one comes last.
   const due = found.toSorted((a, b) => Number(hasFault(a.roleId)) - Number(hasFault(b.roleId)));

@@ -2,7 +2,8 @@ import { MAX_MARKET_BODY_BYTES } from '@licet/contract/limits';
 import type { Database } from '../../db/client.ts';
 import { readBody } from '../../http/connection.ts';
 import { ApiError, TOO_MANY_REJECTED } from '../../http/errors.ts';
-import type { RateLimiter } from '../../lib/rate-limiter.ts';
+import { clientOf } from '../../lib/networks.ts';
+import type { LocalLimiter } from '../../lib/rate-limiter.ts';
 import { ADAPTERS } from './adapters.ts';
 import type { HeldMarkets } from './held.ts';
 import { Incoming } from './incoming.ts';
@@ -28,7 +29,7 @@ export interface Entrance extends Receiver {
   db: Database;
   markets: HeldMarkets;
   arrivals: Arrivals;
-  ceilings: Record<'rejectedNotices' | 'guesses', Pick<RateLimiter, 'count'>>;
+  ceilings: Record<'rejectedNotices' | 'wrongSecrets' | 'guesses', Pick<LocalLimiter, 'count'>>;
   /** The connecting address; null if it is unknown. */
   ip: string | null;
   /** Whether too many requests of the client were rejected under a name. */
@@ -167,11 +168,14 @@ async function rejectFrom(
   incoming?: Incoming,
 ): Promise<Reply> {
   const { db, ceilings, ip, writeLater } = entrance;
-  if (!rejection.isFromMarket && (await entrance.countRejection(countedAs))) {
-    if (!ceilings.guesses.count(String(market.id))) {
+  if (!rejection.isFromMarket) {
+    const isOver = await entrance.countRejection(countedAs);
+    // A client that guesses slowly, or over the end of a minute, is never over its limit.
+    const isSlow = ip !== null && ceilings.wrongSecrets.count(`${clientOf(ip)} ${market.id}`);
+    if ((isOver || isSlow) && !ceilings.guesses.count(String(market.id))) {
       writeLater(reportGuesses(db, market.id, { ip, path: shown }, Date.now()));
     }
-    return TOO_MANY;
+    if (isOver) return TOO_MANY;
   }
   const { reply, arrived } = reject(market, rejection, rejection.isFromMarket && incoming);
   // A flood must not fill the list, and nobody who guesses an address may raise the alert of failing requests.

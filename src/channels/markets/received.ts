@@ -22,7 +22,7 @@ async function insertDelivery(db: Database, arrived: ArrivedRequest, now: number
     id: sql`ifnull((select max(id) + 1 from market_deliveries
       where market_id = ${arrived.marketId} and id >= ${first} and id < ${first + SLOTS}), ${first})`,
   });
-  await db.insert(marketDeliveries).select(sql`select ${row}`);
+  await batch(db, { arrived: db.insert(marketDeliveries).select(sql`select ${row}`) });
 }
 
 /** Requests that wait to be listed, at most. */

@@ -91,7 +91,12 @@ export async function reconcile(
   const isFirst = (market.reconciledAt ?? 0) <= now - INTERVAL_MS / 2;
   // An empty list says nothing: a shop with one purchase would lose it by a fault of the market.
   const changed =
-    listed.size === 0 ? [] : await compare(db, comparisonOf(market, items, listed), isFirst);
+    listed.size === 0
+      ? []
+      : await compare(db, comparedWith(market, items, listed), {
+          revokes: market.onRefund === 'deactivate',
+          counts: isFirst,
+        });
   const source = sourceOf({ ...market, accountName: market.name }, platformLabels);
   let isWhole = changed.length < MAX_CHANGED;
   for (const one of changed) {
@@ -107,49 +112,37 @@ export async function reconcile(
     .where(eq(markets.id, marketId));
 }
 
-/** The purchases that a market lists, and those with which they are compared, in SQL. */
-interface Comparison {
-  isCompared: SQL;
-  isListed: SQL;
-  /** Whether one that is missing is revoked. */
-  revokes: boolean;
-}
-
-const comparisonOf = (
-  { id, onRefund }: MarketRow,
-  items: readonly string[],
-  listed: ListedPurchases,
-): Comparison => {
+/** Purchases `c` that are compared, with `is_listed`, in SQL. The keys that the market lists are bound once. */
+function comparedWith(market: MarketRow, items: readonly string[], listed: ListedPurchases): SQL {
   const active = [...listed].flatMap(([key, isActive]) => (isActive ? key : []));
-  return {
-    // A download alone is no purchase: staff and free products have none. A forgotten buyer is in no list.
-    isCompared: sql`market_id = ${id} and ${isOneOf(purchases.item, items)} and is_test = 0
-      and facts ->> 'boughtAt' is not null and reference <> 'forgotten-' || id`,
-    isListed: sql`item || ' ' || reference in (select value from json_each(${JSON.stringify(active)}))`,
-    revokes: onRefund === 'deactivate',
-  };
-};
+  // A download alone is no purchase: staff and free products have none. A forgotten buyer is in no list.
+  return sql`(select id, state, reason, misses,
+      item || ' ' || reference in (select value from json_each(${JSON.stringify(active)})) as is_listed
+    from purchases where market_id = ${market.id} and ${isOneOf(purchases.item, items)} and is_test = 0
+      and facts ->> 'boughtAt' is not null and reference <> 'forgotten-' || id) c`;
+}
 
 /**
  * Compares purchases in the database, because a market can have any number of them.
  *
+ * @param revokes whether one that is missing is revoked
  * @param counts whether a purchase that is not listed is counted as missing
  * @returns the purchases whose state changes; the next run has the others
  * @throws Error if too many are missing
  */
 async function compare(
   db: Database,
-  { isCompared, isListed, revokes }: Comparison,
-  counts: boolean,
+  compared: SQL,
+  { revokes, counts }: { revokes: boolean; counts: boolean },
 ): Promise<PurchaseRow[]> {
   // A purchase that stays GRANTED would be reported again each time.
-  const isMissing = revokes ? sql`state = 'GRANTED' and not (${isListed})` : sql`false`;
-  const isBack = sql`state = 'REVOKED' and reason = 'missing' and ${isListed}`;
-  const isFound = sql`state = 'GRANTED' and misses > 0 and ${isListed}`;
+  const isMissing = revokes ? sql`c.state = 'GRANTED' and not c.is_listed` : sql`false`;
+  const isBack = sql`c.state = 'REVOKED' and c.reason = 'missing' and c.is_listed`;
+  const isFound = sql`c.state = 'GRANTED' and c.misses > 0 and c.is_listed`;
   const count = await db.get<Record<'active' | 'missing' | 'back' | 'found', number>>(
-    sql`select count(*) filter (where state = 'GRANTED') as active,
+    sql`select count(*) filter (where c.state = 'GRANTED') as active,
       count(*) filter (where ${isMissing}) as missing, count(*) filter (where ${isBack}) as back,
-      count(*) filter (where ${isFound}) as found from purchases where ${isCompared}`,
+      count(*) filter (where ${isFound}) as found from ${compared}`,
   );
   if (count.active >= MIN_COMPARED && count.missing > count.active * (1 - MIN_LISTED_SHARE)) {
     throw new Error(
@@ -159,14 +152,16 @@ async function compare(
   if (counts && count.missing + count.found > 0) {
     await db
       .update(purchases)
-      .set({ misses: sql`iif(${isListed}, 0, misses + 1)` })
-      .where(sql`${isCompared} and (${isMissing} or ${isFound})`);
+      .set({ misses: sql`iif(c.is_listed, 0, c.misses + 1)` })
+      .from(compared)
+      .where(sql`${purchases.id} = c.id and (${isMissing} or ${isFound})`);
   }
   if (count.missing + count.back === 0) return [];
+  const isChanged = sql`${isBack} or c.misses >= ${MISSES_TO_REVOKE} and ${isMissing}`;
   return db
     .select()
     .from(purchases)
-    .where(sql`${isCompared} and (${isBack} or misses >= ${MISSES_TO_REVOKE} and ${isMissing})`)
+    .where(sql`${purchases.id} in (select c.id from ${compared} where ${isChanged})`)
     .orderBy(purchases.id)
     .limit(MAX_CHANGED);
 }

@@ -135,6 +135,7 @@ function licenseValues({ mapping }: Loaded, { values, buyer }: NewLicenses) {
     ownerPlatformId: buyer.id ?? '',
     ownerChatId: '',
     ownerChatUsername: '',
+    metadata: null,
     ips: [],
     hwids: [],
   };

@@ -135,13 +135,12 @@ export async function endPortalSession(db: Database, secret: string): Promise<vo
 }
 
 /**
- * The statements that end all sessions and links of a customer, and those of accounts.
+ * The sessions or links of a customer, and those of accounts.
  *
  * @param chatIds a select of accounts
  */
-export const endPortalOf = (db: Database, customerId: number, chatIds: SQL) =>
-  [pageSessions, pageLinks].map((table) =>
-    db
-      .delete(table)
-      .where(or(eq(table.customerId, customerId), sql`${table.chatId} in ${chatIds}`)),
-  );
+export const isPageOf = (
+  table: typeof pageSessions | typeof pageLinks,
+  customerId: number,
+  chatIds: SQL,
+): SQL | undefined => or(eq(table.customerId, customerId), sql`${table.chatId} in ${chatIds}`);

@@ -6,7 +6,7 @@ import { change, isUnchanged, only, type Sender } from '../../db/change.ts';
 import type { Database, Statement } from '../../db/client.ts';
 import { differ, newestId } from '../../db/events.ts';
 import { idOfNewest } from '../../db/idempotency.ts';
-import { containsText, type Page } from '../../db/predicates.ts';
+import { containsText, hasMetadata, type Page, textsOf } from '../../db/predicates.ts';
 import { DomainError } from '../../lib/errors.ts';
 import {
   type CustomerRow,
@@ -42,6 +42,7 @@ export const matchingCustomers = ({ q }: Pick<CustomerFilter, 'q'>): SQL | undef
     customers.marketAUsername,
     customers.marketBId,
     customers.marketBUsername,
+    textsOf(customers.metadata),
   ]);
 
 /** The licenses of a customer that are not DELETED. Drizzle would leave out the names of the tables. */
@@ -49,7 +50,7 @@ const licenseCount = sql<number>`(select count(*) from licenses
   where licenses.customer_id = customers.id and licenses.state <> 'DELETED')`;
 
 export function listCustomers(db: Database, filter: CustomerFilter) {
-  const where = matchingCustomers(filter);
+  const where = and(matchingCustomers(filter), hasMetadata(customers.metadata, filter.metadata));
   return {
     read: ({ limit, after = 0 }: Page): Promise<ListedCustomer[]> =>
       db

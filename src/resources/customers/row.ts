@@ -37,7 +37,7 @@ export const normalizeEmail = (email: string): string =>
 
 /** A customer as responses show it. */
 export const toCustomer = (row: CustomerRow) =>
-  pickCustomer({ ...row, createdAt: toTimestamp(row.createdAt) });
+  pickCustomer({ ...row, createdAt: toTimestamp(row.createdAt), metadata: row.metadata ?? {} });
 
 /** A customer of a list, with the number of licenses if the client wants it. */
 export type ListedCustomer = CustomerRow & { licenseCount: number | null };

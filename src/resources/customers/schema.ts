@@ -1,5 +1,5 @@
 import { sqliteTable, text } from 'drizzle-orm/sqlite-core';
-import { createdAt, id, revision, uniqueUnlessNull } from '../../db/columns.ts';
+import { createdAt, id, metadata, revision, uniqueUnlessNull } from '../../db/columns.ts';
 
 /**
  * [2.5] without `passwordHash`, the chat tokens and the other fields of a login: Licet has no logins, and
@@ -35,6 +35,7 @@ export const customers = sqliteTable(
     otherAccountId: text('other_account_id'),
     createdAt: createdAt(),
     revision: revision(),
+    metadata: metadata(),
   },
   (t) => [
     uniqueUnlessNull('customers_email', t.emailNormalized),

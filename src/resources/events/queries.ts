@@ -42,40 +42,54 @@ interface EventPage {
   next: number | undefined;
 }
 
+/** Events of which a condition holds, newest first. */
+export async function readEvents(
+  db: Database,
+  where: SQL | undefined,
+  limit: number,
+): Promise<EventRow[]> {
+  const rows = await db
+    .select({ ...getTableColumns(events), tokenName: tokens.name })
+    .from(events)
+    .leftJoin(tokens, eq(tokens.id, events.tokenId))
+    .where(where)
+    .orderBy(desc(events.id))
+    .limit(limit);
+  return rows.map(({ changes, ...row }) => ({
+    ...row,
+    changes: changes === null ? null : JSON.parse(changes),
+  }));
+}
+
 /** A page of the events that match, newest first. Only the events of one resource, of the service and of customers have an index. */
 export async function listEvents(
   db: Database,
   { type, resourceType, resourceId, tokenId, actor, from, to, after }: Omit<EventQuery, 'limit'>,
   limit: number,
 ): Promise<EventPage> {
-  const rows = await db
-    .select({ ...getTableColumns(events), tokenName: tokens.name })
-    .from(events)
-    .leftJoin(tokens, eq(tokens.id, events.tokenId))
-    .where(
-      and(
-        resourceId === undefined
-          ? equalsUnindexed(events.resourceType, resourceType)
-          : and(
-              resourceType && eq(events.resourceType, resourceType),
-              eq(events.resourceId, resourceId),
-            ),
-        equalsUnindexed(events.type, type),
-        equalsUnindexed(events.tokenId, tokenId),
-        // The index has the events without a token alone.
-        actor && and(isNotNull(events.actor), equalsUnindexed(events.actor, actor)),
-        after === undefined ? undefined : lt(events.id, after),
-        to === undefined ? undefined : lt(events.id, firstIdAt(to + 1)),
-        from === undefined ? undefined : gte(events.id, firstIdAt(from)),
-      ),
-    )
-    .orderBy(desc(events.id))
-    .limit(limit + 1);
-  const page = rows.slice(0, limit).map(({ changes, ...row }) => ({
-    ...row,
-    changes: changes === null ? null : JSON.parse(changes),
-  }));
-  return { rows: page, next: rows.length > limit ? page.at(-1)?.id : undefined };
+  const rows = await readEvents(
+    db,
+    and(
+      resourceId === undefined
+        ? equalsUnindexed(events.resourceType, resourceType)
+        : and(
+            resourceType && eq(events.resourceType, resourceType),
+            eq(events.resourceId, resourceId),
+          ),
+      equalsUnindexed(events.type, type),
+      equalsUnindexed(events.tokenId, tokenId),
+      // The index has the events without a token alone.
+      actor && and(isNotNull(events.actor), equalsUnindexed(events.actor, actor)),
+      after === undefined ? undefined : lt(events.id, after),
+      to === undefined ? undefined : lt(events.id, firstIdAt(to + 1)),
+      from === undefined ? undefined : gte(events.id, firstIdAt(from)),
+    ),
+    limit + 1,
+  );
+  return {
+    rows: rows.slice(0, limit),
+    next: rows.length > limit ? rows[limit - 1]?.id : undefined,
+  };
 }
 
 /** Removes old events, but for those of which a condition on the row holds. */

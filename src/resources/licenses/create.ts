@@ -33,6 +33,7 @@ export function newLicenses(
     owner === undefined ? linkCustomer(db, values, now) : linkNamedOwner(db, owner, now);
   const row = rowValues(licenses, {
     ...values,
+    metadata: values.metadata && JSON.stringify(values.metadata),
     // A new key is already in the form in which keys are compared.
     licenseKey: sql`k.value`,
     licenseKeyNormalized: sql`k.value`,

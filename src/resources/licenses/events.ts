@@ -19,6 +19,7 @@ export const PERSONAL_FIELDS = [
   'ips',
   'hwids',
   'notes',
+  'metadata',
   // The fields of events of the service (8).
   'ip',
   'hwid',

@@ -1,14 +1,16 @@
 import { DAY_MS } from '@licet/contract/durations';
 import type { LicensePlatform, LicenseStatus } from '@licet/contract/enums';
 import type { LicenseQuery } from '@licet/contract/licenses';
-import { and, desc, eq, gte, inArray, lte, ne, not, or, type SQL, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, gt, gte, inArray, lte, ne, not, or, type SQL, sql } from 'drizzle-orm';
 import type { Database } from '../../db/client.ts';
 import {
   containsText,
   equalsAll,
   equalsUnindexed,
+  hasMetadata,
   isOneOf,
   type Page,
+  textsOf,
 } from '../../db/predicates.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { matchingCustomers } from '../customers/queries.ts';
@@ -139,6 +141,7 @@ function matching(db: Database, filter: LicenseFilter, now: number): SQL | undef
     hasStatus(licenseStatus, now),
     licenseType && eq(licenses.licenseType, licenseType),
     hasExpiry(filter),
+    hasMetadata(licenses.metadata, filter.metadata),
     or(
       containsText(q, [
         licenses.licenseKey,
@@ -147,6 +150,7 @@ function matching(db: Database, filter: LicenseFilter, now: number): SQL | undef
         licenses.ownerChatId,
         licenses.ownerChatUsername,
         licenses.notes,
+        textsOf(licenses.metadata),
       ]),
       q === undefined ? undefined : hadKeyWith(q),
       q === undefined ? undefined : hasKeyMeantBy(q),
@@ -177,7 +181,7 @@ function isAfter(filter: LicenseFilter, after: number | undefined): SQL | undefi
 
 function columnsOf(filter: LicenseFilter) {
   const columns = isByExpiry(filter) ? [expiryOf(filter), licenses.id] : [licenses.id];
-  return isDescending(filter) ? columns.map(desc) : columns;
+  return columns.map(isDescending(filter) ? desc : asc);
 }
 
 /**
@@ -204,6 +208,35 @@ async function checkPlace(db: Database, filter: LicenseFilter, after: number): P
 /** A license of a list. Values that are too long to be read with those of many others are left out. */
 export type ListedLicense = LicenseRow & { unreadBytes?: number };
 
+/** Licenses as a list reads them. */
+async function selectListed(
+  db: Database,
+  where: SQL | undefined,
+  order: readonly SQL[],
+  limit: number,
+): Promise<ListedLicense[]> {
+  const rows = await db
+    .select({ ...licenseColumns(db), ...listedValues(db), customer: customers })
+    .from(licenses)
+    .leftJoin(customers, eq(customers.id, licenses.customerId))
+    .where(where)
+    .orderBy(...order)
+    .limit(limit);
+  return rows.map(({ ips, hwids, ...row }) => {
+    const isRead = typeof ips !== 'number' && typeof hwids !== 'number';
+    if (isRead) return { ...row, ips, hwids };
+    return { ...row, ips: [], hwids: [], unreadBytes: bytesOf(ips) + bytesOf(hwids) };
+  });
+}
+
+/** A page of the licenses of which a condition holds, also DELETED ones, sorted by id. */
+export const listAllLicenses = (
+  db: Database,
+  where: SQL | undefined,
+  { limit, after = 0 }: Page,
+): Promise<ListedLicense[]> =>
+  selectListed(db, and(gt(licenses.id, after), where), [asc(licenses.id)], limit);
+
 /**
  * A page of the licenses that match, in the order of the filter.
  *
@@ -216,22 +249,13 @@ export async function listLicenses(
   page: Page,
   now: number,
 ): Promise<ListedLicense[]> {
-  const rows = await db
-    .select({ ...licenseColumns(db), ...listedValues(db), customer: customers })
-    .from(licenses)
-    .leftJoin(customers, eq(customers.id, licenses.customerId))
-    // The place first: SQLite seeks the first of two lower bounds.
-    .where(and(isAfter(filter, page.after), matching(db, filter, now)))
-    .orderBy(...columnsOf(filter))
-    .limit(page.limit);
+  // The place first: SQLite seeks the first of two lower bounds.
+  const where = and(isAfter(filter, page.after), matching(db, filter, now));
+  const rows = await selectListed(db, where, columnsOf(filter), page.limit);
   if (rows.length === 0 && page.after && isByExpiry(filter)) {
     await checkPlace(db, filter, page.after);
   }
-  return rows.map(({ ips, hwids, ...row }) => {
-    const isRead = typeof ips !== 'number' && typeof hwids !== 'number';
-    if (isRead) return { ...row, ips, hwids };
-    return { ...row, ips: [], hwids: [], unreadBytes: bytesOf(ips) + bytesOf(hwids) };
-  });
+  return rows;
 }
 
 const bytesOf = (values: number | readonly string[]): number =>

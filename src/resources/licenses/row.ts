@@ -49,5 +49,6 @@ export const toLicense = (row: LicenseRow, now: number) =>
     productIdString: String(row.productId),
     createdDate: toTimestamp(row.createdAt),
     updatedDate: toTimestamp(row.updatedAt),
+    metadata: row.metadata ?? {},
     customer: row.customer && toCustomer(row.customer),
   });

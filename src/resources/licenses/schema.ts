@@ -15,7 +15,7 @@ import {
   text,
   uniqueIndex,
 } from 'drizzle-orm/sqlite-core';
-import { createdAt, id, oneOf, textOrEmpty, updatedAt } from '../../db/columns.ts';
+import { createdAt, id, metadata, oneOf, textOrEmpty, updatedAt } from '../../db/columns.ts';
 import { customers } from '../customers/schema.ts';
 import { products } from '../products/schema.ts';
 
@@ -57,6 +57,7 @@ export const licenses = sqliteTable(
     expiresAfterDays: integer('expires_after_days'),
     /** The purchase that has deactivated it (9), and may activate it again; null after a change of the status by hand. */
     deactivatedBy: integer('deactivated_by'),
+    metadata: metadata(),
   },
   (t) => [
     uniqueIndex('licenses_key').on(t.licenseKeyNormalized),

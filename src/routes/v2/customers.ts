@@ -7,15 +7,17 @@ import {
   listedCustomer,
 } from '@licet/contract/customers';
 import { INTENTS } from '@licet/contract/intents';
+import { customerExport } from '@licet/contract/personal-data';
 import { Hono } from 'hono';
 import { type AuthEnv, databaseOf, requireIntents, senderIn } from '../../auth/middleware.ts';
-import { forgetCustomer } from '../../channels/forget.ts';
 import { ApiError, notFound } from '../../http/errors.ts';
 import { body, idempotencyKey, ifMatch, pathId, query } from '../../http/input.ts';
 import { type Operation, operationsOn } from '../../http/operation.ts';
-import { listResponse } from '../../http/pagination.ts';
+import { chunkOf, listResponse, streamJson, takeTurn } from '../../http/pagination.ts';
 import { DATABASE_TIMEOUT_MS, withTimeout } from '../../lib/async.ts';
 import { eraseHistory } from '../../requests/erase.ts';
+import { forgetCustomer } from '../../requests/forget.ts';
+import { PERSONAL_DATA, type PersonReader } from '../../requests/person.ts';
 import {
   findCustomer,
   insertCustomer,
@@ -34,6 +36,8 @@ import {
 } from './objects.ts';
 
 const canRead = requireIntents(INTENTS.readCustomers);
+/** The export has events, which need the most of what it reads. */
+const canExport = requireIntents(INTENTS.readEvents);
 const canWrite = requireIntents(INTENTS.everything);
 
 const { list, get, create, update, remove } = operationsOn({
@@ -57,6 +61,36 @@ const FORGET: Operation = {
   errors: [503],
 };
 
+const EXPORT: Operation = {
+  operationId: 'exportCustomer',
+  tag: 'Customers',
+  summary: 'Export all that is stored about a person',
+  description:
+    'The customer, and in lists the licenses, the history, the events and the purchases: all that forgetting the customer erases, and the licenses. `cut` names the lists that are too long. Events and notes can name other people: read them before you hand the export over. An extension.',
+  success: { description: 'The export.', body: customerExport },
+  errors: [404],
+};
+
+/** The JSON of an export, in parts that fit into memory. */
+async function* exportParts(reader: PersonReader): AsyncGenerator<string> {
+  const cut: string[] = [];
+  yield `{"customer":${JSON.stringify(toCustomer(reader.customer))}`;
+  for (const [name, part] of Object.entries(PERSONAL_DATA)) {
+    const groups = part.read(reader);
+    yield `,"${name}":[`;
+    let separator = '';
+    let next = await groups.next();
+    for (; !next.done; next = await groups.next()) {
+      if (next.value.length === 0) continue;
+      yield separator + next.value.map((one) => JSON.stringify(one)).join(',');
+      separator = ',';
+    }
+    if (next.value) cut.push(name);
+    yield ']';
+  }
+  yield `,"cut":${JSON.stringify(cut)}}\n`;
+}
+
 /** [4.5], and POST, PUT and DELETE as an extension. */
 export const customerRoutes = new Hono<AuthEnv>()
   .get('/', canRead(list), query(customerQuery), (c) => {
@@ -67,6 +101,19 @@ export const customerRoutes = new Hono<AuthEnv>()
     const row = await findCustomer(databaseOf(c), c.req.valid('param').id);
     if (!row) throw notFound('Customer');
     return objectResponse(c, row, toCustomer(row));
+  })
+  .get('/:id/export', canExport(EXPORT), pathId, async (c) => {
+    const db = databaseOf(c);
+    const customer = await findCustomer(db, c.req.valid('param').id);
+    if (!customer) throw notFound('Customer');
+    const reader: PersonReader = {
+      db,
+      customer,
+      now: Date.now(),
+      chunk: chunkOf(c),
+      turn: (read) => takeTurn(c, read),
+    };
+    return streamJson(c, exportParts(reader));
   })
   .post('/', canWrite(create), body(customerCreate), idempotencyKey, (c) =>
     createOnce(c, {

@@ -11,6 +11,7 @@ import {
 } from '@licet/client';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterEach, beforeAll, describe, expect } from 'vitest';
+import { isLong } from '../../support/long.ts';
 import { hasBrowser, launchBrowser } from '../browser.ts';
 import { logInAt } from '../log-in.ts';
 import { sharedService } from '../shared-service.ts';
@@ -217,15 +218,13 @@ export async function openConsole(
 
 /**
  * The findings of axe-core on the current screen, each with the first of its elements. In the dark theme it looks at
- * the colours alone, because nothing else differs.
+ * the colours alone, because nothing else differs; without `LICET_LONG` only where a test wants it.
  */
-export async function accessibilityFindings(page: Page): Promise<string[]> {
+export async function accessibilityFindings(page: Page, isAlsoDark = isLong): Promise<string[]> {
   const findings: string[] = [];
   await page.evaluate(AXE);
-  for (const [colorScheme, options] of [
-    ['dark', { runOnly: ['color-contrast', 'link-in-text-block'] }],
-    ['light', {}],
-  ] as const) {
+  const dark = ['dark', { runOnly: ['color-contrast', 'link-in-text-block'] }] as const;
+  for (const [colorScheme, options] of [...(isAlsoDark ? [dark] : []), ['light', {}] as const]) {
     await page.emulateMedia({ colorScheme });
     const found = await page.evaluate<string[]>(
       `axe.run(document, ${JSON.stringify(options)}).then(({ violations }) => violations.map(` +

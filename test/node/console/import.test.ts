@@ -124,7 +124,7 @@ describeInBrowser('import and export in the console', () => {
     });
   });
 
-  it('a file of another service is recognised by the console, and known columns are folded [3.88]', async () => {
+  it('a file of another service is recognized by the console, and known columns are folded [3.88]', async () => {
     const key = crypto.randomUUID().toUpperCase();
     const page = await openConsole('/import');
     const table = `id,product_id,license_key,expires_at,status,times_activated_max\n1,${product.id},${key},2031-01-31 10:00:00,SOLD,\n`;

@@ -26,7 +26,7 @@ import {
 
 /** The overview with all its parts, also those below the fold. */
 const FIRST_SCREEN_BYTES = 150_000;
-const ALL_BYTES = 280_000;
+const ALL_BYTES = 270_000;
 
 const folder = ownFolder();
 
@@ -265,7 +265,10 @@ describeInBrowser('the console in a browser', () => {
     const license = await licet.licenses.create({
       ...{ productId: product.id, licenseType: 'TEMPORARY', expiryDate: '2040-01-01' },
       ...{ ...bound, notes: '=1+1; -2', customerEmail: email, licensePlatform: 'MARKET_A' },
+      metadata: { plan: '=1+1, "gold"', 'a.b': 'x' },
     });
+    await newLicense({ metadata: { other: 'y' } });
+    await licet.customers.update(license.customer?.id ?? 0, { metadata: { crm: 'acct_7' } });
     const page = await openConsole('/licenses?open=new');
     await page.getByRole('heading', { name: 'New licenses' }).waitFor();
     await page.goto(`/console/licenses?productId=${product.id}`);
@@ -279,6 +282,9 @@ describeInBrowser('the console in a browser', () => {
     const items = await Array.fromAsync(source.read('licenses'), ({ item }) => item);
     const own = items.filter((item) => Object(item).id === String(license.id));
     expect(own).toMatchObject([{ ...bound, licensePlatform: 'MARKET_A', customer: { email } }]);
+    expect(own).toMatchObject([
+      { metadata: license.metadata, customer: { metadata: { crm: 'acct_7' } } },
+    ]);
     const read = own.map((item) => readItem('licenses', item));
     const sent = read.map(({ item }) => item);
     const { results } = await licet.importItems({ kind: 'licenses', items: sent });
@@ -442,6 +448,44 @@ describeInBrowser('the console in a browser', () => {
     expect(await owners()).toEqual(before);
   });
 
+  it('metadata of a license is edited in rows, shown on its page, and filters the list', async () => {
+    const plan = `gold ${crypto.randomUUID()}`;
+    const { id, licenseKey } = await newLicense({ metadata: { order: '4711', trial: 'yes' } });
+    await newLicense({ metadata: { plan: 'silver' } });
+    const page = await openConsole(`/licenses/${id}/edit`);
+    const group = page.getByRole('group', { name: 'Metadata' });
+    await group.getByRole('button', { name: 'Remove trial' }).click();
+    await group.getByRole('button', { name: 'Add a text' }).click();
+    const [name, text] = [group.getByLabel('Name').last(), group.getByLabel('Text').last()];
+    await text.fill(plan);
+    await name.fill('my plan');
+    await group.getByText('Use letters, digits and the signs _ . - alone.').waitFor();
+    await name.fill('order');
+    await group.getByText('Another row has this name.').waitFor();
+    await page.getByRole('button', { name: 'Save' }).click();
+    expect(await licet.licenses.get(id)).toMatchObject({ metadata: { trial: 'yes' } });
+    await name.fill('plan');
+    expect(await accessibilityFindings(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Changes saved').waitFor();
+    expect((await licet.licenses.get(id)).metadata).toEqual({ order: '4711', plan });
+
+    await page.getByRole('link', { name: plan }).click();
+    const rows = page.getByRole('table', { name: 'Licenses' }).getByRole('row');
+    await expect.poll(() => rows.count()).toBe(2);
+    expect(await rows.last().textContent()).toContain(licenseKey);
+    await page.getByRole('button', { name: 'Columns' }).click();
+    await page.getByRole('menuitemcheckbox', { name: 'Metadata' }).click();
+    await page.keyboard.press('Escape');
+    await rows.getByRole('link', { name: '4711' }).click();
+    await page
+      .getByRole('button', { name: `Metadata: plan: ${plan}` })
+      .waitFor({ state: 'detached' });
+    expect(await accessibilityFindings(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Metadata: order: 4711' }).click();
+    await page.getByText('silver').first().waitFor();
+  });
+
   it('two edits at once are shown side by side, and the chosen values are saved', async () => {
     const { id } = await newLicense({ notes: 'first', maxIPs: 1 });
     expectFailure(new RegExp(`^412 PUT /api/v2/licenses/${id}$`));
@@ -550,7 +594,7 @@ describeInBrowser('the console in a browser', () => {
         const scrollWidth = await page.evaluate('document.documentElement.scrollWidth');
         expect(scrollWidth, `${path} at ${width} px`).toBe(width);
       }
-      expect(await accessibilityFindings(page), path).toEqual([]);
+      expect(await accessibilityFindings(page, true), path).toEqual([]);
     }
   });
 

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { LicetError } from '@licet/client';
 import type { Page } from 'playwright-core';
 import { expect, it, vi } from 'vitest';
@@ -193,6 +194,32 @@ describeInBrowser('the lists of the console', () => {
     await page.getByRole('link', { name: 'Owner forgotten' }).click();
     await page.getByText('This customer has no name, e-mail or account').waitFor();
     expect(await accessibilityFindings(page)).toEqual([]);
+  });
+
+  it('all data about a person is downloaded from the page of the customer, which shows the metadata', async () => {
+    const email = `${randomUUID()}@example.com`;
+    const crm = `acct-${randomUUID()}`;
+    const { id } = await licet.customers.create({ email });
+    const page = await openConsole(`/customers/${id}/edit`);
+    const group = page.getByRole('group', { name: 'Metadata' });
+    await group.getByRole('button', { name: 'Add a text' }).click();
+    await group.getByLabel('Name').fill('crm');
+    await group.getByLabel('Text').fill(crm);
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('link', { name: crm }).waitFor();
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Export' }).click(),
+    ]);
+    expect(download.suggestedFilename()).toMatch(/^customer-\d+-\d{4}-\d\d-\d\d\.json$/);
+    const exported = JSON.parse(readFileSync(await download.path(), 'utf8'));
+    expect(exported).toEqual(await licet.customers.export(id));
+    expect(exported.customer).toMatchObject({ email, metadata: { crm } });
+    await page.getByText(`All data about ${email} is in the file`).waitFor();
+    expect(await accessibilityFindings(page)).toEqual([]);
+    await page.getByRole('link', { name: crm }).click();
+    const rows = page.getByRole('table', { name: 'Customers' }).getByRole('row');
+    await expect.poll(() => rows.count()).toBe(2);
   });
 
   it('the page of a product leads to its licenses and its program, and shows its versions', async () => {

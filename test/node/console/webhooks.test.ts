@@ -135,7 +135,7 @@ describeInBrowser('webhooks in the console', () => {
     await page.getByText('No webhooks yet').waitFor();
   });
 
-  it('the URL of a Discord channel is recognised, and needs no secret', async () => {
+  it('the URL of a Discord channel is recognized, and needs no secret', async () => {
     const page = await open('/webhooks?open=new');
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('button', { name: 'Add webhook' }).click();

@@ -23,8 +23,10 @@ export const isForgotten = ({
   id: _,
   createdAt: __,
   licenseCount: ___,
+  metadata,
   ...person
-}: ListedCustomer): boolean => Object.values(person).every((value) => value === null);
+}: ListedCustomer): boolean =>
+  [...Object.values(person), ...Object.values(metadata)].every((value) => value === null);
 
 /** The best available name of a customer. */
 export const nameOf = (customer: Customer): string =>

@@ -7,12 +7,14 @@ import { StatusBadge } from '../../components/badge.tsx';
 import { Button, ButtonLink, TextLink } from '../../components/button.tsx';
 import { confirm } from '../../components/confirm.tsx';
 import { Cancel, EditPage } from '../../components/edit-page.tsx';
-import { Pencil } from '../../components/icons.tsx';
+import { Download, Pencil } from '../../components/icons.tsx';
+import { MetadataTexts } from '../../components/metadata-texts.tsx';
 import { Facts, Notice, Page, Section } from '../../components/page.tsx';
 import { SectionRows } from '../../components/section-rows.tsx';
 import { type SimpleColumn, SimpleTable } from '../../components/simple-table.tsx';
 import { Time } from '../../components/time.tsx';
 import { toasts } from '../../components/toasts.tsx';
+import { datedName, saveFile } from '../../csv.ts';
 import { formatNumber, formatSlots, productName } from '../../format.ts';
 import { editedQuery, OneItem } from '../../layout/one-item.tsx';
 import { usePlatformLabel } from '../../platforms.ts';
@@ -153,6 +155,23 @@ function Actions({ customer, refusal }: { customer: Customer; refusal: string | 
       setForgetting(false);
     }
   };
+  const mayExport = useMay('readEvents');
+  const [isExporting, setExporting] = useState(false);
+  const exportPerson = async (): Promise<void> => {
+    setExporting(true);
+    try {
+      const exported = await licet.customers.export(id);
+      const json = JSON.stringify(exported, null, 2);
+      saveFile(datedName(`customer-${id}`, 'json'), 'application/json', [json, '\n']);
+      const name = nameOf(customer);
+      const { cut } = exported;
+      toasts.done(cut.length === 0 ? words.exported(name) : words.exportedPart(name, cut));
+    } catch (error) {
+      toasts.fail(error);
+    } finally {
+      setExporting(false);
+    }
+  };
   const mayLink = useRefusal('writeLicenses') === undefined && !isEmpty;
   return (
     <>
@@ -162,6 +181,12 @@ function Actions({ customer, refusal }: { customer: Customer; refusal: string | 
           <Pencil size={16} aria-hidden />
           {texts.actions.edit}
         </ButtonLink>
+      )}
+      {mayExport && (
+        <Button disabled={isExporting} onClick={exportPerson}>
+          <Download size={16} aria-hidden />
+          {isExporting ? words.exporting : words.export}
+        </Button>
       )}
       <Button refusal={refusal} disabled={isForgetting} onClick={forgetPerson}>
         {isForgetting ? words.forgetting : isEmpty ? words.forgetAgain : words.forget}
@@ -182,6 +207,12 @@ function Details({ customer }: { customer: Customer }) {
     [
       words.accounts,
       accountsOf(customer, labelOf).map((account) => <p key={account}>{account}</p>),
+    ],
+    [
+      screenTexts.metadata.title,
+      Object.keys(customer.metadata).length > 0 && (
+        <MetadataTexts metadata={customer.metadata} list="/customers" />
+      ),
     ],
     [words.columns.created, createdAt && <Time value={createdAt} />],
     [words.columns.id, id],

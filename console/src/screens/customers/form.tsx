@@ -4,7 +4,9 @@ import type { ReactNode } from 'react';
 import { licet, queries } from '../../api.ts';
 import { type EditedField, EditForm } from '../../components/edit-form.tsx';
 import { FieldGroup, TextField } from '../../components/form.tsx';
+import { MetadataField, metadataOf } from '../../components/metadata-field.tsx';
 import { toasts } from '../../components/toasts.tsx';
+import { metadataText } from '../../metadata.ts';
 import { isOffered, usePlatformLabel } from '../../platforms.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import { useRefusal } from '../../session.ts';
@@ -19,7 +21,8 @@ type Name =
   | (typeof PERSON)[number]
   | (typeof CHAT)[number]
   | (typeof ACCOUNTS)[number]['id' | 'username'];
-type Values = Pick<Customer, Name>;
+type Texts = Pick<Customer, Name>;
+type Values = Texts & Pick<Customer, 'metadata'>;
 
 /** Reads all data again that a change of a customer may have changed. */
 export const refreshCustomers = () =>
@@ -44,16 +47,16 @@ export function CustomerForm({
   const customer = stored?.item;
   const id = stored?.id ?? 0;
 
-  const accounts: readonly EditedField<Values>[] = ACCOUNTS.flatMap((account) => [
+  const accounts: readonly EditedField<Texts>[] = ACCOUNTS.flatMap((account) => [
     { name: account.id, label: words.accountId(labelOf(account.platform)) },
     { name: account.username, label: words.accountName(labelOf(account.platform)) },
   ]);
   const offered = ACCOUNTS.filter((account) =>
     isOffered(account.platform, Boolean(customer?.[account.id] ?? customer?.[account.username])),
   ).flatMap(({ id, username }): Name[] => [id, username]);
-  const isShown = ({ name }: EditedField<Values>) =>
+  const isShown = ({ name }: EditedField<Texts>) =>
     offered.includes(name) || CHAT.some((one) => one === name);
-  const fields: readonly EditedField<Values>[] = [
+  const fields: readonly EditedField<Texts>[] = [
     ...[...PERSON, ...CHAT].map((name) => ({ name, label: words[name] })),
     ...accounts,
   ];
@@ -78,10 +81,11 @@ export function CustomerForm({
       marketAUsername: value('marketAUsername'),
       marketBId: value('marketBId'),
       marketBUsername: value('marketBUsername'),
+      metadata: metadataOf(data),
     };
   };
 
-  const fieldOf = ({ name, label }: EditedField<Values>) => (
+  const fieldOf = ({ name, label }: EditedField<Texts>) => (
     <TextField
       key={name}
       label={label}
@@ -96,7 +100,14 @@ export function CustomerForm({
   return (
     <EditForm<Values>
       stored={stored}
-      fields={fields}
+      fields={[
+        ...fields,
+        {
+          name: 'metadata',
+          label: screenTexts.metadata.title,
+          show: ({ metadata }) => metadataText(metadata),
+        },
+      ]}
       valuesOf={valuesOf}
       create={async (values) => {
         const created = await licet.customers.create(values);
@@ -117,6 +128,7 @@ export function CustomerForm({
       <FieldGroup title={words.accounts}>
         {fields.slice(PERSON.length).filter(isShown).map(fieldOf)}
       </FieldGroup>
+      <MetadataField stored={customer?.metadata} />
     </EditForm>
   );
 }

@@ -1,12 +1,12 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import * as z from 'zod/mini';
 import { rootRoute } from '../../layout/root.tsx';
-import { id, idParams, isNew, text } from '../../search.ts';
+import { id, idParams, isNew, metadata, text } from '../../search.ts';
 
 export const customersRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: 'customers',
-  validateSearch: z.object({ q: text, after: id, open: isNew }),
+  validateSearch: z.object({ q: text, metadata, after: id, open: isNew }),
   component: lazyRouteComponent(() => import('./screen.tsx'), 'Screen'),
 });
 

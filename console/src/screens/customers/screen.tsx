@@ -9,6 +9,7 @@ import { type Column, DataTable } from '../../components/data-table.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { FilterText } from '../../components/form.tsx';
 import { Plus } from '../../components/icons.tsx';
+import { MetadataFilter, MetadataTexts } from '../../components/metadata-texts.tsx';
 import { Empty, NoMatch, Page } from '../../components/page.tsx';
 import { Time } from '../../components/time.tsx';
 import { type platformLabel, usePlatformLabel } from '../../platforms.ts';
@@ -89,6 +90,12 @@ const columnsOf = (
     cell: ({ createdAt }) => createdAt && <Time value={createdAt} show="date" />,
     width: 'w-33',
   },
+  {
+    id: 'metadata',
+    header: screenTexts.metadata.title,
+    cell: ({ metadata }) => <MetadataTexts metadata={metadata} list="/customers" />,
+    isExtra: true,
+  },
 ];
 
 export function Screen() {
@@ -98,12 +105,12 @@ export function Screen() {
   const mayReadLicenses = useMay('readLicenses');
   const labelOf = usePlatformLabel();
   const columns = useMemo(() => columnsOf(labelOf, mayReadLicenses), [labelOf, mayReadLicenses]);
-  const { q, after } = search;
+  const { q, metadata, after } = search;
   const page = useQuery({
-    queryKey: ['customers', 'list', q, after],
+    queryKey: ['customers', 'list', q, metadata, after],
     queryFn: ({ signal }) =>
       licet.customers.page(
-        { q, after, limit: PAGE_ROWS, licenseCount: mayReadLicenses },
+        { q, metadata, after, limit: PAGE_ROWS, licenseCount: mayReadLicenses },
         { signal },
       ),
     placeholderData: keepPreviousData,
@@ -117,7 +124,9 @@ export function Screen() {
       {words.new}
     </ButtonLink>
   );
-  const isEmpty = q === undefined && page.data?.items.length === 0;
+  const filter = (changes: typeof search): void =>
+    void navigate({ search: { q, metadata, ...changes } });
+  const isEmpty = (q ?? metadata) === undefined && page.data?.items.length === 0;
   return (
     <Page title={words.title} actions={!isEmpty && create}>
       <DataTable
@@ -133,12 +142,13 @@ export function Screen() {
             void navigate({ to: '/customers/$id/edit', params: { id } }),
         })}
         tools={
-          <search className="block">
+          <search className="flex flex-wrap gap-2">
             <FilterText
               label={words.search}
               value={q ?? ''}
-              onChange={(text) => void navigate({ search: text === '' ? {} : { q: text } })}
+              onChange={(text) => filter({ q: text || undefined })}
             />
+            <MetadataFilter value={metadata} onClear={() => filter({ metadata: undefined })} />
           </search>
         }
         empty={
@@ -152,7 +162,7 @@ export function Screen() {
         }
         total={page.data?.total}
         count={words.count}
-        pages={{ to: '/customers', search: { q }, after, next }}
+        pages={{ to: '/customers', search: { q, metadata }, after, next }}
       />
       <Dialog title={words.new} isOpen={search.open !== undefined} onClose={close} isWide>
         <CustomerForm onDone={close} />

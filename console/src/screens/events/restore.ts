@@ -77,7 +77,9 @@ function storedValue(item: object, field: string): unknown {
     const customer = values.get('customer');
     return isObject(customer) && 'id' in customer ? customer.id : null;
   }
-  return values.get(field) ?? null;
+  const value = values.get(field) ?? null;
+  // An event has no value for metadata without a name.
+  return field === 'metadata' && value !== null && Object.keys(value).length === 0 ? null : value;
 }
 
 /** A value as an event has it: longer text is cut. */

@@ -1,7 +1,8 @@
 import type { Columns, Wanted } from '@licet/cli/import/columns';
-import { FIELDS } from '@licet/cli/import/fields';
+import { FIELDS, isField } from '@licet/cli/import/fields';
 import type { Kind } from '@licet/cli/import/kinds';
 import type { Survey } from '@licet/cli/import/survey';
+import { METADATA_NAME } from '@licet/contract/limits';
 import { FilterSelect } from '../../components/form.tsx';
 import { ChevronRight } from '../../components/icons.tsx';
 import { Notice } from '../../components/page.tsx';
@@ -85,7 +86,12 @@ function KindColumns({
       ]),
   );
   const isClear = open.size === 0 && !columns.preset && columns.missing.length === 0;
-  const options = FIELDS[kind].map((field) => [field, field] as const);
+  /** The fields for a column, and the text in the metadata that has its name. */
+  const optionsFor = (name: string) => {
+    const text = METADATA_NAME.test(name) ? `metadata.${name}` : name;
+    const own = isField(kind, text) ? [text] : [];
+    return [...new Set([...FIELDS[kind], ...own])].map((field) => [field, field] as const);
+  };
   const setField = (name: string, field = ''): void =>
     onChange({ ...choices, fields: new Map(choices.fields).set(name, field) });
   return (
@@ -120,7 +126,7 @@ function KindColumns({
                     <FilterSelect
                       label={words.fieldOf(id)}
                       any={words.leftOut}
-                      options={options}
+                      options={optionsFor(id)}
                       value={columns.fields.get(id) || undefined}
                       onChange={(field) => setField(id, field)}
                     />

@@ -1,8 +1,7 @@
-import { csvFile, csvRows } from '@licet/cli/csv';
 import type { Kind } from '@licet/cli/import/kinds';
 import { MAX_PAGE_OBJECTS } from '@licet/contract/limits';
 import { licet } from '../../api.ts';
-import { datedName, headingsOf, rowOf, saveFile } from '../../csv.ts';
+import { datedName, ItemRows, saveFile } from '../../csv.ts';
 
 /** Exports of all items of a kind, page by page. */
 
@@ -32,13 +31,13 @@ export async function exportAll(
   signal: AbortSignal,
 ): Promise<number> {
   const isCsv = format === 'csv';
-  const parts: string[] = [isCsv ? csvFile([headingsOf(kind)]) : `{"${kind}":[`];
+  const rows = new ItemRows(kind);
+  const parts: string[] = [`{"${kind}":[`];
   let page: string[] = [];
   let done = 0;
   for await (const item of itemsOf(kind, signal)) {
-    page.push(
-      isCsv ? csvRows([rowOf(kind, item)]) : `${done === 0 ? '' : ','}\n${JSON.stringify(item)}`,
-    );
+    if (isCsv) rows.add(item);
+    else page.push(`${done === 0 ? '' : ','}\n${JSON.stringify(item)}`);
     done++;
     if (done % MAX_PAGE_OBJECTS === 0) {
       parts.push(page.join(''));
@@ -46,7 +45,8 @@ export async function exportAll(
       onProgress(done);
     }
   }
-  parts.push(...page, isCsv ? '' : '\n]}\n');
-  saveFile(datedName(kind, format), isCsv ? 'text/csv' : 'application/json', parts);
+  const name = datedName(kind, format);
+  if (isCsv) saveFile(name, 'text/csv', [...rows.parts()]);
+  else saveFile(name, 'application/json', [...parts, ...page, '\n]}\n']);
   return done;
 }

@@ -7,6 +7,7 @@ import { type EditedField, EditForm } from '../../components/edit-form.tsx';
 import { Page } from '../../components/page.tsx';
 import { formatTime, productName } from '../../format.ts';
 import { OneItem } from '../../layout/one-item.tsx';
+import { metadataText } from '../../metadata.ts';
 import { platformLabel } from '../../platforms.ts';
 import { useProductNames } from '../../products.ts';
 import { screenTexts } from '../../screen-texts.ts';
@@ -45,6 +46,7 @@ const bodyOfLicense = (license: License): LicenseBody => ({
   licensePlatformOther: license.licensePlatformOther,
   ownerPlatformId: license.ownerPlatformId,
   notes: license.notes,
+  metadata: license.metadata,
   customer: customerText(license.customer),
 });
 
@@ -73,6 +75,11 @@ const fieldsOf = (names: ReadonlyMap<number, string>): readonly EditedField<Lice
   { name: 'licensePlatformOther', label: words.licensePlatformOther },
   { name: 'ownerPlatformId', label: words.ownerPlatformId },
   { name: 'notes', label: words.notes },
+  {
+    name: 'metadata',
+    label: screenTexts.metadata.title,
+    show: ({ metadata }) => metadataText(metadata),
+  },
   { name: 'customer', label: screenTexts.customers.one },
 ];
 

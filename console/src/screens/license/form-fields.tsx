@@ -5,6 +5,7 @@ import { type ReactNode, useState } from 'react';
 import { type End, EndChoice } from '../../components/end-choice.tsx';
 import { ExpiryField } from '../../components/expiry-field.tsx';
 import { FieldGroup, SelectField, TextArea, TextField } from '../../components/form.tsx';
+import { MetadataField, metadataOf } from '../../components/metadata-field.tsx';
 import { endOfDay } from '../../dates.ts';
 import { isOffered, usePlatformLabel } from '../../platforms.ts';
 import { useProducts } from '../../products.ts';
@@ -41,6 +42,7 @@ export function bodyOf(data: FormData, stored: string | null = null) {
     licensePlatformOther: text('licensePlatformOther'),
     ownerPlatformId: text('ownerPlatformId'),
     notes: text('notes'),
+    metadata: metadataOf(data),
     customer: text('customerEmail'),
   };
 }
@@ -201,6 +203,7 @@ export function LicenseFields({
           />
         </div>
       </FieldGroup>
+      <MetadataField stored={license?.metadata} isCard />
     </>
   );
 }

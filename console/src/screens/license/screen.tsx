@@ -5,6 +5,7 @@ import { Button, ButtonLink, TextLink } from '../../components/button.tsx';
 import { confirm } from '../../components/confirm.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { Pencil } from '../../components/icons.tsx';
+import { MetadataTexts } from '../../components/metadata-texts.tsx';
 import { Facts, Page, Section } from '../../components/page.tsx';
 import { Time } from '../../components/time.tsx';
 import { toasts } from '../../components/toasts.tsx';
@@ -227,6 +228,14 @@ function Details({ license, refusal }: { license: License; refusal: string | und
               none
             ),
           ],
+          ...(Object.keys(license.metadata).length === 0
+            ? []
+            : [
+                [
+                  screenTexts.metadata.title,
+                  <MetadataTexts key="metadata" metadata={license.metadata} list="/licenses" />,
+                ] as const,
+              ]),
         ]}
       />
     </Section>

@@ -3,6 +3,7 @@ import { countTaken } from '@licet/contract/addresses';
 import { StatusBadge } from '../../components/badge.tsx';
 import { Cut } from '../../components/cut.tsx';
 import type { Column } from '../../components/data-table.tsx';
+import { MetadataTexts } from '../../components/metadata-texts.tsx';
 import { Time } from '../../components/time.tsx';
 import { formatNumber, formatSlots, productName } from '../../format.ts';
 import { screenTexts } from '../../screen-texts.ts';
@@ -103,6 +104,12 @@ export const columnsOf = (products: ReadonlyMap<number, string>): readonly Colum
     id: 'notes',
     header: words.notes,
     cell: ({ notes }) => <span className="line-clamp-2 break-words">{notes}</span>,
+    isExtra: true,
+  },
+  {
+    id: 'metadata',
+    header: words.metadata,
+    cell: ({ metadata }) => <MetadataTexts metadata={metadata} list="/licenses" />,
     isExtra: true,
   },
 ];

@@ -2,7 +2,7 @@ import { LICENSE_STATUSES, LICENSE_TYPES } from '@licet/contract/enums';
 import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router';
 import * as z from 'zod/mini';
 import { rootRoute } from '../../layout/root.tsx';
-import { day, id, isNew, oneOf, text } from '../../search.ts';
+import { day, id, isNew, metadata, oneOf, text } from '../../search.ts';
 import { exampleSearch } from '../program/search.ts';
 
 export const QUESTIONS = ['expiring', 'expired', 'unused', 'dormant', 'full'] as const;
@@ -17,6 +17,7 @@ const search = z.object({
   licenseType: oneOf(LICENSE_TYPES),
   productId: id,
   q: text,
+  metadata,
   question: oneOf(QUESTIONS),
   sort: oneOf(SORTS),
   after: id,

@@ -7,6 +7,7 @@ import { DataTable } from '../../components/data-table.tsx';
 import { Filters } from '../../components/filters.tsx';
 import { FilterProduct, FilterSelect, FilterText } from '../../components/form.tsx';
 import { Download, Plus, X } from '../../components/icons.tsx';
+import { MetadataFilter } from '../../components/metadata-texts.tsx';
 import { Empty, NoMatch, Page } from '../../components/page.tsx';
 import { runWithProgress } from '../../components/progress.tsx';
 import { toasts } from '../../components/toasts.tsx';
@@ -158,6 +159,10 @@ export function Screen() {
               names={names}
               value={search.productId}
               onChange={(productId) => filter({ productId })}
+            />
+            <MetadataFilter
+              value={search.metadata}
+              onClear={() => filter({ metadata: undefined })}
             />
             {search.expiresFrom !== undefined && (
               <Button onClick={() => filter({ expiresFrom: undefined, expiresTo: undefined })}>

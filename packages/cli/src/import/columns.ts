@@ -1,6 +1,6 @@
 import { isObject } from '@licet/contract/json';
 import { valuesIn } from '../csv.ts';
-import { FIELDS, REQUIRED } from './fields.ts';
+import { FIELDS, isField, REQUIRED } from './fields.ts';
 import { type Fields, fieldsOf, type TableKind } from './kinds.ts';
 import { type Preset, presetOf, valueIn } from './presets.ts';
 import { fieldLike, fieldOfUsualWord, foldName, isDeciding, meantField } from './suggestion.ts';
@@ -57,7 +57,7 @@ const fieldOf = (
 ): string | undefined => {
   const chosen = wanted.map.get(name);
   // A file of several kinds may have the name in another kind, too.
-  if (chosen === '' || (chosen !== undefined && FIELDS[kind].includes(chosen))) return chosen;
+  if (chosen === '' || (chosen !== undefined && isField(kind, chosen))) return chosen;
   const folded = foldName(name);
   if (DERIVED.includes(name)) return '';
   // An older export has the whole customer in a column beside those of its fields.
@@ -65,6 +65,7 @@ const fieldOf = (
   const known = valueIn(preset?.fields, folded);
   if (known !== undefined) return known;
   if (preset?.leftOut.split(' ').includes(folded)) return '';
+  if (isField(kind, name)) return name;
   const like = fieldLike(FIELDS[kind], name);
   if (like !== undefined) return like;
   const isLeftOut = preset?.leavesOthersOut && meantField(FIELDS[kind], name) === undefined;
@@ -114,7 +115,7 @@ export function columnsOf(
           ['licensePlatform', 'OTHER'],
           ['licensePlatformOther', platform],
         ];
-  const set = [...wanted.set].filter(([field]) => FIELDS[kind].includes(field));
+  const set = [...wanted.set].filter(([field]) => isField(kind, field));
   const constants = new Map([...usual, ...set]);
   const missing = REQUIRED[kind].filter((field) => !given.has(field) && !constants.has(field));
   return { fields, constants, preset, open, twice, missing };
@@ -146,6 +147,17 @@ const isBlank = (value: unknown): boolean => value === undefined || value === nu
 const END_FIELDS = ['expiryDate', 'expiresAfterDays'];
 
 const CUSTOMER = 'customer.';
+const METADATA = 'metadata.';
+
+/** Fields by their names, with the texts of `metadata` within it. */
+function withMetadata(fields: ReadonlyMap<string, unknown>): ReadonlyMap<string, unknown> {
+  const isText = (name: string) => name.startsWith(METADATA);
+  const texts = [...fields].flatMap(([name, value]) =>
+    isText(name) ? [[name.slice(METADATA.length), value] as const] : [],
+  );
+  const others = [...fields].filter(([name]) => !isText(name));
+  return new Map(texts.length > 0 ? [...others, ['metadata', Object.fromEntries(texts)]] : others);
+}
 
 /** Fields by their names, and those of the customer within `customer`. */
 class Item {
@@ -169,9 +181,10 @@ class Item {
   }
 
   toObject(): object {
-    const customer = Object.fromEntries(this.#customer);
+    const customer = Object.fromEntries(withMetadata(this.#customer));
+    const fields = withMetadata(this.#fields);
     return Object.fromEntries(
-      this.#customer.size > 0 ? [...this.#fields, ['customer', customer]] : this.#fields,
+      this.#customer.size > 0 ? [...fields, ['customer', customer]] : fields,
     );
   }
 }

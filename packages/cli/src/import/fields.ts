@@ -1,15 +1,18 @@
 import { IMPORT_FIELDS } from '@licet/client/types';
-import type { TableKind } from './kinds.ts';
+import { fieldsOf, type TableKind } from './kinds.ts';
 
 const { licenses, customers } = IMPORT_FIELDS;
+
+const OF_CUSTOMER = customers.filter((name) => name !== 'metadata');
 
 /** The headings of a table, and the fields to suggest for an unknown name. */
 export const FIELDS: Readonly<Record<TableKind, readonly string[]>> = {
   ...IMPORT_FIELDS,
   licenses: [
-    ...licenses.filter((name) => name !== 'customer'),
-    ...customers.map((name) => `customer.${name}`),
+    ...licenses.filter((name) => name !== 'customer' && name !== 'metadata'),
+    ...OF_CUSTOMER.map((name) => `customer.${name}`),
   ],
+  customers: OF_CUSTOMER,
   purchases: [
     ...['marketId', 'item', 'reference', 'unit', 'order', 'buyerId', 'buyerName', 'licenseId'],
     ...['licenseKey', 'state'],
@@ -24,3 +27,24 @@ export const REQUIRED: Readonly<Record<TableKind, readonly string[]>> = {
   blacklists: [],
   purchases: [],
 };
+
+/** The fields that hold texts by their names. Each text has a column: `metadata.plan`. */
+const METADATA: Readonly<Partial<Record<TableKind, readonly string[]>>> = {
+  licenses: ['metadata', 'customer.metadata'],
+  customers: ['metadata'],
+};
+
+/** Whether a name is that of a field, or of a text in one. */
+export const isField = (kind: TableKind, name: string): boolean =>
+  FIELDS[kind].includes(name) ||
+  (METADATA[kind] ?? []).some((field) => name.startsWith(`${field}.`));
+
+/** The texts in the metadata of an item, by their columns. */
+export const metadataOf = (kind: TableKind, item: object): [name: string, text: string][] =>
+  (METADATA[kind] ?? []).flatMap((field) => {
+    const texts = field.split('.').reduce<unknown>((value, name) => fieldsOf(value)[name], item);
+    return Object.entries(fieldsOf(texts)).map(([name, text]): [string, string] => [
+      `${field}.${name}`,
+      String(text),
+    ]);
+  });

@@ -2,7 +2,14 @@ import { IMPORT_FIELDS, IMPORT_TYPES } from '@licet/client/types';
 import { canonicalAddress, globalAddress, LOCAL_ADDRESS } from '@licet/contract/addresses';
 import { type Change, changeOf, describeChanges, fieldName } from '@licet/contract/changes';
 import { isObject, type JsonObject } from '@licet/contract/json';
-import { MAX_HWID_BYTES, MAX_LIMIT } from '@licet/contract/limits';
+import {
+  MAX_HWID_BYTES,
+  MAX_LIMIT,
+  MAX_METADATA_LENGTH,
+  MAX_METADATA_NAMES,
+  METADATA_NAME,
+  METADATA_NAME_MESSAGE,
+} from '@licet/contract/limits';
 import { fitsHwid, isStorable } from '@licet/contract/texts';
 import type { Kind } from './kinds.ts';
 import type { Result } from './results.ts';
@@ -77,7 +84,9 @@ function readValue(name: string, value: unknown): unknown {
 function readFields(kind: Kind, sent: JsonObject, ignored: string[], prefix = ''): Values {
   const values: Values = {};
   for (const [name, value] of Object.entries(sent)) {
-    if (IMPORT_FIELDS[kind].includes(name)) values[name] = readValue(name, value);
+    // Metadata of another form is a field of another service.
+    const isKnown = name !== 'metadata' || isObject(value);
+    if (isKnown && IMPORT_FIELDS[kind].includes(name)) values[name] = readValue(name, value);
     // Follows from `productId`.
     else if (name === 'productIdString') continue;
     else if (!isBlank(value)) ignored.push(`${prefix}${name.slice(0, MAX_NAME_LENGTH)}`);
@@ -188,12 +197,43 @@ function completeEntry(values: Values, sent: JsonObject): Change[] {
   return [changeOf(sent, ['productId'], 'does not apply to an entry for all products')];
 }
 
+/** The text of a value in metadata, or the reason why it has none. */
+function textOf(name: string, value: unknown): { text: string } | { fault: string } {
+  if (!METADATA_NAME.test(name)) return { fault: METADATA_NAME_MESSAGE };
+  if (!['string', 'number', 'boolean'].includes(typeof value)) return { fault: 'must be a text' };
+  const text = String(value);
+  if (!isStorable(text)) return { fault: 'must not contain NUL or unpaired surrogates' };
+  return text.length > MAX_METADATA_LENGTH
+    ? { fault: `must be at most ${MAX_METADATA_LENGTH} characters` }
+    : { text };
+}
+
+/** Leaves out the texts in metadata that cannot be stored. Other services have numbers and lists there. */
+function readMetadata(values: Values, sent: JsonObject, outer: readonly string[] = []): Change[] {
+  const { metadata } = values;
+  if (!isObject(metadata)) return [];
+  const changes: Change[] = [];
+  const texts: [name: string, text: string][] = [];
+  for (const [name, value] of Object.entries(metadata)) {
+    if (isBlank(value) || value === '') continue;
+    const read =
+      texts.length < MAX_METADATA_NAMES
+        ? textOf(name, value)
+        : { fault: `is beyond the first ${MAX_METADATA_NAMES}` };
+    if ('text' in read) texts.push([name, read.text]);
+    else changes.push(changeOf(sent, [...outer, 'metadata', name], read.fault));
+  }
+  values.metadata = Object.fromEntries(texts);
+  return changes;
+}
+
 function readLicense(values: Values, sent: JsonObject, ignored: string[]): Change[] {
   const { customer } = values;
   const changes: Change[] = [];
   if (isObject(customer)) {
     const owner = readFields('customers', customer, ignored, 'customer.');
     changes.push(...removeNobody(owner, sent, ['customer']));
+    changes.push(...readMetadata(owner, sent, ['customer']));
     values.customer = owner;
   }
   deriveType(values);
@@ -211,7 +251,11 @@ export function readItem(kind: Kind, sent: unknown): Readable {
   if (!isObject(sent)) return { item: sent, ignored: [], changes: [] };
   const ignored: string[] = [];
   const item = readFields(kind, sent, ignored);
-  const changes = [...replaceLimits(item, sent), ...removeNobody(item, sent)];
+  const changes = [
+    ...replaceLimits(item, sent),
+    ...removeNobody(item, sent),
+    ...readMetadata(item, sent),
+  ];
   if (kind === 'licenses') changes.push(...readLicense(item, sent, ignored));
   if (kind === 'blacklists') changes.push(...completeEntry(item, sent));
   return { item, ignored, changes };

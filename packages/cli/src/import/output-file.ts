@@ -1,4 +1,14 @@
-import { accessSync, constants, lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  existsSync,
+  lstatSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { CliError, systemReason, usageError } from '../terminal.ts';
 
@@ -46,5 +56,27 @@ export function findOutputFile(file: string): OutputFile {
     return { path, isReplaceable: true };
   } catch (error) {
     throw error instanceof CliError ? error : cannotWrite(file, error);
+  }
+}
+
+/** {@link findOutputFile} for an export. @throws CliError also for a file that exists */
+export function findNewFile(file: string): OutputFile {
+  const found = findOutputFile(file);
+  if (!found.isReplaceable || !existsSync(found.path)) return found;
+  throw new CliError(
+    `${found.path} exists, and no export is overwritten. Give the name of a new file.`,
+  );
+}
+
+/** Writes a text about people into a new file, which only its owner may read. */
+export function writeNewFile({ path, isReplaceable }: OutputFile, text: string): void {
+  let isCreated = false;
+  try {
+    if (isReplaceable) writeFileSync(path, '', { flag: 'wx', mode: 0o600 });
+    isCreated = isReplaceable;
+    writeFileSync(path, text);
+  } catch (error) {
+    if (isCreated) rmSync(path, { force: true });
+    throw cannotWrite(path, error);
   }
 }

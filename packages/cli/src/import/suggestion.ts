@@ -10,22 +10,26 @@ const SYNONYMS = Object.entries({
   productType: 'type kind',
   licenseDataType: 'type kind',
   expiryDate:
-    'expires expiresat expireson expire expiredate expireat expiry expiryat expirydate dateexpiry expdate expiration ' +
-    'expirationdate expirationtime expiresin validuntil validto validtill validthru validthrough validityperiod validityend ' +
-    'until enddate endsat ends endat end ended endedat termend currentperiodend duedate renewaldate renewsat paiduntil ' +
-    'paidthrough lifetime islifetime perpetual isperpetual neverexpires',
+    'expires expiresat expireson expire expiredate expireat expiretime expiredat expiredon expireddate expiry expiryat ' +
+    'expirydate expirytime dateexpiry expdate expiration expirationdate expirationtime expiresin validuntil validto ' +
+    'validtill validthru validthrough validityperiod validityend gooduntil until enddate endtime endson endsat ends endat ' +
+    'end ended endedat termend currentperiodend trialend trialends trialendsat cancelat terminationdate duedate ' +
+    'renewaldate renewsat nextpayment nextpaymentdate nextbilling nextbillingdate paiduntil paidthrough lifetime ' +
+    'islifetime perpetual isperpetual neverexpires',
   licenseStatus: `status state active isactive enabled isenabled valid isvalid ${ENDING_NAMES.join(' ')}`,
   expiresAfterDays:
-    'validfor validity validdays daysvalid days duration durationdays daysleft daysremaining remainingdays',
+    'validfor validity validdays daysvalid days duration durationdays daysleft daysremaining remainingdays expiresindays ' +
+    'termdays',
   ips: 'ip ipaddress ipaddresses boundip boundips allowedips serverip serverips',
   hwids:
     'hwid hardwareid hardwareids machineid machineids deviceid deviceids fingerprint fingerprints boundhwid boundhwids',
-  maxIPs: 'iplimit iplimits maxip maxaddresses addresslimit maxservers serverlimit',
+  maxIPs: 'iplimit iplimits maxip maxaddresses addresslimit maxservers serverlimit iplock iplocked',
   maxHWIDs:
     'hwidlimit maxhwid maxmachines machinelimit maxdevices devicelimit maxactivations activationlimit activationslimit ' +
     'timesactivatedmax maxinstances instancelimit maxinstallations seats seatlimit maxseats limit usagelimit maxuses ' +
     'maxusage uselimit useslimit devices slots machines installs installations allowedactivations alloweddevices ' +
-    'allowedmachines maxdomains maxalloweddomains domainlimit maxsites sitelimit maxcomputers maxinstalls',
+    'allowedmachines maxdomains maxalloweddomains domainlimit maxsites sitelimit maxcomputers maxinstalls maxclients ' +
+    'hwidlock hwidlocked',
   ownerChatId: 'discord discordid discorduserid discorduser discordaccount chat chatuserid',
   chatId: 'discord discordid discorduserid discorduser chat chatuserid',
   ownerChatUsername: 'discordname discordusername discordtag chatname',

@@ -1,6 +1,6 @@
 import { CliError } from '../cli-error.ts';
 import { type Columns, columnsOf, Names, type Open, type Wanted } from './columns.ts';
-import { FIELDS } from './fields.ts';
+import { FIELDS, isField } from './fields.ts';
 import type { Piece } from './json-lines.ts';
 import { type Counts, KINDS, type Kind, type TableKind } from './kinds.ts';
 import { meantField } from './suggestion.ts';
@@ -117,7 +117,7 @@ export function problemOfColumns(
 /** The field that a person means by a name; an error names the nearest. */
 export function checkedField(kinds: readonly TableKind[], name: string, option: string): string {
   const fields = kinds.flatMap((kind) => FIELDS[kind]);
-  if (fields.includes(name)) return name;
+  if (kinds.some((kind) => isField(kind, name))) return name;
   const meant = meantField(fields, name);
   const hint = meant === undefined ? ` Use one of ${shown(fields)}.` : ` Did you mean ${meant}?`;
   throw new CliError(`${option}: ${name} is no field of ${kinds.join(', ')}.${hint}`, 2);

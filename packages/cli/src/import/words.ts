@@ -31,14 +31,14 @@ const table = (words: Readonly<Record<string, string>>): ReadonlyMap<string, str
 /** Words for a license that no longer counts, which other services also have as columns of their own. */
 const ENDED =
   'deactivated inactive disabled suspended banned blocked revoked locked cancelled canceled terminated refunded disputed ' +
-  'paused frozen archived voided killed invalidated chargebacked';
+  'paused frozen archived void voided killed invalidated chargebacked blacklisted onhold';
 const ENDINGS = [...ENDED.split(' '), 'deleted', 'expired'];
 
 const STATUSES = table({
   ACTIVE:
     'active activated enabled valid ok sold delivered assigned issued inuse paid succeeded complete completed trialing ' +
     'pastdue expiring live partiallyrefunded',
-  DEACTIVATED: `${ENDED} chargeback failed unpaid onhold incomplete incompleteexpired void`,
+  DEACTIVATED: `${ENDED} chargeback failed unpaid incomplete incompleteexpired`,
   EXPIRED: 'expired lapsed',
   DELETED: 'deleted trash trashed removed',
 });
@@ -83,14 +83,11 @@ export function readWord(field: string, value: unknown): unknown {
 
 const ENDING = new RegExp(`^(?:is|was)?(${ENDINGS.join('|')})(?:at|on|date)?$`);
 
-/** The folded names of the columns that say when or whether a license ended. */
-export const ENDING_NAMES: readonly string[] = ENDINGS.flatMap((word) => [
-  word,
-  `is${word}`,
-  `${word}at`,
-  `${word}on`,
-  `${word}date`,
-]);
+/** The folded names of the columns that say when or whether a license ended. The time of `expired_at` may be to come. */
+export const ENDING_NAMES: readonly string[] = ENDINGS.flatMap((word) => {
+  const names = [word, `is${word}`];
+  return word === 'expired' ? names : [...names, `${word}at`, `${word}on`, `${word}date`];
+});
 
 /** Words before a name that say that it is about the license: `license_expires_at`, `lic_status`. */
 const OF_LICENSE = /^(?:license|licence|lic|serial|key|subscription|access)(?=.)/;

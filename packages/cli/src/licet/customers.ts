@@ -2,13 +2,17 @@ import type { Command, CommandUnknownOpts, OptionValues } from '@commander-js/ex
 import { type Customer, type LicensePlatform, type Licet, LicetError } from '@licet/client';
 import { DEFAULT_LINK_MINUTES, MAX_LINK_MINUTES } from '@licet/contract/limits';
 import { argumentError } from '../command-line.ts';
-import { documentOf } from '../invocation.ts';
+import { findNewFile, writeNewFile } from '../import/output-file.ts';
+import { documentOf, fileAt } from '../invocation.ts';
 import { CliError } from '../terminal.ts';
 import { listLicenses } from './licenses.ts';
 import { type Column, dayText, examples, firstOf, timeText } from './output.ts';
 import {
   idOf,
   integerFrom,
+  METADATA_FILTER,
+  METADATA_OPTION,
+  metadataText,
   type OpenSession,
   orUndefined,
   platformLabels,
@@ -48,6 +52,7 @@ const fieldsOf = (
   [label('PLATFORM_C')]: accountOf(customer.platformCId, customer.platformCUsername),
   [label('MARKET_A')]: accountOf(customer.marketAId, customer.marketAUsername),
   [label('MARKET_B')]: accountOf(customer.marketBId, customer.marketBUsername),
+  Metadata: metadataText(customer.metadata),
   Created: `${timeText(customer.createdAt)} (UTC)`,
 });
 
@@ -79,7 +84,8 @@ const withFields = <Args extends unknown[], Opts extends OptionValues, Global ex
     .option('--last-name <name>', 'the last name')
     .option('--username <name>', 'the name of the account')
     .option('--phone <number>', 'the phone number')
-    .option('--chat-id <id>', 'the id on the chat service');
+    .option('--chat-id <id>', 'the id on the chat service')
+    .option(...METADATA_OPTION);
 
 type FieldOption = 'email' | 'firstName' | 'lastName' | 'username' | 'phone' | 'chatId';
 
@@ -114,13 +120,16 @@ export function addCustomers(parent: CommandUnknownOpts, open: OpenSession): voi
 
   customers
     .command('find')
-    .description('find customers by part of a name, an e-mail, a phone number or an account')
+    .description(
+      'find customers by part of a name, an e-mail, a phone number, an account or a text in their metadata',
+    )
     .argument('<text>', 'part of a field, in any case', searchArgument)
+    .option(...METADATA_FILTER)
     .option('--limit <n>', 'the maximum number of results', integerFrom(1), DEFAULT_FOUND)
     .addHelpText('after', examples('customers find ada@', 'customers find "Ada Lovelace"'))
-    .action(async (q, { limit }) => {
+    .action(async (q, { limit, metadata }) => {
       const { licet, output } = open();
-      const { first, hasMore } = await firstOf(licet.customers.iterate({ q }), limit);
+      const { first, hasMore } = await firstOf(licet.customers.iterate({ q, metadata }), limit);
       output.list(first, COLUMNS, 'No customer found.');
       if (hasMore)
         output.note(`More than ${limit} customers match. Give a longer text, or raise --limit.`);
@@ -147,7 +156,8 @@ export function addCustomers(parent: CommandUnknownOpts, open: OpenSession): voi
     .action(async (options) => {
       if (Object.keys(options).length === 0) throw argumentError('Give a field of the customer.');
       const { licet, output } = open();
-      const customer = await licet.customers.create(fieldsOfOptions(options));
+      const { metadata } = options;
+      const customer = await licet.customers.create({ ...fieldsOfOptions(options), metadata });
       output.done('Customer created. The id:', customer, String(customer.id));
     });
 
@@ -159,13 +169,21 @@ export function addCustomers(parent: CommandUnknownOpts, open: OpenSession): voi
       examples(
         'customers edit ada@shop.example --last-name Lovelace',
         'customers edit 7 --phone ""',
+        'customers edit 7 --metadata crm=acct_417',
       ),
     )
     .action(async (text, options) => {
       if (Object.keys(options).length === 0) throw argumentError('Nothing to change.');
       const { licet, output } = open();
       const { id } = await findCustomer(licet, text);
-      const customer = await licet.customers.update(id, fieldsOfOptions(options));
+      const fields = fieldsOfOptions(options);
+      const texts = options.metadata;
+      const customer = await (texts === undefined
+        ? licet.customers.update(id, fields)
+        : licet.customers.change(id, ({ metadata }) => ({
+            ...fields,
+            metadata: { ...metadata, ...texts },
+          })));
       output.done(`Customer ${id} is changed.`, customer);
     });
 
@@ -197,6 +215,32 @@ export function addCustomers(parent: CommandUnknownOpts, open: OpenSession): voi
     });
 
   customers
+    .command('export')
+    .description('write all that is stored about a person as JSON, for a request of the person')
+    .argument(...CUSTOMER)
+    .argument('[file]', 'a new file, such as ada.json; without it the standard output')
+    .addHelpText(
+      'after',
+      `
+Events and notes can name other people: read the file before you hand it over. See ${documentOf('operations')}.
+${examples('customers export ada@shop.example ada.json', 'customers export 7')}`,
+    )
+    .action(async (text, file) => {
+      const { licet, output } = open();
+      const target = file === undefined ? undefined : findNewFile(fileAt(file));
+      const { id } = await findCustomer(licet, text);
+      const exported = await licet.customers.export(id);
+      const { cut } = exported;
+      const json = JSON.stringify(exported, null, 2);
+      if (target === undefined) console.log(json);
+      else {
+        writeNewFile(target, `${json}\n`);
+        output.done(`All data about customer ${id} is in ${target.path}.`, { id, cut });
+      }
+      if (cut.length > 0) output.note(`The lists are too long, and end early: ${cut.join(', ')}.`);
+    });
+
+  customers
     .command('forget')
     .description('erase a person for good; licenses keep working, with their keys and bindings')
     .argument(...CUSTOMER)
@@ -205,7 +249,7 @@ export function addCustomers(parent: CommandUnknownOpts, open: OpenSession): voi
       'after',
       `
 This erases all fields of the customer, the owner fields of licenses that repeat them, and the keys, addresses and
-hardware IDs in the history of the licenses. Notes and slots of licenses stay, and so do exports: see
+hardware IDs in the history of the licenses. Notes, metadata and slots of licenses stay, and so do exports: see
 ${documentOf('operations')}.
 ${examples('customers forget ada@shop.example --yes', 'customers forget 7 --yes')}`,
     )

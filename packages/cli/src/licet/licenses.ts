@@ -44,6 +44,9 @@ import {
   findOne,
   integerFrom,
   LIMIT_OPTION,
+  METADATA_FILTER,
+  METADATA_OPTION,
+  metadataText,
   type OpenSession,
   optionalPlatform,
   optionalProductId,
@@ -163,6 +166,7 @@ const fieldsOf = (
     .join(' '),
   Created: `${timeText(license.createdDate)} (UTC)`,
   Notes: license.notes,
+  Metadata: metadataText(license.metadata),
 });
 
 /** Whether a text can be a key in a path. Dots alone would change the path. */
@@ -250,7 +254,8 @@ const withFields = <Args extends unknown[], Opts extends OptionValues, Global ex
     )
     .addOption(new Option('--status <status>').argParser(rejectStatus).hideHelp())
     .option('--platform-id <id>', 'the id of its owner there')
-    .option('--notes <text>', 'free text');
+    .option('--notes <text>', 'free text')
+    .option(...METADATA_OPTION);
 
 interface FieldOptions {
   maxIps?: number | undefined;
@@ -318,6 +323,7 @@ export function addLicenses(parent: CommandUnknownOpts, open: OpenSession): void
     )
     .option('--at-limit', 'only those without a free slot for an address or a hardware ID')
     .option('--ip <range>', 'only licenses with a request from this address or CIDR range')
+    .option(...METADATA_FILTER)
     .option('--idle-slots', 'only those with an idle slot, which a new value may take')
     .option(...LIMIT_OPTION)
     .addHelpText(
@@ -328,10 +334,11 @@ export function addLicenses(parent: CommandUnknownOpts, open: OpenSession): void
         'licenses list --dormant 90',
         'licenses list --at-limit',
         'licenses list --ip 192.0.2.0/24',
+        'licenses list --metadata plan=gold',
       ),
     )
     .action(
-      async ({ product, status, expiring, neverUsed, dormant, atLimit, idleSlots, ip, limit }) => {
+      async ({ product, status, expiring, neverUsed, dormant, atLimit, limit, ...filters }) => {
         const session = open();
         const { licet, output } = session;
         const pages = licet.licenses.iterate({
@@ -341,8 +348,7 @@ export function addLicenses(parent: CommandUnknownOpts, open: OpenSession): void
           unused: neverUsed,
           dormantDays: dormant,
           full: atLimit,
-          idleSlots,
-          ip,
+          ...filters,
         });
         const listed = await collectUpTo(output, 'licenses', pages, limit);
         await listLicenses(session, listed, 'No license found.');
@@ -375,6 +381,7 @@ export function addLicenses(parent: CommandUnknownOpts, open: OpenSession): void
         ...(await fieldsOfOptions(licet, options)),
         productId: await productIdOf(licet, product),
         ...((await expiryFields(licet, options)) ?? { licenseType: 'PERMANENT' }),
+        metadata: options.metadata,
         count,
       });
       const [first] = created;
@@ -383,7 +390,12 @@ export function addLicenses(parent: CommandUnknownOpts, open: OpenSession): void
           ? `License ${first?.id} created. Its key:`
           : `${created.length} licenses created. Their keys:`;
       output.doneAll(message, created, ({ licenseKey }) => (csv ? undefined : licenseKey));
-      if (csv) process.stdout.write(csvFile([CSV_FIELDS, ...created.map(csvRowOf)]));
+      if (!csv) return;
+      const texts = Object.entries(first?.metadata ?? {});
+      const headings = [...CSV_FIELDS, ...texts.map(([name]) => `metadata.${name}`)];
+      const cells = texts.map(([, text]) => stripControlCharacters(text));
+      const rows = created.map((license) => [...csvRowOf(license), ...cells]);
+      process.stdout.write(csvFile([headings, ...rows]));
     });
 
   licenses
@@ -446,6 +458,7 @@ ${examples('licenses find 7K2M-9QX4', 'licenses find ada@shop.example', 'license
         'licenses edit 7K2M-9QX4-B3TD-WJ8R-5HVN --max-ips 3 --notes ""',
         'licenses edit 7341 --expires never',
         'licenses edit 7341 --customer 17',
+        'licenses edit 7341 --metadata plan=gold --metadata trial=',
       ),
     )
     .action(async (text, options) => {
@@ -453,11 +466,18 @@ ${examples('licenses find 7K2M-9QX4', 'licenses find ada@shop.example', 'license
       const { licet, output } = open();
       const { product } = options;
       const { id } = await findLicense(licet, text);
-      const license = await licet.licenses.update(id, {
+      const changes = {
         ...(await fieldsOfOptions(licet, options)),
         productId: await optionalProductId(licet, product),
         ...(await expiryFields(licet, options)),
-      });
+      };
+      const texts = options.metadata;
+      const license = await (texts === undefined
+        ? licet.licenses.update(id, changes)
+        : licet.licenses.change(id, ({ metadata }) => ({
+            ...changes,
+            metadata: { ...metadata, ...texts },
+          })));
       output.done(`License ${id} is changed: ${license.licenseKey}`, license);
     });
 

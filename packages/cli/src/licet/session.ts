@@ -3,6 +3,7 @@ import { InvalidArgumentError } from '@commander-js/extra-typings';
 import { type LicensePlatform, Licet, LicetError, type Product } from '@licet/client';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '@licet/contract/durations';
 import { LICENSE_PLATFORMS } from '@licet/contract/enums';
+import { METADATA_NAME } from '@licet/contract/limits';
 import { timestamp, toTimestamp } from '@licet/contract/time';
 import { endOfDay, isDay } from '@licet/contract/time-zone';
 import { serviceUrl } from '../command-line.ts';
@@ -256,6 +257,42 @@ export async function optionalPlatform(
     `No platform has the name or the label ${text}. Give one of ${[...LICENSE_PLATFORMS, ...known].join(', ')}.`,
   );
 }
+
+/** The texts of `metadata` that options give, by their names: empty to remove one. */
+type Texts = Readonly<Record<string, string>>;
+
+/** Parses `plan=gold`. */
+function metadataArgument(text: string, earlier: Texts = {}): Texts {
+  const [, name, value = ''] = /^([^=]*)=(.*)$/s.exec(text) ?? [];
+  if (name !== undefined && METADATA_NAME.test(name)) return { ...earlier, [name]: value };
+  throw new InvalidArgumentError(
+    'Give a name and a text, such as plan=gold. The name has 1 to 40 letters, digits and signs "_", "." and "-".',
+  );
+}
+
+/** The arguments of `option()` for metadata to set. */
+export const METADATA_OPTION = [
+  '--metadata <name=text>',
+  'a text of your own under a name; again for another one; nothing after = removes it',
+  metadataArgument,
+] as const;
+
+/** The arguments of `option()` for a text in the metadata to find. */
+export const METADATA_FILTER = [
+  '--metadata <name=text>',
+  'only those with exactly this text under this name in their metadata',
+  (text: string): string => {
+    const [[name, value] = []] = Object.entries(metadataArgument(text));
+    if (value) return `${name}:${value}`;
+    throw new InvalidArgumentError('Give a text after the name, such as plan=gold.');
+  },
+] as const;
+
+/** Metadata as people read it: `plan: gold, order: 4711`. */
+export const metadataText = (metadata: Texts): string =>
+  Object.entries(metadata)
+    .map(([name, text]) => `${name}: ${text}`)
+    .join(', ');
 
 const NEVER = 'never';
 

@@ -77,7 +77,7 @@ const TYPES_OPTION = [
 ] as const;
 const DESCRIPTION_OPTION = ['--description <text>', 'a note for yourself'] as const;
 const formatOption = () =>
-  new Option('--format <format>', 'the form of messages; recognised from the URL').choices(
+  new Option('--format <format>', 'the form of messages; recognized from the URL').choices(
     WEBHOOK_FORMATS,
   );
 

@@ -85,6 +85,7 @@ const HIDDEN: ReadonlySet<string> = new Set([
   'ip',
   'ips',
   'licenseKey',
+  'metadata',
   'notes',
   'chatId',
   'chatUsername',

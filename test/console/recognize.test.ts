@@ -1,6 +1,6 @@
 import { MAX_HWID_BYTES } from '@licet/contract/limits';
 import { expect, it } from 'vitest';
-import { type Kind, keyOf, recognise } from '../../console/src/layout/recognise.ts';
+import { type Kind, keyOf, recognize } from '../../console/src/layout/recognize.ts';
 
 const KEY = 'PFHS-0Z2K-9QXA-77BC-T3MW';
 
@@ -50,14 +50,14 @@ it.each<[pasted: string, kind: Kind]>([
   ['a long text without a digit', 'text'],
   ['withoutanydigit', 'text'],
   ['', 'text'],
-])('a pasted %j is recognised as %s', (pasted, kind) => {
-  expect(recognise(pasted)).toBe(kind);
+])('a pasted %j is recognized as %s', (pasted, kind) => {
+  expect(recognize(pasted)).toBe(kind);
 });
 
 it('a hardware ID has at most the bytes that the service takes', () => {
   const longest = `1${'x'.repeat(MAX_HWID_BYTES - 1)}`;
-  expect(recognise(longest)).toBe('hardware');
-  expect(recognise(`${longest}x`)).toBe('text');
+  expect(recognize(longest)).toBe('hardware');
+  expect(recognize(`${longest}x`)).toBe('text');
 });
 
 it.each([

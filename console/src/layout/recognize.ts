@@ -2,7 +2,7 @@ import { readKey } from '@licet/contract/license-key';
 import { MAX_HWID_BYTES } from '@licet/contract/limits';
 import type { texts } from '../texts.ts';
 
-/** The kind of a pasted text, recognised by its form. */
+/** The kind of a pasted text, recognized by its form. */
 export type Kind = keyof typeof texts.palette.kinds;
 
 /** Imported keys can have letters that the service leaves out. */
@@ -20,8 +20,8 @@ const NUMBER = /^\d{1,14}$/;
 /** One word with digits, of the length that programs use. */
 const HARDWARE = new RegExp(`^(?=.*\\d)[\\w.:{}=+/-]{12,${MAX_HWID_BYTES}}$`);
 
-/** Recognises a key, an address, an e-mail, an account or a hardware ID; all else is text. */
-export function recognise(pasted: string): Kind {
+/** Recognizes a key, an address, an e-mail, an account or a hardware ID; all else is text. */
+export function recognize(pasted: string): Kind {
   if (keyOf(pasted) !== undefined) return 'key';
   if (IPV4.test(pasted) || IPV6.test(pasted)) return 'address';
   if (EMAIL.test(pasted)) return 'email';

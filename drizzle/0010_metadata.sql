@@ -1,0 +1,2 @@
+ALTER TABLE `customers` ADD `metadata` text;--> statement-breakpoint
+ALTER TABLE `licenses` ADD `metadata` text;
