@@ -1,13 +1,9 @@
 import type { Event } from '@licet/client';
-import { MINUTE_MS } from '@licet/contract/durations';
 import { LICENSE_PLATFORMS } from '@licet/contract/enums';
-import { useQuery } from '@tanstack/react-query';
 import { Fragment, type ReactNode } from 'react';
 import { formatDate, formatNumber, formatTime, productName } from '../format.ts';
 import { platformLabel } from '../platforms.ts';
 import { screenTexts } from '../screen-texts.ts';
-import { marketsQuery } from '../screens/markets/queries.ts';
-import { nameOf, webhooksQuery } from '../screens/webhooks/queries.ts';
 import { senderName } from '../senders.ts';
 import { useMay } from '../session.ts';
 import { texts } from '../texts.ts';
@@ -265,40 +261,19 @@ const personOf = (changes: Event['changes']): string | undefined =>
   [textAfter(changes?.firstName), textAfter(changes?.lastName)].filter(Boolean).join(' ') ||
   textAfter(changes?.email);
 
-/** The present name of a market or webhook, which the event of a change does not have. */
-function useStoredName({
-  resourceType,
-  resourceId,
-}: Pick<Event, 'resourceType' | 'resourceId'>): string | undefined {
-  const mayRead = useMay('everything');
-  const lately = { staleTime: MINUTE_MS };
-  const markets = useQuery({
-    ...marketsQuery,
-    ...lately,
-    enabled: mayRead && resourceType === 'market',
-  });
-  const webhooks = useQuery({
-    ...webhooksQuery,
-    ...lately,
-    enabled: mayRead && resourceType === 'webhook',
-  });
-  const isIt = ({ id }: { id: number }): boolean => id === resourceId;
-  if (resourceType === 'market') return markets.data?.find(isIt)?.name;
-  const webhook = resourceType === 'webhook' ? webhooks.data?.find(isIt) : undefined;
-  return webhook && nameOf(webhook);
-}
-
 /** The object of an event, with a link to it if it still exists. */
 export function EventObject({
   event,
   names,
+  storedNames,
 }: {
   event: Pick<Event, 'type' | 'resourceType' | 'resourceId' | 'changes'>;
   names: Names;
+  /** The present names of objects, which the event of a change does not have: `market 2`. */
+  storedNames?: ReadonlyMap<string, string>;
 }): ReactNode {
   const mayReadTokens = useMay('everything');
   const { resourceType, resourceId, changes, type } = event;
-  const storedName = useStoredName(event);
   if (resourceId === null) {
     const count = changes?.count?.after;
     return typeof count === 'number' ? words.objects(resourceType, count) : null;
@@ -311,7 +286,7 @@ export function EventObject({
     (resourceType === 'customer' && personOf(changes)) ||
     (resourceType === 'blacklist' && textAfter(changes?.data)) ||
     (resourceType === 'webhook' && textAfter(changes?.description)) ||
-    storedName;
+    storedNames?.get(`${resourceType} ${id}`);
   const label = known || words.oneObject(texts.resources[resourceType], id);
   const text = <span className="inline-block max-w-full truncate align-bottom">{label}</span>;
   if (resourceType === 'license') {
