@@ -182,6 +182,9 @@ describeInBrowser('webhooks in the console', () => {
     await page.getByRole('heading', { name: 'Team' }).getByText('No delivery yet').waitFor();
     // An event does not have the whole URL.
     await page.goto(`/console/events?resourceType=webhook&resourceId=${webhook?.id}`);
+    // This event has no name of the webhook.
+    const moved = page.getByRole('row').filter({ hasText: 'URL: Changed' });
+    await moved.getByRole('link', { name: 'Team' }).waitFor();
     for (const [text, restores] of [
       ['Description: Team', 1],
       ['URL: Changed', 0],

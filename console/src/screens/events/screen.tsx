@@ -146,7 +146,12 @@ export function Screen() {
       >
         {(stored) =>
           stored?.item ? (
-            <Detail event={stored.item} names={names} onRestored={close} />
+            <Detail
+              event={stored.item}
+              names={names}
+              storedNames={storedNames}
+              onRestored={close}
+            />
           ) : (
             <Notice>{words.gone}</Notice>
           )
@@ -246,10 +251,12 @@ const freed = ({ changes }: Event, field: string): unknown => {
 function Detail({
   event,
   names,
+  storedNames,
   onRestored,
 }: {
   event: Event;
   names: ReadonlyMap<number, string>;
+  storedNames: ReadonlyMap<string, string>;
   onRestored: () => void;
 }) {
   const refusal = useRefusal(rightTo(event));
@@ -299,7 +306,10 @@ function Detail({
         <Facts
           rows={[
             [columns.time, <Time key="time" value={time} />],
-            [columns.resource, <EventObject key="resource" event={event} names={names} />],
+            [
+              columns.resource,
+              <EventObject key="resource" event={event} names={names} storedNames={storedNames} />,
+            ],
             [columns.actor, <Actor key="actor" actor={actor} />],
             ...(isFound ? found : [[columns.ip, ip] as const]),
           ]}
