@@ -34,6 +34,18 @@ public sealed class Licet
     public string Hwid = "";
     public int TimeoutSeconds = 10, RetrySeconds = 2, GraceHours = 72;
 
+    /// <summary>The buyer's next step after a refusal, by the message of the service.</summary>
+    static readonly Dictionary<string, string> Advice = new Dictionary<string, string>
+    {
+        { "License not found or invalid", "Copy the key from your purchase again, and check that it is for this program." },
+        { "License is deactivated", "Ask the seller of the program for the reason." },
+        { "License has expired", "Renew it with the seller of the program, and start the program again." },
+        { "Max IPs reached", "Other addresses use all its slots. Free one on your customer page, or ask the seller." },
+        { "Max HWIDs reached", "Other machines use all its slots. Free one on your customer page, or ask the seller." },
+        { "IP address is blacklisted", "The seller of the program has blocked it. Ask the seller for the reason." },
+        { "Hardware ID is blacklisted", "The seller of the program has blocked it. Ask the seller for the reason." },
+    };
+
     const string Text = "\"(?:[^\"\\\\]|\\\\.)*\"";
 
     /// <exception cref="ArgumentException">The url or a public key is none.</exception>
@@ -48,7 +60,11 @@ public sealed class Licet
             throw new ArgumentException("'" + key + "' is no public key; " + Form);
         }
         if (string.IsNullOrWhiteSpace(LicenseKey))
-            return Task.FromResult(new Answer { State = State.Refused, Message = "License refused: licenseKey is required" });
+        {
+            const string Message = "License refused: no license key is set. "
+                + "Enter the key from your purchase in the configuration, and start the program again.";
+            return Task.FromResult(new Answer { State = State.Refused, Message = Message });
+        }
         if (Hwid != "") return Decide(Hwid);
         var file = Path.Combine(Path.GetDirectoryName(MarkFile) ?? "", "licet-id");
         string problem;
@@ -259,6 +275,8 @@ public sealed class Licet
                 message = message == null ? "" : Regex.Unescape(message.Substring(1, message.Length - 2));
                 var lease = Regex.Match(text, "\"lease\"\\s*:\\s*\"([^\"]*)\"").Groups[1].Value;
                 if (valid == "true") return new Answer { State = State.Valid, Message = message, Lease = lease };
+                string advice;
+                if (Advice.TryGetValue(message, out advice)) message += ". " + advice;
                 if (valid == "false") return new Answer { State = State.Refused, Message = "License refused: " + message };
                 var retryAfter = response.Headers.RetryAfter == null ? null : response.Headers.RetryAfter.Delta;
                 var pauseSeconds = retryAfter.HasValue ? (int)retryAfter.Value.TotalSeconds : RetrySeconds;

@@ -90,7 +90,8 @@ public final class Licet {
 
     private Answer decide() throws Exception {
         if (licenseKey == null || licenseKey.trim().isEmpty()) {
-            return new Answer(State.REFUSED, "License refused: licenseKey is required");
+            return new Answer(State.REFUSED, "License refused: no license key is set. "
+                + "Enter the key from your purchase in the configuration, and start the program again.");
         }
         // A market writes the key into the file at each download. It did not replace this placeholder, or got no key.
         if (licenseKey.trim().matches("(?s)%%.+%%|Unable to acquire a license key.*")) {
@@ -301,7 +302,7 @@ public final class Licet {
         String valid = claims.getOrDefault("valid", ""), message = unquote(claims.getOrDefault("message", ""));
         Answer answer;
         if (valid.equals("true")) answer = new Answer(State.VALID, message);
-        else if (valid.equals("false")) answer = new Answer(State.REFUSED, "License refused: " + message);
+        else if (valid.equals("false")) answer = new Answer(State.REFUSED, "License refused: " + advise(message));
         else answer = new Answer(State.UNREACHABLE, "HTTP " + status);
         answer.pauseSeconds = Math.max(0, http.getHeaderFieldInt("Retry-After", retrySeconds));
         answer.status = status;
@@ -323,6 +324,27 @@ public final class Licet {
         Map<String, String> expected = expected(hwid);
         expected.put("nonce", json(nonce));
         return verified(first(SIGNED, text), "licet-validation+jwt", expected);
+    }
+
+    /** A message of the service, and the buyer's next step after a refusal. */
+    private static String advise(String message) {
+        switch (message) {
+            case "License not found or invalid":
+                return message + ". Copy the key from your purchase again, and check that it is for this program.";
+            case "License is deactivated":
+                return message + ". Ask the seller of the program for the reason.";
+            case "License has expired":
+                return message + ". Renew it with the seller of the program, and start the program again.";
+            case "Max IPs reached":
+                return message + ". Other addresses use all its slots. Free one on your customer page, or ask the seller.";
+            case "Max HWIDs reached":
+                return message + ". Other machines use all its slots. Free one on your customer page, or ask the seller.";
+            case "IP address is blacklisted":
+            case "Hardware ID is blacklisted":
+                return message + ". The seller of the program has blocked it. Ask the seller for the reason.";
+            default:
+                return message;
+        }
     }
 
     private static String first(Pattern pattern, String text) {

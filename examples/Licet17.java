@@ -62,6 +62,23 @@ public record Licet17(String url, int productId, String productVersion, String l
     private static final Pattern MEMBER =
         Pattern.compile("\\G[{,]\\s*\"(\\w+)\"\\s*:\\s*(" + TEXT + "|[\\w.+-]+)\\s*");
 
+    /** The buyer's next step after a refusal, by the message of the service. */
+    private static final Map<String, String> ADVICE = Map.of(
+        "License not found or invalid",
+        "Copy the key from your purchase again, and check that it is for this program.",
+        "License is deactivated",
+        "Ask the seller of the program for the reason.",
+        "License has expired",
+        "Renew it with the seller of the program, and start the program again.",
+        "Max IPs reached",
+        "Other addresses use all its slots. Free one on your customer page, or ask the seller.",
+        "Max HWIDs reached",
+        "Other machines use all its slots. Free one on your customer page, or ask the seller.",
+        "IP address is blacklisted",
+        "The seller of the program has blocked it. Ask the seller for the reason.",
+        "Hardware ID is blacklisted",
+        "The seller of the program has blocked it. Ask the seller for the reason.");
+
     /** Returns at once. The answer comes on another thread: let your server's scheduler take it over. */
     public CompletableFuture<Answer> check() {
         return CompletableFuture.supplyAsync(this::decide, task -> {
@@ -73,7 +90,8 @@ public record Licet17(String url, int productId, String productVersion, String l
 
     private Answer decide() {
         if (licenseKey == null || licenseKey.isBlank()) {
-            return new Answer(State.REFUSED, "License refused: licenseKey is required");
+            return new Answer(State.REFUSED, "License refused: no license key is set. "
+                + "Enter the key from your purchase in the configuration, and start the program again.");
         }
         // A market writes the key into the file at each download. It did not replace this placeholder, or got no key.
         if (licenseKey.strip().matches("(?s)%%.+%%|Unable to acquire a license key.*")) {
@@ -265,7 +283,7 @@ public record Licet17(String url, int productId, String productVersion, String l
             var message = unquote(claims.getOrDefault("message", ""));
             switch (claims.getOrDefault("valid", "")) {
                 case "true": return new Reply(State.VALID, message, 0, status, first(LEASE, text));
-                case "false": return new Reply(State.REFUSED, "License refused: " + message, 0, status, "");
+                case "false": return new Reply(State.REFUSED, "License refused: " + advise(message), 0, status, "");
                 default: // cannot be reached
             }
             var retryAfter = answer.headers().firstValue("Retry-After").filter(value -> value.matches("\\d{1,9}"));
@@ -291,6 +309,12 @@ public record Licet17(String url, int productId, String productVersion, String l
         var expected = new HashMap<>(expected(hwid));
         expected.put("nonce", json(nonce));
         return verified(first(SIGNED, text), "licet-validation+jwt", expected);
+    }
+
+    /** A message of the service, and the buyer's next step. */
+    private static String advise(String message) {
+        var advice = ADVICE.get(message);
+        return advice == null ? message : message + ". " + advice;
     }
 
     private static String first(Pattern pattern, String text) {

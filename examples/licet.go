@@ -55,6 +55,17 @@ type Answer struct {
 
 func (answer Answer) MayRun() bool { return answer.State == Valid || answer.State == Grace }
 
+// advices are the buyer's next steps after a refusal, by the message of the service.
+var advices = map[string]string{
+	"License not found or invalid": "Copy the key from your purchase again, and check that it is for this program.",
+	"License is deactivated":       "Ask the seller of the program for the reason.",
+	"License has expired":          "Renew it with the seller of the program, and start the program again.",
+	"Max IPs reached":              "Other addresses use all its slots. Free one on your customer page, or ask the seller.",
+	"Max HWIDs reached":            "Other machines use all its slots. Free one on your customer page, or ask the seller.",
+	"IP address is blacklisted":    "The seller of the program has blocked it. Ask the seller for the reason.",
+	"Hardware ID is blacklisted":   "The seller of the program has blocked it. Ask the seller for the reason.",
+}
+
 // reply is what the service said, and after how many seconds to ask again where it cannot be reached.
 type reply struct {
 	Answer
@@ -94,7 +105,8 @@ func (program Program) Check() Answer {
 	}
 	program.LicenseKey = strings.ToValidUTF8(program.LicenseKey, "\uFFFD") // as it is sent
 	if strings.TrimSpace(program.LicenseKey) == "" {
-		return Answer{Refused, "License refused: licenseKey is required"}
+		return Answer{Refused, "License refused: no license key is set. " +
+			"Enter the key from your purchase in the configuration, and start the program again."}
 	}
 	hwid := program.HWID
 	if hwid == "" {
@@ -326,6 +338,9 @@ func (program Program) ask(hwid, nonce, key string) reply {
 	case true:
 		return reply{Answer: Answer{Valid, message}, lease: said["lease"]}
 	case false:
+		if advice := advices[message]; advice != "" {
+			message += ". " + advice
+		}
 		return reply{Answer: Answer{Refused, "License refused: " + message}}
 	}
 	answer := unreachable(fmt.Sprintf("HTTP %d", status))

@@ -42,6 +42,17 @@ function licet.place(draft, name)
   os.remove(draft)
 end
 
+-- The buyer's next step after a refusal, by the message of the service.
+local ADVICE = {
+  ["License not found or invalid"] = "Copy the key from your purchase again, and check that it is for this program.",
+  ["License is deactivated"] = "Ask the seller of the program for the reason.",
+  ["License has expired"] = "Renew it with the seller of the program, and start the program again.",
+  ["Max IPs reached"] = "Other addresses use all its slots. Free one on your customer page, or ask the seller.",
+  ["Max HWIDs reached"] = "Other machines use all its slots. Free one on your customer page, or ask the seller.",
+  ["IP address is blacklisted"] = "The seller of the program has blocked it. Ask the seller for the reason.",
+  ["Hardware ID is blacklisted"] = "The seller of the program has blocked it. Ask the seller for the reason.",
+}
+
 local function sha256(text)
   local function rotate(x, bits) return (x >> bits | x << 32 - bits) & 0xffffffff end
   local primes, k, hash = {}, {}, {}
@@ -276,7 +287,10 @@ function licet.check(program)
   local misform = misformed(program.url, keys)
   if misform then error(misform, 2) end
   local license_key = to_utf8(tostring(program.license_key or "")) -- a number in the configuration is a key, too
-  if not license_key:find("%S") then return "refused", "License refused: licenseKey is required" end
+  if not license_key:find("%S") then
+    return "refused", "License refused: no license key is set. "
+      .. "Enter the key from your purchase in the configuration, and start the program again."
+  end
   local id_file = (program.mark_file:match("^.*[/\\]") or "") .. "licet-id"
   local hwid = program.hwid or installation_id(id_file)
   if not hwid then
@@ -323,8 +337,9 @@ function licet.check(program)
     if file then file:write(mark_of(os.time())):close() end
     return "valid", reply.text
   elseif reply.valid == false then
+    local advice = ADVICE[reply.text]
     os.remove(program.mark_file)
-    return "refused", "License refused: " .. reply.text
+    return "refused", "License refused: " .. reply.text .. (advice and ". " .. advice or "")
   end
   local problem = "The license service cannot be reached (" .. reply.text .. ")."
   local advice = "Check the network connection and try again."

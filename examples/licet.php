@@ -23,6 +23,24 @@ final class Licet
     private const BEFORE_MODULUS = '30820122300d06092a864886f70d01010105000382010f003082010a0282010100';
     private const AFTER_MODULUS = '0203010001';
 
+    // The buyer's next step after a refusal, by the message of the service.
+    private const ADVICE = [
+        'License not found or invalid' =>
+            'Copy the key from your purchase again, and check that it is for this program.',
+        'License is deactivated' =>
+            'Ask the seller of the program for the reason.',
+        'License has expired' =>
+            'Renew it with the seller of the program, and start the program again.',
+        'Max IPs reached' =>
+            'Other addresses use all its slots. Free one on your customer page, or ask the seller.',
+        'Max HWIDs reached' =>
+            'Other machines use all its slots. Free one on your customer page, or ask the seller.',
+        'IP address is blacklisted' =>
+            'The seller of the program has blocked it. Ask the seller for the reason.',
+        'Hardware ID is blacklisted' =>
+            'The seller of the program has blocked it. Ask the seller for the reason.',
+    ];
+
     private string $licenseKey;
 
     /**
@@ -61,7 +79,8 @@ final class Licet
     public function check(): LicetAnswer
     {
         if (trim($this->licenseKey) === '') {
-            return new LicetAnswer('refused', 'License refused: licenseKey is required');
+            $advice = 'Enter the key from your purchase in the configuration, and start the program again.';
+            return new LicetAnswer('refused', "License refused: no license key is set. $advice");
         }
         $idFile = dirname($this->markFile) . '/licet-id';
         $hwid = $this->hwid !== '' ? $this->hwid : self::installationId($idFile);
@@ -93,7 +112,9 @@ final class Licet
         }
         if ($reply['valid'] === false) {
             @unlink($this->markFile);
-            return new LicetAnswer('refused', "License refused: {$reply['text']}");
+            $advice = self::ADVICE[$reply['text']] ?? null;
+            $message = $reply['text'] . ($advice === null ? '' : ". $advice");
+            return new LicetAnswer('refused', "License refused: $message");
         }
         $problem = "The license service cannot be reached ({$reply['text']}).";
         $advice = 'Check the network connection and try again.';

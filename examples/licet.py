@@ -27,6 +27,18 @@ class Answer(NamedTuple):
         return self.state in ("valid", "grace")
 
 
+# The buyer's next step after a refusal, by the message of the service.
+_ADVICE = {
+    "License not found or invalid": "Copy the key from your purchase again, and check that it is for this program.",
+    "License is deactivated": "Ask the seller of the program for the reason.",
+    "License has expired": "Renew it with the seller of the program, and start the program again.",
+    "Max IPs reached": "Other addresses use all its slots. Free one on your customer page, or ask the seller.",
+    "Max HWIDs reached": "Other machines use all its slots. Free one on your customer page, or ask the seller.",
+    "IP address is blacklisted": "The seller of the program has blocked it. Ask the seller for the reason.",
+    "Hardware ID is blacklisted": "The seller of the program has blocked it. Ask the seller for the reason.",
+}
+
+
 class _Reply(NamedTuple):
     valid: Optional[bool]  # None: the service cannot be reached, and the text is why
     text: str
@@ -198,7 +210,8 @@ def check_license(
     # A byte that is no UTF-8 is a lone surrogate here. The service hashes what it gets.
     license_key = re.sub("[\ud800-\udfff]", "\ufffd", "" if license_key is None else str(license_key))
     if not license_key.strip():
-        return Answer("refused", "License refused: licenseKey is required")
+        return Answer("refused", "License refused: no license key is set. "
+                      "Enter the key from your purchase in the configuration, and start the program again.")
     id_file = os.path.join(os.path.dirname(mark_file), "licet-id")
     try:
         own_id = hwid or _installation_id(id_file)
@@ -261,7 +274,8 @@ def check_license(
             _keep_lease(mark_file, reply.lease, lease.get("iat", 0))
         return Answer("valid", reply.text)
     if reply.valid is False:
-        return Answer("refused", f"License refused: {reply.text}")
+        advice = _ADVICE.get(reply.text)
+        return Answer("refused", f"License refused: {reply.text}" + (f". {advice}" if advice else ""))
     problem = f"The license service cannot be reached ({reply.text})."
     advice = "Check the network connection and try again."
     if public_keys and reply.status in (200, 400):  # the service signs these: no fault of the network

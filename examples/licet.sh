@@ -83,6 +83,31 @@ licet_verified() (
   return 1
 )
 
+# licet_advise MESSAGE: prints a message of the service, and the buyer's next step after a refusal.
+licet_advise() {
+  case $1 in
+    'License not found or invalid')
+      echo "$1. Copy the key from your purchase again, and check that it is for this program."
+      ;;
+    'License is deactivated')
+      echo "$1. Ask the seller of the program for the reason."
+      ;;
+    'License has expired')
+      echo "$1. Renew it with the seller of the program, and start the program again."
+      ;;
+    'Max IPs reached')
+      echo "$1. Other addresses use all its slots. Free one on your customer page, or ask the seller."
+      ;;
+    'Max HWIDs reached')
+      echo "$1. Other machines use all its slots. Free one on your customer page, or ask the seller."
+      ;;
+    'IP address is blacklisted' | 'Hardware ID is blacklisted')
+      echo "$1. The seller of the program has blocked it. Ask the seller for the reason."
+      ;;
+    *) printf '%s\n' "$1" ;;
+  esac
+}
+
 # Sends $body; sets valid to true, to false, or to nothing where the service cannot be reached; text, status and
 # lease.
 licet_ask() {
@@ -153,7 +178,8 @@ licet_check() (
   case $key in
     *[![:space:]]*) ;;
     *)
-      echo 'License refused: licenseKey is required'
+      printf '%s %s\n' 'License refused: no license key is set.' \
+        'Enter the key from your purchase in the configuration, and start the program again.'
       return 1
       ;;
   esac
@@ -216,7 +242,7 @@ licet_check() (
     return 0
   elif [ "$valid" = false ]; then
     rm -f "$file"
-    printf '%s\n' "License refused: $text"
+    printf '%s\n' "License refused: $(licet_advise "$text")"
     return 1
   fi
   problem="The license service cannot be reached ($text)."

@@ -50,6 +50,32 @@ interface Claims extends Said {
   exp: number;
 }
 
+/** The buyer's next step after a refusal, by the message of the service. */
+const ADVICE: ReadonlyMap<string, string> = new Map([
+  [
+    'License not found or invalid',
+    'Copy the key from your purchase again, and check that it is for this program.',
+  ],
+  ['License is deactivated', 'Ask the seller of the program for the reason.'],
+  ['License has expired', 'Renew it with the seller of the program, and start the program again.'],
+  [
+    'Max IPs reached',
+    'Other addresses use all its slots. Free one on your customer page, or ask the seller.',
+  ],
+  [
+    'Max HWIDs reached',
+    'Other machines use all its slots. Free one on your customer page, or ask the seller.',
+  ],
+  [
+    'IP address is blacklisted',
+    'The seller of the program has blocked it. Ask the seller for the reason.',
+  ],
+  [
+    'Hardware ID is blacklisted',
+    'The seller of the program has blocked it. Ask the seller for the reason.',
+  ],
+]);
+
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 function attempt<Result>(work: () => Result): Result | undefined {
@@ -166,7 +192,8 @@ export async function checkLicense(program: Program): Promise<Answer> {
   checkForm(publicKeys);
   const licenseKey = String(program.licenseKey ?? '');
   if (licenseKey.trim() === '') {
-    const message = 'License refused: licenseKey is required';
+    const message =
+      'License refused: no license key is set. Enter the key from your purchase in the configuration, and start the program again.';
     return { state: 'refused', mayRun: false, message };
   }
   const idFile = join(dirname(markFile), 'licet-id');
@@ -217,7 +244,9 @@ export async function checkLicense(program: Program): Promise<Answer> {
   }
   if (reply.valid === false) {
     attempt(() => rmSync(markFile));
-    return { state: 'refused', mayRun: false, message: `License refused: ${reply.text}` };
+    const advice = ADVICE.get(reply.text);
+    const message = `License refused: ${reply.text}${advice ? `. ${advice}` : ''}`;
+    return { state: 'refused', mayRun: false, message };
   }
   // The service signs responses of these statuses: no fault of the network.
   const isUnsigned = publicKeys !== '' && (reply.status === 200 || reply.status === 400);

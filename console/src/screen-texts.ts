@@ -36,7 +36,7 @@ const platforms: Record<LicensePlatform, string> = {
   PLATFORM_C: 'Platform C',
   MARKET_A: 'Market A',
   MARKET_B: 'Market B',
-  CHAT: 'Chat',
+  CHAT: 'Discord',
   OTHER: 'Other',
 };
 
@@ -116,6 +116,8 @@ const eventTypes: Record<EventType, string> = {
 const fields: Readonly<Record<string, string>> = {
   count: 'Objects',
   data: 'Value',
+  chatId: 'Discord id',
+  chatUsername: 'Discord name',
   customerId: 'Customer',
   defaultMaxHWIDs: 'Default hardware ID limit',
   defaultMaxIPs: 'Default address limit',
@@ -134,6 +136,10 @@ const fields: Readonly<Record<string, string>> = {
   maxHWIDs: 'Hardware ID limit',
   maxIPs: 'Address limit',
   offlineDays: 'Days without the service',
+  ownerChatId: 'Discord id',
+  ownerChatUsername: 'Discord name',
+  purchaseRoleId: 'Discord role of buyers',
+  roleId: 'Discord role',
   ipIdleDays: 'Days until an address is idle',
   hwidIdleDays: 'Days until a hardware ID is idle',
   defaultExpiresAfterDays: 'Days from first use',
@@ -187,14 +193,19 @@ export const screenTexts = {
         action: 'Get the snippet',
       },
       validation: {
-        title: 'The first validation arrives',
-        lead: 'Start your program with a valid key.',
+        title: 'Start your program',
+        lead: 'Start it with a valid key: its first validation arrives.',
         action: 'Watch the history',
       },
       token: {
         title: 'Create a token for your team',
         lead: 'Each person and each program gets one of its own, with no more permissions than it needs.',
         action: 'Create a token',
+      },
+      market: {
+        title: 'Connect your shop',
+        lead: 'Optional: each purchase at a market then makes a license by itself.',
+        action: 'Add a market',
       },
     },
   },
@@ -352,7 +363,7 @@ export const screenTexts = {
     notes: 'Notes',
     platform: 'Bought on',
     account: 'Account there',
-    chat: 'Chat',
+    chat: 'Discord',
     email: 'E-mail',
     none: 'None',
     ips: 'Addresses',
@@ -426,20 +437,20 @@ export const screenTexts = {
     count: 'Number of licenses',
     countHint: `1 to ${MAX_BATCH_LICENSES}`,
     expiryDate: 'Expires on',
-    expiresAfterDays: 'Or days from first use',
-    expiresAfterDaysHint:
-      'Instead of a date: the license starts to run with its first valid request.',
+    expiresAfterDays: 'Days from first use',
+    expiresAfterDaysHint: 'The license starts to run with its first valid request.',
     inPast: 'This license would be expired at once.',
     maxIPs: 'Address limit',
     maxHWIDs: 'Hardware ID limit',
-    limitHint: 'Empty: the default of the product. -1: no limit.',
-    limitHintEdit: '-1: no limit',
+    limitHint: '-1: no limit',
+    limitOf: (limit: number, product: string) =>
+      `${limit === -1 ? 'No limit' : limit}, from ${product}`,
     customerHint:
       'Enter an e-mail, or a part of a name to choose from. A new e-mail creates a customer.',
     customerHintEdit:
       'Enter an e-mail, or a part of a name to choose from. A new e-mail creates a customer. Empty: no owner.',
-    ownerChatId: 'Chat id',
-    ownerChatUsername: 'Chat name',
+    ownerChatId: 'Discord id',
+    ownerChatUsername: 'Discord name',
     licensePlatform: 'Bought on',
     noPlatform: 'Not given',
     platformHint: 'The setting PLATFORM_LABELS adds the names of your shops.',
@@ -460,6 +471,8 @@ export const screenTexts = {
   },
 
   expiry: {
+    title: 'Expiry',
+    ends: { never: 'Never', date: 'On a date', firstUse: 'From first use' },
     usual: 'Usual days',
     never: 'Empty: it never expires.',
     endOfDay: 'The end of this day in your time zone.',
@@ -635,7 +648,7 @@ export const screenTexts = {
     expiry: 'Expiry of new licenses',
     expiresAfterDays: 'Days from first use',
     expiresAfterDaysHint:
-      'For temporary licenses that are created without a date: they start to run with their first valid request. Empty: none.',
+      'For temporary licenses that are created without a date: they start to run with their first valid request.',
     leases: 'Without the network',
     offlineDays: 'Days without the service',
     offlineDaysHint:
@@ -644,8 +657,8 @@ export const screenTexts = {
     moreFields: {
       url: 'Page of the product',
       imageUrl: 'Image',
-      roleId: 'Chat role',
-      purchaseRoleId: 'Chat role of buyers',
+      roleId: 'Discord role',
+      purchaseRoleId: 'Discord role of buyers',
     } satisfies Record<NullableText<Product>, string>,
     deleteTitle: (name: string) => `Delete ${name}?`,
     sold: (markets: readonly string[]) =>
@@ -698,7 +711,7 @@ export const screenTexts = {
     columns: {
       name: 'Name',
       email: 'E-mail',
-      chat: 'Chat',
+      chat: 'Discord',
       accounts: 'Accounts',
       phone: 'Phone',
       licenses: 'Licenses',
@@ -724,8 +737,8 @@ export const screenTexts = {
     phoneNumber: 'Phone',
     username: 'User name',
     accounts: 'Accounts',
-    chatId: 'Chat id',
-    chatUsername: 'Chat name',
+    chatId: 'Discord id',
+    chatUsername: 'Discord name',
     accountId: (platform: string) => `${platform}: id`,
     accountName: (platform: string) => `${platform}: name`,
     export: 'Export',
@@ -882,6 +895,9 @@ export const screenTexts = {
       'Where customers write to you: https://…, such as an invitation to your Discord, or mailto:…',
     colour: 'Colour of buttons',
     colourHint: 'Such as #2f4fbf. Empty: the colour of Licet.',
+    chooseColour: 'Choose the colour',
+    preview: 'Preview',
+    previewButton: 'Open my licenses',
     logo: 'Logo',
     logoHint:
       'PNG, JPEG or WebP, at most 32 KB. It is stored here, because the page loads nothing from elsewhere.',

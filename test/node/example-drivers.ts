@@ -32,8 +32,7 @@ export interface Driver {
 }
 
 /** Plugins of the console's lines, and as much of a game server as it sees. */
-const plugin = (file: 'Licet.java' | 'Licet17.java'): string => `import java.nio.file.Path;
-abstract class ServerPlugin {
+const plugin = (file: 'Licet.java' | 'Licet17.java'): string => `abstract class ServerPlugin {
     interface Config { String getString(String path); }
     interface Scheduler { void runTask(ServerPlugin plugin, Runnable task); }
     interface PluginManager { void disablePlugin(ServerPlugin plugin); }
@@ -48,7 +47,7 @@ abstract class Plugin extends ServerPlugin {
 ${LINES[file](SAMPLE)}
 }
 abstract class UnsignedPlugin extends ServerPlugin {
-${LINES[file]({ url: SAMPLE.url, productId: SAMPLE.productId })}
+${LINES[file](UNSIGNED)}
 }
 class PluginRun {
     /** Enables the plugin without a key. With the argument, the path of its mark file is null, too. */
@@ -64,10 +63,10 @@ class PluginRun {
         new UnsignedPlugin() {
             java.io.File getDataFolder() {
                 return new java.io.File("data") {
-                    public Path toPath() {
+                    public java.nio.file.Path toPath() {
                         if (args.length == 0) return super.toPath();
-                        return (Path) java.lang.reflect.Proxy.newProxyInstance(
-                            Plugin.class.getClassLoader(), new Class<?>[] { Path.class }, (path, method, given) -> null);
+                        return (java.nio.file.Path) java.lang.reflect.Proxy.newProxyInstance(
+                            Plugin.class.getClassLoader(), new Class<?>[] { java.nio.file.Path.class }, (path, method, given) -> null);
                     }
                 };
             }
@@ -92,8 +91,12 @@ class PluginRun {
     }
 }`;
 
-/** The lines of compiled languages are compiled with a driver; the others are run. */
-const SAMPLE = { url: 'http://localhost', productId: 602, publicKeys: 'KID:KEY KID:KEY' };
+/**
+ * The lines of compiled languages are compiled with a driver, in files and classes without an import of the test; the
+ * others are run.
+ */
+const UNSIGNED = { url: 'http://localhost', productId: 602 };
+const SAMPLE = { ...UNSIGNED, publicKeys: 'KID:KEY KID:KEY' };
 
 /** @param check validates with the parts of a line, and prints */
 const javaDriver = (file: 'Licet.java' | 'Licet17.java', check: string): Driver => ({
@@ -290,14 +293,19 @@ done`,
   'Licet.cs': {
     alg: 'RS256',
     files: () => ({
+      'Lines.cs': `static class Lines {
+  static async System.Threading.Tasks.Task Signed(System.Collections.Generic.Dictionary<string, string> config) {
+    ${LINES['Licet.cs'](SAMPLE)}
+  }
+  static async System.Threading.Tasks.Task Unsigned(System.Collections.Generic.Dictionary<string, string> config) {
+    ${LINES['Licet.cs'](UNSIGNED)}
+  }
+}`,
       'Driver.cs': `
 using System;
 using System.Collections.Generic;
 using System.Threading.Tasks;
 static class Driver {
-  static async Task Lines(Dictionary<string, string> config) {
-    ${LINES['Licet.cs'](SAMPLE)}
-  }
   static void Main() {
     for (string line; (line = Console.ReadLine()) != null; ) {
       var part = line.Split('|');
@@ -314,13 +322,18 @@ static class Driver {
   }
 }`,
     }),
-    build: 'mcs -r:System.Net.Http -r:Licet.exe Driver.cs',
+    build: 'mcs -r:System.Net.Http -r:Licet.exe Driver.cs Lines.cs',
     start: 'mono Driver.exe',
   },
   'licet.go': {
     alg: 'ES256',
     // The driver and the demo are one program, because linking takes most of the time. The driver runs first.
     files: () => ({
+      'signed.go': LINES['licet.go'](SAMPLE),
+      'unsigned.go': LINES['licet.go'](UNSIGNED).replace(
+        'requireLicense',
+        'requireUnsignedLicense',
+      ),
       'driver.go': `
 package main
 import ("bufio"; "fmt"; "os"; "strconv"; "strings")
@@ -333,9 +346,6 @@ func init() {
     answerLine(lines.Text())
   }
   os.Exit(0)
-}
-func lines(config struct{ License string }) {
-${LINES['licet.go'](SAMPLE)}
 }
 func answerLine(line string) {
     defer func() {
@@ -360,7 +370,7 @@ func answerLine(line string) {
 }
 `,
     }),
-    builtWith: 'driver.go',
+    builtWith: 'driver.go signed.go unsigned.go',
     start: 'env LICET_DRIVER=1 ./licet',
   },
 };

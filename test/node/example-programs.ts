@@ -35,24 +35,42 @@ function driverOf(file: string): Driver {
   return driver;
 }
 
+const README = readFileSync('examples/README.md', 'utf8');
+
+const sectionOf = (title: string): string =>
+  README.split('\n## ').find((section) => section.startsWith(title)) ?? '';
+
+/** The messages for the buyer in the README: by the message of the service for a refusal, else by the case. */
+export const BUYER_MESSAGES: ReadonlyMap<string, string> = new Map(
+  [
+    ...sectionOf('Messages for the buyer').matchAll(
+      /^\| (?:the service says \*(.+)\*|(.+)) \| `(.+)` \|$/gm,
+    ),
+  ].map(([, said, other = '', message = '']) => [said ?? other, message]),
+);
+
+/** The message of the README for a buyer. */
+export const messageFor = (name: string): string =>
+  BUYER_MESSAGES.get(name) ?? `no message for ${name}`;
+
 /** The commands of the README's table: the last one runs the program, the one before builds it. */
-export const programs: Program[] = [
-  ...readFileSync('examples/README.md', 'utf8').matchAll(/^\| \[(.+?)\].*\| `(.+)` \|$/gm),
-].map(([, file = '', commands = '']) => {
-  const steps = commands.split(' && ');
-  const source = readFileSync(`examples/${file}`, 'utf8');
-  const called = ['curl', 'openssl'].filter((tool) =>
-    new RegExp(`\\b${tool} -?[a-z]`).test(source),
-  );
-  const tools = [...steps.map((step) => step.split(' ', 1)[0] ?? ''), ...called];
-  return {
-    file,
-    build: steps.slice(0, -1),
-    start: steps.at(-1) ?? '',
-    tools: tools.filter((tool) => !tool.startsWith('./')),
-    driver: driverOf(file),
-  };
-});
+export const programs: Program[] = [...README.matchAll(/^\| \[(.+?)\].*\| `(.+)` \|$/gm)].map(
+  ([, file = '', commands = '']) => {
+    const steps = commands.split(' && ');
+    const source = readFileSync(`examples/${file}`, 'utf8');
+    const called = ['curl', 'openssl'].filter((tool) =>
+      new RegExp(`\\b${tool} -?[a-z]`).test(source),
+    );
+    const tools = [...steps.map((step) => step.split(' ', 1)[0] ?? ''), ...called];
+    return {
+      file,
+      build: steps.slice(0, -1),
+      start: steps.at(-1) ?? '',
+      tools: tools.filter((tool) => !tool.startsWith('./')),
+      driver: driverOf(file),
+    };
+  },
+);
 
 export const runnable = programs.filter(({ file, tools, driver: { needs } }) => {
   const name = `examples/${file}`;

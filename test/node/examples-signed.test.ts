@@ -9,6 +9,7 @@ import {
   built,
   type Drive,
   type DriverEnding,
+  messageFor,
   nowSeconds,
   programs,
   readIfThere,
@@ -251,7 +252,7 @@ for (const program of programs.filter(({ file }) => file !== 'licet.mjs')) {
       });
       expect(ending).toMatchObject({
         state: 'refused',
-        message: 'License refused: License is deactivated',
+        message: messageFor('License is deactivated'),
         kept: undefined,
       });
     });
@@ -344,7 +345,7 @@ for (const program of programs.filter(({ file }) => file !== 'licet.mjs')) {
       async (status, _, respond) => {
         expect(await validate({ respond })).toMatchObject({
           state: 'unreachable',
-          message: `${noFault(status)} If this continues, ask the seller of the program.`,
+          message: messageFor('with public keys: a fake server').replace('…', `HTTP ${status}`),
         });
       },
     );
@@ -352,7 +353,7 @@ for (const program of programs.filter(({ file }) => file !== 'licet.mjs')) {
     it('an example calls an unsigned failure of the service a service that cannot be reached', async () => {
       const { message } = await validate({ respond: async () => [503, {}] });
       expect(message).toBe(
-        'The license service cannot be reached (HTTP 503). Check the network connection and try again.',
+        messageFor('nothing responds, or something else than the service').replace('…', 'HTTP 503'),
       );
     });
 
@@ -572,13 +573,13 @@ for (const program of programs.filter(({ file }) => file !== 'licet.mjs')) {
       const text = lines.text({ url, productId: PRODUCT_ID, publicKeys });
       writeFileSync(join(place, lines.file), `${lines.config.withKey}\n${text}`);
       const ending = await runIn(place, lines.start);
-      expect(ending).toEqual({ code: 1, output: 'License refused: License is deactivated' });
+      expect(ending).toEqual({ code: 1, output: messageFor('License is deactivated') });
       const asked = { kid: 'key-1', productVersion: '1.4.0', licenseKey: 'KEY' };
       expect(responders.get(name)?.asked).toMatchObject([asked]);
       writeFileSync(join(place, lines.file), `${lines.config.withoutKey}\n${text}`);
       expect(await runIn(place, lines.start)).toEqual({
         code: 1,
-        output: 'License refused: licenseKey is required',
+        output: messageFor('no license key'),
       });
       expect(responders.get(name)?.asked).toHaveLength(1);
     });

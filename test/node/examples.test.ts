@@ -6,13 +6,16 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { readRootToken } from '@licet/cli/root-token';
 import { type License, Licet } from '@licet/client';
+import { OUTCOMES } from '@licet/contract/outcomes';
 import { transformSync } from 'esbuild';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { LINES } from '../../console/src/screens/program/lines.ts';
 import { isLong } from '../support/long.ts';
 import {
+  BUYER_MESSAGES,
   built,
   type Drive,
+  messageFor,
   nowSeconds,
   type Program,
   programs,
@@ -45,6 +48,10 @@ function say(
   answer.end(JSON.stringify(body));
 }
 
+/** The messages of the service for the refusals of a license. */
+const { INVALID_REQUEST: _, RATE_LIMITED: __, VALID: ___, ERROR: ____, ...REFUSED } = OUTCOMES;
+const REFUSALS = [...new Set(Object.values(REFUSED).map(({ message }) => message))];
+
 const VALID = { valid: true, message: 'License is valid' };
 const NOT_VALID = { valid: false, message: 'Service temporarily unavailable' };
 const BUSY = { valid: false, message: 'Too many requests' };
@@ -75,6 +82,12 @@ const scenarios: Record<string, Scenario> = {
     const drip = setInterval(() => answer.write(' '), 50);
     answer.on('close', () => clearInterval(drip));
   },
+  ...Object.fromEntries(
+    REFUSALS.map((message): [string, Scenario] => [
+      message,
+      (answer) => say(answer, 400, { valid: false, message }),
+    ]),
+  ),
   slowness: (answer) => setTimeout(() => say(answer, 200, VALID), 5500),
   'wait a second, then a refusal': (answer, nth) =>
     nth === 1
@@ -230,9 +243,18 @@ it('the machine has the tools that LICET_TOOLS names: without them, CI would be 
   expect(names.filter((name) => !isInstalled(name))).toEqual([]);
 });
 
+const CANNOT_REACH =
+  /^The license service cannot be reached \(.+\)\. Check the network connection and try again\.$/;
+
 it('the README has every example', () => {
   const files = readdirSync('examples').filter((file) => file !== 'README.md');
   expect(programs.map(({ file }) => file).sort()).toEqual(files.sort());
+});
+
+it('the README has a message for the buyer for each refusal of a license', () => {
+  const cases = [...BUYER_MESSAGES.keys()];
+  expect(cases.filter((name) => /^[A-Z]/.test(name)).sort()).toEqual(REFUSALS.toSorted());
+  expect(messageFor('nothing responds, or something else than the service')).toMatch(CANNOT_REACH);
 });
 
 it('licet.mjs is licet.ts without its types', () => {
@@ -246,9 +268,6 @@ it.each(['licet.mjs', 'licet.ts'])('a CommonJS program can load %s', async (file
   const ending = await runIn('examples', `node -e "${program}"`);
   expect(ending).toEqual({ code: 0, output: 'function' });
 });
-
-const CANNOT_REACH =
-  /^The license service cannot be reached \(.+\)\. Check the network connection and try again\.$/;
 
 for (const program of programs) {
   const { file, driver } = program;
@@ -279,7 +298,7 @@ for (const program of programs) {
       await licet.licenses.update(id, { licenseStatus: 'DEACTIVATED' });
       expect(await check(firstOf(program).drive, { ...question, url: address })).toEqual({
         state: 'refused',
-        message: 'License refused: License is deactivated',
+        message: messageFor('License is deactivated'),
         mark: undefined,
       });
     });
@@ -291,11 +310,19 @@ for (const program of programs) {
       const mark = markOf(program, nowSeconds(), licenseKey);
       expect(await check(drive, { url: address, licenseKey, mark })).toEqual({
         state: 'refused',
-        message: 'License refused: License is deactivated',
+        message: messageFor('License is deactivated'),
         mark: undefined,
       });
       const records = await recordsOf(licet, licenseKey, 2);
       expect(records.map((record) => record.hwid)).toEqual([hwid, hwid]);
+    });
+
+    it('an example tells the buyer the next step after each refusal', async () => {
+      for (const said of REFUSALS) {
+        const ending = await check(firstOf(program).drive, { url: fakeUrl(program, said) });
+        expect(ending).toMatchObject({ state: 'refused', message: messageFor(said) });
+        expect(ending.message).toContain(`License refused: ${said}. `);
+      }
     });
 
     it.each(['license.example.com', 'file:///dev/null', 'https://', ''])(
@@ -316,7 +343,7 @@ for (const program of programs) {
         const url = fakeUrl(program, 'no key');
         expect(await check(firstOf(program).drive, { url, licenseKey })).toMatchObject({
           state: 'refused',
-          message: 'License refused: licenseKey is required',
+          message: messageFor('no license key'),
         });
         expect(askedOf('no key', file)).toEqual([]);
       },
@@ -328,7 +355,7 @@ for (const program of programs) {
       async () => {
         const url = fakeUrl(program, 'no key');
         const { code, output } = await run(program, { url, licenseKey: ' ' });
-        expect(output).toBe('License refused: licenseKey is required');
+        expect(output).toBe(messageFor('no license key'));
         expect(code).toBe(1);
         expect(askedOf('no key', file)).toEqual([]);
       },
@@ -470,7 +497,7 @@ it.concurrent.each(runnable.filter(({ file }) => file.endsWith('.java')))(
     const place = await built(program);
     expect(await runIn(place, 'java PluginRun')).toEqual({
       code: 0,
-      output: 'License refused: licenseKey is required\ndisabled',
+      output: `${messageFor('no license key')}\ndisabled`,
     });
     const failed = await runIn(place, 'java PluginRun failure');
     expect(failed.output).toMatch(/NullPointerException.*\ndisabled$/);

@@ -133,7 +133,7 @@ export function ChangeSummary({ event: { type, changes }, names }: { event: Even
   );
   const rest = fields.length - SHOWN_FIELDS;
   return (
-    <span className="line-clamp-2 max-w-96 break-words">
+    <span className="line-clamp-2 max-w-3xl break-words">
       {fields.slice(0, SHOWN_FIELDS).map(([field, change], index) => (
         <Fragment key={field}>
           {index > 0 && '; '}
@@ -272,9 +272,12 @@ const personOf = (changes: Event['changes']): string | undefined =>
 export function EventObject({
   event,
   names,
+  storedNames,
 }: {
   event: Pick<Event, 'type' | 'resourceType' | 'resourceId' | 'changes'>;
   names: Names;
+  /** The present names of objects, which the event of a change does not have: `market 2`. */
+  storedNames?: ReadonlyMap<string, string>;
 }): ReactNode {
   const mayReadTokens = useMay('everything');
   const { resourceType, resourceId, changes, type } = event;
@@ -289,7 +292,8 @@ export function EventObject({
     textAfter(changes?.name) ||
     (resourceType === 'customer' && personOf(changes)) ||
     (resourceType === 'blacklist' && textAfter(changes?.data)) ||
-    (resourceType === 'webhook' && textAfter(changes?.description));
+    (resourceType === 'webhook' && textAfter(changes?.description)) ||
+    storedNames?.get(`${resourceType} ${id}`);
   const label = known || words.oneObject(texts.resources[resourceType], id);
   const text = <span className="inline-block max-w-full truncate align-bottom">{label}</span>;
   if (resourceType === 'license') {

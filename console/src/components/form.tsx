@@ -2,6 +2,7 @@ import { MAX_HWID_BYTES, MAX_SEARCH_LENGTH } from '@licet/contract/limits';
 import {
   type ComponentProps,
   createContext,
+  type InputEvent,
   type ReactNode,
   type SubmitEvent,
   useContext,
@@ -88,9 +89,16 @@ export function Form({
       setBusy(false);
     }
   };
+  /** The error was about the value before. */
+  const forget = ({ target }: InputEvent<HTMLFormElement>): void => {
+    const name = target instanceof Element && target.getAttribute('name');
+    if (!errors || !name || !Object.hasOwn(errors.byField, name)) return;
+    const { [name]: _, ...byField } = errors.byField;
+    setErrors({ ...errors, byField });
+  };
   return (
     <Errors value={errors?.byField ?? {}}>
-      <form ref={form} onSubmit={submit} noValidate className={className}>
+      <form ref={form} onSubmit={submit} onInput={forget} noValidate className={className}>
         {children}
         <div className="flex flex-col gap-3 in-data-dialog:sticky in-data-dialog:bottom-0 in-data-dialog:-mx-5 in-data-dialog:border-t in-data-dialog:border-line in-data-dialog:bg-raised in-data-dialog:px-5 in-data-dialog:py-3 in-data-dialog:sm:-mx-6 in-data-dialog:sm:px-6">
           {/* Beside the button that was used, because the form may be longer than the screen. */}

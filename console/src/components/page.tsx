@@ -64,7 +64,9 @@ export function Section({
         <h2 className="font-semibold">{title}</h2>
         {note && <span className="text-muted">{note}</span>}
         {actions && (
-          <div className="-mr-2 ml-auto flex flex-wrap items-center gap-2">{actions}</div>
+          <div className="-mr-2 ml-auto flex flex-wrap items-center justify-end gap-2">
+            {actions}
+          </div>
         )}
       </div>
       <div className="min-w-0 border-t border-line">{children}</div>

@@ -2,6 +2,7 @@ import type { LinkFault, PortalData, Seller } from '@licet/contract/portal-page'
 import { type ReactNode, useEffect, useState } from 'react';
 import { buttonClass } from '../components/button-class.ts';
 import { isOver, useAct, whyFailed } from './act.ts';
+import { textColourOn } from './contrast.ts';
 import { words } from './language.ts';
 import { Licenses } from './licenses.tsx';
 import { Alert } from './notice.tsx';
@@ -232,24 +233,11 @@ function Primary({ onClick, children }: { onClick: () => Promise<void>; children
   );
 }
 
-/** The brightness of a colour, from 0 to 1 (WCAG 2). */
-function luminanceOf(colour: string): number {
-  const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((start) => {
-    const part = Number.parseInt(colour.slice(start, start + 2), 16) / 255;
-    return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
-  });
-  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
-}
-
-/** Black has more contrast than white on a colour that is brighter than this. */
-const BRIGHT = 0.179;
-
 /** Gives the page the name and the colour of the seller. */
 function showSeller(seller: Seller | undefined): void {
   document.title = seller?.name ? `${words.title} · ${seller.name}` : words.title;
   const { style } = document.documentElement;
   if (!seller?.colour) return;
   style.setProperty('--color-brand', seller.colour);
-  const isBright = luminanceOf(seller.colour) > BRIGHT;
-  style.setProperty('--color-on-brand', isBright ? '#000000' : '#ffffff');
+  style.setProperty('--color-on-brand', textColourOn(seller.colour));
 }

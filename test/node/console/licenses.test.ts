@@ -40,7 +40,7 @@ describeInBrowser('the console in a browser', () => {
     const optionsAt = async (path: string) => {
       await page.goto(`/console${path}`);
       const select = page.getByLabel('Bought on');
-      await select.getByRole('option', { name: 'Chat' }).waitFor({ state: 'attached' });
+      await select.getByRole('option', { name: 'Discord' }).waitFor({ state: 'attached' });
       return select.getByRole('option').allTextContents();
     };
     const used = await newLicense({ licensePlatform: 'PLATFORM_B' });
@@ -48,11 +48,11 @@ describeInBrowser('the console in a browser', () => {
     const accountsAt = async (path: string) => {
       await page.goto(`/console${path}`);
       const group = page.getByRole('group', { name: 'Accounts' });
-      await group.getByLabel('Chat id').waitFor();
+      await group.getByLabel('Discord id').waitFor();
       return group.getByRole('textbox').count();
     };
     const page = await openConsole('/licenses/new');
-    expect(await optionsAt('/licenses/new')).toEqual(['Not given', 'Chat', 'Other']);
+    expect(await optionsAt('/licenses/new')).toEqual(['Not given', 'Discord', 'Other']);
     await page.getByText('The setting PLATFORM_LABELS adds').waitFor();
     expect(await optionsAt(`/licenses/${used.id}/edit`)).toContain('Platform B');
     expect(await accountsAt(`/customers/${bound.id}/edit`)).toBe(4);
@@ -348,7 +348,7 @@ describeInBrowser('the console in a browser', () => {
     // The time of day is kept.
     expect(await licet.licenses.get(id)).toMatchObject({ expiryDate, notes: 'after' });
     await page.getByRole('link', { name: 'Edit' }).click();
-    await page.getByRole('button', { name: 'Never' }).click();
+    await page.getByRole('radio', { name: 'Never' }).check();
     await page.getByRole('button', { name: 'Save' }).click();
     await vi.waitFor(async () =>
       expect(await licet.licenses.get(id)).toMatchObject({
@@ -362,12 +362,17 @@ describeInBrowser('the console in a browser', () => {
     const fields = { productType: 'OTHER', defaultExpiresAfterDays: 30 } as const;
     const product = await licet.products.create({ name: 'Trial', ...fields });
     const page = await openConsole(`/licenses/new?productId=${product.id}`);
-    const days = page.getByLabel('Or days from first use');
+    const days = page.getByLabel('Days from first use');
     await expect.poll(() => days.inputValue()).toBe('30');
+    expect(await page.getByLabel('Address limit').getAttribute('placeholder')).toBe(
+      '5, from Trial',
+    );
     await page.getByRole('button', { name: 'Create license' }).click();
     await page.getByText('30 d from first use').waitFor();
     await page.getByRole('link', { name: 'Edit' }).click();
-    await days.fill('');
+    expect(await page.getByLabel('Expires on').count()).toBe(0);
+    await page.getByRole('radio', { name: 'On a date' }).check();
+    expect(await days.count()).toBe(0);
     await page.getByLabel('Expires on').fill('2099-05-05');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('Changes saved').waitFor();
@@ -569,7 +574,12 @@ describeInBrowser('the console in a browser', () => {
   });
 
   it('the screens of licenses have no accessibility findings and fit a phone', async () => {
-    const { id, licenseKey } = await newLicense({ ips: ['192.0.2.1'], notes: 'long '.repeat(60) });
+    const { id, licenseKey } = await newLicense({
+      ips: ['192.0.2.1'],
+      notes: 'long '.repeat(60),
+      // An owner brings a third button.
+      customerEmail: 'owner@shop.example',
+    });
     await licet.validate({
       licenseKey,
       productId: product.id,
@@ -603,7 +613,7 @@ describeInBrowser('the console in a browser', () => {
         async () => expect(await page.getByRole('status', { name: 'Loading' }).count()).toBe(0),
         20_000,
       );
-      for (const width of [360, 1280]) {
+      for (const width of [320, 360, 1280]) {
         await page.setViewportSize({ width, height: 800 });
         const scrollWidth = await page.evaluate('document.documentElement.scrollWidth');
         expect(scrollWidth, `${path} at ${width} px`).toBe(width);

@@ -467,10 +467,18 @@ describeInBrowser("the customer's page", () => {
     const page = await openConsole('/settings');
     const form = page.getByRole('region', { name: "The customers' page" });
     await form.getByLabel('Your name').fill('Ada Games');
+    await form.getByLabel('Colour of buttons').fill('#ffe066');
+    const preview = form.getByRole('figure', { name: 'Preview' });
+    await preview.getByText('Ada Games').waitFor();
+    const button = preview.getByText('Open my licenses');
+    expect(await button.getAttribute('style')).toMatch(/255, 224, 102.*color: rgb\(0, 0, 0\)/);
+    expect(await form.getByLabel('Choose the colour').inputValue()).toBe('#ffe066');
     await form.getByLabel('Help').fill('discord.gg/example');
     await form.getByRole('button', { name: 'Save' }).click();
     await form.getByText(/must begin with https/i).waitFor();
     await form.getByLabel('Help').fill('https://discord.gg/example');
+    // The message was about the text before.
+    expect(await form.getByText(/must begin with https/i).count()).toBe(0);
     const buffer = Buffer.from(LOGO.slice(LOGO.indexOf(',') + 1), 'base64');
     await form
       .getByLabel('Logo')

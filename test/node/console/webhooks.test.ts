@@ -145,6 +145,7 @@ describeInBrowser('webhooks in the console', () => {
     await dialog.getByRole('button', { name: 'Add webhook' }).click();
     await dialog.getByText('Must be the whole URL: copy it again.').waitFor();
     await dialog.getByLabel('URL').fill('https://discord.com/api/webhooks/1/secret_Token-1');
+    await dialog.getByText('Must be the whole URL: copy it again.').waitFor({ state: 'detached' });
     await dialog.getByText('Discord channel', { exact: true }).waitFor();
     await dialog.getByRole('button', { name: 'Alerts only' }).click();
     await dialog.getByLabel('Alerts', { exact: true }).uncheck();
@@ -181,6 +182,9 @@ describeInBrowser('webhooks in the console', () => {
     await page.getByRole('heading', { name: 'Team' }).getByText('No delivery yet').waitFor();
     // An event does not have the whole URL.
     await page.goto(`/console/events?resourceType=webhook&resourceId=${webhook?.id}`);
+    // This event has no name of the webhook.
+    const moved = page.getByRole('row').filter({ hasText: 'URL: Changed' });
+    await moved.getByRole('link', { name: 'Team' }).waitFor();
     for (const [text, restores] of [
       ['Description: Team', 1],
       ['URL: Changed', 0],

@@ -188,12 +188,7 @@ function Actions({ customer, refusal }: { customer: Customer; refusal: string | 
           {isExporting ? words.exporting : words.export}
         </Button>
       )}
-      <Button
-        look={isEmpty ? 'plain' : 'danger'}
-        refusal={refusal}
-        disabled={isForgetting}
-        onClick={forgetPerson}
-      >
+      <Button refusal={refusal} disabled={isForgetting} onClick={forgetPerson}>
         {isForgetting ? words.forgetting : isEmpty ? words.forgetAgain : words.forget}
       </Button>
     </>

@@ -11,6 +11,7 @@ import { useMay, useRefusal, useSession } from '../../session.ts';
 import { texts } from '../../texts.ts';
 import { type Act, daysOf, readActs } from './acts.ts';
 import { isRestorable, rightTo } from './restore.ts';
+import { useStoredNames } from './stored-names.ts';
 import { undoEvents } from './undo.ts';
 
 const words = screenTexts.events.mine;
@@ -20,6 +21,7 @@ export function Screen() {
   const { id } = useSession();
   const mayReadAll = useMay('readEvents');
   const names = useProductNames();
+  const storedNames = useStoredNames();
   usePlatformLabel();
   const { data, error, refetch } = useQuery({
     queryKey: ['events', 'mine', id],
@@ -32,7 +34,7 @@ export function Screen() {
     return (
       <ul aria-label={words.title}>
         {data.map((act) => (
-          <Line key={act.events[0].id} act={act} names={names} />
+          <Line key={act.events[0].id} act={act} names={names} storedNames={storedNames} />
         ))}
       </ul>
     );
@@ -62,7 +64,15 @@ function titleOf(act: Act): string {
   return words.many(screenTexts.eventTypes[type], count);
 }
 
-function Line({ act, names }: { act: Act; names: ReadonlyMap<number, string> }) {
+function Line({
+  act,
+  names,
+  storedNames,
+}: {
+  act: Act;
+  names: ReadonlyMap<number, string>;
+  storedNames: ReadonlyMap<string, string>;
+}) {
   const [event] = act.events;
   const isMany = act.events.length > 1;
   const title = isMany ? titleOf(act) : screenTexts.eventTypes[event.type];
@@ -77,7 +87,7 @@ function Line({ act, names }: { act: Act; names: ReadonlyMap<number, string> }) 
           <span className="font-medium">{title}</span>
           {!isMany && (
             <span className="max-w-full min-w-0">
-              <EventObject event={event} names={names} />
+              <EventObject event={event} names={names} storedNames={storedNames} />
             </span>
           )}
         </p>

@@ -33,11 +33,15 @@ import { useMay, useRefusal } from '../../session.ts';
 import { texts } from '../../texts.ts';
 import { isKept, isRestorable, putBack, rightTo } from './restore.ts';
 import { type EventsSearch, eventsRoute } from './route.ts';
+import { useStoredNames } from './stored-names.ts';
 
 const words = screenTexts.events;
 const PAGE_ROWS = 50;
 
-const columnsOf = (names: ReadonlyMap<number, string>): readonly Column<Event>[] => [
+const columnsOf = (
+  names: ReadonlyMap<number, string>,
+  storedNames: ReadonlyMap<string, string>,
+): readonly Column<Event>[] => [
   {
     id: 'time',
     header: words.columns.time,
@@ -55,7 +59,8 @@ const columnsOf = (names: ReadonlyMap<number, string>): readonly Column<Event>[]
   {
     id: 'resource',
     header: words.columns.resource,
-    cell: (event) => <EventObject event={event} names={names} />,
+    cell: (event) => <EventObject event={event} names={names} storedNames={storedNames} />,
+    width: 'w-50',
     phone: 'line',
   },
   {
@@ -92,7 +97,8 @@ export function Screen() {
   const names = useProductNames();
   // The changes show platforms by their labels.
   usePlatformLabel();
-  const columns = useMemo(() => columnsOf(names), [names]);
+  const storedNames = useStoredNames();
+  const columns = useMemo(() => columnsOf(names, storedNames), [names, storedNames]);
   const { open, after, ...filters } = search;
   const { from, to, ...others } = filters;
   const query = { ...others, from: startOfDay(from), to: lastOfDay(to) };
@@ -140,7 +146,12 @@ export function Screen() {
       >
         {(stored) =>
           stored?.item ? (
-            <Detail event={stored.item} names={names} onRestored={close} />
+            <Detail
+              event={stored.item}
+              names={names}
+              storedNames={storedNames}
+              onRestored={close}
+            />
           ) : (
             <Notice>{words.gone}</Notice>
           )
@@ -240,10 +251,12 @@ const freed = ({ changes }: Event, field: string): unknown => {
 function Detail({
   event,
   names,
+  storedNames,
   onRestored,
 }: {
   event: Event;
   names: ReadonlyMap<number, string>;
+  storedNames: ReadonlyMap<string, string>;
   onRestored: () => void;
 }) {
   const refusal = useRefusal(rightTo(event));
@@ -293,7 +306,10 @@ function Detail({
         <Facts
           rows={[
             [columns.time, <Time key="time" value={time} />],
-            [columns.resource, <EventObject key="resource" event={event} names={names} />],
+            [
+              columns.resource,
+              <EventObject key="resource" event={event} names={names} storedNames={storedNames} />,
+            ],
             [columns.actor, <Actor key="actor" actor={actor} />],
             ...(isFound ? found : [[columns.ip, ip] as const]),
           ]}

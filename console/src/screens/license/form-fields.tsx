@@ -2,6 +2,7 @@ import type { License, LicenseType } from '@licet/client';
 import { LABELLED_PLATFORMS, LICENSE_PLATFORMS } from '@licet/contract/enums';
 import { MAX_EXPIRES_AFTER_DAYS, MAX_LIMIT } from '@licet/contract/limits';
 import { type ReactNode, useState } from 'react';
+import { type End, EndChoice } from '../../components/end-choice.tsx';
 import { ExpiryField } from '../../components/expiry-field.tsx';
 import { FieldGroup, SelectField, TextArea, TextField } from '../../components/form.tsx';
 import { MetadataField, metadataOf } from '../../components/metadata-field.tsx';
@@ -15,6 +16,9 @@ import { customerText } from '../customers/owner.ts';
 /** The fields of a license, for a new one and for one that is edited. */
 
 const words = screenTexts.licenseForm;
+
+/** The limits of the product for an empty limit of a license. */
+const DEFAULTS = { maxIPs: 'defaultMaxIPs', maxHWIDs: 'defaultMaxHWIDs' } as const;
 
 /**
  * The fields of a form in the form of a request, but for the customer, which is text. Empty limits are left out, for the
@@ -71,11 +75,12 @@ export function LicenseFields({
   const chosen = license?.productId ?? productId;
   const [typedDays, setTypedDays] = useState<string>();
   const [product, setProduct] = useState(chosen);
+  const suggested = license ? undefined : products.data?.find(({ id }) => id === product);
   // A new license has the days of its product, until the viewer enters others.
-  const suggestedDays = license
-    ? license.expiresAfterDays
-    : products.data?.find(({ id }) => id === product)?.defaultExpiresAfterDays;
+  const suggestedDays = license ? license.expiresAfterDays : suggested?.defaultExpiresAfterDays;
   const days = typedDays ?? String(suggestedDays ?? '');
+  const [chosenEnd, setEnd] = useState<End | undefined>(license?.expiryDate ? 'date' : undefined);
+  const end = chosenEnd ?? (suggestedDays ? 'firstUse' : 'never');
   const options = products.data?.map(({ id, name }) => [String(id), name] as const);
   return (
     <>
@@ -102,33 +107,40 @@ export function LicenseFields({
           />
         )}
         {children}
-        {days === '' && (
-          <div className="sm:col-span-2 sm:[&_input]:w-auto sm:[&_input]:self-start">
-            <ExpiryField
-              label={words.expiryDate}
-              name="expiryDate"
-              stored={license?.expiryDate ?? null}
-              inPast={words.inPast}
-            />
-          </div>
-        )}
-        <TextField
-          label={words.expiresAfterDays}
-          hint={words.expiresAfterDaysHint}
-          name="expiresAfterDays"
-          type="number"
-          min={1}
-          max={MAX_EXPIRES_AFTER_DAYS}
-          value={days}
-          onChange={({ target }) => setTypedDays(target.value)}
-        />
+        <div className="sm:col-span-2 sm:[&_input:not([type=radio])]:w-auto sm:[&_input:not([type=radio])]:self-start">
+          <EndChoice ends={['never', 'date', 'firstUse']} value={end} onChange={setEnd}>
+            {end === 'date' && (
+              <ExpiryField
+                label={words.expiryDate}
+                name="expiryDate"
+                stored={license?.expiryDate ?? null}
+                inPast={words.inPast}
+                isRequired
+              />
+            )}
+            {end === 'firstUse' && (
+              <TextField
+                label={words.expiresAfterDays}
+                hint={words.expiresAfterDaysHint}
+                name="expiresAfterDays"
+                type="number"
+                min={1}
+                max={MAX_EXPIRES_AFTER_DAYS}
+                value={days}
+                onChange={({ target }) => setTypedDays(target.value)}
+                required
+              />
+            )}
+          </EndChoice>
+        </div>
       </FieldGroup>
       <FieldGroup title={words.limits} isCard>
         {(['maxIPs', 'maxHWIDs'] as const).map((name) => (
           <TextField
             key={name}
             label={words[name]}
-            hint={license ? words.limitHintEdit : words.limitHint}
+            hint={words.limitHint}
+            placeholder={suggested && words.limitOf(suggested[DEFAULTS[name]], suggested.name)}
             name={name}
             type="number"
             min={-1}

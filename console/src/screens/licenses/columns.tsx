@@ -65,7 +65,7 @@ export const columnsOf = (products: ReadonlyMap<number, string>): readonly Colum
       </span>
     ),
     sort: { ascending: 'expiryDate', descending: '-expiryDate' },
-    width: 'w-38',
+    width: 'w-42',
     phone: 'lastEnd',
   },
   {

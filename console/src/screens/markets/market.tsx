@@ -82,7 +82,7 @@ function MarketScreen({ market }: { market: Market }) {
               {texts.actions.edit}
             </ButtonLink>
           )}
-          <Button look="danger" refusal={refusal} onClick={remove}>
+          <Button refusal={refusal} onClick={remove}>
             {texts.actions.delete}
           </Button>
         </>

@@ -3,7 +3,7 @@ import { queries } from '../../api.ts';
 import { ButtonLink, IconButton, TextLink } from '../../components/button.tsx';
 import { Circle, CircleCheck, X } from '../../components/icons.tsx';
 import { screenTexts } from '../../screen-texts.ts';
-import { STEPS, type StepName } from './queries.ts';
+import { ALL_STEPS, STEPS, type StepName } from './queries.ts';
 
 const words = screenTexts.firstSteps;
 
@@ -13,6 +13,7 @@ const LINKS = {
   program: { to: '/program' },
   validation: { to: '/history' },
   token: { to: '/tokens', search: { open: 'new' } },
+  market: { to: '/markets', search: { open: 'new' } },
 } as const satisfies Record<StepName, object>;
 
 /** The list of the steps. */
@@ -25,7 +26,7 @@ export default function FirstSteps({
   isDone: boolean;
   dismiss: () => void;
 }) {
-  const next = STEPS.find((step) => !done[step]);
+  const next = ALL_STEPS.find((step) => !done[step]);
   const count = STEPS.filter((step) => done[step]).length;
   // The result of a step appears below at once.
   // biome-ignore lint/correctness/useExhaustiveDependencies: each step that is done changes the count
@@ -51,7 +52,7 @@ export default function FirstSteps({
         </IconButton>
       </div>
       <ol className="mt-3 flex flex-col">
-        {STEPS.map((step) => {
+        {ALL_STEPS.map((step) => {
           const isNext = step === next;
           const Icon = done[step] ? CircleCheck : Circle;
           const { title, lead, action } = words.steps[step];

@@ -193,7 +193,13 @@ export const alertsQuery = queryOptions({
 
 /** The steps from an empty service to a running one, in their order. */
 export const STEPS = ['product', 'license', 'program', 'validation', 'token'] as const;
-export type StepName = (typeof STEPS)[number];
+/** Those and the one that not every service needs. */
+export const ALL_STEPS = [...STEPS, 'market'] as const;
+export type StepName = (typeof ALL_STEPS)[number];
+
+/** Whether all steps are done that every service needs. */
+export const areDone = (done: Record<StepName, boolean>): boolean =>
+  STEPS.every((step) => done[step]);
 
 const isThere = async (list: Promise<readonly unknown[]>): Promise<boolean> =>
   (await list).length > 0;
@@ -204,17 +210,17 @@ export const stepsQuery = queryOptions({
   queryFn: async ({ signal }): Promise<Record<StepName, boolean>> => {
     const one = { limit: 1 };
     const call = { signal };
-    const [product, license, program, validation, token] = await Promise.all([
+    const [product, license, program, validation, token, market] = await Promise.all([
       isThere(licet.products.list(one, call)),
       isThere(licet.licenses.list({ ...one, total: false }, call)),
       // A refused validation also shows that a program has the snippet.
       isThere(licet.requests.list(one, call)),
       isThere(licet.requests.list({ ...one, valid: true }, call)),
       isThere(licet.tokens.list(one, call)),
+      isThere(licet.markets.list(one, call)),
     ]);
-    return { product, license, program, validation, token };
+    return { product, license, program, validation, token, market };
   },
   staleTime: 0,
-  refetchInterval: ({ state: { data } }) =>
-    data && Object.values(data).every(Boolean) ? false : 5_000,
+  refetchInterval: ({ state: { data } }) => (data && areDone(data) ? false : 5_000),
 });

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useMay } from '../../session.ts';
-import { STEPS, stepsQuery } from './queries.ts';
+import { areDone, stepsQuery } from './queries.ts';
 
 const DISMISSED = 'licet.first-steps.dismissed';
 
@@ -13,7 +13,7 @@ export function useFirstSteps() {
   const mayAll = useMay('everything');
   const [isDismissed, setDismissed] = useState(() => localStorage.getItem(DISMISSED) !== null);
   const { data: done } = useQuery({ ...stepsQuery, enabled: mayAll && !isDismissed });
-  const isDone = done !== undefined && STEPS.every((step) => done[step]);
+  const isDone = done !== undefined && areDone(done);
   // A viewer who has seen open steps also sees the last one ticked off.
   const [wasSeen, setWasSeen] = useState(false);
   if (done && !isDone && !wasSeen) setWasSeen(true);

@@ -15,6 +15,7 @@ import { keysOf, objectOf } from '@licet/contract/objects';
 import { type ReactNode, useState } from 'react';
 import { licet, queries } from '../../api.ts';
 import { type EditedField, EditForm } from '../../components/edit-form.tsx';
+import { EndChoice } from '../../components/end-choice.tsx';
 import { FieldGroup, SelectField, TextArea, TextField } from '../../components/form.tsx';
 import { toasts } from '../../components/toasts.tsx';
 import { formatNumber } from '../../format.ts';
@@ -116,6 +117,9 @@ export function ProductForm({
   const refusal = useRefusal('writeProducts');
   const product = stored?.item;
   const [type, setType] = useState<string>(product?.productType ?? PRODUCT_TYPES[0]);
+  const [end, setEnd] = useState<'never' | 'firstUse'>(
+    product?.defaultExpiresAfterDays ? 'firstUse' : 'never',
+  );
   const id = stored?.id ?? 0;
 
   return (
@@ -220,16 +224,21 @@ export function ProductForm({
           <span className="block text-xs text-muted">{words.selfRotateHint}</span>
         </span>
       </label>
-      <FieldGroup title={words.expiry}>
-        <TextField
-          label={words.expiresAfterDays}
-          hint={words.expiresAfterDaysHint}
-          name="defaultExpiresAfterDays"
-          type="number"
-          min={1}
-          max={MAX_EXPIRES_AFTER_DAYS}
-          defaultValue={product?.defaultExpiresAfterDays ?? ''}
-        />
+      <FieldGroup>
+        <EndChoice label={words.expiry} ends={['never', 'firstUse']} value={end} onChange={setEnd}>
+          {end === 'firstUse' && (
+            <TextField
+              label={words.expiresAfterDays}
+              hint={words.expiresAfterDaysHint}
+              name="defaultExpiresAfterDays"
+              type="number"
+              min={1}
+              max={MAX_EXPIRES_AFTER_DAYS}
+              defaultValue={product?.defaultExpiresAfterDays ?? ''}
+              required
+            />
+          )}
+        </EndChoice>
       </FieldGroup>
       <FieldGroup title={words.leases}>
         <TextField

@@ -94,7 +94,7 @@ function ProductScreen({ product }: { product: Product }) {
               {texts.actions.edit}
             </ButtonLink>
           )}
-          <Button look="danger" refusal={refusal} onClick={remove}>
+          <Button refusal={refusal} onClick={remove}>
             {texts.actions.delete}
           </Button>
         </>

@@ -6,7 +6,6 @@ const quoted = (text: string): string => `'${text}'`;
 /** Bukkit's names. The task of the scheduler runs on the server's main thread. */
 const java = (construct: string, message: string): string => `@Override
 public void onEnable() {
-    Path mark = getDataFolder().toPath().resolve("licet.mark");
 ${construct}
     licet.check().whenComplete((answer, problem) -> getServer().getScheduler().runTask(this, () -> {
         getLogger().info(problem == null ? answer.${message} : problem.toString());
@@ -29,21 +28,25 @@ const { mayRun, message } = await checkLicense({
 console.log(message);
 if (!mayRun) process.exit(1);`;
 
-/** The lines of a program that calls an example. The license key comes from the customer's configuration. */
+/**
+ * The lines of a program that calls an example. The license key comes from the customer's configuration. They need no
+ * import that they do not have, because a program may have none of it.
+ */
 export const LINES: Readonly<Record<ExampleFile, (values: Filling) => string>> = {
   'Licet.java': ({ url, productId, publicKeys }) =>
     java(
-      `    Licet licet = new Licet("${url}", ${productId}, "1.4.0", getConfig().getString("license"), mark);${
-        publicKeys
-          ? `\n    licet.publicKeys = "${publicKeys}"; // without this line, the plugin trusts every server`
-          : ''
-      }`,
+      `    Licet licet = new Licet("${url}", ${productId}, "1.4.0", getConfig().getString("license"),
+        getDataFolder().toPath().resolve("licet.mark"));${
+          publicKeys
+            ? `\n    licet.publicKeys = "${publicKeys}"; // without this line, the plugin trusts every server`
+            : ''
+        }`,
       'message',
     ),
   'Licet17.java': ({ url, productId, publicKeys }) =>
     java(
-      `    String key = getConfig().getString("license");
-    Licet17 licet = new Licet17("${url}", ${productId}, "1.4.0", key, mark${publicKeys ? `,\n        "${publicKeys}"` : ''});`,
+      `    Licet17 licet = new Licet17("${url}", ${productId}, "1.4.0", getConfig().getString("license"),
+        getDataFolder().toPath().resolve("licet.mark")${publicKeys ? `,\n        "${publicKeys}"` : ''});`,
       'message()',
     ),
   'licet.ts': node('licet.ts'),
@@ -70,8 +73,8 @@ if (!$answer->mayRun()) exit(1);`,
     LicenseKey = config["license"], MarkFile = "licet.mark",${publicKeys ? `\n    PublicKeys = "${publicKeys}",` : ''}
 };
 var answer = await licet.Check();
-Console.WriteLine(answer.Message);
-if (!answer.MayRun) Environment.Exit(1);`,
+System.Console.WriteLine(answer.Message);
+if (!answer.MayRun) System.Environment.Exit(1);`,
   'licet.lua': ({ url, productId, publicKeys }) => `local licet = require("licet")
 
 local state, message = licet.check({
@@ -80,15 +83,24 @@ local state, message = licet.check({
 })
 print(message)
 if state ~= "valid" and state ~= "grace" then os.exit(1) end`,
-  'licet.go': ({ url, productId, publicKeys }) => `program := Program{
-	URL: "${url}", ProductID: ${productId}, ProductVersion: "1.4.0",
-	LicenseKey: config.License, MarkFile: "licet.mark",
-	TimeoutSeconds: 10, RetrySeconds: 2, GraceHours: 72,${publicKeys ? `\n	PublicKeys: "${publicKeys}",` : ''}
-}
-answer := program.Check()
-fmt.Println(answer.Message)
-if !answer.MayRun() {
-	os.Exit(1)
+  'licet.go': ({ url, productId, publicKeys }) => `package main
+
+import (
+	"fmt"
+	"os"
+)
+
+func requireLicense(licenseKey string) {
+	program := Program{
+		URL: "${url}", ProductID: ${productId}, ProductVersion: "1.4.0",
+		LicenseKey: licenseKey, MarkFile: "licet.mark",
+		TimeoutSeconds: 10, RetrySeconds: 2, GraceHours: 72,${publicKeys ? `\n		PublicKeys: "${publicKeys}",` : ''}
+	}
+	answer := program.Check()
+	fmt.Println(answer.Message)
+	if !answer.MayRun() {
+		os.Exit(1)
+	}
 }`,
   'licet.sh': ({ url, productId, publicKeys }) => `. ./licet.sh
 licet_check ${quoted(url)} ${productId} 1.4.0 "\${license:-}" licet.mark${publicKeys ? ` \\\n  ${quoted(publicKeys)}` : ''} || exit 1`,

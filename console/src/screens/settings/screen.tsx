@@ -20,6 +20,7 @@ import {
   Skeleton,
 } from '../../components/page.tsx';
 import { toasts } from '../../components/toasts.tsx';
+import { textColourOn } from '../../my/contrast.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import { useRefusal } from '../../session.ts';
 
@@ -41,7 +42,13 @@ export function Screen() {
   return (
     <Page title={words.title} lead={words.lead}>
       <Section title={words.portal}>
-        <Loaded query={portal}>{(read) => <Portal read={read} />}</Loaded>
+        <Loaded query={portal}>
+          {(read) => (
+            <div className="max-w-2xl">
+              <Portal read={read} />
+            </div>
+          )}
+        </Loaded>
       </Section>
       <Section title={words.discord}>
         <Loaded query={discord}>{(settings) => <Discord settings={settings} />}</Loaded>
@@ -95,6 +102,8 @@ function PortalForm({
 }) {
   const settings = stored.item;
   const refusal = useRefusal('everything');
+  const [name, setName] = useState(settings.name);
+  const [colour, setColour] = useState(settings.colour ?? '');
   const [logo, setLogo] = useState(settings.logo);
   const choose = async (file: File | undefined): Promise<void> => {
     if (!file) return;
@@ -132,7 +141,8 @@ function PortalForm({
         hint={words.nameHint}
         name="name"
         maxLength={MAX_SELLER_NAME_LENGTH}
-        defaultValue={settings.name}
+        value={name}
+        onChange={({ target }) => setName(target.value)}
       />
       <TextField
         label={words.contact}
@@ -145,8 +155,17 @@ function PortalForm({
         label={words.colour}
         hint={words.colourHint}
         name="colour"
-        defaultValue={settings.colour ?? ''}
-      />
+        value={colour}
+        onChange={({ target }) => setColour(target.value)}
+      >
+        <input
+          type="color"
+          aria-label={words.chooseColour}
+          className="h-9 w-16 cursor-pointer rounded-lg border border-edge bg-surface p-1 pointer-coarse:h-11"
+          value={COLOUR.test(colour.trim()) ? colour.trim() : NO_COLOUR}
+          onChange={({ target }) => setColour(target.value)}
+        />
+      </TextField>
       <div className="flex flex-wrap items-center gap-3">
         {logo && <img src={logo} alt={words.logo} className="size-12 rounded-lg object-contain" />}
         <label className="flex min-w-0 flex-col gap-1">
@@ -165,9 +184,37 @@ function PortalForm({
           </Button>
         )}
       </div>
+      <Preview name={name.trim()} colour={colour.trim()} logo={logo} />
     </EditForm>
   );
 }
+
+const COLOUR = /^#[0-9a-f]{6}$/i;
+/** The colour of Licet in the light theme. */
+const NO_COLOUR = '#2f4fbf';
+
+/** The head of the customers' page, with the values of the form. */
+const Preview = ({
+  name,
+  colour,
+  logo,
+}: Pick<PortalSettings, 'name' | 'logo'> & { colour: string }) => (
+  <figure aria-label={words.preview} className="rounded-xl border border-line bg-page p-4">
+    <figcaption className="mb-3 text-xs text-muted">{words.preview}</figcaption>
+    <div className="flex min-h-11 items-center gap-3">
+      {logo && <img src={logo} alt="" className="size-10 rounded-lg object-contain" />}
+      <p className="min-w-0 flex-1 truncate text-base font-semibold">{name}</p>
+    </div>
+    <span
+      className="mt-3 inline-flex min-h-9 items-center rounded-lg bg-accent px-3 text-sm font-medium text-on-accent"
+      style={
+        COLOUR.test(colour) ? { backgroundColor: colour, color: textColourOn(colour) } : undefined
+      }
+    >
+      {words.previewButton}
+    </span>
+  </figure>
+);
 
 /** The state of the application at Discord. The command line sets it up, because it also registers the commands. */
 function Discord({ settings }: { settings: DiscordSettings }) {

@@ -74,7 +74,7 @@ function TokenScreen({ token }: { token: Token }) {
             <Pencil size={16} aria-hidden />
             {texts.actions.edit}
           </ButtonLink>
-          <Button look="danger" refusal={refusal} onClick={revoke}>
+          <Button refusal={refusal} onClick={revoke}>
             {words.revoke}
           </Button>
         </>

@@ -80,7 +80,7 @@ function WebhookScreen({ webhook }: { webhook: Webhook }) {
             </ButtonLink>
           )}
           {format === 'standard' && <RotateSecret webhook={webhook} refusal={refusal} />}
-          <Button look="danger" refusal={refusal} onClick={remove}>
+          <Button refusal={refusal} onClick={remove}>
             {texts.actions.delete}
           </Button>
         </>
