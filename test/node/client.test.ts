@@ -140,6 +140,7 @@ describe('for each operation there is a method', () => {
     'GET /api/v2/requests/{id}': (licet) => licet.requests.get(7),
     'GET /api/v2/customers': (licet) => licet.customers.list(),
     'GET /api/v2/customers/{id}': (licet) => licet.customers.get(7),
+    'GET /api/v2/customers/{id}/export': (licet) => licet.customers.export(7),
     'POST /api/v2/customers': (licet) => licet.customers.create({ email: 'a@b.example' }),
     'DELETE /api/v2/customers/{id}': (licet) => licet.customers.delete(7),
     'PUT /api/v2/customers/{id}': (licet) => licet.customers.update(7, { firstName: 'Ada' }),
