@@ -4,7 +4,8 @@
  */
 
 const KEY = 'licet.session';
-const PROBE = 'licet-probe';
+/** By the rules of the cookie of a session. */
+const PROBE = '__Host-licet-probe';
 
 const isOfThisMachine = /^(?:localhost|[\w-]+\.localhost|127\.0\.0\.1|\[::1\])$/.test(
   location.hostname,
@@ -18,9 +19,14 @@ export const pageSession = (): string | null => session;
 /** False if the browser is on this machine, and keeps no cookie of a session. */
 export function keepsCookies(): boolean {
   if (!isOfThisMachine || location.protocol === 'https:') return true;
-  // biome-ignore lint/suspicious/noDocumentCookie: Safari has no Cookie Store API over http.
-  document.cookie = `${PROBE}=1; Secure; SameSite=Strict; Max-Age=5`;
-  return document.cookie.includes(PROBE);
+  const set = (value: string): void => {
+    // biome-ignore lint/suspicious/noDocumentCookie: Safari has no Cookie Store API over http.
+    document.cookie = `${PROBE}=${value}; Path=/; Secure; SameSite=Strict`;
+  };
+  set('1');
+  const isKept = document.cookie.includes(PROBE);
+  set('; Max-Age=0');
+  return isKept;
 }
 
 export function storePageSession(started: string): void {
