@@ -932,7 +932,7 @@ export const screenTexts = {
       WAITING: 'Ready',
       WORKS: 'Works',
     } satisfies Record<MarketState, string>,
-    /** What a person has to do; nothing in the other states. */
+    /** The task of a person; nothing in the other states. */
     stateLeads: {
       NEEDS_SECRET: 'Store the secret: until then every request is rejected.',
       FAILING: 'The last request was rejected. Its line under What arrived says why.',

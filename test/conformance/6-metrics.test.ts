@@ -66,7 +66,7 @@ const addDeliveries = (
     ),
   );
 
-it('a token comes as Bearer or in TOKEN, and a session or a wrong scheme opens nothing [6.24]', async () => {
+it('a token comes as Bearer or in TOKEN, and a session or a wrong scheme opens nothing [6.28]', async () => {
   const { token } = await create.token(['REQUESTS_READ']);
   const withScheme = (Authorization: string) =>
     call('GET', '/metrics', { token: null, headers: { Authorization } });
@@ -89,7 +89,7 @@ it('a token comes as Bearer or in TOKEN, and a session or a wrong scheme opens n
   expect(elsewhere.status).toBe(401);
 });
 
-it('validations are counted by outcome, in the last hour and the last day with roll-ups [6.25]', async () => {
+it('validations are counted by outcome, in the last hour and the last day with roll-ups [6.29]', async () => {
   const hour = Date.UTC(2026, 5, 2, 11);
   await write(
     recordAt(hour, { outcome: 'VALID' }),
@@ -120,7 +120,7 @@ it('validations are counted by outcome, in the last hour and the last day with r
   expect((await scrape()).of('licet_validations_last_hour')['outcome="VALID"']).toBe(1);
 });
 
-it('records that were given up in the last day are counted [6.25]', async () => {
+it('records that were given up in the last day are counted [6.29]', async () => {
   await env.DB.batch(
     [
       [NOW - 23 * HOUR_MS, 5],
@@ -133,7 +133,7 @@ it('records that were given up in the last day are counted [6.25]', async () => 
   expect((await scrape()).value('licet_records_given_up_last_day')).toBe(7);
 });
 
-it('deliveries are counted by state, with the age of the oldest that waits [6.25]', async () => {
+it('deliveries are counted by state, with the age of the oldest that waits [6.29]', async () => {
   expect((await scrape()).value('licet_webhook_oldest_pending_age_seconds')).toBe(0);
   const failing = await addWebhook();
   const { id: off } = await webhooks.create();
@@ -159,7 +159,7 @@ it('deliveries are counted by state, with the age of the oldest that waits [6.25
   expect(metrics.value('licet_webhooks_failing')).toBe(1);
 });
 
-it('requests of markets are counted by effect [6.25]', async () => {
+it('requests of markets are counted by effect [6.29]', async () => {
   const { id: marketId } = await markets.create();
   const effects = ['CHANGED', 'CHANGED', 'NOTHING', 'NEEDS_PERSON', null];
   const add = (at: number, effect: string | null) =>
@@ -179,7 +179,7 @@ it('requests of markets are counted by effect [6.25]', async () => {
   });
 });
 
-it('a scrape is one batch, and reads no more rows of a long history or many deliveries [6.26]', async () => {
+it('a scrape is one batch, and reads no more rows of a long history or many deliveries [6.30]', async () => {
   const { spy, roundTrips } = spyOnDatabase(env.DB);
   const isolate = newIsolate({ DB: spy });
   const id = await addWebhook();
@@ -224,7 +224,7 @@ it('a scrape is one batch, and reads no more rows of a long history or many deli
   expect(await readRows()).toBeLessThanOrEqual(many);
 });
 
-it('on one machine the process counts its validations and durations, elsewhere it does not [6.27]', async () => {
+it('on one machine the process counts its validations and durations, elsewhere it does not [6.31]', async () => {
   expect((await scrape()).names().filter((name) => name.includes('process'))).toEqual([]);
   const isolate = newIsolate({ ONE_MACHINE: 'true' });
   const before = await scrape(isolate);

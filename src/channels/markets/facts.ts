@@ -70,7 +70,7 @@ function firstPrice(one: Price, other: Price): Price {
   return JSON.stringify(one) < JSON.stringify(other) ? one : other;
 }
 
-/** What was paid for a purchase, by its facts and those of its subjects. */
+/** The amount paid for a purchase, by its facts and those of its subjects. */
 export function paidFor({ price, line }: Facts): Record<'amount' | 'currency', string | null> {
   const isOwn = price && (price.line === undefined || price.line === line);
   return isOwn

@@ -162,7 +162,7 @@ export const purchases = sqliteTable(
     createdAt: createdAt(),
     updatedAt: updatedAt(),
     revision: revision(),
-    /** What was paid for all its licenses, in whole units; null if the market has not said it. */
+    /** The price of all its licenses, in whole units; null if the market has not said it. */
     amount: text('amount'),
     currency: text('currency'),
     /** When a person decided that it needs no license. */

@@ -12,7 +12,7 @@ import type { MarketRow } from './source.ts';
 
 const SALES_MS = 30 * DAY_MS;
 
-/** What has arrived at a market, and what it waits for. */
+/** The use of a market: what has arrived, and what it waits for. */
 export interface MarketUse {
   /** Whether the last request came from the market and was applied; null before the first one. */
   isRight: boolean | null;

@@ -126,7 +126,7 @@ function MarketScreen({ market }: { market: Market }) {
   );
 }
 
-/** What a person has to do. */
+/** The task of a person. */
 function Lead({ market: { id, state } }: { market: Market }) {
   return (
     <>

@@ -114,7 +114,7 @@ function removeItem(body: unknown, at: number): Notice[] {
 const aboutOrder = (order: string | null, facts: Facts): Notice[] =>
   order === null ? [] : [{ do: 'report', about: [{ id: order, facts }] }];
 
-/** What was paid for each delivery item of a line. PayNow writes cents. */
+/** The amount paid for each delivery item of a line. PayNow writes cents. */
 function priceOf(order: unknown, line: unknown, at: number): { price?: Price } {
   const currency = textAt(order, 'currency');
   // Nothing says how PayNow writes a currency without cents.

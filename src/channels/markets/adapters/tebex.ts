@@ -77,7 +77,7 @@ function paymentOf(
   return [{ id, parent: subscription, facts: { ...facts, ...paid } }];
 }
 
-/** What was paid for a line: the whole payment, or the line of one license. */
+/** The amount paid for a line: the whole payment, or the line of one license. */
 function priceOf(payment: unknown, product: unknown, at: number | null): { price?: Price } {
   const isOnly = listAt(payment, 'products').length === 1;
   if (isOnly) {
