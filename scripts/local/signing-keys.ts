@@ -59,7 +59,8 @@ export function reportMissingKeys(folder: string): boolean {
     new Error(
       `Programs ask for signing keys that are not here: ${named.join(', ')}. They reject each response, and stop ` +
         `when their leases end. Copy ${KEYS_FILE}, from the folder in which the data was or from where you keep ` +
-        `it, to ${join(folder, KEYS_FILE)}. Then start the service again.`,
+        `it, to ${join(folder, KEYS_FILE)}. If the service takes its keys from the environment, add them there. Then ` +
+        'start the service again.',
     ),
   );
   return true;
@@ -69,12 +70,15 @@ export function reportMissingKeys(folder: string): boolean {
  * The signing keys of the environment, else those in the data folder, where the first ones are made. None are made while
  * programs ask for others: they would take no new one.
  *
- * @param isNew whether they are made even then
+ * @param isNew whether the first ones are made even then
  */
 export function provideSigningKeys(folder: string, isNew: boolean): Record<string, string> {
   const isMissing = reportMissingKeys(folder);
   const found = readKeys(folder);
-  if (Object.keys(found).length > 0) return found;
+  if (Object.keys(found).length > 0) {
+    if (isNew) note('• --new-signing-keys is ignored: there are signing keys.');
+    return found;
+  }
   if (isMissing && !isNew) {
     note('  Until then no response is signed. If they are lost: npm start -- --new-signing-keys');
     return {};

@@ -80,6 +80,8 @@ describe('a start without the signing keys that programs ask for', () => {
     writeKey(folder);
     expect(Object.keys(provideSigningKeys(folder, false))).toEqual(['SIGNING_KEY_1']);
     expect(printed).toEqual([expect.stringContaining('rs-1 (1 installation)')]);
+    expect(Object.keys(provideSigningKeys(folder, true))).toEqual(['SIGNING_KEY_1']);
+    expect(printed.at(-1)).toContain('--new-signing-keys is ignored');
   });
 });
 
