@@ -716,7 +716,7 @@ describe('licet customers', () => {
     ]);
 
     const made = ['licenses', 'create', '--product', `${productId}`, '--csv', '--count', '2'];
-    const csv = (await run(...made, '--metadata', 'plan=gold, 1')).stdout.split('\n');
+    const csv = (await run(...made, '--metadata', 'plan=gold, 1')).stdout.split('\r\n');
     expect(csv[0]).toMatch(/,notes,metadata\.plan$/);
     expect(csv[2]).toMatch(/,"gold, 1"$/);
     const key = csv[1]?.split(',')[0] ?? '';

@@ -94,7 +94,8 @@ export function Form({
     const name = target instanceof Element && target.getAttribute('name');
     if (!errors || !name || !Object.hasOwn(errors.byField, name)) return;
     const { [name]: _, ...byField } = errors.byField;
-    setErrors({ ...errors, byField });
+    // A checkbox is changed after this event: a render before that would set it back.
+    setTimeout(() => setErrors({ ...errors, byField }));
   };
   return (
     <Errors value={errors?.byField ?? {}}>

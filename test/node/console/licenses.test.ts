@@ -254,6 +254,7 @@ describeInBrowser('the console in a browser', () => {
   it('many licenses are created at once and downloaded as CSV, also after a reload', async () => {
     const page = await openConsole(`/licenses/new?productId=${product.id}`);
     await page.getByLabel('Number of licenses').fill('3');
+    await page.getByRole('radio', { name: 'On a date' }).check();
     await page.getByRole('button', { name: 'End of the month' }).click();
     await page.getByLabel('Notes').fill('=HYPERLINK("http://evil.example")');
     await page.getByRole('button', { name: 'Create 3 licenses' }).click();
