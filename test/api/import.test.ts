@@ -828,7 +828,9 @@ it.each([
     expect(taken.toSorted()).toEqual(shown.filter((name) => !SECRETS.includes(name)).toSorted());
     const suggested = FIELDS[kind].filter((name) => !name.includes('.'));
     expect(suggested.toSorted()).toEqual(
-      taken.filter((name) => !['productIdString', 'customer'].includes(name)).toSorted(),
+      taken
+        .filter((name) => !['productIdString', 'customer', 'metadata'].includes(name))
+        .toSorted(),
     );
   },
 );

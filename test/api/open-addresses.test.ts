@@ -135,7 +135,12 @@ const ADDRESSES: Record<string, OpenAddress> = {
     statuses: { right: 204, wrong: 403, oversized: 413, unreadable: 400 },
   },
   "a session of the customer's page": {
-    routes: ['POST /my/licenses/:id/key', 'POST /my/licenses/:id/resets', 'POST /my/discord-code'],
+    routes: [
+      'POST /my/licenses/:id/key',
+      'POST /my/licenses/:id/resets',
+      'POST /my/licenses/:id/rotations',
+      'POST /my/discord-code',
+    ],
     path: async () => '/my/licenses/999999/resets',
     right: async () => {
       const opened = await call('POST', '/my/session', {
@@ -144,15 +149,15 @@ const ADDRESSES: Record<string, OpenAddress> = {
         body: { code: await linkCode() },
       });
       const cookie = opened.headers.get('Set-Cookie')?.split(';')[0] ?? '';
-      return { headers: { ...OWN_PAGE, Cookie: cookie }, body: { slot: null } };
+      return { headers: { ...OWN_PAGE, Cookie: cookie }, body: { machine: null } };
     },
     wrong: {
       headers: { ...OWN_PAGE, Cookie: `__Host-licet-my=${'x'.repeat(43)}` },
-      body: { slot: null },
+      body: { machine: null },
     },
     oversized: async () => ({
       headers: { ...OWN_PAGE, Cookie: `__Host-licet-my=${'x'.repeat(43)}` },
-      body: { slot: 'x'.repeat(2 * KIB) },
+      body: { machine: 'x'.repeat(2 * KIB) },
     }),
     unreadable: {
       headers: { ...OWN_PAGE, Cookie: `__Host-licet-my=${'x'.repeat(43)}` },

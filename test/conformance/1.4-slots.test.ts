@@ -152,7 +152,7 @@ it('an import leaves out addresses that identify no machine, and reports them [1
   expect(imported).toMatchObject({
     outcome: 'created',
     differences: ['ips'],
-    reason: `ips[0] "172.18.0.5" ${what}; ips[3] "64:ff9b::10.0.0.1" ${what}`,
+    reason: `ips[0] "172.18.0.5" ${what}; ips[2] "2a01:1:2:3::2" shares the slot of ips[1]; ips[3] "64:ff9b::10.0.0.1" ${what}`,
   });
   const license = await get.license(imported.id ?? 0);
   expect(license.ips).toEqual(['2a01:1:2:3::1']);

@@ -29,9 +29,15 @@ function groupsOf(address: string): string {
   return `'["' || replace(${groups}, ':', '","') || '"]'`;
 }
 
-/** The first bits of a group. */
-function beginning(group: string, bits: number): string {
-  const hex = `substr('0000' || (${group}), -4)`;
+/**
+ * The 32 hexadecimal digits of groups. It is a select, because D1 limits the depth of an expression. No parameter may be
+ * named like a column of `json_each`.
+ */
+const hexOf = (groups: string): string =>
+  `(select group_concat(substr('0000' || g.value, -4), '') from json_each(${groups}) g)`;
+
+/** The first bits of hexadecimal digits. */
+function beginning(hex: string, bits: number): string {
   const digits = Math.floor(bits / 4);
   const whole = `substr(${hex}, 1, ${digits})`;
   if (bits % 4 === 0) return whole;
@@ -40,16 +46,14 @@ function beginning(group: string, bits: number): string {
 }
 
 /**
- * The first bits of a canonical IPv6 address. A license can have ten thousand addresses: `json_each` would take three times
- * as long.
+ * The first bits of a canonical IPv6 address. Those of whole groups, as by default, take a third of the time: a license can
+ * have ten thousand addresses.
  */
 function networkOf(address: string, bits: number): string {
   const groups = groupsOf(address);
-  const count = Math.floor(bits / GROUP_BITS);
-  const paths = Array.from({ length: count }, (_, index) => `'$[${index}]'`);
-  const whole = `json_extract(${groups}, ${paths.join(', ')})`;
-  if (bits % GROUP_BITS === 0) return whole;
-  return `${whole} || ${beginning(`${groups} ->> ${count}`, bits % GROUP_BITS)}`;
+  if (bits % GROUP_BITS > 0) return beginning(hexOf(groups), bits);
+  const paths = Array.from({ length: bits / GROUP_BITS }, (_, index) => `'$[${index}]'`);
+  return `json_extract(${groups}, ${paths.join(', ')})`;
 }
 
 /** The slot of an address; null for null. */
