@@ -42,7 +42,7 @@ const platforms: Record<LicensePlatform, string> = {
 
 const licenseTypes: Record<LicenseType, string> = {
   PERMANENT: 'Never expires',
-  TEMPORARY: 'Until a date',
+  TEMPORARY: 'Expires',
 };
 
 const productTypes: Record<ProductType, string> = {
@@ -99,9 +99,9 @@ const eventTypes: Record<EventType, string> = {
   'purchase.granted': 'Sold',
   'purchase.revoked': 'Purchase revoked',
   'purchase.restored': 'Purchase restored',
-  'purchase.extended': 'Subscription renewed',
+  'purchase.extended': 'Paid time changed',
   'purchase.updated': 'Purchase changed',
-  'purchase.unmatched': 'Product not chosen',
+  'purchase.unmatched': 'Needs a product',
   'session.created': 'Logged in',
   'settings.updated': 'Settings changed',
   'license.first_used': 'License first used',
@@ -261,7 +261,7 @@ export const screenTexts = {
       expired: 'Expired in the last 30 days',
       unused: 'Never used',
       dormant: 'Dormant for 90 days',
-      full: 'At their limit',
+      full: 'Without a free slot',
     },
     never: 'Never',
     noDate: (days: number | null) => (days === null ? 'Never' : `${days} d from first use`),
@@ -584,17 +584,17 @@ export const screenTexts = {
       system: 'System',
       java: 'Java',
       mac: 'MAC address',
-      type: 'Interface',
+      type: 'API',
       blockReason: 'Block reason',
       remarks: 'Remark',
-      spam: 'Note',
+      spam: 'Flood',
       id: 'Id',
     },
     types: { V1_VALIDATE: 'Version 1', V2_VALIDATE: 'Version 2' } satisfies Record<
       RequestType,
       string
     >,
-    isSpam: 'One of many requests in a short time',
+    isSpam: 'One of more than 100 refused requests of its address in a minute',
   },
 
   products: {
@@ -643,7 +643,6 @@ export const screenTexts = {
     selfRotate: 'The customer may replace a leaked key',
     selfRotateHint:
       'On their page, once a day for each license. Their programs then need the new key.',
-    resets: (count: number) => (count === 0 ? 'none' : `${count} in 30 days`),
     idleDaysSuggestion: (count: number) => `Never; suggested: ${count}`,
     expiry: 'Expiry of new licenses',
     expiresAfterDays: 'Days from first use',
@@ -675,7 +674,16 @@ export const screenTexts = {
     versions: 'Versions in use',
     noVersions: 'No program has sent its version yet.',
     versionColumns: { version: 'Version', installations: 'Installations' },
-    days: (count: number) => (count === 0 ? 'Never' : plural(count, 'day')),
+    /** The labels and values of the details, where those of the form would read oddly beside a value. */
+    shown: {
+      offline: 'Starts without the service',
+      offlineFor: (days: number) => (days === 0 ? 'No' : `For ${plural(days, 'day')}`),
+      idle: { ipIdleDays: 'An address is idle', hwidIdleDays: 'A hardware ID is idle' },
+      idleAfter: (days: number) => (days === 0 ? 'Never' : `After ${plural(days, 'day')}`),
+      resets: 'Resets by the customer',
+      resetsIn: (count: number) => (count === 0 ? 'None' : `${count} in 30 days`),
+      expiry: (days: number) => `${plural(days, 'day')} from first use`,
+    },
   },
 
   metadata: {
@@ -686,7 +694,7 @@ export const screenTexts = {
     add: 'Add a text',
     remove: (name: string) => (name === '' ? 'Remove the row' : `Remove ${name}`),
     twice: 'Another row has this name.',
-    wrongName: 'Use letters, digits and the signs _ . - alone.',
+    wrongName: 'A name has only letters, digits, dots, hyphens and underscores.',
     filter: (text: string) => `Metadata: ${text.replace(':', ': ')}`,
   },
 
@@ -851,7 +859,7 @@ export const screenTexts = {
       },
       administrator: {
         name: 'Administrator',
-        can: 'May do everything: products, customers and forgetting them, tokens, webhooks, import.',
+        can: 'May do everything: products, customers and forgetting them, tokens, markets, webhooks, settings, import.',
       },
     },
     start: 'Usual permissions',
@@ -886,7 +894,7 @@ export const screenTexts = {
 
   settings: {
     title: 'Settings',
-    lead: 'How the service shows itself to customers. Their page shows a change within a minute.',
+    lead: 'The page of your customers, which shows a change within a minute, and Discord.',
     portal: "The customers' page",
     name: 'Your name',
     nameHint: 'In the head of the page.',
@@ -905,7 +913,7 @@ export const screenTexts = {
     removeLogo: 'Remove',
     discord: 'Discord',
     discordNone:
-      'No application at Discord is set up. The command registers the commands, and checks the rights:',
+      'No application at Discord is set up: customers have no commands there, and no link to /my from there. This command sets it up:',
     discordReady: 'An application at Discord is set up. Run the command again after an upgrade:',
     discordGuide: 'Step by step',
     interactionsUrl: 'Interactions Endpoint URL',
@@ -1164,7 +1172,7 @@ export const screenTexts = {
     ignoredLead: 'You ignore this purchase: it gets no license, and is not reported again.',
     ignore: 'Ignore',
     ignoredDone: 'Purchase ignored',
-    unignore: 'No longer ignore',
+    unignore: 'Stop ignoring',
     waitsDone: 'The purchase waits for a product again',
     revoked: (reason: string) => `Revoked: ${reason}`,
     email: 'E-mail',
@@ -1177,7 +1185,7 @@ export const screenTexts = {
     boughtAt: (market: string, order: string | null) =>
       `${market}${order === null ? '' : `, order ${order}`}, `,
     noCurrency: (amount: string) => `${amount} without a currency`,
-    today: 'Sales of today',
+    today: 'Sales today',
     sold: 'Sold today',
     refunded: 'Refunds and disputes today',
     none: 'None',
@@ -1259,7 +1267,7 @@ export const screenTexts = {
     description: 'Description',
     descriptionHint: 'Your name for it, such as Alerts of the team.',
     enabled: 'Switched on',
-    enabledHint: 'Events from while it is off are not sent later.',
+    enabledHint: 'Events that happen while it is off are not sent later.',
     createdTitle: 'Webhook added',
     createdDiscord: 'Send a test now: a message appears in the channel.',
     done: 'Done',
@@ -1282,7 +1290,7 @@ export const screenTexts = {
     failingUntil: 'Licet keeps trying until',
     thenOff: 'Then it switches the webhook off.',
     isUnused: 'Nothing was sent yet. Send a test to see whether messages arrive.',
-    isOff: 'Nothing is sent. Events from now are not sent later.',
+    isOff: 'Nothing is sent. Events that happen now are not sent later.',
     switchOnAgain: 'Fix the cause, send a test, then switch it on again.',
     switchOn: 'Switch on',
     switchOff: 'Switch off',
@@ -1400,7 +1408,7 @@ export const screenTexts = {
 
   events: {
     title: 'Events',
-    lead: 'Each change and its author, and what Licet has noticed. Validations are in the history.',
+    lead: 'Each change and its author, and what Licet has noticed. A sale has two events: of the purchase and of its license. Validations are in the history.',
     emptyTitle: 'No events yet',
     empty:
       'Each change in the console, on the command line or through the API leaves an event. Create a product to see the first one.',
@@ -1640,13 +1648,13 @@ export const screenTexts = {
     outcome: 'Kind',
     outcomes: {
       created: 'New',
-      unchanged: 'Already stored',
-      kept: 'Stored with other values',
+      unchanged: 'Exists already',
+      kept: 'Exists with other values',
       refused: 'Rejected',
     },
     owners: (count: number) => `${plural(count, 'customer')} created as owners of licenses.`,
     ignored: (names: string) => `These fields are unknown or secret, and were left out: ${names}.`,
-    findings: 'Items that were rejected, or stored with other values',
+    findings: 'Items that were rejected, or exist with other values',
     findingsShown: (shown: number, all: number) =>
       `The first ${shown} of ${all.toLocaleString('en')}; all are in the report.`,
     columns: {

@@ -105,7 +105,7 @@ export const texts = {
     wrongHost:
       'You cannot log in at this address, because other servers could receive the session. Open the link that npm run licet -- console prints. Behind a proxy, set PUBLIC_URL to the public address.',
     insecure:
-      'This page was opened over http, but browsers keep a session over https only. Open the https address of the service. On the machine of the service, the link that npm run licet -- console prints works too, except in Safari.',
+      'This page was opened over http, but browsers keep a session over https only. Open the https address of the service. On the machine of the service, the link that npm run licet -- console prints works too.',
     whereTitle: 'Where is my token?',
     where:
       'On your own machine it is ROOT_TOKEN in the file .dev.vars. In a team, ask an administrator for a token of your own.',

@@ -298,7 +298,7 @@ export const planLicenses: Planner<LicenseItem> = async ({ db, now, assumedProdu
       const { values } = item;
       const readings = keysMeantBy(values.licenseKey);
       if (readings.some(whyNoKey)) {
-        throw refusal('licenseKey is the text that a market leaves in a file without a key');
+        throw refusal('licenseKey is a text that a market or npm run doctor sends without a key');
       }
       // Programs with the key must not get into another license.
       const known = replaced.find((one) => readings.includes(one.licenseKeyNormalized));

@@ -466,6 +466,7 @@ describe('sentences in the place of a key', () => {
   const NOT_REPLACED =
     'The market did not replace the placeholder in this file: the customer must download the file again';
   const NO_KEY = 'The market got no key for this file: the customer must download the file again';
+  const OF_DOCTOR = 'npm run doctor sent this request to try the service: there is nothing to do';
 
   it.each([
     ['%%__LICENSE__%%', NOT_REPLACED],
@@ -473,11 +474,12 @@ describe('sentences in the place of a key', () => {
     [' %%__MyProduct_License__%% ', NOT_REPLACED],
     [SENTENCE, NO_KEY],
     [`${SENTENCE.slice(0, -1)}!`, NO_KEY],
+    ['LICET-DOCTOR', OF_DOCTOR],
     ['%%LICENSE', null],
     ['%%%%', null],
     ['50%%', null],
   ])(
-    'the key %j is an unknown key, with the remark %j [7.5.1, 7.5.2]',
+    'the key %j is an unknown key, with the remark %j [7.5.1, 7.5.2, 7.5.4]',
     async (licenseKey, remarks) => {
       const { id: productId } = await create.product();
       const response = await validate({ licenseKey, productId });
@@ -493,11 +495,11 @@ describe('sentences in the place of a key', () => {
 
   it('an import of a license with a placeholder as its key is refused [7.5.3]', async () => {
     const { id: productId } = await create.product();
-    for (const licenseKey of ['%%__License__%%', '"%%__License__%%"']) {
+    for (const licenseKey of ['%%__License__%%', '"%%__License__%%"', 'licet-doctor']) {
       const item = { licenseKey, productId, licenseType: 'PERMANENT' };
       expect(await importOne('licenses', item)).toMatchObject({
         outcome: 'refused',
-        reason: 'licenseKey is the text that a market leaves in a file without a key',
+        reason: 'licenseKey is a text that a market or npm run doctor sends without a key',
       });
     }
   });

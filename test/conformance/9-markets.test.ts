@@ -302,6 +302,30 @@ describe('a market whose last requests were all rejected', () => {
     await service.isolate.runScheduled();
     expect(await eventTypes()).not.toContain('market.failing');
   });
+
+  it('samples of the doctor are rejected like others, but not listed, and no reason to call a market failing [9.2.14]', async () => {
+    const headers = {
+      'Content-Type': 'application/x-www-form-urlencoded',
+      'Licet-Doctor': '1',
+    };
+    const sample = (secret: string, others = {}) =>
+      service.send(
+        market,
+        String(
+          new URLSearchParams({ builtbybit: 'true', resource_id: '62494', secret, ...others }),
+        ),
+        { headers },
+      );
+    for (let count = 0; count < 5; count++) {
+      expect(await sample('wrong-one')).toMatchObject({ status: 401 });
+    }
+    expect(await sample(SECRET)).toMatchObject({ status: 400 });
+    await service.isolate.runScheduled();
+    expect(await service.arrived(market.id)).toEqual([]);
+    expect(await eventTypes()).not.toContain('market.failing');
+    expect(await sample(SECRET, { user_id: '540773' })).toMatchObject({ status: 200 });
+    expect(await service.arrived(market.id)).toMatchObject([{ effect: 'CHANGED' }]);
+  });
 });
 
 describe('the resource', () => {

@@ -309,7 +309,7 @@ export function EventObject({
   if (resourceType === 'token' && !mayReadTokens) return text;
   if (resourceType === 'purchase') {
     return (
-      <TextLink to="/purchases" title={label}>
+      <TextLink to="/purchases" search={{ open: id }} title={label}>
         {text}
       </TextLink>
     );

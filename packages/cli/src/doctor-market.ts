@@ -1,5 +1,6 @@
 import { createHash, createHmac } from 'node:crypto';
 import type { MarketKind } from '@licet/contract/enums';
+import { DOCTOR_HEADER } from '@licet/contract/license-key';
 
 /** The samples that `npm run doctor -- --market KIND` sends: as the market does, and without an effect. */
 
@@ -11,6 +12,8 @@ interface Sample {
 const hmac = (text: string, secret: string, encoding: 'hex' | 'base64' = 'hex'): string =>
   createHmac('sha256', secret).update(text).digest(encoding);
 
+/** What arrived does not list requests with this header. */
+const OF_DOCTOR = { [DOCTOR_HEADER]: '1' };
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 
 /** A sample with a signature by a secret. None of them is a purchase. */
@@ -98,7 +101,11 @@ const IS_ADDRESS =
 export function marketProbes(kind: MarketKind, path: string, secret: string | undefined) {
   const now = Date.now();
   const common = { who: WHO, method: 'POST' as const, path, change: IS_ADDRESS };
-  const wrong = SAMPLES[kind](WRONG_SECRET, now);
+  const sampleWith = (by: string): Sample => {
+    const { headers, body } = SAMPLES[kind](by, now);
+    return { headers: { ...headers, ...OF_DOCTOR }, body };
+  };
+  const wrong = sampleWith(WRONG_SECRET);
   return [
     {
       ...common,
@@ -124,7 +131,7 @@ export function marketProbes(kind: MarketKind, path: string, secret: string | un
       : [
           {
             ...common,
-            ...SAMPLES[kind](secret, now),
+            ...sampleWith(secret),
             what: 'A request of the market, with the secret',
             isRight: isTaken,
             change: SIGNS_AS_SET.includes(kind) ? CANNOT_BE_CHECKED : STORE_SECRET,

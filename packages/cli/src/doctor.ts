@@ -39,7 +39,8 @@ const newProgram = () =>
       'after',
       `
 It validates the license key LICET-DOCTOR, which no license has: each address adds three rejected requests
-to the history, and one for each signing key. Exit status: 0 all is well, 1 something would break, 2 no
+to the history, and one for each signing key, with a remark that names the doctor. With --market, its
+requests are not listed under What arrived. Exit status: 0 all is well, 1 something would break, 2 no
 response, or wrong arguments.`,
     );
 

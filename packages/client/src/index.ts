@@ -474,7 +474,7 @@ class Licenses extends Managed<typeof LICENSES> {
     return this.#by<`GET ${typeof LICENSES}/by-product-id/{productId}`>('by-product-id', id);
   }
 
-  /** The licenses of an owner on the chat service, to `list` or `iterate`. */
+  /** The licenses of an owner at Discord, to `list` or `iterate`. */
   byChatId(chatId: string) {
     return this.#by<`GET ${typeof LICENSES}/by-chat-id/{chatId}`>('by-chat-id', chatId);
   }

@@ -166,9 +166,9 @@ export interface ProductCreate {
   defaultMaxIPs?: number | null | undefined;
   /** `maxHWIDs` of licenses without their own; 5 unless set. */
   defaultMaxHWIDs?: number | null | undefined;
-  /** A role on the chat service. */
+  /** A role at Discord. */
   roleId?: string | number | null | undefined;
-  /** A role on the chat service, for buyers. */
+  /** A role at Discord, for buyers. */
   purchaseRoleId?: string | number | null | undefined;
   /** The page of the product. An http or https address. */
   url?: string | null | undefined;
@@ -208,9 +208,9 @@ export interface ProductUpdate {
   defaultMaxIPs?: number | undefined;
   /** `maxHWIDs` of licenses without their own; 5 unless set. */
   defaultMaxHWIDs?: number | undefined;
-  /** A role on the chat service. */
+  /** A role at Discord. */
   roleId?: string | number | null | undefined;
-  /** A role on the chat service, for buyers. */
+  /** A role at Discord, for buyers. */
   purchaseRoleId?: string | number | null | undefined;
   /** The page of the product. An http or https address. */
   url?: string | null | undefined;
@@ -268,9 +268,9 @@ export interface LicenseCreate {
   maxHWIDs?: number | null | undefined;
   /** Set by the service: accepted and ignored. */
   totalRequests?: unknown | undefined;
-  /** The id of the owner on the chat service. */
+  /** The id of the owner at Discord. */
   ownerChatId?: string | number | null | undefined;
-  /** The name of the owner on the chat service. */
+  /** The name of the owner at Discord. */
   ownerChatUsername?: string | null | undefined;
   /** `EXPIRED` follows from `expiryDate`. On write `EXPIRED` means `ACTIVE`, and expires nothing: set `expiryDate`, or `DEACTIVATED`. */
   licenseStatus?: LicenseStatus | undefined;
@@ -325,9 +325,9 @@ export interface LicenseBatch {
   maxHWIDs?: number | null | undefined;
   /** Set by the service: accepted and ignored. */
   totalRequests?: unknown | undefined;
-  /** The id of the owner on the chat service. */
+  /** The id of the owner at Discord. */
   ownerChatId?: string | number | null | undefined;
-  /** The name of the owner on the chat service. */
+  /** The name of the owner at Discord. */
   ownerChatUsername?: string | null | undefined;
   /** `EXPIRED` follows from `expiryDate`. On write `EXPIRED` means `ACTIVE`, and expires nothing: set `expiryDate`, or `DEACTIVATED`. */
   licenseStatus?: LicenseStatus | undefined;
@@ -381,9 +381,9 @@ export interface LicenseUpdate {
   maxHWIDs?: number | undefined;
   /** Set by the service: accepted and ignored. */
   totalRequests?: unknown | undefined;
-  /** The id of the owner on the chat service. */
+  /** The id of the owner at Discord. */
   ownerChatId?: string | number | null | undefined;
-  /** The name of the owner on the chat service. */
+  /** The name of the owner at Discord. */
   ownerChatUsername?: string | null | undefined;
   /** `EXPIRED` follows from `expiryDate`. On write `EXPIRED` means `ACTIVE`, and expires nothing: set `expiryDate`, or `DEACTIVATED`. */
   licenseStatus?: LicenseStatus | undefined;
@@ -484,11 +484,11 @@ export interface CustomerCreate {
   createdAt?: null | undefined;
   /** Set by the service: must not be sent. */
   lastLoginAt?: null | undefined;
-  /** Account on the chat service: its id. */
+  /** Account at Discord: its id. */
   chatId?: string | number | null | undefined;
-  /** Account on the chat service: its name. */
+  /** Account at Discord: its name. */
   chatUsername?: string | null | undefined;
-  /** Account on the chat service: its picture. An http or https address. */
+  /** Account at Discord: its picture. An http or https address. */
   chatAvatarUrl?: string | null | undefined;
   /** Set by the service: must not be sent. */
   chatAccessToken?: null | undefined;
@@ -548,11 +548,11 @@ export interface CustomerUpdate {
   createdAt?: unknown | undefined;
   /** Set by the service: must not be sent. */
   lastLoginAt?: null | undefined;
-  /** Account on the chat service: its id. */
+  /** Account at Discord: its id. */
   chatId?: string | number | null | undefined;
-  /** Account on the chat service: its name. */
+  /** Account at Discord: its name. */
   chatUsername?: string | null | undefined;
-  /** Account on the chat service: its picture. An http or https address. */
+  /** Account at Discord: its picture. An http or https address. */
   chatAvatarUrl?: string | null | undefined;
   /** Set by the service: must not be sent. */
   chatAccessToken?: null | undefined;
@@ -1139,9 +1139,9 @@ export interface Product {
   defaultMaxIPs: number;
   /** `maxHWIDs` of licenses without their own; 5 unless set. */
   defaultMaxHWIDs: number;
-  /** A role on the chat service. */
+  /** A role at Discord. */
   roleId: string | null;
-  /** A role on the chat service, for buyers. */
+  /** A role at Discord, for buyers. */
   purchaseRoleId: string | null;
   /** The page of the product. An http or https address. */
   url: string | null;
@@ -1193,9 +1193,9 @@ export interface License {
   maxHWIDs: number;
   /** Number of recorded validations. */
   totalRequests: number;
-  /** The id of the owner on the chat service. */
+  /** The id of the owner at Discord. */
   ownerChatId: string;
-  /** The name of the owner on the chat service. */
+  /** The name of the owner at Discord. */
   ownerChatUsername: string;
   /** `EXPIRED` follows from `expiryDate`. On write `EXPIRED` means `ACTIVE`, and expires nothing: set `expiryDate`, or `DEACTIVATED`. */
   licenseStatus: LicenseStatus;
@@ -1237,11 +1237,11 @@ export interface Customer {
   createdAt: string;
   /** Always null. */
   lastLoginAt: null;
-  /** Account on the chat service: its id. */
+  /** Account at Discord: its id. */
   chatId: string | null;
-  /** Account on the chat service: its name. */
+  /** Account at Discord: its name. */
   chatUsername: string | null;
-  /** Account on the chat service: its picture. An http or https address. */
+  /** Account at Discord: its picture. An http or https address. */
   chatAvatarUrl: string | null;
   /** Always null. */
   chatAccessToken: null;
@@ -1525,11 +1525,11 @@ export interface ListedCustomer {
   createdAt: string;
   /** Always null. */
   lastLoginAt: null;
-  /** Account on the chat service: its id. */
+  /** Account at Discord: its id. */
   chatId: string | null;
-  /** Account on the chat service: its name. */
+  /** Account at Discord: its name. */
   chatUsername: string | null;
-  /** Account on the chat service: its picture. An http or https address. */
+  /** Account at Discord: its picture. An http or https address. */
   chatAvatarUrl: string | null;
   /** Always null. */
   chatAccessToken: null;
@@ -1763,7 +1763,7 @@ export interface PageAccess {
 
 /** A role of an account of the person at Discord. */
 export interface DiscordRole {
-  /** The account on the chat service. */
+  /** The account at Discord. */
   chatId: string;
   /** The role. */
   roleId: string;

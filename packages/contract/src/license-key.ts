@@ -7,6 +7,8 @@ export const KEY_GROUP_LENGTH = 4;
 
 /** The key that the doctor validates, and that no license has. */
 export const DOCTOR_KEY = 'LICET-DOCTOR';
+/** The header of the doctor's requests to the address of a market. */
+export const DOCTOR_HEADER = 'Licet-Doctor';
 
 const KEY_LENGTH = KEY_GROUPS * KEY_GROUP_LENGTH;
 /** A key without its hyphens, perhaps pasted several times. */

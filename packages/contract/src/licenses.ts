@@ -103,8 +103,8 @@ export const licenseFields = {
     wire: z.int(),
     description: 'Number of recorded validations.',
   },
-  ownerChatId: accountOrEmpty('The id of the owner on the chat service.'),
-  ownerChatUsername: textOrEmpty(MAX_TEXT_LENGTH, 'The name of the owner on the chat service.'),
+  ownerChatId: accountOrEmpty('The id of the owner at Discord.'),
+  ownerChatUsername: textOrEmpty(MAX_TEXT_LENGTH, 'The name of the owner at Discord.'),
   licenseStatus: optional(
     licenseStatus.default('ACTIVE'),
     licenseStatus,
@@ -350,7 +350,7 @@ export const licensePaths = {
   product: { productId },
   chat: {
     chatId: z.string().meta({
-      description: 'The id of the owner on the chat service.',
+      description: 'The id of the owner at Discord.',
       example: '280497242714931202',
     }),
   },

@@ -11,7 +11,7 @@ import { wireTimestamp } from './time.ts';
 /** The export of a person (6). Each list but that of the licenses is of data that forgetting the person erases. */
 
 const licenseId = z.int().describe('The license.');
-const chatId = z.string().describe('The account on the chat service.');
+const chatId = z.string().describe('The account at Discord.');
 
 const replacedKey = named(
   'ReplacedKey',

@@ -52,8 +52,8 @@ export const productFields = {
   defaultMaxHWIDs: defaultLimit(
     `\`maxHWIDs\` of licenses without their own; ${DEFAULT_LIMIT} unless set.`,
   ),
-  roleId: accountOrNull('A role on the chat service.'),
-  purchaseRoleId: accountOrNull('A role on the chat service, for buyers.'),
+  roleId: accountOrNull('A role at Discord.'),
+  purchaseRoleId: accountOrNull('A role at Discord, for buyers.'),
   url: webAddressOrNull('The page of the product.'),
   imageUrl: webAddressOrNull('The image of the product.'),
   offlineDays: optional(

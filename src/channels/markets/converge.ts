@@ -220,7 +220,7 @@ function eventOf(
   return event(
     'purchase.extended',
     { expiryDate },
-    `${isShorter ? 'Shortened' : 'Extended'} to ${expiryDate}`,
+    `${isShorter ? 'Shortened' : 'Extended'} to ${expiryDate?.slice(0, 10) ?? 'no end'}`,
   );
 }
 

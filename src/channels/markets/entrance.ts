@@ -1,3 +1,4 @@
+import { DOCTOR_HEADER } from '@licet/contract/license-key';
 import { MAX_MARKET_BODY_BYTES } from '@licet/contract/limits';
 import type { Database } from '../../db/client.ts';
 import { readBody } from '../../http/connection.ts';
@@ -106,7 +107,7 @@ async function replyTo(entrance: Entrance, address: Address, request: Request): 
 
   const maxBytes = ADAPTERS[first.market.kind].maxBytes ?? MAX_MARKET_BODY_BYTES;
   const body = await readBody(request, maxBytes).catch(tooLargeOrLate);
-  if (!(body instanceof Uint8Array)) return rejectFrom(entrance, address, first, body);
+  if (!(body instanceof Uint8Array)) return rejectFrom(entrance, address, first, body, request);
   const incoming = new Incoming(body, request.headers, Date.now());
   let found = await findSource(sources, incoming);
   if (found?.rejection) {
@@ -115,10 +116,10 @@ async function replyTo(entrance: Entrance, address: Address, request: Request): 
   }
   if (!found) return NOT_FOUND;
   const { source, rejection } = found;
-  if (rejection) return rejectFrom(entrance, address, source, rejection, incoming);
+  if (rejection) return rejectFrom(entrance, address, source, rejection, request, incoming);
   entrance.writeLater(entrance.arrivals.listWaiting());
   const { reply, arrived } = await receive(entrance, source, incoming);
-  list(entrance, arrived);
+  list(entrance, arrived, request.headers);
   return reply;
 }
 
@@ -165,6 +166,7 @@ async function rejectFrom(
   { countedAs, shown, isGuessable }: Address,
   { market }: MarketSource,
   rejection: Rejection,
+  { headers }: Request,
   incoming?: Incoming,
 ): Promise<Reply> {
   const { db, ceilings, ip, writeLater } = entrance;
@@ -181,9 +183,12 @@ async function rejectFrom(
   // A flood must not fill the list, and nobody who guesses an address may raise the alert of failing requests.
   const isListed =
     rejection.isFromMarket || (!isGuessable && !ceilings.rejectedNotices.count(String(market.id)));
-  if (isListed) list(entrance, arrived);
+  if (isListed) list(entrance, arrived, headers);
   return reply;
 }
 
-const list = ({ arrivals, writeLater }: Entrance, arrived: ArrivedRequest): void =>
+/** Lists a request, unless the doctor sent it: its samples change nothing, and say nothing about the market. */
+function list({ arrivals, writeLater }: Entrance, arrived: ArrivedRequest, headers: Headers): void {
+  if (headers.has(DOCTOR_HEADER) && arrived.effect !== 'CHANGED') return;
   writeLater(arrivals.list(arrived, Date.now()));
+}

@@ -6,7 +6,13 @@ import {
   slotOf,
 } from '@licet/contract/addresses';
 import type { LICENSE_TYPES, LicenseState, LicenseStatus } from '@licet/contract/enums';
-import { KEY_ALPHABET, KEY_GROUP_LENGTH, KEY_GROUPS, readKey } from '@licet/contract/license-key';
+import {
+  DOCTOR_KEY,
+  KEY_ALPHABET,
+  KEY_GROUP_LENGTH,
+  KEY_GROUPS,
+  readKey,
+} from '@licet/contract/license-key';
 import { type SQL, sql } from 'drizzle-orm';
 import { DomainError } from '../../lib/errors.ts';
 
@@ -56,6 +62,9 @@ const PLACEHOLDER = /^%%.+%%$/s;
 
 /** Why a normalized key can be that of no license (7), and the way to fix it; undefined for any other key. */
 export function whyNoKey(key: string): string | undefined {
+  if (key === DOCTOR_KEY) {
+    return 'npm run doctor sent this request to try the service: there is nothing to do';
+  }
   if (SENTENCE.test(key)) {
     return 'The market got no key for this file: the customer must download the file again';
   }

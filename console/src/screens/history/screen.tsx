@@ -1,3 +1,4 @@
+import { DOCTOR_KEY } from '@licet/contract/license-key';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { describe } from '../../api.ts';
@@ -60,8 +61,12 @@ const columnsOf = (
   {
     id: 'product',
     header: words.columns.product,
-    cell: ({ record: { productId } }) =>
-      productId !== null && <Cut>{productName(names, productId)}</Cut>,
+    cell: ({ record: { licenseKey, productId } }) =>
+      licenseKey === DOCTOR_KEY ? (
+        <span className="text-muted">npm run doctor</span>
+      ) : (
+        productId !== null && <Cut>{productName(names, productId)}</Cut>
+      ),
     isWide: true,
   },
   {

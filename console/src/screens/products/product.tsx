@@ -122,6 +122,7 @@ function ProductScreen({ product }: { product: Product }) {
 
 function Details({ product }: { product: Product }) {
   const { id } = product;
+  const { shown } = words;
   const rows: readonly (readonly [string, ReactNode])[] = [
     [
       words.columns.id,
@@ -137,16 +138,16 @@ function Details({ product }: { product: Product }) {
     ],
     [words.maxIPs, limitOf(product.defaultMaxIPs)],
     [words.maxHWIDs, limitOf(product.defaultMaxHWIDs)],
-    [words.offlineDays, words.days(product.offlineDays)],
-    ...keysOf(words.idleDays).map((name): readonly [string, ReactNode] => [
-      words.idleDays[name],
-      words.days(product[name] ?? 0),
+    [shown.offline, shown.offlineFor(product.offlineDays)],
+    ...keysOf(shown.idle).map((name): readonly [string, ReactNode] => [
+      shown.idle[name],
+      shown.idleAfter(product[name] ?? 0),
     ]),
-    [words.selfResets, words.resets(product.selfResets)],
+    [shown.resets, shown.resetsIn(product.selfResets)],
     [words.selfRotate, product.selfRotate && screenTexts.events.yes],
     [
-      words.expiresAfterDays,
-      product.defaultExpiresAfterDays && words.days(product.defaultExpiresAfterDays),
+      words.expiry,
+      product.defaultExpiresAfterDays && shown.expiry(product.defaultExpiresAfterDays),
     ],
     ...keysOf(words.moreFields).map((name): readonly [string, ReactNode] => [
       words.moreFields[name],

@@ -30,7 +30,7 @@ const COLUMNS: Column<Customer>[] = [
   { title: 'ID', text: ({ id }) => String(id) },
   { title: 'E-MAIL', text: ({ email }) => email ?? '', isFlexible: true },
   { title: 'NAME', text: nameOf, isFlexible: true },
-  { title: 'CHAT ID', text: ({ chatId }) => chatId ?? '' },
+  { title: 'DISCORD ID', text: ({ chatId }) => chatId ?? '' },
   { title: 'SINCE', text: ({ createdAt }) => dayText(createdAt) },
 ];
 
@@ -46,7 +46,7 @@ const fieldsOf = (
   Name: [customer.firstName, customer.lastName].filter(Boolean).join(' '),
   'User name': customer.username ?? '',
   Phone: customer.phoneNumber ?? '',
-  Chat: accountOf(customer.chatId, customer.chatUsername),
+  Discord: accountOf(customer.chatId, customer.chatUsername),
   [label('PLATFORM_A')]: accountOf(customer.platformAId, customer.platformAUsername),
   [label('PLATFORM_B')]: accountOf(customer.platformBId, customer.platformBUsername),
   [label('PLATFORM_C')]: accountOf(customer.platformCId, customer.platformCUsername),
@@ -84,7 +84,7 @@ const withFields = <Args extends unknown[], Opts extends OptionValues, Global ex
     .option('--last-name <name>', 'the last name')
     .option('--username <name>', 'the name of the account')
     .option('--phone <number>', 'the phone number')
-    .option('--chat-id <id>', 'the id on the chat service')
+    .option('--chat-id <id>', 'the Discord id')
     .option(...METADATA_OPTION);
 
 type FieldOption = 'email' | 'firstName' | 'lastName' | 'username' | 'phone' | 'chatId';

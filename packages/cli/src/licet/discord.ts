@@ -152,7 +152,7 @@ async function setUp(licet: Licet, output: Output, options: Options): Promise<vo
 
 /** `licet discord`: the commands at Discord. */
 export function addDiscord(parent: CommandUnknownOpts, open: OpenSession): void {
-  const discord = parent.command('discord').description('answer commands at Discord');
+  const discord = parent.command('discord').description('set up the commands at Discord');
   discord
     .command('setup')
     .description(

@@ -246,7 +246,7 @@ const withFields = <Args extends unknown[], Opts extends OptionValues, Global ex
     .option('--max-hwids <n>', 'number of hardware IDs, likewise', integerFrom(-1))
     .option('--email <email>', 'the e-mail of its customer; a new e-mail creates a customer')
     .option('--customer <id>', 'its customer, by the id', integerFrom(1))
-    .option('--chat-id <id>', 'the id of its owner on the chat service')
+    .option('--chat-id <id>', 'the Discord id of its owner')
     .addOption(
       new Option('--platform <platform>', 'the platform where it was bought, or its label')
         .choices(LICENSE_PLATFORMS)
@@ -401,7 +401,7 @@ export function addLicenses(parent: CommandUnknownOpts, open: OpenSession): void
   licenses
     .command('find')
     .description(
-      'find licenses by key (also a replaced one), e-mail, name, chat id, platform id, notes or the whole name of the product',
+      'find licenses by key (also a replaced one), e-mail, name, Discord id, platform id, notes or the whole name of the product',
     )
     .argument('<text>', 'part of a field, in any case', searchArgument)
     .option('--limit <n>', 'the maximum number of results', integerFrom(1), DEFAULT_FOUND)

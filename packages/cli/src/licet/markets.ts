@@ -203,9 +203,10 @@ export function addMarkets(parent: CommandUnknownOpts, open: OpenSession): void 
     .option('--ips <n>', 'the limit of addresses; -1 for none', integerFrom(-1))
     .option('--hwids <n>', 'the limit of hardware IDs; -1 for none', integerFrom(-1))
     .addOption(
-      new Option('--quantity <meaning>', 'so many licenses, or one with larger limits').choices(
-        QUANTITY_MEANINGS,
-      ),
+      new Option(
+        '--quantity <meaning>',
+        'what a quantity above one makes: one license each, or one with larger limits',
+      ).choices(QUANTITY_MEANINGS),
     )
     .addHelpText('after', examples('markets map 1 62494 1', 'markets map 1 62494 1 --ips 2'))
     .action(async (id, item, productId, { type, days, ips, hwids, quantity }) => {

@@ -159,7 +159,10 @@ export function addProducts(parent: CommandUnknownOpts, open: OpenSession): void
     .command('delete')
     .description('delete a product for good; delete its licenses first')
     .argument(...PRODUCT)
-    .option('--even-if-sold', 'although a market sells it: its purchases wait for another product')
+    .option(
+      '--even-if-sold',
+      'delete it even if a market sells it: the next purchases wait for another product',
+    )
     .addHelpText('after', examples('products delete 1', 'products delete "Chunk Guard"'))
     .action(async (text, { evenIfSold }) => {
       const { licet, output } = open();

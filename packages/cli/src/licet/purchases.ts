@@ -69,7 +69,7 @@ async function idOfKey(licet: Licet, key: string | null | undefined): Promise<nu
 
 /** `licet purchases`: what was sold at markets. */
 export function addPurchases(parent: CommandUnknownOpts, open: OpenSession): void {
-  const purchases = parent.command('purchases').description('see purchases at markets');
+  const purchases = parent.command('purchases').description('manage purchases at markets');
 
   purchases
     .command('list')
