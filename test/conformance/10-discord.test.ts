@@ -729,7 +729,7 @@ it('Discord says where a leaked key is replaced, and a redeemed key of a custome
   expect((await get.license(id)).licenseKey).toBe(licenseKey);
 });
 
-it('of 50 resets at once, exactly so many count as the product allows [10.1.2]', async () => {
+it('50 resets at once count exactly as often as the product allows [10.1.2]', async () => {
   await redeem();
   const ips = ['192.0.2.1', '192.0.2.2'];
   const isolates = [discord.isolate, discord.newIsolate(), discord.newIsolate()];

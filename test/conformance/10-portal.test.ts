@@ -428,7 +428,7 @@ it('values that were not bound together, or not seen together, are machines of t
   ]);
 });
 
-it('of 50 resets of machines at once in four isolates, each frees a whole machine, within the budget [10.1.2, 10.1.5]', async () => {
+it('50 resets of machines at once in four isolates each free a whole machine or nothing, within the budget [10.1.2, 10.1.5]', async () => {
   const one = await used([
     ['203.0.113.1', 'server-1'],
     ['203.0.113.2', 'server-2'],
@@ -561,7 +561,7 @@ it('a value on the blacklist is never freed, also by its range [10.1.3]', async 
   });
 });
 
-it('of 50 resets at once in four isolates, exactly so many free a slot as the product allows [10.1.2]', async () => {
+it('50 resets at once in four isolates free exactly as many slots as the product allows [10.1.2]', async () => {
   const ips = Array.from({ length: 50 }, (_, index) => `192.0.2.${index + 1}`);
   const full = await buy({ selfResets: 20 }, { ips, hwids: [] });
   const machines = await machinesIn(full);

@@ -81,7 +81,7 @@ beforeAll(async () => {
   license = { ...license, ...(isObject(rotated.json) ? rotated.json : {}) };
   await ask(license.licenseKey, IPS[1], `${MARK}hwid-2`);
   expect((await call('POST', '/api/v2/portal-links', { body: { customerId } })).status).toBe(201);
-  // What markets, receivers, Discord and the customer leave.
+  // Rows of markets, receivers, Discord and the customer.
   await env.DB.batch(
     [
       `update events set actor = 'customer', ip = '${IPS[2]}', customer_id = ${customerId}

@@ -292,7 +292,7 @@ it('a purchase that waits at a deleted market is not granted, and the response s
 
 it('a server with too many requests tells the market when to repeat a notice [9.2.11]', async () => {
   const busy = service.newIsolate({ ONE_MACHINE: 'true', TRUSTED_PROXIES: '127.0.0.1' });
-  // So many take ten seconds. That 2,000 that wait are too many is shown by test/simulation/flood.test.ts.
+  // These take ten seconds. A proof with 2,000 that wait is in test/simulation/flood.test.ts.
   if (!env.IS_LONG) vi.spyOn(Admission.prototype, 'enter').mockReturnValue(false);
   const sent = await Promise.all(
     Array.from({ length: env.IS_LONG ? 2_200 : 1 }, () =>

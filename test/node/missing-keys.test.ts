@@ -55,7 +55,7 @@ function writeKey(folder: string): string {
 }
 
 describe('a start without the signing keys that programs ask for', () => {
-  it('names the keys and the file to copy, and makes no other keys', () => {
+  it('a start without the keys names them and the file to copy, and makes no other keys', () => {
     const folder = newFolder({ kid: 'rs-1' }, { kid: 'rs-1' }, { kid: 'es-2' });
     expect(provideSigningKeys(folder, false)).toEqual({});
     expect(existsSync(keysFileIn(folder))).toBe(false);
@@ -67,7 +67,7 @@ describe('a start without the signing keys that programs ask for', () => {
     expect(text).toContain('--new-signing-keys');
   });
 
-  it('makes other keys when it is told to', () => {
+  it('a start makes other keys when it is told to', () => {
     const folder = newFolder({ kid: 'rs-1' });
     const keys = provideSigningKeys(folder, true);
     expect(Object.keys(keys)).toEqual(['SIGNING_KEY_1', 'SIGNING_KEY_2']);
@@ -75,7 +75,7 @@ describe('a start without the signing keys that programs ask for', () => {
     expect(printed.join('\n')).toContain('rs-1 (1 installation)');
   });
 
-  it('uses the other keys that are there, and names the one that is missing', () => {
+  it('a start uses the keys that are there, and names the one that is missing', () => {
     const folder = newFolder({ kid: 'rs-1' });
     writeKey(folder);
     expect(Object.keys(provideSigningKeys(folder, false))).toEqual(['SIGNING_KEY_1']);

@@ -4,7 +4,7 @@ import { ControlGroup } from './form.tsx';
 
 const words = screenTexts.expiry;
 
-/** When a license ends: never, on a date, or some days after its first use. */
+/** The end of a license: never, on a date, or some days after its first use. */
 export type End = keyof typeof words.ends;
 
 /** The kind of the end, with the field of the chosen kind as its child. */

@@ -217,9 +217,10 @@ function Machine({ machine }: { machine: PortalMachine }) {
         )}
       </dl>
       <p className="text-xs text-muted">
-        <time dateTime={lastUsed} title={`${timeOf(lastUsed)}${idle}`}>
+        <time dateTime={lastUsed} title={timeOf(lastUsed)}>
           {words.lastUsed(agoOf(lastUsed))}
         </time>
+        {idle}
       </p>
     </div>
   );

@@ -12,7 +12,7 @@ interface Sample {
 const hmac = (text: string, secret: string, encoding: 'hex' | 'base64' = 'hex'): string =>
   createHmac('sha256', secret).update(text).digest(encoding);
 
-/** What arrived does not list requests with this header. */
+/** Requests with this header are not listed under What arrived. */
 const OF_DOCTOR = { [DOCTOR_HEADER]: '1' };
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 

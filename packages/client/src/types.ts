@@ -2408,7 +2408,7 @@ export interface FindLicensesByProductIdQuery {
   total?: boolean | undefined;
 }
 
-/** Filters: List licenses of an owner on the chat service */
+/** Filters: List licenses of an owner at Discord */
 export interface FindLicensesByChatIdQuery {
   /** The number of objects on a page. A page has fewer only if it is the last one. */
   limit?: number | undefined;
@@ -2776,7 +2776,7 @@ export interface Operations {
     body: undefined;
     response: License[];
   };
-  /** List licenses of an owner on the chat service */
+  /** List licenses of an owner at Discord */
   'GET /api/v2/licenses/by-chat-id/{chatId}': {
     query: FindLicensesByChatIdQuery;
     body: undefined;

@@ -123,7 +123,7 @@ export interface Facts {
   /** Other ids by which the seller may have chosen the product. */
   items?: readonly string[];
   price?: Price;
-  /** When a person entered a purchase of before. */
+  /** The time at which a person entered a purchase from before. */
   entered?: number;
 }
 
@@ -165,7 +165,7 @@ export const purchases = sqliteTable(
     /** The price of all its licenses, in whole units; null if the market has not said it. */
     amount: text('amount'),
     currency: text('currency'),
-    /** When a person decided that it needs no license. */
+    /** The time at which a person decided that it needs no license. */
     ignoredAt: integer('ignored_at'),
     revokedAt: integer('revoked_at'),
   },

@@ -182,7 +182,7 @@ const listBy = (name: string, whose: string): Operation => ({
 
 /** by-chat-id under its name in older clients (3). */
 const BY_DISCORD_ID: Operation = {
-  ...listBy('DiscordId', 'of an owner on the chat service, for older clients'),
+  ...listBy('DiscordId', 'of an owner at Discord, for older clients'),
   description: 'The same as `by-chat-id`, under its name in older clients. An extension.',
   deprecated: true,
 };
@@ -343,7 +343,7 @@ export const licenseRoutes = new Hono<AuthEnv>()
   )
   .get(
     '/by-chat-id/:chatId',
-    canRead(listBy('ChatId', 'of an owner on the chat service')),
+    canRead(listBy('ChatId', 'of an owner at Discord')),
     path(licensePaths.chat),
     query(licenseQuery),
     (c) => licenseList(c, { ...c.req.valid('query'), ...c.req.valid('param') }),

@@ -16,7 +16,7 @@ const CREATE: Operation = {
   tag: 'Customers',
   summary: "Make a link to the customer's page",
   description:
-    'It works once, for `validMinutes`. The page shows the licenses of the customer, and frees slots as often as the product allows. An extension.',
+    'It works once, for `validMinutes`. The page shows the licenses of the customer. It frees slots, and replaces leaked keys, as the product allows. An extension.',
   success: {
     status: 201,
     description: 'The link, which only this response shows.',

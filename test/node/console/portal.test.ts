@@ -108,7 +108,7 @@ describeInBrowser("the customer's page", () => {
     await card.getByRole('button', { name: 'Yes, free' }).click();
     await card
       .getByRole('status')
-      .getByText('Done. Start your server again: it takes the free slot.')
+      .getByText('Done. Start your server again: it takes the free place.')
       .waitFor();
     await card.getByText('Resets left: 1 of 2 in 30 days.').waitFor();
     expect((await licet.licenses.get(license.id)).ips).toEqual(['2a01:4f8:7::1']);
@@ -305,7 +305,7 @@ describeInBrowser("the customer's page", () => {
     expect(await accessibilityFindings(stranger)).toEqual([]);
     await stranger.goto('/my#code=nonsense');
     await stranger.getByRole('button', { name: 'Open my licenses' }).click();
-    await stranger.getByText('This link is not complete').waitFor();
+    await stranger.getByText('This link is incomplete').waitFor();
     expectFailure(/^403 POST \/my\/session$/);
     expectFailure(BEFORE_LINK);
   });
@@ -388,7 +388,7 @@ describeInBrowser("the customer's page", () => {
   });
 
   const LOCALES = ['pt-BR', 'ja-JP', 'fr-FR', 'es-ES'];
-  it.each(isLong ? LOCALES : LOCALES.slice(0, 2))('speaks %s, or English', async (locale) => {
+  it.each(isLong ? LOCALES : LOCALES.slice(0, 2))('the page of customers speaks %s, or English', async (locale) => {
     const { customerId } = await buy();
     const page = await openMine(customerId, { locale });
     const titles = {
@@ -438,7 +438,7 @@ describeInBrowser("the customer's page", () => {
     [
       'not allowed to free slots',
       {},
-      'The shop frees servers and computers itself for this product. Ask the shop.',
+      'For this product, only the shop frees servers and computers. Ask the shop.',
     ],
   ])(
     'the card of a license that is %s says what to do, with the contact of the shop [10.2.8]',

@@ -60,7 +60,7 @@ export const fr: MyTexts = {
     replaced:
       'C’est fait. Saisissez la nouvelle clé dans vos programmes : l’ancienne ne sert plus.',
     again: (date) => `La clé a été remplacée. Possible de nouveau à partir du ${date}.`,
-    notAllowed: 'Pour ce produit, la boutique remplace les clés elle-même. Demandez à la boutique.',
+    notAllowed: 'Pour ce produit, seule la boutique remplace les clés. Demandez à la boutique.',
   },
   machines: 'Serveurs et ordinateurs',
   types: { IP: 'Adresses IP', HWID: 'ID matériels' },
@@ -70,7 +70,7 @@ export const fr: MyTexts = {
   privateNetwork: 'dans un réseau privé',
   lastUsed: (ago) => `dernière utilisation ${ago}`,
   justNow: 'à l’instant',
-  idle: (date) => `cède sa place à partir du ${date}`,
+  idle: (date) => `un autre peut prendre sa place à partir du ${date}`,
   free: 'Libérer',
   freeOne: (shown) => `Libérer ${shown}`,
   freeAll: 'Tout libérer',
@@ -87,19 +87,20 @@ export const fr: MyTexts = {
   yes: 'Oui, libérer',
   cancel: 'Annuler',
   resets: (left, allowed) => `Libérations restantes : ${left} sur ${allowed} en 30 jours.`,
-  returns: (date) => `La prochaine revient le ${date}.`,
+  returns: (date) => `Vous aurez la prochaine le ${date}.`,
   hasExpired: 'Cette licence a expiré. Demandez à la boutique de la renouveler.',
   renew: 'Renouveler',
   outcomes: {
     freed: 'C’est fait. Redémarrez votre serveur : il prend la place libre.',
-    kept: 'Les valeurs bloquées restent.',
-    gone: 'Ceci n’est plus dans la liste. Choisissez de nouveau.',
-    empty: 'Rien n’était pris.',
-    blocked: 'La boutique l’a bloqué, et cela reste. Demandez à la boutique.',
+    kept: 'Ceux que la boutique a bloqués restent.',
+    gone: 'Ce serveur ou cet ordinateur n’est plus dans la liste. Choisissez de nouveau.',
+    empty: 'Aucune place n’était prise : rien n’a été libéré.',
+    blocked:
+      'La boutique a bloqué ce serveur ou cet ordinateur : il reste. Demandez à la boutique.',
     'used up':
       'Vous avez utilisé toutes vos libérations. Demandez à la boutique s’il vous en faut une maintenant.',
     'not allowed':
-      'Pour ce produit, la boutique libère elle-même les serveurs et ordinateurs. Demandez à la boutique.',
+      'Pour ce produit, seule la boutique libère les serveurs et ordinateurs. Demandez à la boutique.',
     deactivated: 'La boutique a désactivé cette licence. Demandez à la boutique.',
   },
 };
