@@ -659,7 +659,7 @@ it('a reset frees the slots within the budget, and an empty one is free [10.3.4]
   expect((await reset()).content).toContain('did not count as a reset');
   const bind = (values: object) => call('PUT', `/api/v2/licenses/${license.id}`, { body: values });
   await bind({ ips: ['192.0.2.1'], hwids: ['h'] });
-  expect((await reset({ what: 'IP' })).content).toContain('Done: 1 freed. The next server');
+  expect((await reset({ what: 'IP' })).content).toContain('Freed slots: 1. Start your server again');
   expect(await get.license(license.id)).toMatchObject({ ips: [], hwids: ['h'] });
   await reset();
   await bind({ hwids: ['h'] });
@@ -698,7 +698,7 @@ it('/reset lists the machines of the license with their last use, and frees the 
   expect(await suggestReset({ ...options, what: 'server…2' })).toEqual([choices[1]]);
   expect(await suggestReset(options, EVE)).toEqual([]);
   const { content } = await reset({ what: choices[2]?.value });
-  expect(content).toContain('Done: 2 freed.');
+  expect(content).toContain('Freed slots: 2.');
   expect(content).toContain('Resets left: 2 of 3');
   expect(await get.license(license.id)).toMatchObject({
     ips: ['203.0.113.2'],
@@ -741,7 +741,7 @@ it('50 resets at once count exactly as often as the product allows [10.1.2]', as
     );
     contents.push(...answers.map(({ content }) => content));
   }
-  expect(contents.filter((text) => text.startsWith('Done'))).toHaveLength(3);
+  expect(contents.filter((text) => text.startsWith('Freed'))).toHaveLength(3);
   const { results } = await env.DB.prepare('select * from self_resets where license_id = ?')
     .bind(license.id)
     .all();
@@ -778,7 +778,7 @@ it('an interaction that comes twice runs once [10.3.3]', async () => {
   const sent = { name: 'reset', options: { license: String(license.id) }, id: 'same' };
   const answers = await Promise.all([discord.send(sent), discord.send(sent, discord.newIsolate())]);
   expect(answers.map(({ content }) => content.slice(0, 12)).toSorted()).toEqual([
-    'Done: 1 free',
+    'Freed slots:',
     'This command',
   ]);
 });

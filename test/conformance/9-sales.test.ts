@@ -311,7 +311,7 @@ describe('the state of a market', () => {
     expectError(
       await service.isolate.call('DELETE', path),
       409,
-      'The product is sold at "Market": remove it there first, or send evenIfSold=true',
+      'The product is sold at "Market": remove it there first, or send evenIfSold=true (--even-if-sold)',
     );
     const { status } = await service.isolate.call('DELETE', `${path}?evenIfSold=true`);
     expect([status, await stateNow()]).toEqual([204, 'NEEDS_PRODUCT']);

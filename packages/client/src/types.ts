@@ -718,7 +718,7 @@ export interface MarketCreate {
   products?: MarketProduct[] | undefined;
   /** The effect of a refund in full. A partial refund has none. */
   onRefund?: RefundAction | undefined;
-  /** The effect of a dispute or chargeback. A dispute that is won restores the license. */
+  /** The effect of a dispute or chargeback. A dispute that ends without a loss restores the license. */
   onDispute?: DisputeAction | undefined;
   /** For `dynamic` only, which needs it: how its requests are signed and read. */
   settings?: DynamicSettings | null | undefined;
@@ -765,7 +765,7 @@ export interface MarketProduct {
   maxIPs?: number | null | undefined;
   /** Null for that of the product. */
   maxHWIDs?: number | null | undefined;
-  /** Whether a quantity makes so many licenses, or one with larger limits. */
+  /** Whether a quantity above one makes one license each, or one license with larger limits. */
   quantity?: QuantityMeaning | undefined;
 }
 
@@ -848,7 +848,7 @@ export interface MarketUpdate {
   products?: MarketProduct[] | undefined;
   /** The effect of a refund in full. A partial refund has none. */
   onRefund?: RefundAction | undefined;
-  /** The effect of a dispute or chargeback. A dispute that is won restores the license. */
+  /** The effect of a dispute or chargeback. A dispute that ends without a loss restores the license. */
   onDispute?: DisputeAction | undefined;
   /** For `dynamic` only, which needs it: how its requests are signed and read. */
   settings?: DynamicSettings | null | undefined;
@@ -1917,7 +1917,7 @@ export interface Market {
   products: MarketProductOutput[];
   /** The effect of a refund in full. A partial refund has none. */
   onRefund: RefundAction;
-  /** The effect of a dispute or chargeback. A dispute that is won restores the license. */
+  /** The effect of a dispute or chargeback. A dispute that ends without a loss restores the license. */
   onDispute: DisputeAction;
   /** For `dynamic` only, which needs it: how its requests are signed and read. */
   settings: DynamicSettingsOutput | null;
@@ -2141,7 +2141,7 @@ export interface MarketProductOutput {
   maxIPs: number | null;
   /** Null for that of the product. */
   maxHWIDs: number | null;
-  /** Whether a quantity makes so many licenses, or one with larger limits. */
+  /** Whether a quantity above one makes one license each, or one license with larger limits. */
   quantity: QuantityMeaning;
 }
 

@@ -72,7 +72,7 @@ export const marketProduct = z
     maxHWIDs: limit.nullable().default(null).describe('Null for that of the product.'),
     quantity: quantityMeaning
       .default('licenses')
-      .describe('Whether a quantity makes so many licenses, or one with larger limits.'),
+      .describe('Whether a quantity above one makes one license each, or one license with larger limits.'),
   })
   .meta({
     id: 'MarketProduct',
@@ -127,7 +127,7 @@ export const marketFields = {
     disputeAction.default('deactivate'),
     disputeAction,
     disputeAction,
-    'The effect of a dispute or chargeback. A dispute that is won restores the license.',
+    'The effect of a dispute or chargeback. A dispute that ends without a loss restores the license.',
   ),
   settings: optional(
     dynamicSettings.nullable().default(null),

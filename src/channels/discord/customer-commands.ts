@@ -158,9 +158,9 @@ function outcomeText(outcome: ResetOutcome): string {
   const { left, allowed, returnsAt } = outcome.resets;
   switch (outcome.outcome) {
     case 'freed': {
-      const kept = outcome.kept > 0 ? ' Blocked values stay.' : '';
-      const shared = outcome.shared > 0 ? ' What another server or computer uses stays.' : '';
-      return `Done: ${outcome.freed} freed.${kept}${shared} The next server or computer that asks gets the slot. Resets left: ${left} of ${allowed} in 30 days.`;
+      const kept = outcome.kept > 0 ? ' Those that the shop has blocked stay.' : '';
+      const shared = outcome.shared > 0 ? ' Those that another server or computer uses stay.' : '';
+      return `Freed slots: ${outcome.freed}.${kept}${shared} Start your server again: it takes a free slot. Resets left: ${left} of ${allowed} in 30 days.`;
     }
     case 'gone':
       return 'This server or computer takes no slot of the license. Choose one of the list, or all of them. This did not count as a reset.';

@@ -20,6 +20,6 @@ export async function checkUnsold(db: Database, productId: number): Promise<void
   const names = sellers.map(({ name }) => JSON.stringify(name)).join(', ');
   throw new DomainError(
     'conflict',
-    `The product is sold at ${names}: remove it there first, or send evenIfSold=true`,
+    `The product is sold at ${names}: remove it there first, or send evenIfSold=true (--even-if-sold)`,
   );
 }

@@ -388,18 +388,21 @@ describeInBrowser("the customer's page", () => {
   });
 
   const LOCALES = ['pt-BR', 'ja-JP', 'fr-FR', 'es-ES'];
-  it.each(isLong ? LOCALES : LOCALES.slice(0, 2))('the page of customers speaks %s, or English', async (locale) => {
-    const { customerId } = await buy();
-    const page = await openMine(customerId, { locale });
-    const titles = {
-      fr: 'Vos licences',
-      es: 'Tus licencias',
-      pt: 'As suas licenças',
-      ja: 'Your licenses',
-    };
-    const title = Object.entries(titles).find(([language]) => locale.startsWith(language))?.[1];
-    await page.getByRole('heading', { level: 1, name: title ?? '' }).waitFor();
-  });
+  it.each(isLong ? LOCALES : LOCALES.slice(0, 2))(
+    'the page of customers speaks %s, or English',
+    async (locale) => {
+      const { customerId } = await buy();
+      const page = await openMine(customerId, { locale });
+      const titles = {
+        fr: 'Vos licences',
+        es: 'Tus licencias',
+        pt: 'As suas licenças',
+        ja: 'Your licenses',
+      };
+      const title = Object.entries(titles).find(([language]) => locale.startsWith(language))?.[1];
+      await page.getByRole('heading', { level: 1, name: title ?? '' }).waitFor();
+    },
+  );
 
   it.each(['en-GB', 'de-DE', 'fr-FR', 'es-ES', 'pt-BR'])(
     'a name of 86 characters without a blank fits 320 px in %s',

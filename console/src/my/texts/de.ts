@@ -97,8 +97,7 @@ export const de: MyTexts = {
     empty: 'Kein Platz war belegt, also wurde nichts freigegeben.',
     blocked: 'Der Shop hat diesen Server oder Computer gesperrt, darum bleibt er. Frage den Shop.',
     'used up': 'Du hast alle Freigaben verbraucht. Frage den Shop, wenn du jetzt eine brauchst.',
-    'not allowed':
-      'Bei diesem Produkt gibt nur der Shop Server und Computer frei. Frage den Shop.',
+    'not allowed': 'Bei diesem Produkt gibt nur der Shop Server und Computer frei. Frage den Shop.',
     deactivated: 'Der Shop hat diese Lizenz deaktiviert. Frage den Shop.',
   },
 };

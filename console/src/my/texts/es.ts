@@ -92,7 +92,8 @@ export const es: MyTexts = {
     kept: 'Los que la tienda ha bloqueado se quedan.',
     gone: 'Este servidor u ordenador ya no está en la lista. Elige otra vez.',
     empty: 'Ningún lugar estaba ocupado: no se liberó nada.',
-    blocked: 'La tienda ha bloqueado este servidor u ordenador, así que se queda. Pregunta a la tienda.',
+    blocked:
+      'La tienda ha bloqueado este servidor u ordenador, así que se queda. Pregunta a la tienda.',
     'used up': 'Has usado todas tus liberaciones. Pregunta a la tienda si necesitas una ahora.',
     'not allowed':
       'En este producto solo la tienda libera servidores y ordenadores. Pregunta a la tienda.',
