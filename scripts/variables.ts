@@ -50,7 +50,7 @@ const timeZone = must('a time zone such as "Europe/Berlin", or "UTC"', (value) =
 );
 
 const labels = mustList(
-  `labels such as "PLATFORM_A=SpigotMC, MARKET_A=Polymart", for ${LABELLED_PLATFORMS.join(', ')}`,
+  `labels such as "PLATFORM_A=SpigotMC, MARKET_A=BuiltByBit", for ${LABELLED_PLATFORMS.join(', ')}`,
   /,/,
   new RegExp(String.raw`^\s*(${LABELLED_PLATFORMS.join('|')})\s*=\s*\S`),
 );

@@ -10,7 +10,7 @@ function cleanLabel(text: string): string {
 }
 
 /**
- * The labels of the platforms, from a text such as `MARKET_A=SpigotMC, MARKET_B=Polymart`. A platform keeps its
+ * The labels of the platforms, from a text such as `PLATFORM_A=SpigotMC, MARKET_A=BuiltByBit`. A platform keeps its
  * name if the text has no label for it, or the name or label of another platform.
  */
 export function parsePlatformLabels(text = ''): PlatformLabel[] {

@@ -113,7 +113,7 @@ it('each setting is taken in the forms of the document', () => {
     SIGNING_DEFAULT_KID: 'rs-1',
     LOG_REQUESTS: 'true',
     TIME_ZONE: 'Europe/Berlin',
-    PLATFORM_LABELS: 'PLATFORM_A=SpigotMC, MARKET_A=Polymart,',
+    PLATFORM_LABELS: 'PLATFORM_A=SpigotMC, MARKET_A=BuiltByBit,',
     TRUSTED_PROXIES: '10.0.0.0/8, ::1',
     CONSOLE_HOSTS: 'License.example.com, localhost:8443 [::1]:80',
     OUTBOUND_PRIVATE: 'false',

@@ -31,6 +31,10 @@ const SCREENS = [
   '/tokens?open=new',
   '/webhooks',
   '/webhooks?open=new',
+  '/markets',
+  '/purchases',
+  '/settings',
+  '/changes',
   '/import',
 ];
 const NAMES = ['overview', 'license'] as const;
