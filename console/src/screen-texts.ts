@@ -678,7 +678,7 @@ export const screenTexts = {
     shown: {
       offline: 'Starts without the service',
       offlineFor: (days: number) => (days === 0 ? 'No' : `For ${plural(days, 'day')}`),
-      idle: { ipIdleDays: 'An address is idle', hwidIdleDays: 'A hardware ID is idle' },
+      idle: { ipIdleDays: 'An address becomes idle', hwidIdleDays: 'A hardware ID becomes idle' },
       idleAfter: (days: number) => (days === 0 ? 'Never' : `After ${plural(days, 'day')}`),
       resets: 'Resets by the customer',
       resetsIn: (count: number) => (count === 0 ? 'None' : `${count} in 30 days`),
