@@ -659,7 +659,9 @@ it('a reset frees the slots within the budget, and an empty one is free [10.3.4]
   expect((await reset()).content).toContain('did not count as a reset');
   const bind = (values: object) => call('PUT', `/api/v2/licenses/${license.id}`, { body: values });
   await bind({ ips: ['192.0.2.1'], hwids: ['h'] });
-  expect((await reset({ what: 'IP' })).content).toContain('Freed slots: 1. Start your server again');
+  expect((await reset({ what: 'IP' })).content).toContain(
+    'Freed slots: 1. Start your server again',
+  );
   expect(await get.license(license.id)).toMatchObject({ ips: [], hwids: ['h'] });
   await reset();
   await bind({ hwids: ['h'] });

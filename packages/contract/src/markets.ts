@@ -72,7 +72,9 @@ export const marketProduct = z
     maxHWIDs: limit.nullable().default(null).describe('Null for that of the product.'),
     quantity: quantityMeaning
       .default('licenses')
-      .describe('Whether a quantity above one makes one license each, or one license with larger limits.'),
+      .describe(
+        'Whether a quantity above one makes one license each, or one license with larger limits.',
+      ),
   })
   .meta({
     id: 'MarketProduct',
