@@ -63,8 +63,10 @@ it.each(RESOURCES)(
       expectError(response, 400, message);
       expect(response.headers.get('Error-Field')).toBe('metadata');
     }
-    // A name that each object has.
-    const own = JSON.parse('{"metadata":{"constructor":"own"}}');
+    // Names that each object has.
+    const own = {
+      metadata: { constructor: 'own', toJSON: 'own', toString: 'own', valueOf: 'own' },
+    };
     expect((await call('PUT', path, { body: own })).json).toMatchObject(own);
   },
 );
