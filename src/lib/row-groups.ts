@@ -49,6 +49,7 @@ export async function readUnread<Whole extends { id: number }, Row extends Whole
   rows: readonly Row[],
   read: (ids: readonly number[]) => Promise<Whole[]>,
 ): Promise<Whole[]> {
+  if (!isUnread(rows)) return [...rows];
   const ids = rows.flatMap(({ id, unreadBytes }) => (unreadBytes ? id : []));
   const whole = new Map((await read(ids)).map((row) => [row.id, row]));
   return rows.flatMap((row) => (row.unreadBytes ? (whole.get(row.id) ?? []) : row));
