@@ -74,6 +74,25 @@ export function equalsAll(
 export const isOneOf = (column: SQLiteColumn, values: readonly (string | number)[]): SQL =>
   sql`${column} in (select value from json_each(${JSON.stringify(values)}))`;
 
+/**
+ * Parents `p` and the newest of their rows, `d`, for a `from`. It reads ranges of the primary key, which begins with the
+ * parent.
+ *
+ * @param parentId the name of the column
+ * @param first the least id
+ * @param most the most rows of a parent
+ */
+export const withNewest = (
+  parents: SQLiteTable,
+  rows: SQLiteTable,
+  parentId: string,
+  { first, most }: { first: number; most: number },
+): SQL => {
+  const its = sql.identifier(parentId);
+  return sql`${parents} p cross join ${rows} d on d.${its} = p.id and d.id in (
+    select o.id from ${rows} o where o.${its} = p.id and o.id >= ${first} order by o.id desc limit ${most})`;
+};
+
 /** The values of a row in the order of the table's columns, for an insert from a select, which names no columns. */
 export function rowValues(table: SQLiteTable, row: object): SQL {
   const values = new Map<string, unknown>(Object.entries(row));

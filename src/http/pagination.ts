@@ -3,7 +3,7 @@ import type { Context } from 'hono';
 import { Turns } from '../lib/admission.ts';
 import { logFailure } from '../lib/log.ts';
 import { publicUrlOf } from '../lib/public-url.ts';
-import { groupsOf, type ListRow } from '../lib/row-groups.ts';
+import { isUnread, type ListRow, wholeGroups } from '../lib/row-groups.ts';
 import { expectReading, isOnOneMachine } from './connection.ts';
 import { jsonResponse } from './json.ts';
 
@@ -24,7 +24,9 @@ const SMALL_CHUNK: Chunk = { rows: 250, longBytes: 256 * 1024 };
 /** All lists of the isolate share them: together they take no more of its time than one. */
 const turns = new Turns();
 
-interface List<Row extends ListRow> {
+type IdentifiedRow = ListRow & { id: number };
+
+interface List<Row extends IdentifiedRow> {
   /** Reads at most `limit` rows after `after`, in the order of the list. */
   read: (page: PageQuery & { limit: number }) => Promise<Row[]>;
   /** Reads rows with `unreadBytes` again, with all their values. */
@@ -37,7 +39,7 @@ interface List<Row extends ListRow> {
  * The response to a list. Without `limit` it is complete, and streamed in constant memory. With `limit` it is one
  * page, with the total in `X-Total-Count` and the next page in `Link`.
  */
-export async function listResponse<Row extends ListRow>(
+export async function listResponse<Row extends IdentifiedRow>(
   c: Context,
   { limit, after }: PageQuery,
   list: List<Row>,
@@ -54,8 +56,7 @@ export async function listResponse<Row extends ListRow>(
   const shown = rows.slice(0, limit);
   if (total !== undefined) c.header('X-Total-Count', String(total));
   if (rows.length > limit) linkNextPage(c, shown.at(-1)?.id);
-  const isLong = shown.some(({ unreadBytes = 0 }) => unreadBytes > 0);
-  if (isLong) return streamList(c, list, { rows: shown, isLast: true }, toWire);
+  if (isUnread(shown)) return streamList(c, list, { rows: shown, isLast: true }, toWire);
   return jsonResponse(c, shown.map(toWire));
 }
 
@@ -76,7 +77,7 @@ export const takeTurn = <Result>(c: Context, work: () => Promise<Result>): Promi
   turns.run(work, (turn) => c.executionCtx.waitUntil(turn));
 
 /** Streams a list, or a page with long values, in constant memory. */
-function streamList<Row extends ListRow>(
+function streamList<Row extends IdentifiedRow>(
   c: Context,
   { read, readLong }: List<Row>,
   first: { rows: Row[]; isLast: boolean },
@@ -84,13 +85,11 @@ function streamList<Row extends ListRow>(
 ): Response {
   async function* rowGroups(): AsyncGenerator<Row[]> {
     const size = chunkOf(c);
+    const readGroup = readLong && ((group: readonly Row[]) => takeTurn(c, () => readLong(group)));
     let rows = first.rows;
     let { isLast } = first;
     for (;;) {
-      for (const group of groupsOf(rows, size.longBytes)) {
-        const isLong = readLong && group.some(({ unreadBytes = 0 }) => unreadBytes > 0);
-        yield isLong ? await takeTurn(c, () => readLong(group)) : group;
-      }
+      yield* wholeGroups(rows, size.longBytes, readGroup);
       const after = rows.at(-1)?.id;
       if (isLast || after === undefined) return;
       rows = await takeTurn(c, () => read({ limit: size.rows, after }));

@@ -2,6 +2,7 @@ import { LICENSE_PLATFORMS, type LicensePlatform } from '@licet/contract/enums';
 import type { ExportedList } from '@licet/contract/personal-data';
 import { toOptionalTimestamp, toTimestamp } from '@licet/contract/time';
 import { and, asc, eq, gt, lt, or, type SQL, sql } from 'drizzle-orm';
+import type { SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { checkRoles } from '../channels/discord/roles.ts';
 import { discordLinkCodes, discordRoles } from '../channels/discord/schema.ts';
 import { purchaseColumns, toPurchase } from '../channels/markets/list.ts';
@@ -13,12 +14,16 @@ import type { Database, Statement } from '../db/client.ts';
 import { nextRevisionSql } from '../db/outbox.ts';
 import { isOneOf, type Page } from '../db/predicates.ts';
 import { events } from '../db/schema.ts';
-import { groupsOf } from '../lib/row-groups.ts';
+import { wholeGroups } from '../lib/row-groups.ts';
 import { ACCOUNT_FIELDS, platformIdOf } from '../resources/customers/owner.ts';
 import type { CustomerRow } from '../resources/customers/row.ts';
 import { readEvents, toEvent } from '../resources/events/queries.ts';
 import { PERSONAL_FIELDS } from '../resources/licenses/events.ts';
-import { listAllLicenses, readLongLicenses } from '../resources/licenses/list.ts';
+import {
+  type ListedLicense,
+  listAllLicenses,
+  readLongLicenses,
+} from '../resources/licenses/list.ts';
 import { toLicense } from '../resources/licenses/row.ts';
 import { installations, licenses, replacedKeys } from '../resources/licenses/schema.ts';
 import { isReplacedKeyOf } from './erase.ts';
@@ -159,35 +164,62 @@ interface Part {
 /** The most objects of a list. All lists together stay below 50 queries, the limit of a request on the Free plan. */
 const MOST = { licenses: 10_000, requests: 10_000, others: 5_000, short: 1_000 };
 
-/** Reads a list page by page. */
-async function* pages<Row extends { id: number }>(
-  { chunk, turn }: PersonReader,
-  most: number,
-  read: (page: Page) => Promise<Row[]>,
-  toGroups: (rows: Row[]) => AsyncIterable<object[]> | Iterable<object[]>,
-): Groups {
-  let after: number | undefined;
-  for (let left = most; left > 0; ) {
-    const page = { limit: Math.min(chunk.rows, left), after };
-    const rows = await turn(() => read(page));
-    yield* toGroups(rows);
-    if (rows.length < page.limit) return false;
-    left -= rows.length;
-    after = rows.at(-1)?.id;
-  }
-  return (await turn(() => read({ limit: 1, after }))).length > 0;
+interface ListPage<Row> {
+  rows: readonly Row[];
+  hasMore: boolean;
 }
 
-/** Reads a list that is short. */
-async function* short<Row>(
-  { turn }: PersonReader,
-  read: (limit: number) => PromiseLike<Row[]>,
-  toWire: (row: Row) => object,
-): Groups {
-  const rows = await turn(async () => read(MOST.short + 1));
-  yield rows.slice(0, MOST.short).map(toWire);
-  return rows.length > MOST.short;
+/** A list of an export. */
+interface List<Row> {
+  most: number;
+  read: (page: Page) => Promise<ListPage<Row>>;
+  readLong?: (rows: readonly Row[]) => Promise<Row[]>;
+  /** The id after which the next page begins; undefined for a list that is one page. */
+  idOf?: (row: Row) => number;
+  toWire: (row: Row) => object;
 }
+
+/** Reads pages with one row more, which says that another page follows. */
+const pagesOf =
+  <Row>(select: (page: Page) => PromiseLike<Row[]>) =>
+  async ({ limit, after }: Page): Promise<ListPage<Row>> => {
+    const rows = await select({ limit: limit + 1, after });
+    return { rows: rows.slice(0, limit), hasMore: rows.length > limit };
+  };
+
+/** Reads a list in parts that fit into memory. */
+async function* readList<Row extends object>(
+  { chunk, turn }: PersonReader,
+  { most, read, readLong, idOf, toWire }: List<Row>,
+): Groups {
+  const readGroup = readLong && ((group: readonly Row[]) => turn(() => readLong(group)));
+  let after: number | undefined;
+  for (let left = most; left > 0; ) {
+    const page = { limit: Math.min(idOf ? chunk.rows : most, left), after };
+    const { rows, hasMore } = await turn(() => read(page));
+    for await (const group of wholeGroups(rows, chunk.longBytes, readGroup)) {
+      yield group.map(toWire);
+    }
+    if (!hasMore) return false;
+    left -= rows.length;
+    const last = rows.at(-1);
+    after = last && idOf?.(last);
+  }
+  return true;
+}
+
+/** Reads the rows of a table of which a condition holds, as a list that is one page. */
+const readShort = <Table extends SQLiteTable>(
+  reader: PersonReader,
+  table: Table,
+  where: SQL | undefined,
+  toWire: (row: Table['$inferSelect']) => object,
+): Groups =>
+  readList<Table['$inferSelect']>(reader, {
+    most: MOST.short,
+    read: pagesOf(({ limit }) => reader.db.select().from(table).where(where).limit(limit)),
+    toWire,
+  });
 
 /** The access of a customer to the page. */
 const access = (chatId: string | null, expiresAt: number, usedAt: number | null = null) => ({
@@ -213,19 +245,16 @@ export const repeatsFieldsOf = (customer: CustomerRow): SQL | undefined =>
 export const PERSONAL_DATA: Readonly<Record<ExportedList, Part>> = {
   licenses: {
     read(reader) {
-      const { db, customer, now, chunk, turn } = reader;
-      return pages(
-        reader,
-        MOST.licenses,
-        (page) => listAllLicenses(db, isLicenseOf(customer), page),
-        async function* (rows) {
-          for (const group of groupsOf(rows, chunk.longBytes)) {
-            const isLong = group.some(({ unreadBytes = 0 }) => unreadBytes > 0);
-            const read = isLong ? await turn(() => readLongLicenses(db, group)) : group;
-            yield read.map((row) => toLicense(row, now));
-          }
-        },
-      );
+      const { db, customer, now } = reader;
+      return readList<ListedLicense>(reader, {
+        most: MOST.licenses,
+        read: pagesOf((page) => listAllLicenses(db, isLicenseOf(customer), page)),
+        readLong: (rows) => readLongLicenses(db, rows),
+        idOf: ({ id }) => id,
+        toWire: (row) =>
+          // A license can name an account of this person, and belong to another one.
+          toLicense(row.customerId === customer.id ? row : { ...row, customer: null }, now),
+      });
     },
     erase: ({ db, customer, now }) =>
       db
@@ -235,14 +264,10 @@ export const PERSONAL_DATA: Readonly<Record<ExportedList, Part>> = {
   },
   replacedKeys: {
     read: (reader) =>
-      short(
+      readShort(
         reader,
-        (limit) =>
-          reader.db
-            .select()
-            .from(replacedKeys)
-            .where(isReplacedKeyOf(eq(licenses.customerId, reader.customer.id)))
-            .limit(limit),
+        replacedKeys,
+        isReplacedKeyOf(eq(licenses.customerId, reader.customer.id)),
         ({ licenseId, licenseKeyNormalized, replacedAt }) => ({
           licenseId,
           licenseKey: licenseKeyNormalized,
@@ -251,18 +276,14 @@ export const PERSONAL_DATA: Readonly<Record<ExportedList, Part>> = {
       ),
   },
   requests: {
-    async *read({ db, customer, chunk, turn }) {
-      let after: number | undefined;
-      for (let count = 0; count < MOST.requests; ) {
-        const filter = { customerId: customer.id, after };
-        const { rows, hasMore } = await turn(() => listRecords(db, filter, chunk.rows));
-        yield rows.map(toRequest);
-        if (!hasMore) return false;
-        count += rows.length;
-        after = rows.at(-1)?.id;
-      }
-      return true;
-    },
+    read: (reader) =>
+      readList(reader, {
+        most: MOST.requests,
+        read: ({ limit, after }) =>
+          listRecords(reader.db, { customerId: reader.customer.id, after }, limit),
+        idOf: ({ id }) => id,
+        toWire: toRequest,
+      }),
   },
   installations: {
     read(reader) {
@@ -272,18 +293,19 @@ export const PERSONAL_DATA: Readonly<Record<ExportedList, Part>> = {
         // An erased one has no key.
         sql`${installations.licenseKeyNormalized} <> ''`,
       );
-      return pages(
-        reader,
-        MOST.others,
-        ({ limit, after = 0 }) =>
+      return readList(reader, {
+        most: MOST.others,
+        read: pagesOf(({ limit, after = 0 }) =>
           db
             .select()
             .from(installations)
             .where(and(gt(installations.id, after), isOf))
             .orderBy(asc(installations.id))
             .limit(limit),
-        (rows) => [rows.map(toExported)],
-      );
+        ),
+        idOf: ({ id }) => id,
+        toWire: toExported,
+      });
     },
   },
   events: {
@@ -294,26 +316,27 @@ export const PERSONAL_DATA: Readonly<Record<ExportedList, Part>> = {
       );
       const ids = found.map(({ id }) => id);
       const isEvent = isEventOf(customer, isOneOf(events.resourceId, ids));
-      return yield* pages(
-        reader,
-        MOST.others,
-        ({ limit, after }) =>
+      return yield* readList(reader, {
+        most: MOST.others,
+        read: pagesOf(({ limit, after }) =>
           readEvents(
             db,
             and(isEvent, after === undefined ? undefined : lt(events.id, after)),
             limit,
           ),
-        (rows) => [rows.map(toEvent)],
-      );
+        ),
+        idOf: ({ id }) => id,
+        toWire: toEvent,
+      });
     },
     erase: eraseEvents,
   },
   responses: {
     read: (reader) =>
-      short(
+      readShort(
         reader,
-        (limit) =>
-          reader.db.select().from(deliveries).where(isResponseAbout(reader.customer)).limit(limit),
+        deliveries,
+        isResponseAbout(reader.customer),
         ({ webhookId, id, response }) => ({ webhookId, eventId: id, response }),
       ),
     erase: ({ db, customer }) =>
@@ -322,18 +345,19 @@ export const PERSONAL_DATA: Readonly<Record<ExportedList, Part>> = {
   purchases: {
     read(reader) {
       const { db, customer } = reader;
-      return pages(
-        reader,
-        MOST.others,
-        ({ limit, after = 0 }) =>
+      return readList(reader, {
+        most: MOST.others,
+        read: pagesOf(({ limit, after = 0 }) =>
           db
             .select(purchaseColumns)
             .from(purchases)
             .where(and(gt(purchases.id, after), isPurchaseOf(customer)))
             .orderBy(asc(purchases.id))
             .limit(limit),
-        (rows) => [rows.map((row) => ({ ...toPurchase(row), email: row.email }))],
-      );
+        ),
+        idOf: ({ id }) => id,
+        toWire: toPurchase,
+      });
     },
     // A later download of the same buyer is a new purchase.
     erase: ({ db, customer }) =>
@@ -350,10 +374,10 @@ export const PERSONAL_DATA: Readonly<Record<ExportedList, Part>> = {
   },
   orders: {
     read: (reader) =>
-      short(
+      readShort(
         reader,
-        (limit) =>
-          reader.db.select().from(subjects).where(hasEmailOf(reader.customer)).limit(limit),
+        subjects,
+        hasEmailOf(reader.customer),
         ({ marketId, id, facts: { email } }) => ({ marketId, order: id, email }),
       ),
     erase: ({ db, customer }) =>
@@ -364,14 +388,10 @@ export const PERSONAL_DATA: Readonly<Record<ExportedList, Part>> = {
   },
   links: {
     read: (reader) =>
-      short(
+      readShort(
         reader,
-        (limit) =>
-          reader.db
-            .select()
-            .from(pageLinks)
-            .where(isPageOf(pageLinks, reader.customer.id, chatIdsOf(reader.customer)))
-            .limit(limit),
+        pageLinks,
+        isPageOf(pageLinks, reader.customer.id, chatIdsOf(reader.customer)),
         ({ chatId, expiresAt, usedAt }) => access(chatId, expiresAt, usedAt),
       ),
     erase: ({ db, customer }) =>
@@ -379,14 +399,10 @@ export const PERSONAL_DATA: Readonly<Record<ExportedList, Part>> = {
   },
   sessions: {
     read: (reader) =>
-      short(
+      readShort(
         reader,
-        (limit) =>
-          reader.db
-            .select()
-            .from(pageSessions)
-            .where(isPageOf(pageSessions, reader.customer.id, chatIdsOf(reader.customer)))
-            .limit(limit),
+        pageSessions,
+        isPageOf(pageSessions, reader.customer.id, chatIdsOf(reader.customer)),
         ({ chatId, createdAt }) => access(chatId, createdAt + PORTAL_SESSION_SECONDS * 1000),
       ),
     erase: ({ db, customer }) =>
@@ -394,14 +410,10 @@ export const PERSONAL_DATA: Readonly<Record<ExportedList, Part>> = {
   },
   linkCodes: {
     read: (reader) =>
-      short(
+      readShort(
         reader,
-        (limit) =>
-          reader.db
-            .select()
-            .from(discordLinkCodes)
-            .where(eq(discordLinkCodes.customerId, reader.customer.id))
-            .limit(limit),
+        discordLinkCodes,
+        eq(discordLinkCodes.customerId, reader.customer.id),
         ({ expiresAt }) => access(null, expiresAt),
       ),
     erase: ({ db, customer }) =>
@@ -409,14 +421,10 @@ export const PERSONAL_DATA: Readonly<Record<ExportedList, Part>> = {
   },
   roles: {
     read: (reader) =>
-      short(
+      readShort(
         reader,
-        (limit) =>
-          reader.db
-            .select()
-            .from(discordRoles)
-            .where(sql`${discordRoles.chatId} in ${chatIdsOf(reader.customer)}`)
-            .limit(limit),
+        discordRoles,
+        sql`${discordRoles.chatId} in ${chatIdsOf(reader.customer)}`,
         ({ chatId, roleId, isGiven }) => ({ chatId, roleId, isGiven }),
       ),
     // The scheduled handler takes the roles, and forgets the accounts.

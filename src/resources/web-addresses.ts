@@ -13,9 +13,9 @@ export function checkWebAddresses(
   stored: Readonly<Record<string, unknown>>,
 ): void {
   const wrong = Object.keys(fields).filter((name) => {
-    const value = changes[name] ?? '';
-    const isTaken = value === stored[name] || isWebAddress(String(value));
-    return fields[name]?.isWebAddress && !isTaken;
+    const value = changes[name];
+    if (!fields[name]?.isWebAddress || typeof value !== 'string') return false;
+    return value !== stored[name] && !isWebAddress(value);
   });
   if (wrong.length === 0) return;
   throw new DomainError(

@@ -1,5 +1,6 @@
 import { createExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
+import { MAX_METADATA_LENGTH, MAX_METADATA_NAMES } from '@licet/contract/limits';
 import { beforeAll, expect, it } from 'vitest';
 import { app } from '../../src/routes/app.ts';
 import { newIsolate } from '../support/app.ts';
@@ -125,6 +126,44 @@ it.each(['', '&limit=1000'])(
     );
     expect(rows.at(-1)?.hwids).toEqual(inOrder);
     expect(longest).toBeGreaterThan(VALUES * VALUE_LENGTH);
+    expect(longest).toBeLessThan(2_000_000);
+  },
+);
+
+it.each(['licenses', 'customers'])(
+  'no read of %s with long metadata returns more than 2 MB [3.25]',
+  async (name) => {
+    const rows = 200;
+    const text = 'x'.repeat(MAX_METADATA_LENGTH);
+    const metadata = Object.fromEntries(
+      Array.from({ length: MAX_METADATA_NAMES }, (_, index) => [`n${index}`, text]),
+    );
+    const { id: productId } = await create.product();
+    const role = `of ${name}`;
+    const of = `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${rows})`;
+    await env.DB.batch([
+      env.DB.prepare(
+        `${of} insert into customers (role, metadata, created_at) select ?, ?, 0 from n`,
+      ).bind(role, JSON.stringify(metadata)),
+      env.DB.prepare(
+        `insert into licenses (license_key, license_key_normalized, product_id, license_type, max_ips, max_hwids,
+           created_at, updated_at, revision, metadata, customer_id)
+         select 'M-' || id, 'M-' || id, ?1, 'PERMANENT', 1, 1, 0, 0, 1, metadata, id from customers where role = ?2`,
+      ).bind(productId, role),
+    ]);
+    let longest = 0;
+    const DB = interceptDatabase(env.DB, async (_, send) => {
+      const result = await send();
+      longest = Math.max(longest, JSON.stringify(result)?.length ?? 0);
+      return result;
+    });
+    const query = name === 'licenses' ? `?productId=${productId}` : '';
+    const response = await newIsolate({ DB }).call('GET', `/api/v2/${name}${query}`);
+    const read: { metadata: object; customer?: { metadata: object } }[] = JSON.parse(response.text);
+    expect(read.length).toBeGreaterThanOrEqual(rows);
+    for (const { metadata: its, customer } of read) {
+      expect([its, customer?.metadata ?? metadata]).toEqual([metadata, metadata]);
+    }
     expect(longest).toBeLessThan(2_000_000);
   },
 );

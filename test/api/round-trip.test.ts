@@ -53,10 +53,8 @@ const accountId = fc.oneof(
   text(50).filter(isTrimmed),
 );
 
-/** JavaScript keeps no such name. */
-const isName = (name: string) => name !== '__proto__';
 const metadata = fc.dictionary(
-  fc.stringMatching(METADATA_NAME).filter(isName),
+  fc.stringMatching(/^[\w.-]{1,40}$/).filter((name) => METADATA_NAME.test(name)),
   text(200).filter((value) => value !== ''),
   { maxKeys: MAX_METADATA_NAMES, noNullPrototype: true },
 );

@@ -887,6 +887,14 @@ it('administrators create, find, extend and deactivate licenses, each as an even
   expect(suggested.json.data?.choices).toMatchObject([{ value: `#${id}` }]);
 });
 
+it('administrators see the number of slots of a license that they find by a text, also of long values [10.3.10]', async () => {
+  const hwids = Array.from({ length: 20 }, (_, index) => `${index} ${'h'.repeat(300)}`);
+  await create.license({ productId, maxHWIDs: 60, hwids, notes: 'with long values' });
+  const options = { query: 'long values' };
+  const found = await discord.send({ name: 'license', subcommand: 'find', options, member: ADMIN });
+  expect(found.content).toContain('hardware IDs 20 of 60');
+});
+
 it('administrators find a license by a replaced key, and change none by it [7.3.4]', async () => {
   const admin = (subcommand: string, options: Record<string, string | number>) =>
     discord.send({ name: 'license', subcommand, options, member: ADMIN });

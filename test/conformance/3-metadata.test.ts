@@ -46,11 +46,15 @@ it.each(RESOURCES)(
       [{ plan: 'a\0' }, 'metadata.plan must not contain NUL or unpaired surrogates'],
       [
         { 'my plan': 'gold' },
-        'metadata.my plan must have a name of 1 to 40 letters, digits and signs "_", "." and "-"',
+        'metadata.my plan must have a name of 1 to 40 letters, digits and signs "_", "." and "-", other than "__proto__"',
       ],
       [
         { ['n'.repeat(300)]: 'gold' },
-        `metadata.${'n'.repeat(100)} must have a name of 1 to 40 letters, digits and signs "_", "." and "-"`,
+        `metadata.${'n'.repeat(100)} must have a name of 1 to 40 letters, digits and signs "_", "." and "-", other than "__proto__"`,
+      ],
+      [
+        JSON.parse('{"plan":"gold","__proto__":"x"}'),
+        'metadata.__proto__ must have a name of 1 to 40 letters, digits and signs "_", "." and "-", other than "__proto__"',
       ],
       ['gold', 'metadata must be an object'],
       [['gold'], 'metadata must be an object'],
@@ -59,8 +63,10 @@ it.each(RESOURCES)(
       expectError(response, 400, message);
       expect(response.headers.get('Error-Field')).toBe('metadata');
     }
-    // A name that each object has.
-    const own = JSON.parse('{"metadata":{"constructor":"own"}}');
+    // Names that each object has.
+    const own = {
+      metadata: { constructor: 'own', toJSON: 'own', toString: 'own', valueOf: 'own' },
+    };
     expect((await call('PUT', path, { body: own })).json).toMatchObject(own);
   },
 );
@@ -83,7 +89,7 @@ it.each(RESOURCES)(
     expect(await found('metadata=constructor:gold')).toEqual([]);
     expect(await found('q=GOLD')).toEqual([gold, two, tier]);
     expect(await found('q=plan')).toEqual([]);
-    for (const wrong of ['gold', ':gold', 'plan:', 'my%20plan:gold', '']) {
+    for (const wrong of ['gold', ':gold', 'plan:', 'my%20plan:gold', '__proto__:gold', '']) {
       expectError(
         await call('GET', `${resource.path}?metadata=${wrong}`),
         400,

@@ -139,6 +139,18 @@ it('the export of a person shows each part of what is stored, and all that forge
   expect(textsIn([events, requests, empty])).toEqual([]);
 });
 
+it('the export of a person has nothing about the owner of a license that names its account [6.24]', async () => {
+  const { id } = await post(customers.path, { email: 'named@example.com', chatId: 'named-chat' });
+  const { id: otherId } = await post(customers.path, { email: 'other-owner@example.com' });
+  const own = await create.license({ customerId: id });
+  const other = await create.license({ customerId: otherId, ownerChatId: 'named-chat' });
+  const { licenses } = await exportOf(id);
+  expect(licenses.map((one) => [one.id, one.customer?.id ?? null])).toEqual([
+    [own.id, id],
+    [other.id, null],
+  ]);
+});
+
 it('the export of a person has no secret [6.24]', async () => {
   const { id } = await post(customers.path, { email: 'secrets@example.com' });
   const { json } = await call('POST', '/api/v2/portal-links', { body: { customerId: id } });

@@ -271,6 +271,41 @@ describe('the sales of a period', () => {
     ]);
   });
 
+  it('refunds of purchases that a person entered, and those of deleted markets, do not count [9.3.26]', async () => {
+    const stripe = await atStripe();
+    const { id: licenseId } = await create.license({ productId, licenseType: 'PERMANENT' });
+    const entered = {
+      marketId: stripe.id,
+      item: 'guard',
+      reference: 'pi_3',
+      order: 'pi_3',
+      licenseId,
+    };
+    const sent = await service.isolate.call('POST', PURCHASES, { body: entered });
+    expect(sent.status, sent.text).toBe(201);
+    await send(stripe, session({ id: 'cs_2', payment_intent: 'pi_4' }));
+    const charge = { object: 'charge', amount: 999, amount_refunded: 999 };
+    for (const payment_intent of ['pi_3', 'pi_4']) {
+      await send(stripe, asStripe('charge.refunded', { ...charge, payment_intent }));
+    }
+    expect((await service.purchases()).map(({ state }) => state)).toEqual(['REVOKED', 'REVOKED']);
+    expect(await sales()).toMatchObject({ sold: 1, refunded: 1 });
+    const { status } = await service.isolate.call('DELETE', `${MARKETS}/${stripe.id}`);
+    expect(status).toBe(204);
+    expect(await sales()).toMatchObject({ sold: 0, refunded: 0 });
+  });
+
+  it('an amount that no sale has is left out, and leaves the sums right [9.3.24]', async () => {
+    const stripe = await atStripe();
+    await send(stripe, session());
+    for (const id of ['cs_2', 'cs_3']) {
+      const amount_total = Number.MAX_SAFE_INTEGER;
+      await send(stripe, session({ id, payment_intent: id, amount_total, currency: 'jpy' }));
+    }
+    expect((await service.purchases()).map(({ amount }) => amount)).toEqual(['9.99', null, null]);
+    expect((await sales()).amounts).toEqual([{ currency: 'EUR', amount: '9.99' }]);
+  });
+
   it('a period of sales has at most 31 days [9.3.26]', async () => {
     const rejected = await service.isolate.call(
       'GET',

@@ -1580,7 +1580,7 @@ export interface CustomerExport {
   /** The responses of receivers to these events. */
   responses: ReceiverResponse[];
   /** The purchases at markets. */
-  purchases: ExportedPurchase[];
+  purchases: Purchase[];
   /** The orders of the purchases. */
   orders: ExportedOrder[];
   /** The links to the customer's page. */
@@ -1687,8 +1687,8 @@ export interface ReceiverResponse {
   response: string;
 }
 
-/** A purchase at a market, with the e-mail of the buyer. */
-export interface ExportedPurchase {
+/** A purchase at a market, and its license. */
+export interface Purchase {
   /** Set by the service. */
   id: number;
   /** The market. */
@@ -1705,7 +1705,7 @@ export interface ExportedPurchase {
   buyerId: string | null;
   /** The name of the buyer at the market. */
   buyerName: string | null;
-  /** The e-mail of the buyer, while it waits for a product. */
+  /** The e-mail of a buyer whose purchase has no license yet, where the market gives one. After that, the customer of the license has it. */
   email: string | null;
   /** The amount that was paid for all its licenses, in whole units such as `9.99`, as the market says it: of a subscription the first payment. Null if the market does not say it, and for `unit` above 0. */
   amount: string | null;
@@ -1976,60 +1976,6 @@ export interface MarketDelivery {
 
 /** The effect of a request of a market: a purchase or a license changed, nothing was to do, or a person is needed. */
 export type NoticeEffect = 'CHANGED' | 'NOTHING' | 'NEEDS_PERSON';
-
-/** A purchase at a market, and its license. */
-export interface Purchase {
-  /** Set by the service. */
-  id: number;
-  /** The market. */
-  marketId: number;
-  /** The id of the product at the market. */
-  item: string;
-  /** The buyer, at BuiltByBit and Voxel Shop, else the order line: one purchase for each reference and item. */
-  reference: string;
-  /** Counts the licenses of a quantity, from 0. */
-  unit: number;
-  /** The id of the order; null without one. */
-  order: string | null;
-  /** The id of the buyer at the market. */
-  buyerId: string | null;
-  /** The name of the buyer at the market. */
-  buyerName: string | null;
-  /** The e-mail of a buyer whose purchase has no license yet, where the market gives one. After that, the customer of the license has it. */
-  email: string | null;
-  /** The amount that was paid for all its licenses, in whole units such as `9.99`, as the market says it: of a subscription the first payment. Null if the market does not say it, and for `unit` above 0. */
-  amount: string | null;
-  /** The currency of the amount, by ISO 4217; null if the market does not say it. */
-  currency: string | null;
-  /** The quantity that was bought. */
-  quantity: number;
-  /** Whether it is a test of the market. */
-  isTest: boolean;
-  /** Whether it has its license, has lost it, or waits for a product. */
-  state: PurchaseState;
-  /** Why it is not `GRANTED`; null if it is. */
-  reason: string | null;
-  /** Whether a person decided that it needs no license. It gets none, and is not reported again. */
-  isIgnored: boolean;
-  /** The name of the market; null if it is deleted. */
-  marketName: string | null;
-  /** Its license; null before it has one. */
-  licenseId: number | null;
-  /** The key of the license. */
-  licenseKey: string | null;
-  /** The customer of the license. */
-  customerId: number | null;
-  /** The product of the license. */
-  productId: number | null;
-  /** The name of this product. */
-  productName: string | null;
-  /** The time of the first notice about it. */
-  createdAt: string;
-  /** The time of its last change. */
-  updatedAt: string;
-  /** Since when it is `REVOKED`; null if it is not, or was revoked before this was stored. */
-  revokedAt: string | null;
-}
 
 /** The sales of a period. */
 export interface PurchaseStatistics {

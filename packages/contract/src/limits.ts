@@ -33,10 +33,10 @@ export const MAX_EXPIRES_AFTER_DAYS = 3_650;
 
 export const MAX_TEXT_LENGTH = 255;
 export const MAX_LONG_TEXT_LENGTH = 10_000;
-/** The names of `metadata`: none has a colon, which ends it in a filter. */
-export const METADATA_NAME = /^[A-Za-z0-9_.-]{1,40}$/;
+/** The names of `metadata`: none has a colon, which ends it in a filter, and JavaScript keeps no `__proto__`. */
+export const METADATA_NAME = /^(?!__proto__$)[A-Za-z0-9_.-]{1,40}$/;
 export const METADATA_NAME_MESSAGE =
-  'must have a name of 1 to 40 letters, digits and signs "_", "." and "-"';
+  'must have a name of 1 to 40 letters, digits and signs "_", "." and "-", other than "__proto__"';
 /** The characters of a name and of a text, and the number of both. */
 export const MAX_METADATA_NAME_LENGTH = 40;
 export const MAX_METADATA_LENGTH = 500;

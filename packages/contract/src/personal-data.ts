@@ -4,7 +4,7 @@ import { customer, customerExample } from './customers.ts';
 import { event } from './events.ts';
 import { license } from './licenses.ts';
 import { keysOf } from './objects.ts';
-import { purchase, purchaseExample } from './purchases.ts';
+import { purchase } from './purchases.ts';
 import { installationFields, request } from './requests.ts';
 import { wireTimestamp } from './time.ts';
 
@@ -52,16 +52,6 @@ const exportedInstallation = named(
     firstSeen: CREATED,
     lastSeen: UPDATED,
   },
-);
-
-const exportedPurchase = named(
-  'ExportedPurchase',
-  'A purchase at a market, with the e-mail of the buyer.',
-  z.strictObject({
-    ...purchase.shape,
-    email: z.string().nullable().describe('The e-mail of the buyer, while it waits for a product.'),
-  }),
-  { ...purchaseExample, email: null },
 );
 
 const exportedOrder = named(
@@ -124,7 +114,7 @@ const lists = {
     .array()
     .describe('The events about the customer and the licenses, the newest first.'),
   responses: receiverResponse.array().describe('The responses of receivers to these events.'),
-  purchases: exportedPurchase.array().describe('The purchases at markets.'),
+  purchases: purchase.array().describe('The purchases at markets.'),
   orders: exportedOrder.array().describe('The orders of the purchases.'),
   links: pageAccess.array().describe("The links to the customer's page."),
   sessions: pageAccess.array().describe("The sessions of the customer's page."),

@@ -4,7 +4,7 @@ import { DomainError } from '../../lib/errors.ts';
 import { insertEntry } from '../../resources/blacklists/queries.ts';
 import { entryOf } from '../../resources/blacklists/rules.ts';
 import { insertLicenses } from '../../resources/licenses/create.ts';
-import { listLicenses } from '../../resources/licenses/list.ts';
+import { listLicenses, readLongLicenses } from '../../resources/licenses/list.ts';
 import { findLicense, findLicenseByKey, updateLicense } from '../../resources/licenses/queries.ts';
 import { type LicenseRow, valuesOf } from '../../resources/licenses/row.ts';
 import { EXPIRES_LATER, storedExpiryOf } from '../../resources/licenses/rules.ts';
@@ -24,9 +24,10 @@ async function find({ db, interaction }: CommandContext): Promise<Message> {
     (/^#?\d{1,15}$/.test(query)
       ? await findLicense(db, Number(query.replace('#', '')))
       : undefined);
+  const page = { limit: MAX_FOUND, after: undefined };
   const rows = byKey
     ? [byKey]
-    : await listLicenses(db, { q: query }, { limit: MAX_FOUND, after: undefined }, Date.now());
+    : await readLongLicenses(db, await listLicenses(db, { q: query }, page, Date.now()));
   if (rows.length === 0)
     return say('No license matches. Try a part of the key, an e-mail or an account.');
   const sold = await productsOf(db, rows);

@@ -2,6 +2,7 @@ import { HOUR_MS } from '@licet/contract/durations';
 import { NOTICE_EFFECTS, type NoticeEffect } from '@licet/contract/enums';
 import { sql } from 'drizzle-orm';
 import type { Database } from '../../db/client.ts';
+import { withNewest } from '../../db/predicates.ts';
 import { byLabel, type Metric } from '../../lib/exposition.ts';
 import { firstIdAt } from '../../lib/time-id.ts';
 import { marketDeliveries, markets } from './schema.ts';
@@ -22,10 +23,10 @@ export const marketMetricStatements = (db: Database, now: number) => ({
       count: sql<number>`count(*)`.as('counted'),
     })
     .from(
-      sql`${markets} m cross join ${marketDeliveries} d on d.market_id = m.id and d.id in (
-        select o.id from ${marketDeliveries} o
-        where o.market_id = m.id and o.id >= ${firstIdAt(now - HOUR_MS)}
-        order by o.id desc limit ${MAX_READ})`,
+      withNewest(markets, marketDeliveries, 'market_id', {
+        first: firstIdAt(now - HOUR_MS),
+        most: MAX_READ,
+      }),
     )
     .groupBy(sql`1`),
 });

@@ -5,7 +5,7 @@ import type { Price } from './schema.ts';
 /** The amounts of payments in the bodies of markets (9). Nothing is guessed: an amount that is not clear is left out. */
 
 const CURRENCY = /^[A-Z]{3}$/;
-/** With a sign or an exponent it is no amount that was paid. */
+/** With a sign or an exponent it is no amount that was paid, and a sum of larger ones would lose digits. */
 const DECIMAL = /^\d{1,9}(\.\d{1,4})?$/;
 
 /** The code of a currency by its path; null if it is missing or none. */
@@ -54,5 +54,5 @@ export function minorPrice(
   const digits = String(amount).padStart(decimals + 1, '0');
   const whole = digits.slice(0, digits.length - decimals);
   const text = decimals === 0 ? whole : `${whole}.${digits.slice(-decimals)}`;
-  return { price: { at, amount: text, currency } };
+  return DECIMAL.test(text) ? { price: { at, amount: text, currency } } : {};
 }

@@ -43,7 +43,8 @@ export async function readSales(
     db.get<{ refunded: number; disputed: number }>(
       sql`select count(*) filter (where ${REFUNDED}) as refunded,
         count(*) filter (where ${DISPUTED} and not ${REFUNDED}) as disputed
-      from purchases where revoked_at between ${from} and ${to} and unit = 0 and is_test = 0`,
+      from purchases where revoked_at between ${from} and ${to} and ${isSale}
+        and market_id in (select id from markets)`,
     ),
   ]);
   return {

@@ -2,6 +2,7 @@ import { HOUR_MS } from '@licet/contract/durations';
 import { DELIVERY_STATES, type DeliveryState } from '@licet/contract/enums';
 import { sql } from 'drizzle-orm';
 import type { Database } from '../../db/client.ts';
+import { withNewest } from '../../db/predicates.ts';
 import { byLabel, type Metric } from '../../lib/exposition.ts';
 import { firstIdAt, timeOfId } from '../../lib/time-id.ts';
 import { deliveries, webhooks } from './schema.ts';
@@ -31,15 +32,15 @@ export const deliveryMetricStatements = (db: Database, now: number) => ({
   recent: db
     .select({
       state: sql<DeliveryState>`case
-        when d.next_at is not null and w.is_enabled then 'PENDING'
+        when d.next_at is not null and p.is_enabled then 'PENDING'
         when d.next_at is null and d.error is null then 'DELIVERED' else 'FAILED' end`.as('state'),
       count: sql<number>`count(*)`.as('counted'),
     })
     .from(
-      sql`${webhooks} w cross join ${deliveries} d on d.webhook_id = w.id and d.id in (
-        select o.id from ${deliveries} o
-        where o.webhook_id = w.id and o.id >= ${firstIdAt(now - HOUR_MS)}
-        order by o.id desc limit ${MAX_READ})`,
+      withNewest(webhooks, deliveries, 'webhook_id', {
+        first: firstIdAt(now - HOUR_MS),
+        most: MAX_READ,
+      }),
     )
     .groupBy(sql`1`),
   failing: db

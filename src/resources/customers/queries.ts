@@ -6,8 +6,10 @@ import { change, isUnchanged, only, type Sender } from '../../db/change.ts';
 import type { Database, Statement } from '../../db/client.ts';
 import { differ, newestId } from '../../db/events.ts';
 import { idOfNewest } from '../../db/idempotency.ts';
-import { containsText, hasMetadata, type Page, textsOf } from '../../db/predicates.ts';
+import { listedColumn, unreadBytesOf } from '../../db/long-values.ts';
+import { containsText, hasMetadata, isOneOf, type Page, textsOf } from '../../db/predicates.ts';
 import { DomainError } from '../../lib/errors.ts';
+import { readUnread } from '../../lib/row-groups.ts';
 import {
   type CustomerRow,
   type CustomerValues,
@@ -51,17 +53,26 @@ const licenseCount = sql<number>`(select count(*) from licenses
 
 export function listCustomers(db: Database, filter: CustomerFilter) {
   const where = and(matchingCustomers(filter), hasMetadata(customers.metadata, filter.metadata));
+  const columns = {
+    ...getTableColumns(customers),
+    licenseCount: filter.licenseCount ? licenseCount : sql<null>`null`,
+  };
   return {
     read: ({ limit, after = 0 }: Page): Promise<ListedCustomer[]> =>
       db
         .select({
-          ...getTableColumns(customers),
-          licenseCount: filter.licenseCount ? licenseCount : sql<null>`null`,
+          ...columns,
+          metadata: listedColumn(customers.metadata, sql`null`),
+          unreadBytes: unreadBytesOf(customers.metadata),
         })
         .from(customers)
         .where(and(where, gt(customers.id, after)))
         .orderBy(asc(customers.id))
         .limit(limit),
+    readLong: (rows: readonly ListedCustomer[]): Promise<ListedCustomer[]> =>
+      readUnread(rows, (ids) =>
+        db.select(columns).from(customers).where(isOneOf(customers.id, ids)),
+      ),
     count: () => db.$count(customers, where),
   };
 }

@@ -1,6 +1,7 @@
 import { pickCustomer } from '@licet/contract/customers';
 import { toTimestamp } from '@licet/contract/time';
 import { getTableColumns, sql } from 'drizzle-orm';
+import type { ListRow } from '../../lib/row-groups.ts';
 import { customers } from './schema.ts';
 
 export type CustomerRow = typeof customers.$inferSelect;
@@ -40,7 +41,7 @@ export const toCustomer = (row: CustomerRow) =>
   pickCustomer({ ...row, createdAt: toTimestamp(row.createdAt), metadata: row.metadata ?? {} });
 
 /** A customer of a list, with the number of licenses if the client wants it. */
-export type ListedCustomer = CustomerRow & { licenseCount: number | null };
+export type ListedCustomer = CustomerRow & ListRow & { licenseCount: number | null };
 
 export const toListedCustomer = ({ licenseCount, ...row }: ListedCustomer) =>
   licenseCount === null ? toCustomer(row) : { ...toCustomer(row), licenseCount };

@@ -1,8 +1,24 @@
 import { DAY_MS } from '@licet/contract/durations';
 import type { LicensePlatform, LicenseStatus } from '@licet/contract/enums';
 import type { LicenseQuery } from '@licet/contract/licenses';
-import { and, asc, desc, eq, gt, gte, inArray, lte, ne, not, or, type SQL, sql } from 'drizzle-orm';
+import {
+  and,
+  asc,
+  desc,
+  eq,
+  getTableColumns,
+  gt,
+  gte,
+  inArray,
+  lte,
+  ne,
+  not,
+  or,
+  type SQL,
+  sql,
+} from 'drizzle-orm';
 import type { Database } from '../../db/client.ts';
+import { listedColumn, unreadBytesOf } from '../../db/long-values.ts';
 import {
   containsText,
   equalsAll,
@@ -13,6 +29,7 @@ import {
   textsOf,
 } from '../../db/predicates.ts';
 import { DomainError } from '../../lib/errors.ts';
+import { type ListRow, readUnread } from '../../lib/row-groups.ts';
 import { matchingCustomers } from '../customers/queries.ts';
 import { normalizeEmail } from '../customers/row.ts';
 import { customers } from '../customers/schema.ts';
@@ -206,7 +223,15 @@ async function checkPlace(db: Database, filter: LicenseFilter, after: number): P
 }
 
 /** A license of a list. Values that are too long to be read with those of many others are left out. */
-export type ListedLicense = LicenseRow & { unreadBytes?: number };
+export type ListedLicense = LicenseRow & ListRow;
+
+const NOTHING = sql`null`;
+
+const bytesOf = (values: number | readonly string[]): number =>
+  typeof values === 'number' ? values : 0;
+
+const valuesIn = (values: number | readonly string[]): readonly string[] =>
+  typeof values === 'number' ? [] : values;
 
 /** Licenses as a list reads them. */
 async function selectListed(
@@ -216,17 +241,28 @@ async function selectListed(
   limit: number,
 ): Promise<ListedLicense[]> {
   const rows = await db
-    .select({ ...licenseColumns(db), ...listedValues(db), customer: customers })
+    .select({
+      ...licenseColumns(db),
+      ...listedValues(db),
+      notes: listedColumn(licenses.notes, sql`''`),
+      metadata: listedColumn(licenses.metadata, NOTHING),
+      customer: {
+        ...getTableColumns(customers),
+        metadata: listedColumn(customers.metadata, NOTHING),
+      },
+      unreadBytes: unreadBytesOf(licenses.notes, licenses.metadata, customers.metadata),
+    })
     .from(licenses)
     .leftJoin(customers, eq(customers.id, licenses.customerId))
     .where(where)
     .orderBy(...order)
     .limit(limit);
-  return rows.map(({ ips, hwids, ...row }) => {
-    const isRead = typeof ips !== 'number' && typeof hwids !== 'number';
-    if (isRead) return { ...row, ips, hwids };
-    return { ...row, ips: [], hwids: [], unreadBytes: bytesOf(ips) + bytesOf(hwids) };
-  });
+  return rows.map(({ ips, hwids, unreadBytes, ...row }) => ({
+    ...row,
+    ips: valuesIn(ips),
+    hwids: valuesIn(hwids),
+    unreadBytes: unreadBytes + bytesOf(ips) + bytesOf(hwids),
+  }));
 }
 
 /** A page of the licenses of which a condition holds, also DELETED ones, sorted by id. */
@@ -258,21 +294,15 @@ export async function listLicenses(
   return rows;
 }
 
-const bytesOf = (values: number | readonly string[]): number =>
-  typeof values === 'number' ? values : values.join().length;
-
-/** Reads licenses of a list with all their values. One that was removed meanwhile is left out. */
-export async function readLongLicenses(
+/** Reads licenses of a list with all their values. */
+export const readLongLicenses = (
   db: Database,
   rows: readonly ListedLicense[],
-): Promise<LicenseRow[]> {
-  const isLong = isOneOf(
-    licenses.id,
-    rows.flatMap(({ id, unreadBytes }) => (unreadBytes ? id : [])),
+): Promise<LicenseRow[]> =>
+  readUnread(
+    rows,
+    async (ids): Promise<LicenseRow[]> => selectLicenses(db).where(isOneOf(licenses.id, ids)),
   );
-  const read = new Map((await selectLicenses(db).where(isLong)).map((row) => [row.id, row]));
-  return rows.flatMap((row) => (row.unreadBytes ? (read.get(row.id) ?? []) : row));
-}
 
 export const countLicenses = (db: Database, filter: LicenseFilter, now: number): Promise<number> =>
   db.$count(licenses, matching(db, filter, now));

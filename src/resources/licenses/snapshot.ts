@@ -3,6 +3,7 @@ import { LICENSE_STATES, type LicenseDataType } from '@licet/contract/enums';
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
 import type { Database } from '../../db/client.ts';
+import { MAX_LISTED_BYTES } from '../../db/long-values.ts';
 import { licenses } from './schema.ts';
 import { totalRequestsAtLeast } from './totals.ts';
 
@@ -52,11 +53,8 @@ export const slotValues = (db: Database) => ({
   hwids: bound('HWID').as('hwids'),
 });
 
-/** The most bytes of the addresses, or of the hardware IDs, of a license that a list reads with those of others. */
-const MAX_LISTED_BYTES = 4_096;
-
 const listed = (type: LicenseDataType, parse = parseTexts) =>
-  sql`(select iif(sum(octet_length(value)) > ${sql.raw(String(MAX_LISTED_BYTES))},
+  sql`(select iif(sum(octet_length(value)) > ${MAX_LISTED_BYTES},
          sum(octet_length(value)), json_group_array(value order by position)) from bindings
        where license_id = licenses.id and type = ${sql.raw(`'${type}'`)})`.mapWith(
     (read: string | number) => (typeof read === 'number' ? read : parse(read)),

@@ -66,7 +66,7 @@ const EXPORT: Operation = {
   tag: 'Customers',
   summary: 'Export all that is stored about a person',
   description:
-    'The customer, and in lists the licenses, the history, the events and the purchases: all that forgetting the customer erases, and the licenses. `cut` names the lists that are too long. Events and notes can name other people: read them before you hand the export over. An extension.',
+    'The customer, and in lists the licenses, the history, the events and the purchases: all that forgetting the customer erases, and the licenses. `cut` names the lists that are too long. Events and notes can name other people, and the history of a license begins with its earlier owners: read them before you hand the export over. An extension.',
   success: { description: 'The export.', body: customerExport },
   errors: [404],
 };
