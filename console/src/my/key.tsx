@@ -39,11 +39,16 @@ export function Key({
   const told = useRef<HTMLParagraphElement>(null);
   const button = useRef<HTMLButtonElement>(null);
   const load = async (): Promise<string | undefined> => key ?? (await act(() => readKey(id)));
+  const cancel = (): void => {
+    setAsked(false);
+    setTimeout(() => button.current?.focus());
+  };
   const replace = async (): Promise<void> => {
     const outcome = await act(() => replaceKey(id));
+    if (outcome === undefined) return cancel();
     setAsked(false);
-    if (outcome === undefined) return;
-    if (outcome.outcome === 'replaced') setKey(outcome.licenseKey);
+    // Any other outcome can mean that the shown key is not that of the license any more.
+    setKey(outcome.outcome === 'replaced' ? outcome.licenseKey : undefined);
     setSaid(outcomeText(outcome));
     await onChange();
     // The button that had the focus is gone.
@@ -85,10 +90,7 @@ export function Key({
             yes={words.rotation.yes}
             isBusy={isBusy}
             onYes={replace}
-            onNo={() => {
-              setAsked(false);
-              setTimeout(() => button.current?.focus());
-            }}
+            onNo={cancel}
           />
         </div>
       )}

@@ -61,21 +61,21 @@ export function Machines({
     const listed = await act(() => readMachines(id));
     if (listed) setMachines(listed);
   };
+  const cancel = (): void => {
+    const button = buttonId(asked);
+    setAsked(undefined);
+    setTimeout(() => document.getElementById(button)?.focus());
+  };
   const free = async (): Promise<void> => {
     if (asked === undefined || isBusy) return;
     const outcome = await act(() => reset(id, asked === 'all' ? null : asked.id));
+    if (outcome === undefined) return cancel();
     setAsked(undefined);
-    if (outcome === undefined) return;
     setSaid(outcomeText(outcome));
     await onChange();
     if (machines) await load();
     // The button that had the focus is gone.
     told.current?.focus();
-  };
-  const cancel = (): void => {
-    const button = buttonId(asked);
-    setAsked(undefined);
-    setTimeout(() => document.getElementById(button)?.focus());
   };
   const mayFree = resets.allowed > 0 && license.status !== 'DEACTIVATED' && taken > 0;
   const hasResets = mayFree && resets.left > 0;
@@ -102,7 +102,7 @@ export function Machines({
         <details
           className="mt-2"
           onToggle={({ currentTarget }) => {
-            if (currentTarget.open && machines === undefined) void load();
+            if (currentTarget.open) void load();
           }}
         >
           <summary className="inline-flex min-h-9 cursor-pointer items-center font-medium underline underline-offset-2 pointer-coarse:min-h-11">
