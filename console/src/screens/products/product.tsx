@@ -145,7 +145,7 @@ function Details({ product }: { product: Product }) {
     [words.selfResets, words.resets(product.selfResets)],
     [words.selfRotate, product.selfRotate && screenTexts.events.yes],
     [
-      words.expiresAfterDays,
+      screenTexts.expiry.days,
       product.defaultExpiresAfterDays && words.days(product.defaultExpiresAfterDays),
     ],
     ...keysOf(words.moreFields).map((name): readonly [string, ReactNode] => [
