@@ -45,10 +45,15 @@ export function Key({
   };
   const replace = async (): Promise<void> => {
     const outcome = await act(() => replaceKey(id));
-    if (outcome === undefined) return cancel();
+    // Without the new one, the shown key may not be that of the license any more.
+    setKey(outcome?.outcome === 'replaced' ? outcome.licenseKey : undefined);
+    if (outcome === undefined) {
+      cancel();
+      // The service may have done it, although its response was lost.
+      if (told.current) await onChange();
+      return;
+    }
     setAsked(false);
-    // Any other outcome can mean that the shown key is not that of the license any more.
-    setKey(outcome.outcome === 'replaced' ? outcome.licenseKey : undefined);
     setSaid(outcomeText(outcome));
     await onChange();
     // The button that had the focus is gone.

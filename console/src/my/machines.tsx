@@ -69,7 +69,12 @@ export function Machines({
   const free = async (): Promise<void> => {
     if (asked === undefined || isBusy) return;
     const outcome = await act(() => reset(id, asked === 'all' ? null : asked.id));
-    if (outcome === undefined) return cancel();
+    if (outcome === undefined) {
+      cancel();
+      // The service may have done it, although its response was lost.
+      if (told.current) await onChange();
+      return;
+    }
     setAsked(undefined);
     setSaid(outcomeText(outcome));
     await onChange();
@@ -88,7 +93,7 @@ export function Machines({
       onNo={cancel}
     />
   );
-  if (taken === 0 && said === '') return null;
+  if (taken === 0 && said === '' && fault === undefined) return null;
   return (
     <div className="mt-4 border-t border-line pt-4">
       {taken > 0 && (

@@ -234,6 +234,28 @@ describeInBrowser("the customer's page", () => {
     expect(sent).toBe(1);
   });
 
+  it('after a lost response, a card shows what the service has done [10.2.22]', async () => {
+    const { customerId, license } = await buy({ selfRotate: true });
+    const page = await openMine(customerId);
+    for (const path of ['**/resets', '**/rotations']) {
+      await page.route(path, async (route) => {
+        await route.fetch();
+        await route.abort();
+      });
+    }
+    const card = page.getByRole('article');
+    await card.getByRole('button', { name: 'Free all' }).click();
+    await card.getByRole('button', { name: 'Yes, free' }).click();
+    await card.getByRole('alert').getByText('That did not work.').waitFor();
+    await card.getByText('of 3').first().waitFor({ state: 'detached' });
+    await card.getByRole('button', { name: 'Replace a leaked key' }).click();
+    await card.getByRole('button', { name: 'Yes, replace' }).click();
+    await card.getByText('It can be replaced again from').waitFor();
+    const { licenseKey } = await licet.licenses.get(license.id);
+    expect(licenseKey).not.toBe(license.licenseKey);
+    await card.getByText(licenseKey.slice(-4)).waitFor();
+  });
+
   it('a late 401 to the session before a link does not end the new session', async () => {
     const [first, second] = [await buy(), await buy()];
     const page = await openMine(first.customerId);
