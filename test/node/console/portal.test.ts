@@ -237,12 +237,14 @@ describeInBrowser("the customer's page", () => {
   it('after a lost response, a card shows what the service has done [10.2.22]', async () => {
     const { customerId, license } = await buy({ selfRotate: true });
     const page = await openMine(customerId);
-    for (const path of ['**/resets', '**/rotations']) {
-      await page.route(path, async (route) => {
-        await route.fetch();
-        await route.abort();
-      });
-    }
+    await page.route('**/resets', async (route) => {
+      await licet.licenses.update(license.id, { ips: [], hwids: [] });
+      await route.abort();
+    });
+    await page.route('**/rotations', async (route) => {
+      await licet.licenses.rotate(license.id);
+      await route.abort();
+    });
     const card = page.getByRole('article');
     await card.getByRole('button', { name: 'Free all' }).click();
     await card.getByRole('button', { name: 'Yes, free' }).click();
