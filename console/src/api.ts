@@ -39,12 +39,17 @@ function fetchWithPageSession(request: Request): Promise<Response> {
   return fetch(request);
 }
 
+/** The number of sessions that this page has begun. */
+let begun = 0;
+
 async function fetchWithSession(request: Request): Promise<Response> {
+  const before = begun;
   // With a cookie the service accepts changes as JSON only, even without a body.
   if (request.method !== 'GET') request.headers.set('Content-Type', 'application/json');
   const response = await fetchWithPageSession(request);
-  // The session has ended: the log-in takes the place of the screen, which stays in the address.
-  if (response.status === 401) {
+  // The session has ended: the log-in takes the place of the screen, which stays in the address. A request of an earlier
+  // session says nothing about this one.
+  if (response.status === 401 && before === begun) {
     endPageSession();
     queries.setQueryData(SESSION_KEY, null);
   }
@@ -113,6 +118,7 @@ async function begin(connection: Connection, body?: object): Promise<void> {
     const { session } = await connection.read<PageSession>('POST', SESSION_PATH, call, hasSession);
     storePageSession(session);
   }
+  begun++;
   storeSessionEnd();
   forgetAll();
 }

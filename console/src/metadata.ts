@@ -4,7 +4,7 @@ import type { License } from '@licet/client';
 export type Metadata = License['metadata'];
 
 /** Metadata as text, a line for each name. */
-export const metadataText = (metadata: Metadata): string =>
+export const metadataText = (metadata: object): string =>
   Object.entries(metadata)
     .map(([name, text]) => `${name}: ${text}`)
     .join('\n');

@@ -2,6 +2,7 @@ import type { Event } from '@licet/client';
 import { LICENSE_PLATFORMS } from '@licet/contract/enums';
 import { Fragment, type ReactNode } from 'react';
 import { formatDate, formatNumber, formatTime, productName } from '../format.ts';
+import { metadataText } from '../metadata.ts';
 import { platformLabel } from '../platforms.ts';
 import { screenTexts } from '../screen-texts.ts';
 import { senderName } from '../senders.ts';
@@ -62,11 +63,7 @@ export function formatValue(field: string, value: unknown, names: Names): string
       : formatNumber(value);
   }
   if (typeof value === 'object') {
-    if (field === 'metadata') {
-      return Object.entries(value)
-        .map(([name, text]) => `${name}: ${text}`)
-        .join('\n');
-    }
+    if (field === 'metadata') return metadataText(value);
     // The other objects are settings, which people do not write.
     return 'item' in value ? String(value.item) : '…';
   }

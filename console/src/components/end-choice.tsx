@@ -1,29 +1,30 @@
+import { MAX_EXPIRES_AFTER_DAYS } from '@licet/contract/limits';
+import { keysOf } from '@licet/contract/objects';
 import type { ReactNode } from 'react';
 import { screenTexts } from '../screen-texts.ts';
-import { ControlGroup } from './form.tsx';
+import { ControlGroup, TextField } from './form.tsx';
 
 const words = screenTexts.expiry;
 
 /** The end of a license: never, on a date, or some days after its first use. */
 export type End = keyof typeof words.ends;
 
-/** The kind of the end, with the field of the chosen kind as its child. */
+/** The kind of the end, with the field of the chosen kind. */
 export const EndChoice = <Kind extends End>({
   label = words.title,
-  ends,
+  fields,
   value,
   onChange,
-  children,
 }: {
   label?: string;
-  ends: readonly Kind[];
+  /** The kinds to choose from, each with its field. */
+  fields: Readonly<Record<Kind, ReactNode>>;
   value: Kind;
   onChange: (end: Kind) => void;
-  children: ReactNode;
 }) => (
   <ControlGroup label={label} name="licenseType">
     <div className="flex flex-wrap gap-x-5">
-      {ends.map((end) => (
+      {keysOf(fields).map((end) => (
         <label key={end} className="flex min-h-9 items-center gap-2 pointer-coarse:min-h-11">
           <input
             type="radio"
@@ -36,6 +37,33 @@ export const EndChoice = <Kind extends End>({
         </label>
       ))}
     </div>
-    {children}
+    {fields[value]}
   </ControlGroup>
+);
+
+/** The days of a license that begin with its first use. The form keeps them while another kind of end is chosen. */
+export const DaysField = ({
+  value,
+  onChange,
+  name = 'expiresAfterDays',
+  hint = words.daysHint,
+  isRequired = true,
+}: {
+  value: string;
+  onChange: (days: string) => void;
+  name?: string;
+  hint?: string;
+  isRequired?: boolean;
+}) => (
+  <TextField
+    label={words.days}
+    hint={hint}
+    name={name}
+    type="number"
+    min={1}
+    max={MAX_EXPIRES_AFTER_DAYS}
+    value={value}
+    onChange={({ target }) => onChange(target.value)}
+    required={isRequired}
+  />
 );

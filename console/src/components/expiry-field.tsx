@@ -12,6 +12,7 @@ export function ExpiryField({
   label,
   name,
   stored = null,
+  initial = stored,
   inPast,
   isRequired = false,
   onChange,
@@ -20,12 +21,14 @@ export function ExpiryField({
   name: string;
   /** The present time of expiry. */
   stored?: string | null;
+  /** The time of expiry at first. */
+  initial?: string | null;
   /** The warning about a time that has passed. */
   inPast?: string;
   isRequired?: boolean;
   onChange?: (end: string | null) => void;
 }) {
-  const [day, setDay] = useState(toDay(stored));
+  const [day, setDay] = useState(toDay(initial));
   // A year that is being typed, such as 0002, is no day yet.
   const endOf = (chosen: string) => (chosen < '2000' ? null : endOfDay(chosen, stored));
   const change = (chosen: string): void => {

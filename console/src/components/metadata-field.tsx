@@ -45,6 +45,18 @@ export function MetadataField({
     Object.entries(stored).map(([name, text], key) => ({ key, name, text })),
   );
   const next = useRef(rows.length);
+  /** The row whose name gets the focus when it appears. */
+  const added = useRef<number>(undefined);
+  const add = useRef<HTMLButtonElement>(null);
+  const addRow = (): void => {
+    added.current = next.current++;
+    setRows([...rows, { key: added.current, name: '', text: '' }]);
+  };
+  const remove = (key: number): void => {
+    setRows(rows.filter((row) => row.key !== key));
+    // The button that had the focus is gone.
+    setTimeout(() => add.current?.focus());
+  };
   const change = (changed: Row): void =>
     setRows(rows.map((row) => (row.key === changed.key ? changed : row)));
   const faultOf = ({ name, key }: Row): string | undefined => {
@@ -70,7 +82,12 @@ export function MetadataField({
               spellCheck="false"
               autoCapitalize="none"
               error={faultOf(row)}
-              ref={(input) => input?.setCustomValidity(faultOf(row) ?? '')}
+              ref={(input) => {
+                input?.setCustomValidity(faultOf(row) ?? '');
+                if (!input || added.current !== row.key) return;
+                added.current = undefined;
+                input.focus();
+              }}
               onChange={({ target }) => change({ ...row, name: target.value })}
             />
           </div>
@@ -85,7 +102,7 @@ export function MetadataField({
             look="quiet"
             aria-label={words.remove(row.name)}
             title={words.remove(row.name)}
-            onClick={() => setRows(rows.filter(({ key }) => key !== row.key))}
+            onClick={() => remove(row.key)}
           >
             <X size={16} aria-hidden />
           </Button>
@@ -93,7 +110,7 @@ export function MetadataField({
       ))}
       {rows.length < MAX_METADATA_NAMES && (
         <div className="sm:col-span-2">
-          <Button onClick={() => setRows([...rows, { key: next.current++, name: '', text: '' }])}>
+          <Button ref={add} onClick={addRow}>
             <Plus size={16} aria-hidden />
             {words.add}
           </Button>

@@ -15,7 +15,7 @@ export const MetadataTexts = ({
   Object.entries(metadata).map(([name, text]) => (
     <p key={name} className="break-words">
       <span className="text-muted">{name}:</span>{' '}
-      <TextLink to={list} search={{ metadata: `${name}:${text}` }}>
+      <TextLink to={list} search={{ metadata: `${name}:${text}` }} className="underline">
         {text}
       </TextLink>
     </p>

@@ -7,6 +7,7 @@ import { formatSlots } from '../format.ts';
 import { MIN_TEXT } from '../rested.ts';
 import { nameOf } from '../screens/customers/accounts.ts';
 import { ownerOf } from '../screens/licenses/owner.ts';
+import { buyerName, soldName } from '../screens/markets/names.ts';
 import { marketsQuery } from '../screens/markets/queries.ts';
 import type { Right } from '../session.ts';
 import { texts } from '../texts.ts';
@@ -144,13 +145,7 @@ const purchaseHit = (purchase: Purchase): Hit => ({
   id: `purchase-${purchase.id}`,
   group: words.purchases,
   title: purchase.order ?? purchase.reference,
-  note: [
-    purchase.buyerName ?? purchase.email ?? purchase.buyerId,
-    purchase.productName ?? purchase.item,
-    purchase.marketName,
-  ]
-    .filter(Boolean)
-    .join(' · '),
+  note: [buyerName(purchase), soldName(purchase), purchase.marketName].filter(Boolean).join(' · '),
   link: { to: '/purchases', search: { open: purchase.id } },
 });
 

@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { words } from './language.ts';
 import { Failure } from './service.ts';
 
@@ -12,25 +12,35 @@ export function whyFailed(error: unknown): string {
 }
 
 /**
- * Runs the requests of a part of the page, one at a time. The part itself shows why one failed, and all else stays.
+ * Runs the requests of a part of the page. The part itself shows why one failed, and all else stays.
  *
  * @param onOver called if the session is over
  */
 export function useAct(onOver: () => void) {
   const [fault, setFault] = useState<string>();
-  const [isBusy, setBusy] = useState(false);
+  const [running, setRunning] = useState(0);
+  const isGone = useRef(false);
+  useEffect(
+    () => () => {
+      isGone.current = true;
+    },
+    [],
+  );
   const act = async <Result>(request: () => Promise<Result>): Promise<Result | undefined> => {
     setFault(undefined);
-    setBusy(true);
+    setRunning((count) => count + 1);
     try {
-      return await request();
+      const result = await request();
+      // Another session may have begun since the part has gone.
+      return isGone.current ? undefined : result;
     } catch (error) {
+      if (isGone.current) return undefined;
       if (isOver(error)) onOver();
       else setFault(whyFailed(error));
       return undefined;
     } finally {
-      setBusy(false);
+      setRunning((count) => count - 1);
     }
   };
-  return { act, isBusy, fault };
+  return { act, isBusy: running > 0, fault };
 }

@@ -39,11 +39,21 @@ export function Key({
   const told = useRef<HTMLParagraphElement>(null);
   const button = useRef<HTMLButtonElement>(null);
   const load = async (): Promise<string | undefined> => key ?? (await act(() => readKey(id)));
+  const cancel = (): void => {
+    setAsked(false);
+    setTimeout(() => button.current?.focus());
+  };
   const replace = async (): Promise<void> => {
     const outcome = await act(() => replaceKey(id));
+    // Without the new one, the shown key may not be that of the license any more.
+    setKey(outcome?.outcome === 'replaced' ? outcome.licenseKey : undefined);
+    if (outcome === undefined) {
+      cancel();
+      // The service may have done it, although its response was lost.
+      if (told.current) await onChange();
+      return;
+    }
     setAsked(false);
-    if (outcome === undefined) return;
-    if (outcome.outcome === 'replaced') setKey(outcome.licenseKey);
     setSaid(outcomeText(outcome));
     await onChange();
     // The button that had the focus is gone.
@@ -85,10 +95,7 @@ export function Key({
             yes={words.rotation.yes}
             isBusy={isBusy}
             onYes={replace}
-            onNo={() => {
-              setAsked(false);
-              setTimeout(() => button.current?.focus());
-            }}
+            onNo={cancel}
           />
         </div>
       )}

@@ -31,7 +31,8 @@ export function Licenses({
 }) {
   const [typed, setTyped] = useState('');
   const { licenses } = data;
-  const wanted = typed.trim();
+  const hasFilter = licenses.length > MAX_UNFILTERED;
+  const wanted = hasFilter ? typed.trim() : '';
   const shown = licenses.filter(
     ({ product, keyEnd }) => has(product, wanted) || has(keyEnd, wanted),
   );
@@ -52,7 +53,7 @@ export function Licenses({
   );
   return (
     <>
-      {licenses.length > MAX_UNFILTERED && (
+      {hasFilter && (
         <input
           type="search"
           className="mb-4 min-h-11 w-full rounded-lg border border-edge bg-surface px-3"

@@ -61,21 +61,26 @@ export function Machines({
     const listed = await act(() => readMachines(id));
     if (listed) setMachines(listed);
   };
+  const cancel = (): void => {
+    const button = buttonId(asked);
+    setAsked(undefined);
+    setTimeout(() => document.getElementById(button)?.focus());
+  };
   const free = async (): Promise<void> => {
     if (asked === undefined || isBusy) return;
     const outcome = await act(() => reset(id, asked === 'all' ? null : asked.id));
+    if (outcome === undefined) {
+      cancel();
+      // The service may have done it, although its response was lost.
+      if (told.current) await onChange();
+      return;
+    }
     setAsked(undefined);
-    if (outcome === undefined) return;
     setSaid(outcomeText(outcome));
     await onChange();
     if (machines) await load();
     // The button that had the focus is gone.
     told.current?.focus();
-  };
-  const cancel = (): void => {
-    const button = buttonId(asked);
-    setAsked(undefined);
-    setTimeout(() => document.getElementById(button)?.focus());
   };
   const mayFree = resets.allowed > 0 && license.status !== 'DEACTIVATED' && taken > 0;
   const hasResets = mayFree && resets.left > 0;
@@ -88,7 +93,7 @@ export function Machines({
       onNo={cancel}
     />
   );
-  if (taken === 0 && said === '') return null;
+  if (taken === 0 && said === '' && fault === undefined) return null;
   return (
     <div className="mt-4 border-t border-line pt-4">
       {taken > 0 && (
@@ -102,7 +107,7 @@ export function Machines({
         <details
           className="mt-2"
           onToggle={({ currentTarget }) => {
-            if (currentTarget.open && machines === undefined) void load();
+            if (currentTarget.open) void load();
           }}
         >
           <summary className="inline-flex min-h-9 cursor-pointer items-center font-medium underline underline-offset-2 pointer-coarse:min-h-11">

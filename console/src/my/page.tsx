@@ -1,5 +1,5 @@
 import type { LinkFault, PortalData, Seller } from '@licet/contract/portal-page';
-import { type ReactNode, useEffect, useState } from 'react';
+import { type ReactNode, useCallback, useEffect, useRef, useState } from 'react';
 import { buttonClass } from '../components/button-class.ts';
 import { isOver, useAct, whyFailed } from './act.ts';
 import { textColourOn } from './contrast.ts';
@@ -45,42 +45,60 @@ async function firstView(): Promise<View> {
 export function Page() {
   const [seller, setSeller] = useState<Seller>();
   const [view, setView] = useState<View>({ name: 'loading' });
-  useEffect(() => {
-    const begin = async (): Promise<void> => setView(await firstView());
-    void begin();
+  const turns = useRef(0);
+  /** Shows the view that is read, unless another one was asked for meanwhile. Undefined keeps the present one. */
+  const show = useCallback(async (read: () => Promise<View | undefined>): Promise<void> => {
+    const turn = ++turns.current;
+    const next = await read();
+    if (next && turn === turns.current) setView(next);
+  }, []);
+  const begin = useCallback(async (): Promise<void> => {
     // The page works without the name of the seller.
     readSeller().then(setSeller, () => undefined);
+    await show(firstView);
+  }, [show]);
+  useEffect(() => {
+    void begin();
     // Another link, opened in this tab, changes nothing but the code.
     addEventListener('hashchange', begin);
     return () => removeEventListener('hashchange', begin);
-  }, []);
+  }, [begin]);
   useEffect(() => showSeller(seller), [seller]);
+  const before = useRef(view.name);
+  useEffect(() => {
+    // The button that had the focus is gone.
+    if (before.current !== 'loading') document.querySelector('h1')?.focus();
+    before.current = view.name;
+  }, [view.name]);
 
-  const end = (): void => setView({ name: 'closed', why: words.ended });
+  const end = (): Promise<void> => show(async () => ({ name: 'closed', why: words.ended }));
   const { act, isBusy, fault } = useAct(end);
-  const open = async (code: string): Promise<void> => {
-    let fault: LinkFault | undefined;
-    try {
-      fault = await redeem(code);
-    } catch (error) {
-      setView({ name: 'failed', why: whyFailed(error) });
-      return;
-    }
-    history.replaceState(null, '', '/my');
-    // The link of a page that is open already was used by this browser.
-    const told = fault && words.faults[fault];
-    setView(await viewOf(told ?? words.noCookies, told));
-  };
-  const leave = (): Promise<void> =>
-    act(async () => {
+  const open = (code: string): Promise<void> =>
+    show(async () => {
+      let fault: LinkFault | undefined;
+      try {
+        fault = await redeem(code);
+      } catch (error) {
+        return { name: 'failed', why: whyFailed(error) };
+      }
+      history.replaceState(null, '', '/my');
+      // The link of a page that is open already was used by this browser.
+      const told = fault && words.faults[fault];
+      return viewOf(told ?? words.noCookies, told);
+    });
+  const leave = async (): Promise<void> => {
+    const isOut = await act(async () => {
       await signOut();
-      setView({ name: 'closed', why: undefined });
-    }).then(() => undefined);
-  /** Shows the licenses as they are now; as they were if they cannot be read. */
-  const reload = async (): Promise<void> => {
-    const next = await viewOf(words.ended);
-    if (next.name !== 'failed') setView(next);
+      return true;
+    });
+    if (isOut) await show(async () => ({ name: 'closed', why: undefined }));
   };
+  /** Shows the licenses as they are now; as they were if they cannot be read. */
+  const reload = (): Promise<void> =>
+    show(async () => {
+      const next = await viewOf(words.ended);
+      return next.name === 'failed' ? undefined : next;
+    });
   const contact = seller?.contact ?? undefined;
   const logo = seller?.logo && (
     <img src={seller.logo} alt="" className="size-10 shrink-0 rounded-lg object-contain" />
@@ -98,18 +116,18 @@ export function Page() {
               </p>
             </div>
           )}
-          <Before
-            view={view}
-            contact={contact}
-            onOpen={open}
-            onAgain={async () => setView(await firstView())}
-          />
+          <Before view={view} contact={contact} onOpen={open} onAgain={begin} />
         </main>
       </div>
     );
   }
   const title = (
-    <h1 className="min-w-0 flex-1 text-xl font-semibold [overflow-wrap:anywhere]">{words.title}</h1>
+    <h1
+      tabIndex={-1}
+      className="min-w-0 flex-1 text-xl font-semibold [overflow-wrap:anywhere] outline-none"
+    >
+      {words.title}
+    </h1>
   );
   return (
     <div className="mx-auto flex min-h-dvh max-w-2xl flex-col px-4 py-5">
@@ -207,7 +225,9 @@ function Message({
 }) {
   return (
     <div className="flex flex-col items-start gap-4">
-      <h1 className="text-xl font-semibold [overflow-wrap:anywhere]">{title}</h1>
+      <h1 tabIndex={-1} className="text-xl font-semibold [overflow-wrap:anywhere] outline-none">
+        {title}
+      </h1>
       {alert !== undefined && <Alert>{alert}</Alert>}
       {lead !== undefined && <p className="text-muted">{lead}</p>}
       {children}

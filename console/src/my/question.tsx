@@ -27,7 +27,7 @@ export function Question({
       <button type="button" className={buttonClass('danger')} disabled={isBusy} onClick={onYes}>
         {yes}
       </button>
-      <button ref={no} type="button" className={buttonClass()} onClick={onNo}>
+      <button ref={no} type="button" className={buttonClass()} disabled={isBusy} onClick={onNo}>
         {words.cancel}
       </button>
     </fieldset>

@@ -71,6 +71,8 @@ export async function redeem(code: string): Promise<LinkFault | undefined> {
     const { fault = 'unknown' }: { fault?: LinkFault } = await response.json();
     return fault;
   }
+  // No link is that long.
+  if (response.status === 400) return 'unknown';
   if (!response.ok) throw new Failure(response.status);
   return undefined;
 }

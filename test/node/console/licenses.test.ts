@@ -355,6 +355,26 @@ describeInBrowser('the console in a browser', () => {
     );
   });
 
+  it('an expiry that two edits move at once is one choice between both', async () => {
+    const moved = '2099-05-05T00:00:00.000Z';
+    const { id } = await newLicense({
+      licenseType: 'TEMPORARY',
+      expiryDate: '2098-05-05T00:00:00.000Z',
+    });
+    expectFailure(new RegExp(`^412 PUT /api/v2/licenses/${id}$`));
+    const page = await openConsole(`/licenses/${id}/edit`);
+    await page.getByRole('radio', { name: 'From first use' }).check();
+    await page.getByLabel('Days from first use').fill('30');
+    await licet.licenses.update(id, { expiryDate: moved });
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('radio', { name: 'Yours: 30 d from first use' }).waitFor();
+    await page.getByRole('radio', { name: /^Stored now: .*2099/ }).check();
+    await page.getByRole('button', { name: 'Save the chosen values' }).click();
+    await page.getByRole('heading', { name: 'Details' }).waitFor();
+    const { expiryDate } = await licet.licenses.get(id);
+    expect(Date.parse(expiryDate ?? '')).toBe(Date.parse(moved));
+  });
+
   it('a new license has the days of its product, and a date in their place ends the waiting', async () => {
     const fields = { productType: 'OTHER', defaultExpiresAfterDays: 30 } as const;
     const product = await licet.products.create({ name: 'Trial', ...fields });
@@ -371,6 +391,10 @@ describeInBrowser('the console in a browser', () => {
     await page.getByRole('radio', { name: 'On a date' }).check();
     expect(await days.count()).toBe(0);
     await page.getByLabel('Expires on').fill('2099-05-05');
+    // Another choice keeps the typed day.
+    await page.getByRole('radio', { name: 'Never' }).check();
+    await page.getByRole('radio', { name: 'On a date' }).check();
+    expect(await page.getByLabel('Expires on').inputValue()).toBe('2099-05-05');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('Changes saved').waitFor();
     const [license] = await licet.licenses.list({ productId: product.id });
@@ -476,7 +500,12 @@ describeInBrowser('the console in a browser', () => {
     const page = await openConsole(`/licenses/${id}/edit`);
     const group = page.getByRole('group', { name: 'Metadata' });
     await group.getByRole('button', { name: 'Remove trial' }).click();
-    await group.getByRole('button', { name: 'Add a text' }).click();
+    const add = group.getByRole('button', { name: 'Add a text' });
+    await expect.poll(() => add.and(page.locator(':focus')).count()).toBe(1);
+    await page.keyboard.press('Enter');
+    await expect
+      .poll(() => group.getByLabel('Name').last().and(page.locator(':focus')).count())
+      .toBe(1);
     const [name, text] = [group.getByLabel('Name').last(), group.getByLabel('Text').last()];
     await text.fill(plan);
     await name.fill('my plan');
@@ -490,8 +519,11 @@ describeInBrowser('the console in a browser', () => {
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('Changes saved').waitFor();
     expect((await licet.licenses.get(id)).metadata).toEqual({ order: '4711', plan });
+    const link = page.getByRole('link', { name: plan });
+    await link.waitFor();
+    expect(await accessibilityFindings(page)).toEqual([]);
 
-    await page.getByRole('link', { name: plan }).click();
+    await link.click();
     const rows = page.getByRole('table', { name: 'Licenses' }).getByRole('row');
     await expect.poll(() => rows.count()).toBe(2);
     expect(await rows.last().textContent()).toContain(licenseKey);

@@ -1,3 +1,4 @@
+import { MINUTE_MS } from '@licet/contract/durations';
 import { afterEach, expect, it } from 'vitest';
 import {
   accessibilityFindings,
@@ -55,15 +56,55 @@ describeInBrowser('markets in the console', () => {
     await request.getByText('"resource_id": "62494"').waitFor();
     await request.getByRole('link', { name: product.name }).waitFor();
     expect(await accessibilityFindings(page)).toEqual([]);
+    // Read again with the request open, the list is not there yet.
+    const held = Promise.withResolvers<void>();
+    await page.route('**/deliveries?*', async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    await page.reload();
+    await request.getByRole('status').waitFor();
+    expect(await request.getByText('no longer among the latest').count()).toBe(0);
+    held.resolve();
+    await request.getByText('"resource_id": "62494"').waitFor();
     await request.getByRole('button', { name: 'Close' }).click();
     await page.getByRole('button', { name: 'Edit' }).click();
     await dialog.getByLabel('Address limit').fill('3');
+    await dialog.getByRole('radio', { name: 'From first use' }).check();
+    const days = dialog.getByLabel('Days from first use');
+    await days.fill('30');
+    // Another choice keeps what was typed, and sends none of it.
+    await dialog.getByRole('radio', { name: 'Never' }).check();
     await dialog.getByRole('button', { name: 'Save' }).click();
     await page.getByText('For ever, 3 addresses').waitFor();
+    await page.getByRole('button', { name: 'Edit' }).click();
+    await dialog.getByRole('radio', { name: 'From first use' }).check();
+    await days.fill('30');
+    await dialog.getByRole('radio', { name: 'Never' }).check();
+    await dialog.getByRole('radio', { name: 'From first use' }).check();
+    expect(await days.inputValue()).toBe('30');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('30 days, 3 addresses').waitFor();
     expect((await licet.markets.list())[0]?.products).toMatchObject([{ item: '62494', maxIPs: 3 }]);
     expect(await accessibilityFindings(page)).toEqual([]);
     await page.setViewportSize(PHONE);
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360);
+  });
+
+  it('a product that is added meanwhile leaves the choice in the form of a mapping', async () => {
+    const { id } = await licet.markets.create({ kind: 'stripe', name: 'Cards' });
+    const page = await openConsole(`/markets/${id}`, { hasClock: true });
+    await page.getByRole('button', { name: 'Add product' }).click();
+    const choice = page.getByRole('dialog').getByLabel('Product here');
+    await choice.selectOption(String(product.id));
+    const other = await licet.products.create({
+      name: `New ${product.name}`,
+      productType: 'OTHER',
+    });
+    await page.clock.fastForward(MINUTE_MS);
+    await page.evaluate("dispatchEvent(new Event('offline')); dispatchEvent(new Event('online'))");
+    await choice.getByRole('option', { name: other.name }).waitFor({ state: 'attached' });
+    expect(await choice.inputValue()).toBe(String(product.id));
   });
 
   it('a purchase without a product is granted in the list of purchases', async () => {
@@ -103,7 +144,7 @@ describeInBrowser('markets in the console', () => {
   it('a buyer who has paid and has no license is the first alert, and search finds order, buyer and market', async () => {
     const secret = 'f3b9c2d1e0a45b6c7d8e9f00';
     const name = `Shop ${crypto.randomUUID().slice(0, 8)}`;
-    const { addresses } = await licet.markets.create({
+    const { id, addresses } = await licet.markets.create({
       kind: 'builtbybit',
       name,
       secrets: [secret],
@@ -131,6 +172,9 @@ describeInBrowser('markets in the console', () => {
       await page.getByRole('option').filter({ hasText: hit }).first().waitFor();
       await page.keyboard.press('Escape');
     }
+    await page.goto(`/console/markets/${id}`);
+    await page.getByRole('link', { name: 'See them' }).waitFor();
+    expect(await accessibilityFindings(page)).toEqual([]);
   });
 
   it('a product that a market sells is deleted after a question that names the market', async () => {

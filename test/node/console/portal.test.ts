@@ -87,10 +87,13 @@ describeInBrowser("the customer's page", () => {
     return page;
   }
 
+  const focused = (page: Page) => page.evaluate('document.activeElement.textContent');
+
   it('a customer opens a link, copies the key, and frees a slot [10.2.8]', async () => {
     const { name, license, customerId } = await buy();
     const page = await openMine(customerId);
     expect(new URL(page.url()).hash).toBe('');
+    await expect.poll(() => focused(page)).toBe('Your licenses');
     const card = page.getByRole('article').filter({ hasText: name });
     await card.getByText('Active', { exact: true }).waitFor();
     await card.getByText('Does not expire').waitFor();
@@ -114,7 +117,7 @@ describeInBrowser("the customer's page", () => {
     expect((await licet.licenses.get(license.id)).ips).toEqual(['2a01:4f8:7::1']);
     await card.getByRole('button', { name: 'Free all' }).click();
     await card.getByRole('button', { name: 'Cancel' }).click();
-    await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Free all');
+    await expect.poll(() => focused(page)).toBe('Free all');
     await card.getByRole('button', { name: 'Free all' }).click();
     await card.getByRole('group', { name: /Uses your last reset\. Free them\?$/ }).waitFor();
     await card.getByRole('button', { name: 'Yes, free' }).click();
@@ -188,6 +191,108 @@ describeInBrowser("the customer's page", () => {
     await lookAt(page, 'replaced');
   });
 
+  it('a key that the shop has replaced meanwhile is shown no longer [10.1.6]', async () => {
+    const { license, customerId } = await buy({ selfRotate: true });
+    const page = await openMine(customerId);
+    const card = page.getByRole('article');
+    await card.getByRole('button', { name: 'Show' }).click();
+    await card.getByText(license.licenseKey).waitFor();
+    const { licenseKey } = await licet.licenses.rotate(license.id);
+    await card.getByRole('button', { name: 'Replace a leaked key' }).click();
+    await card.getByRole('button', { name: 'Yes, replace' }).click();
+    await card.getByRole('status').getByText('The key was replaced.').waitFor();
+    expect(await card.getByText(license.licenseKey).count()).toBe(0);
+    await card.getByText(licenseKey.slice(-4)).waitFor();
+  });
+
+  it('a slow reset is not sent again, and its question stays while the list is read [10.1.5]', async () => {
+    const { customerId, license } = await buy();
+    const page = await openMine(customerId);
+    const held = Promise.withResolvers<void>();
+    let sent = 0;
+    await page.route('**/resets', async (route) => {
+      sent++;
+      await held.promise;
+      await route.continue();
+    });
+    const card = page.getByRole('article');
+    await card.getByRole('button', { name: 'Free all' }).click();
+    const yes = card.getByRole('button', { name: 'Yes, free' });
+    await yes.click();
+    const summary = card.locator('summary');
+    await summary.click();
+    await card.getByText('Servers and computers (3)', { exact: true }).waitFor();
+    expect(await yes.isDisabled()).toBe(true);
+    expect(await card.getByRole('button', { name: 'Cancel' }).isDisabled()).toBe(true);
+    // The list is read whenever it is opened.
+    await summary.click();
+    await licet.licenses.update(license.id, { hwids: ['4c4c4544-0042', 'new-one-1234'] });
+    await summary.click();
+    await card.getByText('Servers and computers (4)', { exact: true }).waitFor();
+    held.resolve();
+    await card.getByRole('status').getByText('Done.').waitFor();
+    expect(sent).toBe(1);
+  });
+
+  it('after a lost response, a card shows what the service has done [10.2.22]', async () => {
+    const { customerId, license } = await buy({ selfRotate: true });
+    const page = await openMine(customerId);
+    await page.route('**/resets', async (route) => {
+      await licet.licenses.update(license.id, { ips: [], hwids: [] });
+      await route.abort();
+    });
+    await page.route('**/rotations', async (route) => {
+      await licet.licenses.rotate(license.id);
+      await route.abort();
+    });
+    const card = page.getByRole('article');
+    await card.getByRole('button', { name: 'Free all' }).click();
+    await card.getByRole('button', { name: 'Yes, free' }).click();
+    await card.getByRole('alert').getByText('That did not work.').waitFor();
+    await card.getByText('of 3').first().waitFor({ state: 'detached' });
+    await card.getByRole('button', { name: 'Replace a leaked key' }).click();
+    await card.getByRole('button', { name: 'Yes, replace' }).click();
+    await card.getByText('It can be replaced again from').waitFor();
+    const { licenseKey } = await licet.licenses.get(license.id);
+    expect(licenseKey).not.toBe(license.licenseKey);
+    await card.getByText(licenseKey.slice(-4)).waitFor();
+  });
+
+  it('a late 401 to the session before a link does not end the new session', async () => {
+    const [first, second] = [await buy(), await buy()];
+    const page = await openMine(first.customerId);
+    const held = Promise.withResolvers<void>();
+    await page.route('**/machines', async (route) => {
+      await held.promise;
+      await route.fulfill({ status: 401, json: {} });
+    });
+    await page.locator('summary').click();
+    const { hash } = new URL(await linkFor(second.customerId), await sharedService());
+    await page.evaluate(`location.hash = '${hash}'`);
+    await page.getByRole('button', { name: 'Open my licenses' }).click();
+    await page.getByRole('heading', { name: second.name }).waitFor();
+    const read = page.waitForResponse('**/machines');
+    held.resolve();
+    await read;
+    await page.getByRole('button', { name: 'Show' }).click();
+    await page.getByText(second.license.licenseKey).waitFor();
+    expect(await page.getByRole('article').count()).toBe(1);
+    expectFailure(/^401 GET \/my\/licenses\/\d+\/machines$/);
+  });
+
+  it('Try again also asks for the seller again [10.2.9]', async () => {
+    await licet.portalSettings.update({ name: 'Ada Games' });
+    const page = await newPage({ own: { baseURL: await sharedService(), locale: 'en-GB' } });
+    await page.route('**/my/*', (route) => route.abort());
+    await page.goto('/my');
+    const again = page.getByRole('button', { name: 'Try again' });
+    await again.waitFor();
+    await page.unroute('**/my/*');
+    await again.click();
+    await page.getByText('Ada Games').waitFor();
+    expectFailure(BEFORE_LINK);
+  });
+
   it('a request that fails leaves the cards, and its message stands in the card that asked [10.2.22]', async () => {
     const { customerId, license } = await buy();
     await licet.licenses.create({
@@ -201,6 +306,7 @@ describeInBrowser("the customer's page", () => {
     await used.getByRole('button', { name: 'Free all' }).click();
     await used.getByRole('button', { name: 'Yes, free' }).click();
     await used.getByRole('alert').getByText('That did not work.').waitFor();
+    await expect.poll(() => focused(page)).toBe('Free all');
     expect(await page.getByRole('alert').count()).toBe(1);
     expect(await page.getByRole('article').count()).toBe(2);
     await page.getByRole('button', { name: 'Sign out' }).click();
@@ -234,7 +340,8 @@ describeInBrowser("the customer's page", () => {
     await folded.click();
     expect(await page.getByRole('article').filter({ visible: true }).count()).toBe(5);
     expect(await page.getByRole('searchbox').count()).toBe(0);
-    for (let count = 0; count < 6; count++) await sell();
+    for (let count = 0; count < 5; count++) await sell();
+    const { id: lastSold } = await sell();
     await page.reload();
     const filter = page.getByRole('searchbox');
     await filter.fill(license.licenseKey.slice(-4).toLowerCase());
@@ -245,6 +352,17 @@ describeInBrowser("the customer's page", () => {
     await page.getByText('No license matches.').waitFor();
     await filter.fill('');
     await lookAt(page, 'many');
+    // Without the filter its text chooses no licenses either.
+    await licet.licenses.update(license.id, { ips: ['45.77.12.9'] });
+    await page.reload();
+    await filter.fill(license.licenseKey.slice(-4));
+    await expect.poll(() => page.getByRole('article').count()).toBe(1);
+    await licet.licenses.delete(lastSold);
+    await page.getByRole('button', { name: 'Free all' }).click();
+    await page.getByRole('button', { name: 'Yes, free' }).click();
+    await filter.waitFor({ state: 'detached' });
+    await folded.waitFor();
+    expect(await page.getByRole('article').count()).toBe(9);
     expect(await accessibilityFindings(page)).toEqual([]);
     expectFailure(BEFORE_LINK);
   });
@@ -303,9 +421,12 @@ describeInBrowser("the customer's page", () => {
     await stranger.getByRole('button', { name: 'Open my licenses' }).click();
     await stranger.getByRole('alert').getByText('This link was used before').waitFor();
     expect(await accessibilityFindings(stranger)).toEqual([]);
-    await stranger.goto('/my#code=nonsense');
-    await stranger.getByRole('button', { name: 'Open my licenses' }).click();
-    await stranger.getByText('This link is incomplete').waitFor();
+    for (const code of ['nonsense', 'long'.repeat(30)]) {
+      await stranger.goto(`/my#code=${code}`);
+      await stranger.getByRole('button', { name: 'Open my licenses' }).click();
+      await stranger.getByText('This link is incomplete').waitFor();
+    }
+    expectFailure(/^400 POST \/my\/session$/);
     expectFailure(/^403 POST \/my\/session$/);
     expectFailure(BEFORE_LINK);
   });

@@ -6,6 +6,7 @@ import { type EditedField, EditForm } from '../../components/edit-form.tsx';
 import { FieldGroup, TextField } from '../../components/form.tsx';
 import { MetadataField, metadataOf } from '../../components/metadata-field.tsx';
 import { toasts } from '../../components/toasts.tsx';
+import { textIn } from '../../form-data.ts';
 import { metadataText } from '../../metadata.ts';
 import { isOffered, usePlatformLabel } from '../../platforms.ts';
 import { screenTexts } from '../../screen-texts.ts';
@@ -62,7 +63,7 @@ export function CustomerForm({
   ];
 
   const valuesOf = (data: FormData): Values => {
-    const value = (name: Name): string | null => String(data.get(name) ?? '').trim() || null;
+    const value = (name: Name): string | null => textIn(data, name) || null;
     return {
       firstName: value('firstName'),
       lastName: value('lastName'),

@@ -14,7 +14,7 @@ import { screenTexts } from '../../screen-texts.ts';
 import { useRefusal } from '../../session.ts';
 import { texts } from '../../texts.ts';
 import { customerText, ownerOfText } from '../customers/owner.ts';
-import { bodyOf, type LicenseBody, LicenseFields, typeOf } from './form-fields.tsx';
+import { bodyOf, type LicenseBody, LicenseFields, termsOf } from './form-fields.tsx';
 import { licenseQuery, refresh } from './queries.ts';
 import { licenseEditRoute } from './route.ts';
 
@@ -36,8 +36,7 @@ export function Screen() {
 /** The fields of a license that the form edits. */
 const bodyOfLicense = (license: License): LicenseBody => ({
   productId: license.productId,
-  expiryDate: license.expiryDate,
-  expiresAfterDays: license.expiresAfterDays,
+  expiry: { expiryDate: license.expiryDate, expiresAfterDays: license.expiresAfterDays },
   maxIPs: license.maxIPs,
   maxHWIDs: license.maxHWIDs,
   ownerChatId: license.ownerChatId,
@@ -57,12 +56,11 @@ const fieldsOf = (names: ReadonlyMap<number, string>): readonly EditedField<Lice
     show: ({ productId }) => productName(names, productId),
   },
   {
-    name: 'expiryDate',
-    label: words.expiryDate,
-    show: ({ expiryDate, expiresAfterDays }) =>
+    name: 'expiry',
+    label: screenTexts.expiry.title,
+    show: ({ expiry: { expiryDate, expiresAfterDays } }) =>
       expiryDate === null ? screenTexts.licenses.noDate(expiresAfterDays) : formatTime(expiryDate),
   },
-  { name: 'expiresAfterDays', label: words.expiresAfterDays },
   { name: 'maxIPs', label: words.maxIPs },
   { name: 'maxHWIDs', label: words.maxHWIDs },
   { name: 'ownerChatId', label: words.ownerChatId },
@@ -104,10 +102,9 @@ function Editor({ read: { item: license, etag } }: { read: Tagged<License> }) {
         <EditForm<LicenseBody>
           stored={stored}
           fields={fieldsOf(names)}
-          valuesOf={(data) => bodyOf(data, stored.item.expiryDate)}
-          update={async ({ customer, ...changes }, ifMatch) => {
-            const movesExpiry = 'expiryDate' in changes || 'expiresAfterDays' in changes;
-            const terms = movesExpiry ? { licenseType: typeOf(changes) } : {};
+          valuesOf={(data) => bodyOf(data, stored.item.expiry.expiryDate)}
+          update={async ({ customer, expiry, ...changes }, ifMatch) => {
+            const terms = expiry === undefined ? {} : termsOf(expiry);
             const owner = customer === undefined ? {} : ownerOfText(customer);
             await licet.licenses.update(
               license.id,

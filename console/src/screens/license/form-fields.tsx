@@ -1,12 +1,13 @@
 import type { License, LicenseType } from '@licet/client';
 import { LABELLED_PLATFORMS, LICENSE_PLATFORMS } from '@licet/contract/enums';
-import { MAX_EXPIRES_AFTER_DAYS, MAX_LIMIT } from '@licet/contract/limits';
+import { MAX_LIMIT } from '@licet/contract/limits';
 import { type ReactNode, useState } from 'react';
-import { type End, EndChoice } from '../../components/end-choice.tsx';
+import { DaysField, type End, EndChoice } from '../../components/end-choice.tsx';
 import { ExpiryField } from '../../components/expiry-field.tsx';
 import { FieldGroup, SelectField, TextArea, TextField } from '../../components/form.tsx';
 import { MetadataField, metadataOf } from '../../components/metadata-field.tsx';
 import { endOfDay } from '../../dates.ts';
+import { numberIn, textIn } from '../../form-data.ts';
 import { isOffered, usePlatformLabel } from '../../platforms.ts';
 import { useProducts } from '../../products.ts';
 import { screenTexts } from '../../screen-texts.ts';
@@ -25,17 +26,16 @@ const DEFAULTS = { maxIPs: 'defaultMaxIPs', maxHWIDs: 'defaultMaxHWIDs' } as con
  * product's defaults. If the day of the expiry is the stored one, its time of day is kept.
  */
 export function bodyOf(data: FormData, stored: string | null = null) {
-  const text = (name: string): string => String(data.get(name) ?? '').trim();
-  const limit = (name: string): number | undefined =>
-    text(name) === '' ? undefined : Number(text(name));
-  const maxIPs = limit('maxIPs');
-  const maxHWIDs = limit('maxHWIDs');
+  const text = (name: string): string => textIn(data, name);
+  const [maxIPs, maxHWIDs] = [numberIn(data, 'maxIPs'), numberIn(data, 'maxHWIDs')];
   return {
     productId: Number(text('productId')),
-    expiryDate: endOfDay(text('expiryDate'), stored),
-    expiresAfterDays: limit('expiresAfterDays') ?? null,
-    ...(maxIPs !== undefined && { maxIPs }),
-    ...(maxHWIDs !== undefined && { maxHWIDs }),
+    expiry: {
+      expiryDate: endOfDay(text('expiryDate'), stored),
+      expiresAfterDays: numberIn(data, 'expiresAfterDays'),
+    },
+    ...(maxIPs !== null && { maxIPs }),
+    ...(maxHWIDs !== null && { maxHWIDs }),
     ownerChatId: text('ownerChatId'),
     ownerChatUsername: text('ownerChatUsername'),
     licensePlatform: LICENSE_PLATFORMS.find((one) => one === text('licensePlatform')) ?? null,
@@ -48,12 +48,13 @@ export function bodyOf(data: FormData, stored: string | null = null) {
 }
 export type LicenseBody = ReturnType<typeof bodyOf>;
 
-/** The type of a license that expires at a time, some days after its first use, or never. */
-export const typeOf = ({
-  expiryDate,
-  expiresAfterDays,
-}: Partial<Pick<LicenseBody, 'expiryDate' | 'expiresAfterDays'>>): LicenseType =>
-  (expiryDate ?? expiresAfterDays ?? null) === null ? 'PERMANENT' : 'TEMPORARY';
+/** The expiry of a license in the form of a request, with the type that follows from it. */
+export const termsOf = (
+  expiry: LicenseBody['expiry'],
+): LicenseBody['expiry'] & { licenseType: LicenseType } => ({
+  ...expiry,
+  licenseType: (expiry.expiryDate ?? expiry.expiresAfterDays) === null ? 'PERMANENT' : 'TEMPORARY',
+});
 
 /** The fields, in groups. `license` has their values; it is undefined for a new license. */
 export function LicenseFields({
@@ -79,6 +80,7 @@ export function LicenseFields({
   // A new license has the days of its product, until the viewer enters others.
   const suggestedDays = license ? license.expiresAfterDays : suggested?.defaultExpiresAfterDays;
   const days = typedDays ?? String(suggestedDays ?? '');
+  const [date, setDate] = useState(license?.expiryDate ?? null);
   const [chosenEnd, setEnd] = useState<End | undefined>(license?.expiryDate ? 'date' : undefined);
   const end = chosenEnd ?? (suggestedDays ? 'firstUse' : 'never');
   const options = products.data?.map(({ id, name }) => [String(id), name] as const);
@@ -108,30 +110,25 @@ export function LicenseFields({
         )}
         {children}
         <div className="sm:col-span-2 sm:[&_input:not([type=radio])]:w-auto sm:[&_input:not([type=radio])]:self-start">
-          <EndChoice ends={['never', 'date', 'firstUse']} value={end} onChange={setEnd}>
-            {end === 'date' && (
-              <ExpiryField
-                label={words.expiryDate}
-                name="expiryDate"
-                stored={license?.expiryDate ?? null}
-                inPast={words.inPast}
-                isRequired
-              />
-            )}
-            {end === 'firstUse' && (
-              <TextField
-                label={words.expiresAfterDays}
-                hint={words.expiresAfterDaysHint}
-                name="expiresAfterDays"
-                type="number"
-                min={1}
-                max={MAX_EXPIRES_AFTER_DAYS}
-                value={days}
-                onChange={({ target }) => setTypedDays(target.value)}
-                required
-              />
-            )}
-          </EndChoice>
+          <EndChoice
+            value={end}
+            onChange={setEnd}
+            fields={{
+              never: null,
+              date: (
+                <ExpiryField
+                  label={words.expiryDate}
+                  name="expiryDate"
+                  stored={license?.expiryDate ?? null}
+                  initial={date}
+                  onChange={setDate}
+                  inPast={words.inPast}
+                  isRequired
+                />
+              ),
+              firstUse: <DaysField value={days} onChange={setTypedDays} />,
+            }}
+          />
         </div>
       </FieldGroup>
       <FieldGroup title={words.limits} isCard>

@@ -8,7 +8,7 @@ import { toasts } from '../../components/toasts.tsx';
 import { screenTexts } from '../../screen-texts.ts';
 import { texts } from '../../texts.ts';
 import { ownerOfText } from '../customers/owner.ts';
-import { bodyOf, LicenseFields, typeOf } from '../license/form-fields.tsx';
+import { bodyOf, LicenseFields, termsOf } from '../license/form-fields.tsx';
 import { refresh } from '../license/queries.ts';
 import { licenseNewRoute } from './route.ts';
 
@@ -20,10 +20,10 @@ export function Screen() {
   const navigate = licenseNewRoute.useNavigate();
   const [count, setCount] = useState(1);
   const submit = async (data: FormData): Promise<void> => {
-    const { customer, ...body } = bodyOf(data);
+    const { customer, expiry, ...body } = bodyOf(data);
     const licenses = await licet.licenses.createBatch({
       ...body,
-      licenseType: typeOf(body),
+      ...termsOf(expiry),
       ...ownerOfText(customer),
       count,
     });

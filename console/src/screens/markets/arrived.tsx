@@ -1,10 +1,10 @@
-import type { Market, MarketDelivery } from '@licet/client';
+import type { Market, MarketDelivery, Purchase } from '@licet/client';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { licet } from '../../api.ts';
 import { Badge } from '../../components/badge.tsx';
 import { TextLink } from '../../components/button.tsx';
-import { Facts, Section } from '../../components/page.tsx';
+import { Facts, LoadFailure, Section, Skeleton } from '../../components/page.tsx';
 import { SectionRows } from '../../components/section-rows.tsx';
 import { PaneDialog } from '../../components/side-pane.tsx';
 import { type SimpleColumn, SimpleTable } from '../../components/simple-table.tsx';
@@ -79,8 +79,12 @@ export function Arrived({ market: { id } }: { market: Market }): ReactNode {
       >
         {opened ? (
           <Details marketId={id} delivery={opened} />
-        ) : (
+        ) : query.data ? (
           <p className="px-4 pb-4 sm:px-5">{words.arrivedGone}</p>
+        ) : query.error ? (
+          <LoadFailure error={query.error} onRetry={query.refetch} />
+        ) : (
+          <Skeleton />
         )}
       </PaneDialog>
     </Section>
@@ -98,6 +102,7 @@ function readable(body: string): string {
 
 function Details({ marketId, delivery }: { marketId: number; delivery: MarketDelivery }) {
   const { time, type, result, item, order, body } = delivery;
+  const purchases = usePurchases(marketId, order);
   return (
     <div className="flex flex-col">
       <div className="flex flex-col gap-3 border-b border-line px-4 pb-4 sm:px-5">
@@ -116,7 +121,7 @@ function Details({ marketId, delivery }: { marketId: number; delivery: MarketDel
           [words.arrivedOrder, order ?? ''] as const,
           [
             words.arrivedPurchases,
-            order !== null && <Purchases key="purchases" marketId={marketId} order={order} />,
+            purchases.length > 0 && <Purchases key="purchases" purchases={purchases} />,
           ] as const,
           [words.arrivedColumns.status, String(delivery.status)] as const,
         ].filter(([, value]) => value)}
@@ -138,28 +143,29 @@ function Details({ marketId, delivery }: { marketId: number; delivery: MarketDel
 
 const SHOWN = 5;
 
-/** The purchases of an order, or of a payment of it. */
-function Purchases({ marketId, order }: { marketId: number; order: string }) {
+/** The purchases of an order, or of a payment of it; none without an order. */
+function usePurchases(marketId: number, order: string | null): readonly Purchase[] {
   const mayRead = useMay('readPurchases');
   const { data = [] } = useQuery({
     queryKey: ['purchases', 'order', marketId, order],
-    queryFn: ({ signal }) => licet.purchases.list({ marketId, q: order, limit: SHOWN }, { signal }),
-    enabled: mayRead,
+    queryFn: ({ signal }) =>
+      licet.purchases.list({ marketId, q: order ?? '', limit: SHOWN }, { signal }),
+    enabled: mayRead && order !== null,
   });
   // A short id can be a part of others.
   const exact = data.filter((one) => one.order === order || one.reference === order);
-  const found = exact.length > 0 ? exact : data;
-  if (found.length === 0) return null;
-  return (
-    <ul className="flex flex-col gap-1.5">
-      {found.map((purchase) => (
-        <li key={purchase.id} className="flex flex-wrap items-center gap-2">
-          <TextLink to="/purchases" search={{ open: purchase.id }}>
-            {soldName(purchase)}
-          </TextLink>
-          <PurchaseBadge purchase={purchase} />
-        </li>
-      ))}
-    </ul>
-  );
+  return exact.length > 0 ? exact : data;
 }
+
+const Purchases = ({ purchases }: { purchases: readonly Purchase[] }) => (
+  <ul className="flex flex-col gap-1.5">
+    {purchases.map((purchase) => (
+      <li key={purchase.id} className="flex flex-wrap items-center gap-2">
+        <TextLink to="/purchases" search={{ open: purchase.id }}>
+          {soldName(purchase)}
+        </TextLink>
+        <PurchaseBadge purchase={purchase} />
+      </li>
+    ))}
+  </ul>
+);

@@ -1,15 +1,17 @@
 import type { Market } from '@licet/client';
 import { QUANTITY_MEANINGS } from '@licet/contract/enums';
-import { MAX_EXPIRES_AFTER_DAYS, MAX_LIMIT } from '@licet/contract/limits';
+import { MAX_LIMIT } from '@licet/contract/limits';
 import { useState } from 'react';
 import { licet } from '../../api.ts';
 import { Button, TextLink } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
+import { DaysField, EndChoice } from '../../components/end-choice.tsx';
 import { FieldGroup, Form, SelectField, TextField } from '../../components/form.tsx';
 import { Section } from '../../components/page.tsx';
 import { Nothing } from '../../components/section-rows.tsx';
 import { type SimpleColumn, SimpleTable } from '../../components/simple-table.tsx';
 import { toasts } from '../../components/toasts.tsx';
+import { numberIn, textIn } from '../../form-data.ts';
 import { productName } from '../../format.ts';
 import { useProductNames, useProducts } from '../../products.ts';
 import { screenTexts } from '../../screen-texts.ts';
@@ -23,12 +25,6 @@ type Row = Mapped & { id: string };
 
 /** Text buttons in a row: as high as its text, and aligned with the end of its column. */
 const IN_ROW = '-my-2 px-0!';
-
-/** A number in a form; null if it is empty. */
-const numberIn = (data: FormData, name: string): number | null => {
-  const text = String(data.get(name) ?? '').trim();
-  return text === '' ? null : Number(text);
-};
 
 /** The products of the market, and the products for which it sells licenses. */
 export function Mapping({
@@ -154,15 +150,19 @@ function MappingForm({
   onSubmit: (mapped: Mapped) => Promise<void>;
 }) {
   const { data: products = [] } = useProducts();
-  const [isTemporary, setTemporary] = useState(stored?.licenseType === 'TEMPORARY');
+  const [productId, setProductId] = useState(typed(stored?.productId));
+  const [end, setEnd] = useState<'never' | 'firstUse'>(
+    stored?.licenseType === 'TEMPORARY' ? 'firstUse' : 'never',
+  );
+  const [days, setDays] = useState(typed(stored?.expiresAfterDays));
   return (
     <Form
       onSubmit={(data) =>
         onSubmit({
-          item: String(data.get('item')).trim(),
-          productId: Number(data.get('productId')),
-          licenseType: isTemporary ? 'TEMPORARY' : 'PERMANENT',
-          expiresAfterDays: isTemporary ? numberIn(data, 'expiresAfterDays') : null,
+          item: textIn(data, 'item'),
+          productId: Number(productId),
+          licenseType: end === 'never' ? 'PERMANENT' : 'TEMPORARY',
+          expiresAfterDays: numberIn(data, 'expiresAfterDays'),
           maxIPs: numberIn(data, 'maxIPs'),
           maxHWIDs: numberIn(data, 'maxHWIDs'),
           quantity: QUANTITY_MEANINGS.find((one) => one === data.get('quantity')) ?? 'licenses',
@@ -183,15 +183,15 @@ function MappingForm({
           required
         />
         <SelectField
-          // The products can arrive after the form.
-          key={products.length}
           label={words.product}
           name="productId"
           options={[
             ['', words.chooseProduct],
             ...products.map(({ id, name }) => [String(id), name] as const),
           ]}
-          defaultValue={typed(stored?.productId)}
+          // The products can arrive after the form, and another one while it is filled in.
+          value={productId}
+          onChange={({ target }) => setProductId(target.value)}
           required
         />
         <TextField
@@ -212,27 +212,16 @@ function MappingForm({
           max={MAX_LIMIT}
           defaultValue={typed(stored?.maxHWIDs)}
         />
-        <SelectField
-          label={words.lifetime}
-          name="licenseType"
-          options={[
-            ['PERMANENT', words.lifetimes.PERMANENT],
-            ['TEMPORARY', words.lifetimes.TEMPORARY],
-          ]}
-          defaultValue={stored?.licenseType ?? 'PERMANENT'}
-          onChange={({ target }) => setTemporary(Object(target).value === 'TEMPORARY')}
+        <EndChoice
+          value={end}
+          onChange={setEnd}
+          fields={{
+            never: null,
+            firstUse: (
+              <DaysField hint={words.daysHint} value={days} onChange={setDays} isRequired={false} />
+            ),
+          }}
         />
-        {isTemporary && (
-          <TextField
-            label={words.days}
-            hint={words.daysHint}
-            name="expiresAfterDays"
-            type="number"
-            min={1}
-            max={MAX_EXPIRES_AFTER_DAYS}
-            defaultValue={typed(stored?.expiresAfterDays)}
-          />
-        )}
         <SelectField
           label={words.quantity}
           name="quantity"

@@ -132,7 +132,11 @@ function Lead({ market: { id, state } }: { market: Market }) {
     <>
       {words.stateLeads[state]}{' '}
       {state === 'NEEDS_PRODUCT' && (
-        <TextLink to="/purchases" search={{ marketId: id, state: 'UNMATCHED' }}>
+        <TextLink
+          to="/purchases"
+          search={{ marketId: id, state: 'UNMATCHED' }}
+          className="underline"
+        >
           {words.toWaiting}
         </TextLink>
       )}

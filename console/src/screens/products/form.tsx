@@ -2,7 +2,6 @@ import type { Product, Tagged } from '@licet/client';
 import { PRODUCT_TYPES } from '@licet/contract/enums';
 import {
   DEFAULT_LIMIT,
-  MAX_EXPIRES_AFTER_DAYS,
   MAX_IDLE_DAYS,
   MAX_LIMIT,
   MAX_LONG_TEXT_LENGTH,
@@ -15,9 +14,10 @@ import { keysOf, objectOf } from '@licet/contract/objects';
 import { type ReactNode, useState } from 'react';
 import { licet, queries } from '../../api.ts';
 import { type EditedField, EditForm } from '../../components/edit-form.tsx';
-import { EndChoice } from '../../components/end-choice.tsx';
+import { DaysField, EndChoice } from '../../components/end-choice.tsx';
 import { FieldGroup, SelectField, TextArea, TextField } from '../../components/form.tsx';
 import { toasts } from '../../components/toasts.tsx';
+import { numberIn, textIn } from '../../form-data.ts';
 import { formatNumber } from '../../format.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import { useRefusal } from '../../session.ts';
@@ -41,8 +41,6 @@ const MORE = keysOf(words.moreFields);
 /** The idle days with the values that the form suggests. */
 const IDLE_DAYS = { ipIdleDays: 7, hwidIdleDays: 30 } as const;
 
-const daysOf = (text: string): number | null => (text === '' ? null : Number(text));
-
 const FIELDS: readonly EditedField<Values>[] = [
   { name: 'name', label: words.name },
   { name: 'description', label: words.description },
@@ -57,7 +55,7 @@ const FIELDS: readonly EditedField<Values>[] = [
   { name: 'offlineDays', label: words.offlineDays },
   { name: 'ipIdleDays', label: words.idleDays.ipIdleDays },
   { name: 'hwidIdleDays', label: words.idleDays.hwidIdleDays },
-  { name: 'defaultExpiresAfterDays', label: words.expiresAfterDays },
+  { name: 'defaultExpiresAfterDays', label: screenTexts.expiry.days },
   { name: 'selfResets', label: words.selfResets },
   {
     name: 'selfRotate',
@@ -69,7 +67,7 @@ const FIELDS: readonly EditedField<Values>[] = [
 
 /** The values of the form. The name of the type is kept if the type is not OTHER. */
 function valuesOf(data: FormData, stored: Product | undefined): Values {
-  const text = (name: string): string => String(data.get(name) ?? '').trim();
+  const text = (name: string): string => textIn(data, name);
   return {
     name: text('name'),
     description: text('description'),
@@ -80,9 +78,9 @@ function valuesOf(data: FormData, stored: Product | undefined): Values {
     defaultMaxIPs: Number(data.get('defaultMaxIPs')),
     defaultMaxHWIDs: Number(data.get('defaultMaxHWIDs')),
     offlineDays: Number(data.get('offlineDays')),
-    ipIdleDays: daysOf(text('ipIdleDays')),
-    hwidIdleDays: daysOf(text('hwidIdleDays')),
-    defaultExpiresAfterDays: daysOf(text('defaultExpiresAfterDays')),
+    ipIdleDays: numberIn(data, 'ipIdleDays'),
+    hwidIdleDays: numberIn(data, 'hwidIdleDays'),
+    defaultExpiresAfterDays: numberIn(data, 'defaultExpiresAfterDays'),
     selfResets: Number(data.get('selfResets')),
     selfRotate: data.has('selfRotate'),
     ...objectOf(MORE, (name) => text(name) || null),
@@ -120,6 +118,7 @@ export function ProductForm({
   const [end, setEnd] = useState<'never' | 'firstUse'>(
     product?.defaultExpiresAfterDays ? 'firstUse' : 'never',
   );
+  const [days, setDays] = useState(String(product?.defaultExpiresAfterDays ?? ''));
   const id = stored?.id ?? 0;
 
   return (
@@ -225,20 +224,22 @@ export function ProductForm({
         </span>
       </label>
       <FieldGroup>
-        <EndChoice label={words.expiry} ends={['never', 'firstUse']} value={end} onChange={setEnd}>
-          {end === 'firstUse' && (
-            <TextField
-              label={words.expiresAfterDays}
-              hint={words.expiresAfterDaysHint}
-              name="defaultExpiresAfterDays"
-              type="number"
-              min={1}
-              max={MAX_EXPIRES_AFTER_DAYS}
-              defaultValue={product?.defaultExpiresAfterDays ?? ''}
-              required
-            />
-          )}
-        </EndChoice>
+        <EndChoice
+          label={words.expiry}
+          value={end}
+          onChange={setEnd}
+          fields={{
+            never: null,
+            firstUse: (
+              <DaysField
+                hint={words.expiresAfterDaysHint}
+                name="defaultExpiresAfterDays"
+                value={days}
+                onChange={setDays}
+              />
+            ),
+          }}
+        />
       </FieldGroup>
       <FieldGroup title={words.leases}>
         <TextField

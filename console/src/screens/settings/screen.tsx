@@ -20,6 +20,7 @@ import {
   Skeleton,
 } from '../../components/page.tsx';
 import { toasts } from '../../components/toasts.tsx';
+import { textIn } from '../../form-data.ts';
 import { textColourOn } from '../../my/contrast.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import { useRefusal } from '../../session.ts';
@@ -118,7 +119,7 @@ function PortalForm({
       stored={stored}
       fields={FIELDS}
       valuesOf={(data) => {
-        const text = (name: string): string => String(data.get(name) ?? '').trim();
+        const text = (name: string): string => textIn(data, name);
         return {
           name: text('name'),
           colour: text('colour') || null,
