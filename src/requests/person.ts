@@ -19,7 +19,11 @@ import { ACCOUNT_FIELDS, platformIdOf } from '../resources/customers/owner.ts';
 import type { CustomerRow } from '../resources/customers/row.ts';
 import { readEvents, toEvent } from '../resources/events/queries.ts';
 import { PERSONAL_FIELDS } from '../resources/licenses/events.ts';
-import { type ListedLicense, listAllLicenses, readLongLicenses } from '../resources/licenses/list.ts';
+import {
+  type ListedLicense,
+  listAllLicenses,
+  readLongLicenses,
+} from '../resources/licenses/list.ts';
 import { toLicense } from '../resources/licenses/row.ts';
 import { installations, licenses, replacedKeys } from '../resources/licenses/schema.ts';
 import { isReplacedKeyOf } from './erase.ts';
