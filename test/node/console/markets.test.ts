@@ -102,8 +102,11 @@ describeInBrowser('markets in the console', () => {
 
   it('a purchase that waits at a deleted market is ignored, and gets no product', async () => {
     const secret = 'f3b9c2d1e0a45b6c7d8e9f00';
-    const market = { kind: 'builtbybit', name: 'Gone', secrets: [secret] } as const;
-    const { id, addresses } = await licet.markets.create(market);
+    const { id, addresses } = await licet.markets.create({
+      kind: 'builtbybit',
+      name: 'Gone',
+      secrets: [secret],
+    });
     await download(addresses[0] ?? '', { secret, resource_id: '78', user_id: '13' });
     await licet.markets.delete(id);
     const [{ id: open } = {}] = await licet.purchases.list({ marketId: id });
