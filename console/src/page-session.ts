@@ -7,9 +7,7 @@ const KEY = 'licet.session';
 /** By the rules of the cookie of a session. */
 const PROBE = '__Host-licet-probe';
 
-const isOfThisMachine = /^(?:localhost|[\w-]+\.localhost|127\.0\.0\.1|\[::1\])$/.test(
-  location.hostname,
-);
+const isOfThisMachine = /^(?:(?:[\w-]+\.)*localhost|127\.0\.0\.1|\[::1\])$/.test(location.hostname);
 
 let session: string | null = isOfThisMachine ? sessionStorage.getItem(KEY) : null;
 

@@ -1177,6 +1177,8 @@ export const screenTexts = {
     quantity: 'Quantity',
     atMarket: 'Item',
     goneMarket: 'Deleted market',
+    goneLead:
+      'The market is deleted, and delivers no key: create a license by hand, or ignore the purchase.',
     copy: (value: string) => `Copy ${value}`,
     boughtAt: (market: string, order: string | null) =>
       `${market}${order === null ? '' : `, order ${order}`}, `,

@@ -207,15 +207,17 @@ function setActor(c: Context<AuthEnv>, actor: Actor): void {
  * Rejects requests without a live token or session, before any other check [5]. Both are read from the database,
  * so that a revoked token is rejected everywhere at once (1.5). A session counts only without a token.
  *
- * @param takesBearer whether the token may also come as `Authorization: Bearer`
+ * @param takesBearer whether the token may also come as `Authorization: Bearer`, for programs: a session opens nothing there
  */
 export const requireToken = ({ takesBearer = false } = {}): MiddlewareHandler<AuthEnv> =>
   async function requireToken(c, next) {
     const header = c.req.header('TOKEN') ?? (takesBearer ? bearerTokenOf(c) : undefined);
     const actor =
-      header === undefined
-        ? await findSessionActor(c)
-        : await authenticate(header, c.env.ROOT_TOKEN, tokenFinder(c), Date.now());
+      header !== undefined
+        ? await authenticate(header, c.env.ROOT_TOKEN, tokenFinder(c), Date.now())
+        : takesBearer
+          ? null
+          : await findSessionActor(c);
     if (!actor) return rejectToken(c, takesBearer);
     if (actor.isConsole) requireJson(c.req.raw);
     setActor(c, actor);

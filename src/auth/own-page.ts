@@ -30,7 +30,7 @@ export const isPageSessionHost = (
   hosts: readonly string[] | undefined,
 ): boolean =>
   hosts !== undefined &&
-  /^(?:localhost|[\w-]+\.localhost|127\.0\.0\.1|\[::1\])$/.test(new URL(requestUrl).hostname);
+  /^(?:(?:[\w-]+\.)*localhost|127\.0\.0\.1|\[::1\])$/.test(new URL(requestUrl).hostname);
 
 /**
  * Whether an `Origin` is this service's. A proxy that terminates TLS forwards by http, and keeps the host.

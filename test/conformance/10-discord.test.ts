@@ -714,13 +714,22 @@ it('/reset lists the machines of the license with their last use, and frees the 
 
 it('Discord says where a leaked key is replaced, and a redeemed key of a customer replaces none [10.1.6, 10.3.15]', async () => {
   const show = async () => (await discord.send({ name: 'keys' })).content;
+  const ON_PAGE = 'Has a key leaked? Replace it on your page: use /portal.';
+  const BY_SHOP = 'Has a key leaked? Ask the shop for a new one.';
+  const purchaseRoleId = BUYER_ROLE;
+  const own = await create.product({ purchaseRoleId });
+  const bought = {
+    name: 'get-license',
+    options: { product: String(own.id) },
+    member: { roles: [BUYER_ROLE] },
+  };
   await call('PUT', `/api/v2/licenses/${license.id}`, {
     body: { customerEmail: `${crypto.randomUUID()}@shop.example` },
   });
   await redeem();
-  expect(await show()).not.toContain('leaked');
+  expect(await show()).toContain(BY_SHOP);
   await call('PUT', `/api/v2/products/${productId}`, { body: { selfRotate: true } });
-  expect(await show()).toContain('Has a key leaked? Replace it on your page: use /portal.');
+  expect(await show()).toContain(BY_SHOP);
   const { json } = await discord.send({ name: 'portal' });
   const code = codeIn(json.data?.components?.[0]?.components[0]?.url ?? '');
   const cookie = cookieIn(await openPage(code));
@@ -729,6 +738,26 @@ it('Discord says where a leaked key is replaced, and a redeemed key of a custome
   const rotated = await ask('POST', `/licenses/${id}/rotations`, { cookie, body: {} });
   expect(rotated.json).toEqual({ outcome: 'not allowed' });
   expect((await get.license(id)).licenseKey).toBe(licenseKey);
+
+  expect((await discord.send(bought)).content).toContain(BY_SHOP);
+  await call('PUT', `/api/v2/products/${own.id}`, { body: { selfRotate: true } });
+  expect((await discord.send(bought)).content).toContain(ON_PAGE);
+  expect(await show()).toContain(ON_PAGE);
+});
+
+it('an option finds each of 101 licenses by its product, the end of its key or its id [10.3.4]', async () => {
+  const { id } = await create.product({ name: 'Über' });
+  const oldest = await create.license({ productId: id, ownerChatId: ADA.id });
+  const batch = { productId, licenseType: 'PERMANENT', count: 100, ownerChatId: ADA.id };
+  expect((await call('POST', '/api/v2/licenses/batch', { body: batch })).status).toBe(201);
+  const end = oldest.licenseKey.slice(-4);
+  for (const typed of ['Über', `ber …${end.toLowerCase()}`, `(#${oldest.id})`]) {
+    const sent = { type: 4, name: 'reset', options: { license: typed }, focused: 'license' };
+    const choices = (await discord.send(sent)).json.data?.choices;
+    expect(choices, typed).toEqual([
+      { name: `Über …${end} (#${oldest.id})`, value: `#${oldest.id}` },
+    ]);
+  }
 });
 
 it('50 resets at once count exactly as often as the product allows [10.1.2]', async () => {
@@ -815,7 +844,9 @@ it('a buyer gets one license by the role of the shop, also of 20 commands at onc
   expect(others).toEqual([]);
   expect(made).toMatchObject({ productId, licenseType: 'PERMANENT', maxIPs: 5 });
   expect(new Set(answers.map(({ content }) => content))).toEqual(
-    new Set([`Your license of **${productName}**: \`${made.licenseKey}\`, does not expire.`]),
+    new Set([
+      `Your license of **${productName}**: \`${made.licenseKey}\`, does not expire.\nHas a key leaked? Ask the shop for a new one.`,
+    ]),
   );
   await call('POST', `/api/v2/licenses/${made.id}/transfer`, {
     body: { customerEmail: `${crypto.randomUUID()}@shop.example` },

@@ -569,7 +569,12 @@ const PAGES: [host: string, isOnOneMachine: boolean][] = [
 
 it('on one machine, a page of this machine can keep its session itself and send it in the header SESSION [4.29]', async () => {
   const isolate = machine();
-  for (const host of ['localhost:8787', '127.0.0.1:8787', `${await nameAt('8787')}:8787`]) {
+  for (const host of [
+    'localhost:8787',
+    '127.0.0.1:8787',
+    `${await nameAt('8787')}:8787`,
+    'a.shop.localhost:8787',
+  ]) {
     const code = await newLoginCode(ROOT_TOKEN, Date.now());
     const options = { host, token: null, headers: { ...isOwn, ...JSON_TYPE } };
     const logInAgain = () =>

@@ -87,6 +87,13 @@ it('a token comes as Bearer or in TOKEN, and a session or a wrong scheme opens n
     headers: { Authorization: `Bearer ${token}` },
   });
   expect(elsewhere.status).toBe(401);
+
+  const isOwn = { 'Sec-Fetch-Site': 'same-origin' };
+  const started = await call('POST', '/console/session', { token, headers: isOwn });
+  const Cookie = started.headers.get('Set-Cookie')?.split(';')[0] ?? '';
+  const withSession = { token: null, headers: { ...isOwn, Cookie } };
+  expect((await call('GET', '/api/v2/ping', withSession)).status).toBe(200);
+  expect((await call('GET', '/metrics', withSession)).status).toBe(401);
 });
 
 it('validations are counted by outcome, in the last hour and the last day with roll-ups [6.29]', async () => {

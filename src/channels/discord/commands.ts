@@ -8,7 +8,14 @@ import { ADMIN_COMMANDS } from './admin-commands.ts';
 import { type Command, type CommandContext, say } from './command.ts';
 import { CUSTOMER_COMMANDS } from './customer-commands.ts';
 import type { Message } from './interaction.ts';
-import { findOwnLicenses, keyText, licenseIdIn, productsOf, suggestProducts } from './licenses.ts';
+import {
+  findOwnLicenses,
+  isSuggestedBy,
+  keyText,
+  licenseIdIn,
+  productsOf,
+  suggestProducts,
+} from './licenses.ts';
 import { discordInteractions } from './schema.ts';
 
 /** Runs the commands at Discord, and suggests values for their options (10). */
@@ -90,7 +97,7 @@ async function suggestMachines(
     return choice(values.join(', '), `, last used ${ago}`, id);
   });
   return [ALL_MACHINES, ...choices]
-    .filter((one) => one.name.toLowerCase().includes(typed))
+    .filter((one) => one.name.toLowerCase().includes(typed.toLowerCase()))
     .slice(0, MAX_CHOICES);
 }
 
@@ -98,7 +105,7 @@ async function suggestMachines(
 export async function suggest(context: CommandContext): Promise<Choice[]> {
   const { db, interaction } = context;
   const { focused, name, user, roles, options } = interaction;
-  const typed = (options.get(focused ?? '') ?? '').toLowerCase();
+  const typed = options.get(focused ?? '') ?? '';
   const isForAdmins = COMMANDS[name]?.isForAdmins === true;
   if (isForAdmins && !isAdmin(context)) return [];
   if (focused === 'product') {
@@ -114,12 +121,11 @@ export async function suggest(context: CommandContext): Promise<Choice[]> {
         { limit: MAX_CHOICES, after: undefined },
         Date.now(),
       )
-    : await findOwnLicenses(db, user.id);
+    : await findOwnLicenses(db, user.id, isSuggestedBy(typed));
   const sold = await productsOf(db, rows);
   return rows
     .map((row) =>
       choice(sold.get(row.productId)?.name ?? '', ` ${keyText(row)} (#${row.id})`, `#${row.id}`),
     )
-    .filter((one) => isForAdmins || one.name.toLowerCase().includes(typed))
     .slice(0, MAX_CHOICES);
 }

@@ -13,6 +13,7 @@ import type { LicenseRow } from '../../resources/licenses/row.ts';
 import { statusAt } from '../../resources/licenses/rules.ts';
 import { licenses } from '../../resources/licenses/schema.ts';
 import { type Choose, resetSlots } from '../../resources/licenses/self-reset.ts';
+import { rotationsOf } from '../../resources/licenses/self-rotate.ts';
 import { findProduct } from '../../resources/products/queries.ts';
 import { withId } from '../portal/machines.ts';
 import { createPortalLink } from '../portal/sessions.ts';
@@ -135,7 +136,24 @@ async function showLicenses(context: CommandContext): Promise<Message> {
   return { text, button: { label: 'Show keys', id: SHOW_KEYS } };
 }
 
-async function showKeys({ db, interaction }: CommandContext): Promise<Message> {
+/** The next step of an account one of whose shown keys has leaked, in a line. */
+async function leakText(
+  { db, interaction }: CommandContext,
+  rows: readonly LicenseRow[],
+): Promise<string> {
+  const sold = await productsOf(db, rows);
+  const rotations = await rotationsOf(
+    db,
+    { chatId: interaction.user.id },
+    rows.map((row) => ({ row, isAllowed: sold.get(row.productId)?.selfRotate ?? false })),
+    Date.now(),
+  );
+  const isAllowed = rotations.values().some((rotation) => rotation.isAllowed);
+  return `\nHas a key leaked? ${isAllowed ? 'Replace it on your page: use /portal.' : 'Ask the shop for a new one.'}`;
+}
+
+async function showKeys(context: CommandContext): Promise<Message> {
+  const { db, interaction } = context;
   const rows = await findOwnLicenses(db, interaction.user.id);
   if (rows.length === 0) return NO_LICENSES;
   const sold = await productsOf(db, rows);
@@ -146,9 +164,7 @@ async function showKeys({ db, interaction }: CommandContext): Promise<Message> {
     const refused = next && `, ${conditionText(row, now)}.${next}`;
     return `- **${name}** ${code(row.licenseKey)}${refused}`;
   });
-  const mayReplace = rows.some(({ productId }) => sold.get(productId)?.selfRotate);
-  const leaked = mayReplace ? '\nHas a key leaked? Replace it on your page: use /portal.' : '';
-  return say(listed(lines, 'use /portal') + leaked);
+  return say(listed(lines, 'use /portal') + (await leakText(context, rows)));
 }
 
 const discordTime = (timestamp: string): string =>
@@ -233,10 +249,10 @@ async function getLicense(context: CommandContext): Promise<Message> {
     const rows = await findOwnLicenses(db, userId, eq(licenses.productId, product.id));
     return rows.find((row) => statusAt(row, Date.now()) === 'ACTIVE') ?? rows[0];
   };
-  const shown = (row: LicenseRow) =>
+  const shown = async (row: LicenseRow) =>
     withRoles(
       context,
-      `Your license of **${escapeMarkdown(product.name)}**: \`${row.licenseKey}\`, ${conditionText(row, Date.now())}.${nextStep(row, Date.now())}`,
+      `Your license of **${escapeMarkdown(product.name)}**: \`${row.licenseKey}\`, ${conditionText(row, Date.now())}.${nextStep(row, Date.now())}${await leakText(context, [row])}`,
     );
   const known = await own();
   if (known) return shown(known);

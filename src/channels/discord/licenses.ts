@@ -1,13 +1,13 @@
 import { countTaken } from '@licet/contract/addresses';
 import { DAY_MS } from '@licet/contract/durations';
-import { and, desc, type SQL } from 'drizzle-orm';
+import { and, desc, type SQL, sql } from 'drizzle-orm';
 import type { Database } from '../../db/client.ts';
 import { containsText, isOneOf } from '../../db/predicates.ts';
 import { escapeMarkdown } from '../../lib/discord.ts';
 import { isOwnedBy } from '../../resources/licenses/own.ts';
 import { selectLicenses } from '../../resources/licenses/queries.ts';
 import type { LicenseRow } from '../../resources/licenses/row.ts';
-import { keyEnd, sentExpiryOf, statusAt } from '../../resources/licenses/rules.ts';
+import { KEY_END_LENGTH, keyEnd, sentExpiryOf, statusAt } from '../../resources/licenses/rules.ts';
 import { licenses } from '../../resources/licenses/schema.ts';
 import { products } from '../../resources/products/schema.ts';
 import type { Interaction } from './interaction.ts';
@@ -30,6 +30,13 @@ export async function findOwnLicenses(
     .limit(MAX_OWN);
   return rows.reverse();
 }
+
+/** Licenses whose suggestion, as below, has a text: the product, the end of the key and the id. */
+export const isSuggestedBy = (typed: string): SQL | undefined =>
+  containsText(typed || undefined, [
+    sql`(select name from products where products.id = ${licenses.productId})
+      || ' …' || substr(${licenses.licenseKey}, ${-KEY_END_LENGTH}) || ' (#' || ${licenses.id} || ')'`,
+  ]);
 
 /** The id of the license that an option names; 0 for a text that is none. */
 export function licenseIdIn({ options }: Interaction): number {

@@ -141,6 +141,24 @@ describeInBrowser('markets in the console', () => {
     expect(await accessibilityFindings(license)).toEqual([]);
   });
 
+  it('a purchase that waits at a deleted market is ignored, and gets no product', async () => {
+    const secret = 'f3b9c2d1e0a45b6c7d8e9f00';
+    const { id, addresses } = await licet.markets.create({
+      kind: 'builtbybit',
+      name: 'Gone',
+      secrets: [secret],
+    });
+    await download(addresses[0] ?? '', { secret, resource_id: '78', user_id: '13' });
+    await licet.markets.delete(id);
+    const [{ id: open } = {}] = await licet.purchases.list({ marketId: id });
+    const page = await openConsole(`/purchases?open=${open}`);
+    const pane = page.getByRole('region', { name: 'Purchase' });
+    await pane.getByText('The market is deleted, and delivers no key').waitFor();
+    expect(await pane.getByRole('button', { name: 'Choose product' }).count()).toBe(0);
+    await pane.getByRole('button', { name: 'Ignore' }).click();
+    await page.getByRole('table').getByText('Ignored', { exact: true }).waitFor();
+  });
+
   it('a buyer who has paid and has no license is the first alert, and search finds order, buyer and market', async () => {
     const secret = 'f3b9c2d1e0a45b6c7d8e9f00';
     const name = `Shop ${crypto.randomUUID().slice(0, 8)}`;

@@ -53,12 +53,12 @@ export function PurchasePane({ id, known }: { id: number; known: Purchase | unde
 }
 
 function Explanation({
-  purchase: { state, reason, revokedAt, isIgnored },
+  purchase: { state, reason, revokedAt, isIgnored, marketName },
 }: {
   purchase: Purchase;
 }) {
   if (isIgnored) return <p>{words.ignoredLead}</p>;
-  if (state === 'UNMATCHED') return <p>{reason}</p>;
+  if (state === 'UNMATCHED') return <p>{marketName === null ? words.goneLead : reason}</p>;
   if (state === 'GRANTED') return null;
   return (
     <p>
@@ -74,7 +74,7 @@ function Explanation({
 }
 
 function Steps({ purchase }: { purchase: Purchase }) {
-  const { id, state, isIgnored, licenseId, customerId } = purchase;
+  const { id, state, isIgnored, licenseId, customerId, marketName } = purchase;
   const refusal = useRefusal('writePurchases');
   const mayLink = useMay('writeLicenses');
   const [isChoosing, setChoosing] = useState(false);
@@ -97,9 +97,12 @@ function Steps({ purchase }: { purchase: Purchase }) {
     <div className="flex flex-wrap gap-2 empty:hidden">
       {state === 'UNMATCHED' && licenseId === null && (
         <>
-          <Button look="primary" refusal={refusal} onClick={() => setChoosing(true)}>
-            {words.choose}
-          </Button>
+          {/* A deleted market delivers no key. */}
+          {marketName !== null && (
+            <Button look="primary" refusal={refusal} onClick={() => setChoosing(true)}>
+              {words.choose}
+            </Button>
+          )}
           <Button refusal={refusal} onClick={() => ignore(!isIgnored)}>
             {isIgnored ? words.unignore : words.ignore}
           </Button>
