@@ -133,7 +133,7 @@ export function ChangeSummary({ event: { type, changes }, names }: { event: Even
   );
   const rest = fields.length - SHOWN_FIELDS;
   return (
-    <span className="line-clamp-2 max-w-3xl break-words">
+    <span className="line-clamp-2 max-w-3xl wrap-anywhere sm:min-w-40">
       {fields.slice(0, SHOWN_FIELDS).map(([field, change], index) => (
         <Fragment key={field}>
           {index > 0 && '; '}

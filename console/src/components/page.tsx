@@ -27,7 +27,7 @@ export function Page({
     <div className="mx-auto flex w-full max-w-7xl flex-col gap-5 px-4 py-5 sm:px-6 lg:py-8">
       <div className="flex flex-wrap items-center gap-x-4 gap-y-3 sm:items-start">
         {/* On a phone a long title takes a line of its own, above the actions. */}
-        <div className={`flex-1 ${lead ? 'min-w-52' : 'min-w-0 max-sm:basis-auto'}`}>
+        <div className={`flex-1 ${lead ? 'min-w-44' : 'min-w-0 max-sm:basis-auto'}`}>
           <h1 className="text-xl font-semibold tracking-tight break-words sm:py-1">{heading}</h1>
           {lead && <div className="mt-1 text-muted sm:mt-0">{lead}</div>}
         </div>
@@ -61,12 +61,12 @@ export function Section({
       className="flex min-w-0 flex-col rounded-xl border border-line bg-surface"
     >
       <div className="flex min-h-12 flex-wrap items-center gap-x-3 gap-y-1 px-4 py-1.5 sm:px-5">
-        <h2 className="font-semibold">{title}</h2>
-        {note && <span className="text-muted">{note}</span>}
+        <div className="flex flex-1 flex-wrap items-center gap-x-3">
+          <h2 className="font-semibold">{title}</h2>
+          {note && <span className="text-muted">{note}</span>}
+        </div>
         {actions && (
-          <div className="-mr-2 ml-auto flex flex-wrap items-center justify-end gap-2">
-            {actions}
-          </div>
+          <div className="-mr-2 flex flex-wrap items-center gap-2 sm:justify-end">{actions}</div>
         )}
       </div>
       <div className="min-w-0 border-t border-line">{children}</div>
@@ -190,10 +190,10 @@ export const Facts = ({
 }: {
   rows: readonly (readonly [name: string, value: ReactNode])[];
 }) => (
-  <dl className="grid grid-cols-[fit-content(45%)_minmax(0,1fr)] items-baseline gap-x-4 sm:grid-cols-[minmax(6rem,auto)_minmax(0,1fr)] sm:gap-x-6 gap-y-2.5 px-4 py-4 sm:px-5">
+  <dl className="grid grid-cols-[fit-content(38%)_minmax(0,1fr)] items-baseline gap-x-4 sm:grid-cols-[fit-content(40%)_minmax(0,1fr)] sm:gap-x-6 gap-y-2.5 px-4 py-4 sm:px-5">
     {rows.map(([name, value]) => (
       <div key={name} className="contents">
-        <dt className="text-muted">{name}</dt>
+        <dt className="text-muted sm:min-w-24">{name}</dt>
         <dd className="min-w-0 break-words">{value}</dd>
       </div>
     ))}

@@ -266,7 +266,10 @@ function LicenseSection({
     [headers.hwids, ({ hwids, maxHWIDs }) => formatSlots(hwids.length, maxHWIDs), 'number'],
     [
       headers.notes,
-      ({ notes }) => notes && <span className="line-clamp-2 sm:max-w-60">{notes}</span>,
+      ({ notes }) =>
+        notes && (
+          <span className="line-clamp-2 wrap-anywhere sm:max-w-60 sm:min-w-24">{notes}</span>
+        ),
     ],
   ];
   return (

@@ -64,7 +64,10 @@ export function EventSection({
         </TextLink>
       ),
     ],
-    [headers.type, ({ type }) => screenTexts.eventTypes[type]],
+    [
+      headers.type,
+      ({ type }) => <span className="whitespace-nowrap">{screenTexts.eventTypes[type]}</span>,
+    ],
     // The object of all rows, or their author, is that of the screen.
     filter.tokenId === undefined
       ? [headers.actor, ({ actor }) => <Actor actor={actor} />]

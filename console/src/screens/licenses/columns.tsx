@@ -56,16 +56,24 @@ export const columnsOf = (products: ReadonlyMap<number, string>): readonly Colum
     header: words.expires,
     cell: ({ expiryDate, expiresAfterDays }) => (
       <span className="whitespace-nowrap">
-        <span className="md:hidden">{words.expires}: </span>
+        {expiresAfterDays === null && <span className="md:hidden">{words.expires}: </span>}
         {expiryDate === null ? (
           <span className="text-muted">{screenTexts.licenses.noDate(expiresAfterDays)}</span>
         ) : (
-          <Time value={expiryDate} show="end" />
+          <>
+            {/* The hour would leave no room for the names beside it. */}
+            <span className="xl:hidden">
+              <Time value={expiryDate} show="date" />
+            </span>
+            <span className="max-xl:hidden">
+              <Time value={expiryDate} show="end" />
+            </span>
+          </>
         )}
       </span>
     ),
     sort: { ascending: 'expiryDate', descending: '-expiryDate' },
-    width: 'w-42',
+    width: 'w-36 xl:w-42',
     phone: 'lastEnd',
   },
   {

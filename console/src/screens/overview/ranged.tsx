@@ -8,45 +8,56 @@ import { formatNumber, productName } from '../../format.ts';
 import { useMay } from '../../session.ts';
 import { texts } from '../../texts.ts';
 import { ExpirySection } from './expiries.tsx';
+import { Events, Refusals } from './latest.tsx';
 import { OutcomeSection } from './outcome-section.tsx';
 import { type Statistics, statisticsQuery } from './queries.ts';
 import type { Range } from './route.ts';
 
 const words = texts.overview;
 
-/** The parts that belong to a range. */
+/** The parts that belong to a range, and the latest refusals and events beside them. */
 export default function Ranged({ range }: { range: Range }) {
   const { data, error, refetch } = useQuery(statisticsQuery(range));
-  if (error && !data) {
-    return (
-      <Section title={words.outcomes}>
-        <LoadFailure error={error} onRetry={refetch} />
-      </Section>
-    );
-  }
-  if (!data) {
-    return (
-      <Section title={words.outcomes}>
-        <div className="min-h-80">
-          <Skeleton lines={6} />
-        </div>
-      </Section>
-    );
-  }
+  const mayReadEvents = useMay('readEvents');
   return (
     <>
-      <Gaps gaps={data.gaps} />
-      <OutcomeSection data={data} range={range} />
-      <div className="grid gap-5 xl:grid-cols-2">
-        <div className="flex min-w-0 flex-col gap-5">
-          <Products data={data} range={range} />
-          <ExpirySection expiries={data.expiries} />
+      {data ? (
+        <>
+          <Gaps gaps={data.gaps} />
+          <OutcomeSection data={data} range={range} />
+        </>
+      ) : (
+        <Section title={words.outcomes}>
+          {error ? (
+            <LoadFailure error={error} onRetry={refetch} />
+          ) : (
+            <div className="min-h-80">
+              <Skeleton lines={6} />
+            </div>
+          )}
+        </Section>
+      )}
+      {/* Two columns, not rows: sections of unequal height would leave gaps. */}
+      <div className="grid items-start gap-5 xl:grid-cols-2">
+        <div className={COLUMN}>
+          {data && (
+            <>
+              <Products data={data} range={range} />
+              <ExpirySection expiries={data.expiries} />
+            </>
+          )}
+          <Refusals />
         </div>
-        <Versions data={data} />
+        <div className={COLUMN}>
+          {data && <Versions data={data} />}
+          {mayReadEvents && <Events />}
+        </div>
       </div>
     </>
   );
 }
+
+const COLUMN = 'flex min-w-0 flex-col gap-5';
 
 /** Says how many requests are missing in the history. */
 function Gaps({ gaps }: Pick<Statistics, 'gaps'>) {
@@ -97,7 +108,8 @@ function BarTable({
   rows: readonly BarRow[];
 }) {
   const cell = 'py-2 pl-4 sm:pl-5';
-  const numberCell = 'w-24 py-2 pl-3 text-right last:w-28 last:pr-4 sm:last:pr-5';
+  const numberCell =
+    'w-14 py-2 pl-3 text-right last:w-25 last:pr-4 sm:w-24 sm:last:w-28 sm:last:pr-5';
   return (
     <Section title={title} note={note}>
       {rows.length === 0 ? (

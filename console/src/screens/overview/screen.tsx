@@ -15,7 +15,7 @@ const FirstSteps = lazy(() => import('./first-steps.tsx'));
 const Ranged = lazy(() => import('./ranged.tsx'));
 const Alerts = lazy(() => import('./alerts.tsx'));
 const Sales = lazy(() => import('./sales.tsx'));
-const Latest = lazy(() => import('./latest.tsx'));
+const Events = lazy(() => import('./latest.tsx').then(({ Events }) => ({ default: Events })));
 
 const words = texts.overview;
 
@@ -51,12 +51,14 @@ export function Screen() {
           </Suspense>
         </>
       ) : (
-        <EmptyScreen title={words.noHistoryTitle}>{words.noHistory}</EmptyScreen>
-      )}
-      {!isEmpty && (
-        <Suspense>
-          <Latest />
-        </Suspense>
+        <>
+          <EmptyScreen title={words.noHistoryTitle}>{words.noHistory}</EmptyScreen>
+          {mayReadEvents && (
+            <Suspense>
+              <Events />
+            </Suspense>
+          )}
+        </>
       )}
     </Page>
   );
