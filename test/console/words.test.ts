@@ -7,6 +7,7 @@ import { formatAgo, formatSlots, productName, shortenKey } from '../../console/s
 import { customerText, ownerOfText } from '../../console/src/screens/customers/owner.ts';
 import { lacksSlot } from '../../console/src/screens/license/queries.ts';
 import { ownerOf } from '../../console/src/screens/licenses/owner.ts';
+import { amountText } from '../../console/src/screens/markets/names.ts';
 import { countGiven, parseValue } from '../../console/src/search.ts';
 
 /** Values as the console writes and reads them. */
@@ -32,6 +33,17 @@ it.each([
   ['192.0.2.3', ['192.0.2.1', '192.0.2.2', 'fd00::2'], true],
 ])('%s beside %j lacks a slot: %s, because each kind of address has its own', (ip, ips, lacks) => {
   expect(lacksSlot({ ips, maxIPs: 2, hwids: [], maxHWIDs: 0 }, 'ips', ip)).toBe(lacks);
+});
+
+it.each([
+  ['9.99', 'EUR', '9.99 EUR'],
+  ['1249.99', 'EUR', '1,249.99 EUR'],
+  ['2500000', 'JPY', '2,500,000 JPY'],
+  ['1234.567', 'KWD', '1,234.567 KWD'],
+  ['100.00', null, '100.00'],
+  [null, null, ''],
+])('the amount %s %s is shown as %j', (amount, currency, text) => {
+  expect(amountText({ amount, currency })).toBe(text);
 });
 
 it('slots have their limit, and ∞ for none', () => {

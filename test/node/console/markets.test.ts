@@ -1,6 +1,7 @@
 import { afterEach, expect, it } from 'vitest';
 import {
   accessibilityFindings,
+  cutCells,
   describeInBrowser,
   expectFailure,
   licet,
@@ -64,6 +65,31 @@ describeInBrowser('markets in the console', () => {
     expect(await accessibilityFindings(page)).toEqual([]);
     await page.setViewportSize(PHONE);
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360);
+  });
+
+  it('the screen of a market and that of its product hold long words at each width', async () => {
+    const { id } = await licet.products.create({
+      name: `Long${'Name'.repeat(20)}`,
+      description: 'word'.repeat(30),
+      productType: 'OTHER',
+    });
+    const market = await licet.markets.create({
+      kind: 'stripe',
+      name: 'Stripe',
+      products: [{ item: 'item'.repeat(25), productId: id }],
+    });
+    const page = await openConsole('/');
+    for (const path of [`/products/${id}`, `/markets/${market.id}`]) {
+      await page.goto(`/console${path}`);
+      const events = page.getByRole('region', { name: /^(Events|Changes to)/ });
+      await events.getByRole('row').nth(1).waitFor();
+      for (const width of [1280, 768, 360, 320]) {
+        await page.setViewportSize({ width, height: 800 });
+        expect(await cutCells(page), `${path} at ${width} px`).toEqual([]);
+        const scrollWidth = await page.evaluate('document.documentElement.scrollWidth');
+        expect(scrollWidth, `${path} at ${width} px`).toBe(width);
+      }
+    }
   });
 
   it('a purchase without a product is granted in the list of purchases', async () => {

@@ -245,14 +245,18 @@ function LicenseSection({
         <TextLink
           to="/licenses/$licenseId"
           params={{ licenseId }}
-          className="font-mono text-[0.8125rem] whitespace-nowrap"
+          title={licenseKey}
+          className="inline-block max-w-64 truncate align-bottom font-mono text-[0.8125rem] max-sm:max-w-full"
         >
           {licenseKey}
         </TextLink>
       ),
     ],
     [headers.status, ({ licenseStatus }) => <StatusBadge status={licenseStatus} />],
-    [headers.product, ({ productId }) => productName(names, productId)],
+    [
+      headers.product,
+      ({ productId }) => <span className="wrap-anywhere">{productName(names, productId)}</span>,
+    ],
     [
       headers.expires,
       ({ expiryDate, expiresAfterDays }) =>

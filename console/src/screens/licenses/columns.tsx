@@ -73,7 +73,7 @@ export const columnsOf = (products: ReadonlyMap<number, string>): readonly Colum
       </span>
     ),
     sort: { ascending: 'expiryDate', descending: '-expiryDate' },
-    width: 'w-36 xl:w-42',
+    width: 'w-39 xl:w-42',
     phone: 'lastEnd',
   },
   {

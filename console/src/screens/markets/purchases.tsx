@@ -55,7 +55,7 @@ const COLUMNS: readonly Column<Purchase>[] = [
     header: words.columns.amount,
     isNumber: true,
     cell: (purchase) => amountText(purchase),
-    width: 'w-26',
+    width: 'w-29',
     phone: 'lineEnd',
   },
   {
@@ -88,7 +88,7 @@ const COLUMNS: readonly Column<Purchase>[] = [
     id: 'created',
     header: words.columns.created,
     cell: ({ createdAt }) => <Time value={createdAt} show="ago" />,
-    width: 'w-33',
+    width: 'w-36',
     sort: { ascending: 'id', descending: NEWEST_FIRST },
     phone: 'lastEnd',
   },
