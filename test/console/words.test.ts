@@ -3,7 +3,13 @@ import { LicetError } from '@licet/client';
 import { describe, expect, it } from 'vitest';
 import { fieldErrors, describe as inWords } from '../../console/src/api.ts';
 import { cellOf } from '../../console/src/csv.ts';
-import { formatAgo, formatSlots, productName, shortenKey } from '../../console/src/format.ts';
+import {
+  formatAgo,
+  formatShort,
+  formatSlots,
+  productName,
+  shortenKey,
+} from '../../console/src/format.ts';
 import { customerText, ownerOfText } from '../../console/src/screens/customers/owner.ts';
 import { lacksSlot } from '../../console/src/screens/license/queries.ts';
 import { ownerOf } from '../../console/src/screens/licenses/owner.ts';
@@ -24,6 +30,12 @@ it.each([
   ['2033-06-15T12:00:00Z', 'in 3 years'],
 ])('the time %s is %s', (time, text) => {
   expect(formatAgo(time, NOW)).toBe(text);
+});
+
+it('a short time has no year in the present one, and no hour in another', () => {
+  const now = new Date(2030, 5, 15);
+  expect(formatShort(new Date(2030, 0, 2, 9, 5).toISOString(), now)).toBe('2 Jan, 09:05');
+  expect(formatShort(new Date(2029, 11, 31, 9, 5).toISOString(), now)).toBe('31 Dec 2029');
 });
 
 it.each([

@@ -4,7 +4,7 @@ import { StatusBadge } from '../../components/badge.tsx';
 import { Cut } from '../../components/cut.tsx';
 import type { Column } from '../../components/data-table.tsx';
 import { MetadataTexts } from '../../components/metadata-texts.tsx';
-import { Time } from '../../components/time.tsx';
+import { EndTime, Time } from '../../components/time.tsx';
 import { formatNumber, formatSlots, productName } from '../../format.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import { isForgotten } from '../customers/accounts.ts';
@@ -60,15 +60,7 @@ export const columnsOf = (products: ReadonlyMap<number, string>): readonly Colum
         {expiryDate === null ? (
           <span className="text-muted">{screenTexts.licenses.noDate(expiresAfterDays)}</span>
         ) : (
-          <>
-            {/* The hour would leave no room for the names beside it. */}
-            <span className="xl:hidden">
-              <Time value={expiryDate} show="date" />
-            </span>
-            <span className="max-xl:hidden">
-              <Time value={expiryDate} show="end" />
-            </span>
-          </>
+          <EndTime value={expiryDate} />
         )}
       </span>
     ),

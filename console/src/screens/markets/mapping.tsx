@@ -58,7 +58,10 @@ export function Mapping({
     }
   };
   const columns: readonly SimpleColumn<Row>[] = [
-    [words.item[kind], ({ item }) => <span className="font-mono text-[0.8125rem] wrap-anywhere">{item}</span>],
+    [
+      words.item[kind],
+      ({ item }) => <span className="font-mono text-[0.8125rem] wrap-anywhere">{item}</span>,
+    ],
     [
       words.product,
       ({ productId }) => (

@@ -54,8 +54,8 @@ const COLUMNS: readonly Column<Purchase>[] = [
     id: 'amount',
     header: words.columns.amount,
     isNumber: true,
-    cell: (purchase) => amountText(purchase),
-    width: 'w-29',
+    cell: (purchase) => <span className="whitespace-nowrap">{amountText(purchase)}</span>,
+    width: 'w-31',
     phone: 'lineEnd',
   },
   {

@@ -65,7 +65,14 @@ export function Deliveries({ webhook }: { webhook: Webhook }) {
       ),
     ],
     [headers.event, titleOf],
-    [headers.object, (row) => (row.type === PING_TYPE ? null : <DeliveryObject delivery={row} />)],
+    [
+      headers.object,
+      // A test, a log-in and the settings have no object.
+      (row) =>
+        row.type === PING_TYPE || /^(session|settings)\./.test(row.type) ? null : (
+          <DeliveryObject delivery={row} />
+        ),
+    ],
     [headers.state, (row) => <DeliveryBadge state={row.state} />],
     [headers.status, ({ status }) => status, 'number'],
     [headers.attempts, ({ attempts }) => formatNumber(attempts), 'number'],
