@@ -268,6 +268,10 @@ const personOf = (changes: Event['changes']): string | undefined =>
   [textAfter(changes?.firstName), textAfter(changes?.lastName)].filter(Boolean).join(' ') ||
   textAfter(changes?.email);
 
+/** Whether an event has an object: a log-in has none, nor have the settings. */
+export const hasObject = ({ type }: { type: string }): boolean =>
+  !/^(session|settings)\./.test(type);
+
 /** The object of an event, with a link to it if it still exists. */
 export function EventObject({
   event,

@@ -78,11 +78,10 @@ describeInBrowser('markets in the console', () => {
       name: 'Stripe',
       products: [{ item: 'item'.repeat(25), productId: id }],
     });
-    const page = await openConsole('/');
     for (const path of [`/products/${id}`, `/markets/${market.id}`]) {
-      await page.goto(`/console${path}`);
+      const page = await openConsole(path);
       const events = page.getByRole('region', { name: /^(Events|Changes to)/ });
-      await events.getByRole('row').nth(1).waitFor();
+      await events.getByRole('row').nth(1).waitFor({ timeout: 20_000 });
       for (const width of [1280, 768, 360, 320]) {
         await page.setViewportSize({ width, height: 800 });
         expect(await cutCells(page), `${path} at ${width} px`).toEqual([]);

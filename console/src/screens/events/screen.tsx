@@ -11,6 +11,7 @@ import {
   EventObject,
   fieldName,
   formatValue,
+  hasObject,
   TypeBadge,
 } from '../../components/changes.tsx';
 import { confirm } from '../../components/confirm.tsx';
@@ -316,10 +317,8 @@ function Detail({
         <Facts
           rows={[
             [columns.time, <Time key="time" value={time} />],
-            // A log-in has no object, and neither have the settings.
-            ...(resourceId === null && changes?.count === undefined
-              ? []
-              : [
+            ...(hasObject(event)
+              ? [
                   [
                     columns.resource,
                     <EventObject
@@ -329,7 +328,8 @@ function Detail({
                       storedNames={storedNames}
                     />,
                   ] as const,
-                ]),
+                ]
+              : []),
             [columns.actor, <Actor key="actor" actor={actor} />],
             ...(isFound ? found : [[columns.ip, ip] as const]),
           ]}

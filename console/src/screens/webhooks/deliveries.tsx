@@ -5,7 +5,7 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { licet, queries } from '../../api.ts';
 import { Button, TextLink } from '../../components/button.tsx';
-import { EventObject } from '../../components/changes.tsx';
+import { EventObject, hasObject } from '../../components/changes.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { FilterSelect } from '../../components/form.tsx';
@@ -67,11 +67,8 @@ export function Deliveries({ webhook }: { webhook: Webhook }) {
     [headers.event, titleOf],
     [
       headers.object,
-      // A test, a log-in and the settings have no object.
       (row) =>
-        row.type === PING_TYPE || /^(session|settings)\./.test(row.type) ? null : (
-          <DeliveryObject delivery={row} />
-        ),
+        row.type === PING_TYPE || !hasObject(row) ? null : <DeliveryObject delivery={row} />,
     ],
     [headers.state, (row) => <DeliveryBadge state={row.state} />],
     [headers.status, ({ status }) => status, 'number'],
@@ -150,7 +147,10 @@ function Detail({
   const failure = failureOf(data, webhook.format);
   const rows: readonly (readonly [string, ReactNode])[] = [
     [headers.event, titleOf(data)],
-    [headers.object, data.type !== PING_TYPE && <DeliveryObject delivery={data} />],
+    [
+      headers.object,
+      data.type !== PING_TYPE && hasObject(data) && <DeliveryObject delivery={data} />,
+    ],
     [headers.time, <Time key="time" value={data.time} />],
     [headers.state, <DeliveryBadge key="state" state={data.state} />],
     [headers.attempts, formatNumber(data.attempts)],
