@@ -8,56 +8,54 @@ import { formatNumber, productName } from '../../format.ts';
 import { useMay } from '../../session.ts';
 import { texts } from '../../texts.ts';
 import { ExpirySection } from './expiries.tsx';
-import { Events, Refusals } from './latest.tsx';
 import { OutcomeSection } from './outcome-section.tsx';
 import { type Statistics, statisticsQuery } from './queries.ts';
 import type { Range } from './route.ts';
 
 const words = texts.overview;
 
-/** The parts that belong to a range, and the latest refusals and events beside them. */
-export default function Ranged({ range }: { range: Range }) {
+/** The outcomes of a range, which also say that its statistics load, or why they cannot. */
+export function Outcomes({ range }: { range: Range }) {
   const { data, error, refetch } = useQuery(statisticsQuery(range));
-  const mayReadEvents = useMay('readEvents');
+  if (data) {
+    return (
+      <>
+        <Gaps gaps={data.gaps} />
+        <OutcomeSection data={data} range={range} />
+      </>
+    );
+  }
   return (
-    <>
-      {data ? (
-        <>
-          <Gaps gaps={data.gaps} />
-          <OutcomeSection data={data} range={range} />
-        </>
+    <Section title={words.outcomes}>
+      {error ? (
+        <LoadFailure error={error} onRetry={refetch} />
       ) : (
-        <Section title={words.outcomes}>
-          {error ? (
-            <LoadFailure error={error} onRetry={refetch} />
-          ) : (
-            <div className="min-h-80">
-              <Skeleton lines={6} />
-            </div>
-          )}
-        </Section>
+        <div className="min-h-80">
+          <Skeleton lines={6} />
+        </div>
       )}
-      {/* Two columns, not rows: sections of unequal height would leave gaps. */}
-      <div className="grid items-start gap-5 xl:grid-cols-2">
-        <div className={COLUMN}>
-          {data && (
-            <>
-              <Products data={data} range={range} />
-              <ExpirySection expiries={data.expiries} />
-            </>
-          )}
-          <Refusals />
-        </div>
-        <div className={COLUMN}>
-          {data && <Versions data={data} />}
-          {mayReadEvents && <Events />}
-        </div>
-      </div>
-    </>
+    </Section>
   );
 }
 
-const COLUMN = 'flex min-w-0 flex-col gap-5';
+/** The licenses of a range by product, and those that expire. */
+export function Licenses({ range }: { range: Range }) {
+  const { data } = useQuery(statisticsQuery(range));
+  return (
+    data && (
+      <>
+        <Products data={data} range={range} />
+        <ExpirySection expiries={data.expiries} />
+      </>
+    )
+  );
+}
+
+/** The versions that programs of a range have sent. */
+export function Versions({ range }: { range: Range }) {
+  const { data } = useQuery(statisticsQuery(range));
+  return data && <VersionSection data={data} />;
+}
 
 /** Says how many requests are missing in the history. */
 function Gaps({ gaps }: Pick<Statistics, 'gaps'>) {
@@ -198,7 +196,7 @@ const MAX_GROUPS = 5;
 const MAX_GROUP_VERSIONS = 3;
 
 /** The versions of each product, those with the most installations first. */
-function Versions({ data: { versions, products } }: { data: Statistics }) {
+function VersionSection({ data: { versions, products } }: { data: Statistics }) {
   const mayReadProducts = useMay('readProducts');
   const groups = [...Map.groupBy(versions, ({ productId }) => productId)]
     .map(([productId, ofProduct]) => ({
