@@ -252,7 +252,7 @@ export function openApiDocument(): OpenApiDocument {
       description: DESCRIPTION,
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    servers: [{ url: '/', description: 'The service that this document comes from' }],
+    servers: [{ url: '/', description: 'This service' }],
     tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
     paths: Object.fromEntries(
       [...paths].map(([path, methods]) => [

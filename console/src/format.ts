@@ -7,6 +7,12 @@ import { texts } from './texts.ts';
 const dateFormat = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium' });
 const dayFormat = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' });
 const timeFormat = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' });
+const shortFormat = new Intl.DateTimeFormat('en-GB', {
+  day: 'numeric',
+  month: 'short',
+  hour: '2-digit',
+  minute: '2-digit',
+});
 const clockFormat = new Intl.DateTimeFormat('en-GB', {
   day: 'numeric',
   month: 'short',
@@ -26,6 +32,12 @@ export const formatDay = (day: string): string => dayFormat.format(new Date(day)
 
 /** A minute in the viewer's zone, such as `31 Dec 2035, 23:59`. */
 export const formatTime = (time: string): string => timeFormat.format(new Date(time));
+
+/** A minute in the viewer's zone without the year, such as `31 Dec, 23:59`; a day if it is in another year than now. */
+export const formatShort = (time: string, now = new Date()): string => {
+  const date = new Date(time);
+  return (date.getFullYear() === now.getFullYear() ? shortFormat : dateFormat).format(date);
+};
 
 /** An end in the viewer's zone: its day, with the time where it is not the end of the day (3). */
 export const formatEnd = (time: string): string =>

@@ -80,7 +80,7 @@ const eventTypes: Record<EventType, string> = {
   'customer.created': 'Customer created',
   'customer.updated': 'Customer changed',
   'customer.deleted': 'Customer forgotten',
-  'customer.link_created': 'Link to their page made',
+  'customer.link_created': 'Page link made',
   'blacklist.created': 'Blocked',
   'blacklist.updated': 'Block changed',
   'blacklist.deleted': 'Block removed',

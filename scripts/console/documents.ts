@@ -108,7 +108,9 @@ function render(document: string, text: string): string {
         plain.parser = this.parser;
         return scrolled('Table', plain.table(token));
       },
-      code({ text }: Tokens.Code): string {
+      code({ text, lang }: Tokens.Code): string {
+        // A diagram for GitHub, which draws it; here it would be its source. The text says the same.
+        if (lang === 'mermaid') return '';
         return scrolled('Code', `<pre><code>${escaped(text)}</code></pre>`);
       },
     },
@@ -186,7 +188,7 @@ ${content}
 `;
 
 const NO_DOCUMENT = `<h1>There is no such document</h1>
-<p>The guides are in the menu, and on <a href="/docs/${GUIDES}">the page of all guides</a>.</p>`;
+<p>Choose one on <a href="/docs/${GUIDES}">the page of all guides</a>.</p>`;
 
 /** Writes a file unless it is there: `npm run dev` would reload the service. */
 export function writeChanged(file: string, content: string): void {

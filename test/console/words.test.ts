@@ -3,10 +3,17 @@ import { LicetError } from '@licet/client';
 import { describe, expect, it } from 'vitest';
 import { fieldErrors, describe as inWords } from '../../console/src/api.ts';
 import { cellOf } from '../../console/src/csv.ts';
-import { formatAgo, formatSlots, productName, shortenKey } from '../../console/src/format.ts';
+import {
+  formatAgo,
+  formatShort,
+  formatSlots,
+  productName,
+  shortenKey,
+} from '../../console/src/format.ts';
 import { customerText, ownerOfText } from '../../console/src/screens/customers/owner.ts';
 import { lacksSlot } from '../../console/src/screens/license/queries.ts';
 import { ownerOf } from '../../console/src/screens/licenses/owner.ts';
+import { amountText } from '../../console/src/screens/markets/names.ts';
 import { countGiven, parseValue } from '../../console/src/search.ts';
 
 /** Values as the console writes and reads them. */
@@ -25,6 +32,12 @@ it.each([
   expect(formatAgo(time, NOW)).toBe(text);
 });
 
+it('a short time has no year in the present one, and no hour in another', () => {
+  const now = new Date(2030, 5, 15);
+  expect(formatShort(new Date(2030, 0, 2, 9, 5).toISOString(), now)).toBe('2 Jan, 09:05');
+  expect(formatShort(new Date(2029, 11, 31, 9, 5).toISOString(), now)).toBe('31 Dec 2029');
+});
+
 it.each([
   ['10.0.0.3', ['10.0.0.1', 'fd00::2'], true],
   ['10.0.0.3', ['10.0.0.1', '192.0.2.1'], false],
@@ -32,6 +45,17 @@ it.each([
   ['192.0.2.3', ['192.0.2.1', '192.0.2.2', 'fd00::2'], true],
 ])('%s beside %j lacks a slot: %s, because each kind of address has its own', (ip, ips, lacks) => {
   expect(lacksSlot({ ips, maxIPs: 2, hwids: [], maxHWIDs: 0 }, 'ips', ip)).toBe(lacks);
+});
+
+it.each([
+  ['9.99', 'EUR', '9.99 EUR'],
+  ['1249.99', 'EUR', '1,249.99 EUR'],
+  ['2500000', 'JPY', '2,500,000 JPY'],
+  ['1234.567', 'KWD', '1,234.567 KWD'],
+  ['100.00', null, '100.00'],
+  [null, null, ''],
+])('the amount %s %s is shown as %j', (amount, currency, text) => {
+  expect(amountText({ amount, currency })).toBe(text);
 });
 
 it('slots have their limit, and ∞ for none', () => {

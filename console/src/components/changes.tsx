@@ -130,7 +130,7 @@ export function ChangeSummary({ event: { type, changes }, names }: { event: Even
   );
   const rest = fields.length - SHOWN_FIELDS;
   return (
-    <span className="line-clamp-2 max-w-3xl break-words">
+    <span className="line-clamp-2 max-w-3xl wrap-anywhere sm:min-w-40">
       {fields.slice(0, SHOWN_FIELDS).map(([field, change], index) => (
         <Fragment key={field}>
           {index > 0 && '; '}
@@ -264,6 +264,10 @@ const textAfter = (change: Changes[string] | undefined): string | undefined => {
 const personOf = (changes: Event['changes']): string | undefined =>
   [textAfter(changes?.firstName), textAfter(changes?.lastName)].filter(Boolean).join(' ') ||
   textAfter(changes?.email);
+
+/** Whether an event has an object: a log-in has none, nor have the settings. */
+export const hasObject = ({ type }: { type: string }): boolean =>
+  !/^(session|settings)\./.test(type);
 
 /** The object of an event, with a link to it if it still exists. */
 export function EventObject({

@@ -424,7 +424,7 @@ export function FilterText({
       onKeyDown={(event) => {
         if (event.key === 'Enter') send(event.currentTarget.value.trim());
       }}
-      className={`${CONTROL} border-line md:w-60`}
+      className={`${CONTROL} border-line md:w-54`}
     />
   );
 }

@@ -61,12 +61,12 @@ export function Section({
       className="flex min-w-0 flex-col rounded-xl border border-line bg-surface"
     >
       <div className="flex min-h-12 flex-wrap items-center gap-x-3 gap-y-1 px-4 py-1.5 sm:px-5">
-        <h2 className="font-semibold">{title}</h2>
-        {note && <span className="text-muted">{note}</span>}
+        <div className="flex flex-1 flex-wrap items-center gap-x-3">
+          <h2 className="font-semibold">{title}</h2>
+          {note && <span className="text-muted">{note}</span>}
+        </div>
         {actions && (
-          <div className="-mr-2 ml-auto flex flex-wrap items-center justify-end gap-2">
-            {actions}
-          </div>
+          <div className="-mr-2 flex flex-wrap items-center gap-2 sm:justify-end">{actions}</div>
         )}
       </div>
       <div className="min-w-0 border-t border-line">{children}</div>
@@ -190,10 +190,10 @@ export const Facts = ({
 }: {
   rows: readonly (readonly [name: string, value: ReactNode])[];
 }) => (
-  <dl className="grid grid-cols-[fit-content(45%)_minmax(0,1fr)] items-baseline gap-x-4 sm:grid-cols-[minmax(6rem,auto)_minmax(0,1fr)] sm:gap-x-6 gap-y-2.5 px-4 py-4 sm:px-5">
+  <dl className="grid grid-cols-[fit-content(38%)_minmax(0,1fr)] items-baseline gap-x-4 sm:grid-cols-[fit-content(40%)_minmax(0,1fr)] sm:gap-x-6 gap-y-2.5 px-4 py-4 sm:px-5">
     {rows.map(([name, value]) => (
       <div key={name} className="contents">
-        <dt className="text-muted">{name}</dt>
+        <dt className="text-muted sm:min-w-24">{name}</dt>
         <dd className="min-w-0 break-words">{value}</dd>
       </div>
     ))}

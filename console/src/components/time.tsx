@@ -1,10 +1,18 @@
-import { formatAgo, formatClock, formatDate, formatEnd, formatTime, formatUtc } from '../format.ts';
+import {
+  formatAgo,
+  formatClock,
+  formatDate,
+  formatEnd,
+  formatShort,
+  formatTime,
+  formatUtc,
+} from '../format.ts';
 
 interface TimeProps {
   value: string;
   /**
-   * `date` is a day, `time` a minute (the default), `clock` a second of this year, and `ago` the distance from now. `end`
-   * is a day too, with the time unless the day ends then.
+   * `date` is a day, `time` a minute (the default), `short` a minute of this year or a day of another, `clock` a second
+   * of this year, and `ago` the distance from now. `end` is a day too, with the time unless the day ends then.
    */
   show?: keyof typeof FORMATS;
 }
@@ -13,6 +21,7 @@ const FORMATS = {
   date: formatDate,
   end: formatEnd,
   time: formatTime,
+  short: formatShort,
   clock: formatClock,
   ago: formatAgo,
 };
@@ -22,4 +31,16 @@ export const Time = ({ value, show = 'time' }: TimeProps) => (
   <time dateTime={value} title={formatUtc(value)} className="whitespace-nowrap">
     {FORMATS[show](value)}
   </time>
+);
+
+/** An end in a list: below 1,280 px its day alone, because the hour would leave no room for the names beside it. */
+export const EndTime = ({ value }: { value: string }) => (
+  <>
+    <span className="xl:hidden">
+      <Time value={value} show="date" />
+    </span>
+    <span className="max-xl:hidden">
+      <Time value={value} show="end" />
+    </span>
+  </>
 );

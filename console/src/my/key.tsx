@@ -67,7 +67,7 @@ export function Key({
         <code className="min-w-0 flex-1 basis-52 rounded-lg border border-line bg-page px-3 py-2 font-mono text-[0.8125rem] break-all select-all">
           {key ?? `•••• ${keyEnd}`}
         </code>
-        <div className="flex gap-2">
+        <div className="flex gap-2 max-sm:w-full max-sm:*:flex-1">
           <button
             type="button"
             className={buttonClass()}
@@ -99,11 +99,6 @@ export function Key({
           />
         </div>
       )}
-      {mayReplace && rotation.returnsAt !== null && (
-        <p className="mt-2 text-xs text-muted">
-          {words.rotation.again(timeOf(rotation.returnsAt))}
-        </p>
-      )}
       {fault !== undefined && <Alert className="mt-3">{fault}</Alert>}
       <p
         ref={told}
@@ -113,6 +108,11 @@ export function Key({
       >
         {said}
       </p>
+      {mayReplace && rotation.returnsAt !== null && (
+        <p className="mt-2 text-xs text-muted">
+          {words.rotation.again(timeOf(rotation.returnsAt))}
+        </p>
+      )}
     </div>
   );
 }

@@ -128,7 +128,7 @@ export function Machines({
                     <button
                       type="button"
                       id={buttonId(machine)}
-                      className={buttonClass()}
+                      className={buttonClass('plain', 'ml-auto')}
                       aria-label={words.freeOne(nameOf(machine))}
                       onClick={() => setAsked(machine)}
                     >
@@ -151,7 +151,7 @@ export function Machines({
             <button
               type="button"
               id={buttonId('all')}
-              className={buttonClass()}
+              className={buttonClass('plain', 'ml-auto')}
               onClick={() => setAsked('all')}
             >
               {words.freeAll}
@@ -200,7 +200,7 @@ function Machine({ machine }: { machine: PortalMachine }) {
   const { ip, hwid, isThisBrowser, isPrivate, lastUsed, idleDate } = machine;
   const idle = idleDate === null ? '' : `, ${words.idle(dayOf(idleDate))}`;
   return (
-    <div className="min-w-0 flex-1 basis-52">
+    <div className="min-w-0 flex-1 basis-36">
       <dl className="grid grid-cols-[auto_1fr] items-baseline gap-x-3">
         {ip !== null && (
           <>

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import { words } from './language.ts';
 
-const LINK = 'mr-3 inline-block underline underline-offset-2';
+const LINK = 'mr-3 inline-block py-0.5 pointer-coarse:py-2 underline underline-offset-2';
 
 /** A sentence about something that does not work, with the ways out of it. */
 export function Notice({

@@ -134,11 +134,21 @@ export function Page() {
       <header className="flex min-h-11 items-center gap-3">
         {logo}
         {seller?.name ? (
-          <p className="min-w-0 flex-1 truncate text-base font-semibold">{seller.name}</p>
+          <p
+            className="line-clamp-2 min-w-0 flex-1 text-base font-semibold [overflow-wrap:anywhere]"
+            title={seller.name}
+          >
+            {seller.name}
+          </p>
         ) : (
           title
         )}
-        <button type="button" className={buttonClass('quiet')} disabled={isBusy} onClick={leave}>
+        <button
+          type="button"
+          className={buttonClass('quiet', '-mr-3')}
+          disabled={isBusy}
+          onClick={leave}
+        >
           {words.signOut}
         </button>
       </header>

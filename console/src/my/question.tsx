@@ -24,7 +24,12 @@ export function Question({
       <p className="w-full" aria-hidden="true">
         {text}
       </p>
-      <button type="button" className={buttonClass('danger')} disabled={isBusy} onClick={onYes}>
+      <button
+        type="button"
+        className={buttonClass('danger', 'border border-current')}
+        disabled={isBusy}
+        onClick={onYes}
+      >
         {yes}
       </button>
       <button ref={no} type="button" className={buttonClass()} disabled={isBusy} onClick={onNo}>

@@ -242,3 +242,14 @@ export async function accessibilityFindings(page: Page, isAlsoDark = isLong): Pr
   }
   return findings;
 }
+
+/** The cells of the tables that end behind its edge or begin before it, and the width of what is too wide. */
+export const cutCells = (page: Page): Promise<string[]> =>
+  page.evaluate<string[]>(`(() => {
+    const edge = document.querySelector('table').parentElement.getBoundingClientRect();
+    return [...document.querySelectorAll('table :is(th, td, td *)')]
+      .filter((cell) => cell.checkVisibility())
+      .map((cell) => [cell.getBoundingClientRect(), cell.outerHTML.slice(0, 99)])
+      .filter(([{ left, right, width }]) => width > 1 && (left < edge.left || right > edge.right + 1))
+      .map(([{ right }, html]) => right + ' ' + html);
+  })()`);

@@ -2,6 +2,7 @@ import { MINUTE_MS } from '@licet/contract/durations';
 import { afterEach, expect, it } from 'vitest';
 import {
   accessibilityFindings,
+  cutCells,
   describeInBrowser,
   expectFailure,
   licet,
@@ -105,6 +106,30 @@ describeInBrowser('markets in the console', () => {
     await page.evaluate("dispatchEvent(new Event('offline')); dispatchEvent(new Event('online'))");
     await choice.getByRole('option', { name: other.name }).waitFor({ state: 'attached' });
     expect(await choice.inputValue()).toBe(String(product.id));
+  });
+
+  it('the screen of a market and that of its product hold long words at each width', async () => {
+    const { id } = await licet.products.create({
+      name: `Long${'Name'.repeat(20)}`,
+      description: 'word'.repeat(30),
+      productType: 'OTHER',
+    });
+    const market = await licet.markets.create({
+      kind: 'stripe',
+      name: 'Stripe',
+      products: [{ item: 'item'.repeat(25), productId: id }],
+    });
+    for (const path of [`/products/${id}`, `/markets/${market.id}`]) {
+      const page = await openConsole(path);
+      const events = page.getByRole('region', { name: /^(Events|Changes to)/ });
+      await events.getByRole('row').nth(1).waitFor({ timeout: 20_000 });
+      for (const width of [1280, 768, 360, 320]) {
+        await page.setViewportSize({ width, height: 800 });
+        expect(await cutCells(page), `${path} at ${width} px`).toEqual([]);
+        const scrollWidth = await page.evaluate('document.documentElement.scrollWidth');
+        expect(scrollWidth, `${path} at ${width} px`).toBe(width);
+      }
+    }
   });
 
   it('a purchase without a product is granted in the list of purchases', async () => {

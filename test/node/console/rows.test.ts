@@ -5,6 +5,7 @@ import { expect, it, vi } from 'vitest';
 import { sharedService } from '../shared-service.ts';
 import {
   accessibilityFindings,
+  cutCells,
   describeInBrowser,
   licet,
   newLicense,
@@ -25,17 +26,6 @@ const lowTargets = (page: Page): Promise<string[]> =>
       .map((target) => [target.getBoundingClientRect().height, target.outerHTML.slice(0, 99)])
       .filter(([height]) => height < least)
       .map((low) => low.join(' '));
-  })()`);
-
-/** The cells of the table that end behind its edge or begin before it, and the width of what is too wide. */
-const cutCells = (page: Page): Promise<string[]> =>
-  page.evaluate<string[]>(`(() => {
-    const edge = document.querySelector('table').parentElement.getBoundingClientRect();
-    return [...document.querySelectorAll('table :is(th, td, td *)')]
-      .filter((cell) => cell.checkVisibility())
-      .map((cell) => [cell.getBoundingClientRect(), cell.outerHTML.slice(0, 99)])
-      .filter(([{ left, right, width }]) => width > 1 && (left < edge.left || right > edge.right + 1))
-      .map(([{ right }, html]) => right + ' ' + html);
   })()`);
 
 describeInBrowser('the rows of the console', () => {

@@ -245,14 +245,18 @@ function LicenseSection({
         <TextLink
           to="/licenses/$licenseId"
           params={{ licenseId }}
-          className="font-mono text-[0.8125rem] whitespace-nowrap"
+          title={licenseKey}
+          className="inline-block max-w-64 truncate align-bottom font-mono text-[0.8125rem] max-sm:max-w-full"
         >
           {licenseKey}
         </TextLink>
       ),
     ],
     [headers.status, ({ licenseStatus }) => <StatusBadge status={licenseStatus} />],
-    [headers.product, ({ productId }) => productName(names, productId)],
+    [
+      headers.product,
+      ({ productId }) => <span className="wrap-anywhere">{productName(names, productId)}</span>,
+    ],
     [
       headers.expires,
       ({ expiryDate, expiresAfterDays }) =>
@@ -266,7 +270,10 @@ function LicenseSection({
     [headers.hwids, ({ hwids, maxHWIDs }) => formatSlots(hwids.length, maxHWIDs), 'number'],
     [
       headers.notes,
-      ({ notes }) => notes && <span className="line-clamp-2 sm:max-w-60">{notes}</span>,
+      ({ notes }) =>
+        notes && (
+          <span className="line-clamp-2 wrap-anywhere sm:max-w-60 sm:min-w-24">{notes}</span>
+        ),
     ],
   ];
   return (

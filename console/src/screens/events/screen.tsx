@@ -11,6 +11,7 @@ import {
   EventObject,
   fieldName,
   formatValue,
+  hasObject,
   TypeBadge,
 } from '../../components/changes.tsx';
 import { confirm } from '../../components/confirm.tsx';
@@ -45,7 +46,17 @@ const columnsOf = (
   {
     id: 'time',
     header: words.columns.time,
-    cell: ({ time }) => <Time value={time} />,
+    cell: ({ time }) => (
+      <>
+        {/* The year would leave no room for the type beside it. */}
+        <span className="md:hidden">
+          <Time value={time} show="short" />
+        </span>
+        <span className="max-md:hidden">
+          <Time value={time} />
+        </span>
+      </>
+    ),
     width: 'w-42',
     phone: 'titleEnd',
   },
@@ -53,7 +64,7 @@ const columnsOf = (
     id: 'type',
     header: words.columns.type,
     cell: ({ type }) => <TypeBadge type={type} />,
-    width: 'w-41',
+    width: 'w-44',
     phone: 'title',
   },
   {
@@ -306,10 +317,19 @@ function Detail({
         <Facts
           rows={[
             [columns.time, <Time key="time" value={time} />],
-            [
-              columns.resource,
-              <EventObject key="resource" event={event} names={names} storedNames={storedNames} />,
-            ],
+            ...(hasObject(event)
+              ? [
+                  [
+                    columns.resource,
+                    <EventObject
+                      key="resource"
+                      event={event}
+                      names={names}
+                      storedNames={storedNames}
+                    />,
+                  ] as const,
+                ]
+              : []),
             [columns.actor, <Actor key="actor" actor={actor} />],
             ...(isFound ? found : [[columns.ip, ip] as const]),
           ]}

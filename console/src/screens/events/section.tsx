@@ -2,7 +2,7 @@ import type { Event } from '@licet/client';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { licet } from '../../api.ts';
 import { TextLink } from '../../components/button.tsx';
-import { Actor, ChangeSummary, EventObject } from '../../components/changes.tsx';
+import { Actor, ChangeSummary, EventObject, hasObject } from '../../components/changes.tsx';
 import { Section } from '../../components/page.tsx';
 import { SectionRows } from '../../components/section-rows.tsx';
 import { type SimpleColumn, SimpleTable } from '../../components/simple-table.tsx';
@@ -64,11 +64,17 @@ export function EventSection({
         </TextLink>
       ),
     ],
-    [headers.type, ({ type }) => screenTexts.eventTypes[type]],
+    [
+      headers.type,
+      ({ type }) => <span className="whitespace-nowrap">{screenTexts.eventTypes[type]}</span>,
+    ],
     // The object of all rows, or their author, is that of the screen.
     filter.tokenId === undefined
       ? [headers.actor, ({ actor }) => <Actor actor={actor} />]
-      : [headers.resource, (event) => <EventObject event={event} names={names} />],
+      : [
+          headers.resource,
+          (event) => (hasObject(event) ? <EventObject event={event} names={names} /> : null),
+        ],
     [headers.changes, (event) => <ChangeSummary event={event} names={names} />],
   ];
   return (

@@ -124,7 +124,7 @@ function RightProduct({ record: { licenseId, productId } }: { record: LicenseReq
 
 const Value = ({ value, children }: { value: string; children?: ReactNode }) => (
   <span className="-my-1.5 -mr-3 flex items-center gap-1 sm:mr-0">
-    <span className="min-w-0 flex-1 font-mono text-xs break-all">{value}</span>
+    <span className="min-w-0 flex-1 py-1.5 font-mono text-xs break-all">{value}</span>
     {children}
     <CopyButton value={value} label={words.copy(value)} isIcon />
   </span>
@@ -174,9 +174,11 @@ function Details({ record }: { record: LicenseRequest }) {
           <Value value={ip}>
             <Block type="IP" value={ip} isIcon />
           </Value>
-          <TextLink to="/history" search={{ ip }}>
-            {words.ofAddress}
-          </TextLink>
+          <p className="mt-1">
+            <TextLink to="/history" search={{ ip }}>
+              {words.ofAddress}
+            </TextLink>
+          </p>
         </>
       ),
     ],
@@ -188,9 +190,11 @@ function Details({ record }: { record: LicenseRequest }) {
             <Block type="HWID" value={hwid} isIcon />
           </Value>
           {shared && <p className="text-xs text-warn">{screenTexts.sharedHwid.slot(shared)}</p>}
-          <TextLink to="/history" search={{ hwid }}>
-            {words.ofHardware}
-          </TextLink>
+          <p className="mt-1">
+            <TextLink to="/history" search={{ hwid }}>
+              {words.ofHardware}
+            </TextLink>
+          </p>
         </>
       ),
     ],

@@ -97,7 +97,15 @@ export function InstallationSection({ license }: { license: License }) {
               ...(rows.some((row) => state(row) !== null)
                 ? [[headers.state, state] satisfies SimpleColumn<Installation>]
                 : []),
-              [headers.version, ({ productVersion }) => productVersion],
+              [
+                headers.version,
+                ({ productVersion }) =>
+                  productVersion && (
+                    <span className="wrap-anywhere sm:inline-block sm:min-w-20">
+                      {productVersion}
+                    </span>
+                  ),
+              ],
               [
                 headers.system,
                 ({ operatingSystem, operatingSystemVersion, javaVersion }) =>

@@ -94,7 +94,9 @@ function Editor({ read: { item: license, etag } }: { read: Tagged<License> }) {
       heading={
         <>
           {texts.actions.edit}{' '}
-          <span className="font-mono text-lg break-all">{license.licenseKey}</span>
+          <span className="inline-block max-w-full font-mono text-base break-all sm:text-lg">
+            {license.licenseKey}
+          </span>
         </>
       }
     >

@@ -60,8 +60,8 @@ function LicenseScreen({ license }: { license: License }) {
     <Page
       title={words.title(licenseKey)}
       heading={
-        <span className="flex flex-wrap items-center gap-x-2 gap-y-1">
-          <span className="font-mono text-lg break-all">{licenseKey}</span>
+        <span className="flex flex-wrap items-center gap-x-2 gap-y-1 sm:-my-1">
+          <span className="font-mono text-base break-all sm:text-lg">{licenseKey}</span>
           <CopyButton value={licenseKey} label={words.copyKey} isIcon />
           <StatusBadge status={licenseStatus} />
         </span>

@@ -4,7 +4,7 @@ import { StatusBadge } from '../../components/badge.tsx';
 import { Cut } from '../../components/cut.tsx';
 import type { Column } from '../../components/data-table.tsx';
 import { MetadataTexts } from '../../components/metadata-texts.tsx';
-import { Time } from '../../components/time.tsx';
+import { EndTime, Time } from '../../components/time.tsx';
 import { formatNumber, formatSlots, productName } from '../../format.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import { isForgotten } from '../customers/accounts.ts';
@@ -56,16 +56,16 @@ export const columnsOf = (products: ReadonlyMap<number, string>): readonly Colum
     header: words.expires,
     cell: ({ expiryDate, expiresAfterDays }) => (
       <span className="whitespace-nowrap">
-        <span className="md:hidden">{words.expires}: </span>
+        {expiresAfterDays === null && <span className="md:hidden">{words.expires}: </span>}
         {expiryDate === null ? (
           <span className="text-muted">{screenTexts.licenses.noDate(expiresAfterDays)}</span>
         ) : (
-          <Time value={expiryDate} show="end" />
+          <EndTime value={expiryDate} />
         )}
       </span>
     ),
     sort: { ascending: 'expiryDate', descending: '-expiryDate' },
-    width: 'w-42',
+    width: 'w-39 xl:w-42',
     phone: 'lastEnd',
   },
   {

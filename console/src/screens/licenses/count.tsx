@@ -22,7 +22,12 @@ export function LicenseLink({
   isNumber?: boolean;
 }) {
   return (
-    <TextLink to="/licenses" search={of} aria-label={words.ofRow(total, name)}>
+    <TextLink
+      to="/licenses"
+      search={of}
+      aria-label={words.ofRow(total, name)}
+      className="inline-block min-w-6"
+    >
       {total === undefined ? (
         words.title
       ) : isNumber ? (

@@ -54,11 +54,14 @@ export function Mapping({
     }
   };
   const columns: readonly SimpleColumn<Row>[] = [
-    [words.item[kind], ({ item }) => <span className="font-mono text-[0.8125rem]">{item}</span>],
+    [
+      words.item[kind],
+      ({ item }) => <span className="font-mono text-[0.8125rem] wrap-anywhere">{item}</span>,
+    ],
     [
       words.product,
       ({ productId }) => (
-        <TextLink to="/products/$id" params={{ id: productId }}>
+        <TextLink to="/products/$id" params={{ id: productId }} className="wrap-anywhere">
           {productName(names, productId)}
         </TextLink>
       ),
@@ -93,7 +96,7 @@ export function Mapping({
     <Section
       title={words.products}
       actions={
-        <Button look="link" refusal={refusal} onClick={() => setEdited(null)}>
+        <Button look="link" className="-mr-1" refusal={refusal} onClick={() => setEdited(null)}>
           {words.map}
         </Button>
       }

@@ -149,7 +149,7 @@ function Steps({ market: { addresses, isPublic, kind } }: { market: Market }) {
   const [address] = addresses;
   return (
     <>
-      <ol className="flex list-decimal flex-col gap-1.5 pl-5">
+      <ol className="flex list-decimal flex-col gap-1.5 pl-5 wrap-anywhere">
         {words.steps[kind].map((step) => (
           <li key={step}>{step}</li>
         ))}

@@ -17,6 +17,6 @@ export const buyerName = ({ buyerName: name, email, buyerId, customerId }: Purch
 export const orderOf = ({ order, reference, buyerId }: Purchase): string | null =>
   order ?? (reference === buyerId ? null : reference);
 
-/** An amount with its currency, such as `9.99 EUR`. */
+/** An amount with its currency, such as `1,249.99 EUR`. */
 export const amountText = ({ amount, currency }: Pick<Purchase, 'amount' | 'currency'>): string =>
-  [amount, currency].filter((one) => one !== null).join(' ');
+  [amount?.replaceAll(/\d(?=(\d{3})+(\.|$))/g, '$&,'), currency].filter(Boolean).join(' ');

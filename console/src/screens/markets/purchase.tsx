@@ -138,7 +138,9 @@ function ChooseProduct({
           <Button type="submit" look="primary" disabled={isBusy} refusal={refusal}>
             {words.grant}
           </Button>
-          <Button onClick={onDone}>{words.cancel}</Button>
+          <Button look="quiet" onClick={onDone}>
+            {words.cancel}
+          </Button>
         </>
       )}
       className="flex flex-col gap-4"
@@ -159,7 +161,7 @@ function ChooseProduct({
 
 const Mono = ({ value, children }: { value: string; children?: ReactNode }) => (
   <span className="-my-1.5 -mr-3 flex items-center gap-1 sm:mr-0">
-    <span className="min-w-0 flex-1 font-mono text-xs break-all">{children ?? value}</span>
+    <span className="min-w-0 flex-1 py-1.5 font-mono text-xs break-all">{children ?? value}</span>
     <CopyButton value={value} label={words.copy(value)} isIcon />
   </span>
 );

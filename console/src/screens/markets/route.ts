@@ -1,4 +1,4 @@
-import { MARKET_KINDS, PURCHASE_STATES } from '@licet/contract/enums';
+import { PURCHASE_STATES } from '@licet/contract/enums';
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import * as z from 'zod/mini';
 import { rootRoute } from '../../layout/root.tsx';
@@ -10,7 +10,7 @@ export const IGNORED = 'IGNORED';
 export const marketsRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: 'markets',
-  validateSearch: z.object({ open: isNew, kind: oneOf(MARKET_KINDS) }),
+  validateSearch: z.object({ open: isNew }),
   component: lazyRouteComponent(() => import('./screen.tsx'), 'Screen'),
 });
 

@@ -81,7 +81,7 @@ const COLUMNS: readonly Column<Market>[] = [
       ) : (
         <Time value={lastSaleAt} show="ago" />
       ),
-    width: 'w-36',
+    width: 'w-40',
     phone: 'lineEnd',
   },
 ];

@@ -8,7 +8,6 @@ import { SectionRows } from '../../components/section-rows.tsx';
 import { Time } from '../../components/time.tsx';
 import { useProductNames } from '../../products.ts';
 import { screenTexts } from '../../screen-texts.ts';
-import { useMay } from '../../session.ts';
 import { texts } from '../../texts.ts';
 import { Fix } from '../history/fix.tsx';
 import { countUnknownKeys } from '../history/queries.ts';
@@ -16,24 +15,14 @@ import { eventsQuery, refusalsQuery } from './queries.ts';
 
 const words = texts.overview;
 
-/** The latest refusals and events, if the token may read them. */
-export default function Latest() {
-  const mayReadHistory = useMay('readRequests');
-  const mayReadEvents = useMay('readEvents');
-  return (
-    <div className="grid gap-5 xl:grid-cols-2">
-      {mayReadHistory && <Refusals />}
-      {mayReadEvents && <Events />}
-    </div>
-  );
-}
+/** The latest refusals and events. */
 
 /** Whether the key of a record was erased: the outcome shows that the program has sent one. */
 const isErased = ({ licenseId, responseType }: LicenseRequest): boolean =>
   licenseId !== null || responseType === 'LICENSE_NOT_FOUND';
 
 /** The latest refusals, with the buttons that fix them. */
-function Refusals() {
+export function Refusals() {
   const query = useQuery(refusalsQuery);
   const unknownKeys = countUnknownKeys(query.data ?? []);
   return (
@@ -83,7 +72,7 @@ function Refusals() {
 }
 
 /** The latest events. */
-function Events() {
+export function Events() {
   const query = useQuery(eventsQuery);
   const names = useProductNames();
   return (

@@ -14,38 +14,47 @@ import type { Range } from './route.ts';
 
 const words = texts.overview;
 
-/** The parts that belong to a range. */
-export default function Ranged({ range }: { range: Range }) {
+/** The outcomes of a range, which also say that its statistics load, or why they cannot. */
+export function Outcomes({ range }: { range: Range }) {
   const { data, error, refetch } = useQuery(statisticsQuery(range));
-  if (error && !data) {
+  if (data) {
     return (
-      <Section title={words.outcomes}>
-        <LoadFailure error={error} onRetry={refetch} />
-      </Section>
-    );
-  }
-  if (!data) {
-    return (
-      <Section title={words.outcomes}>
-        <div className="min-h-80">
-          <Skeleton lines={6} />
-        </div>
-      </Section>
+      <>
+        <Gaps gaps={data.gaps} />
+        <OutcomeSection data={data} range={range} />
+      </>
     );
   }
   return (
-    <>
-      <Gaps gaps={data.gaps} />
-      <OutcomeSection data={data} range={range} />
-      <div className="grid gap-5 xl:grid-cols-2">
-        <div className="flex min-w-0 flex-col gap-5">
-          <Products data={data} range={range} />
-          <ExpirySection expiries={data.expiries} />
+    <Section title={words.outcomes}>
+      {error ? (
+        <LoadFailure error={error} onRetry={refetch} />
+      ) : (
+        <div className="min-h-80">
+          <Skeleton lines={6} />
         </div>
-        <Versions data={data} />
-      </div>
-    </>
+      )}
+    </Section>
   );
+}
+
+/** The licenses of a range by product, and those that expire. */
+export function Licenses({ range }: { range: Range }) {
+  const { data } = useQuery(statisticsQuery(range));
+  return (
+    data && (
+      <>
+        <Products data={data} range={range} />
+        <ExpirySection expiries={data.expiries} />
+      </>
+    )
+  );
+}
+
+/** The versions that programs of a range have sent. */
+export function Versions({ range }: { range: Range }) {
+  const { data } = useQuery(statisticsQuery(range));
+  return data && <VersionSection data={data} />;
 }
 
 /** Says how many requests are missing in the history. */
@@ -97,7 +106,8 @@ function BarTable({
   rows: readonly BarRow[];
 }) {
   const cell = 'py-2 pl-4 sm:pl-5';
-  const numberCell = 'w-24 py-2 pl-3 text-right last:w-28 last:pr-4 sm:last:pr-5';
+  const numberCell =
+    'w-14 py-2 pl-3 text-right last:w-25 last:pr-4 sm:w-24 sm:last:w-28 sm:last:pr-5';
   return (
     <Section title={title} note={note}>
       {rows.length === 0 ? (
@@ -186,7 +196,7 @@ const MAX_GROUPS = 5;
 const MAX_GROUP_VERSIONS = 3;
 
 /** The versions of each product, those with the most installations first. */
-function Versions({ data: { versions, products } }: { data: Statistics }) {
+function VersionSection({ data: { versions, products } }: { data: Statistics }) {
   const mayReadProducts = useMay('readProducts');
   const groups = [...Map.groupBy(versions, ({ productId }) => productId)]
     .map(([productId, ofProduct]) => ({

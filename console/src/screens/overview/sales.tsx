@@ -10,7 +10,7 @@ import { salesQuery } from './queries.ts';
 const words = screenTexts.purchases;
 
 const sumText = (sum: { amount: string; currency: string | null }): string =>
-  sum.currency === null ? words.noCurrency(sum.amount) : amountText(sum);
+  sum.currency === null ? words.noCurrency(amountText(sum)) : amountText(sum);
 
 /** The sales and refunds of today; nothing for a shop without a market. */
 export default function Sales() {
@@ -25,7 +25,11 @@ export default function Sales() {
           <p className="text-muted">
             {data.amounts.length === 0
               ? words.unknownAmount
-              : data.amounts.map(sumText).join(' · ')}
+              : data.amounts
+                  // Those of a known currency come first.
+                  .toSorted((a, b) => Number(a.currency === null) - Number(b.currency === null))
+                  .map(sumText)
+                  .join(' · ')}
           </p>
         )}
       </Figure>

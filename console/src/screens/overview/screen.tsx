@@ -12,10 +12,17 @@ import { useFirstSteps } from './use-first-steps.ts';
 
 // These load after the figures, which come first.
 const FirstSteps = lazy(() => import('./first-steps.tsx'));
-const Ranged = lazy(() => import('./ranged.tsx'));
 const Alerts = lazy(() => import('./alerts.tsx'));
 const Sales = lazy(() => import('./sales.tsx'));
-const Latest = lazy(() => import('./latest.tsx'));
+const ranged = () => import('./ranged.tsx');
+const Outcomes = lazy(async () => ({ default: (await ranged()).Outcomes }));
+const Licenses = lazy(async () => ({ default: (await ranged()).Licenses }));
+const Versions = lazy(async () => ({ default: (await ranged()).Versions }));
+const latest = () => import('./latest.tsx');
+const Refusals = lazy(async () => ({ default: (await latest()).Refusals }));
+const Events = lazy(async () => ({ default: (await latest()).Events }));
+
+const COLUMN = 'flex min-w-0 flex-col gap-5';
 
 const words = texts.overview;
 
@@ -47,16 +54,39 @@ export function Screen() {
             </Suspense>
           )}
           <Suspense fallback={<RangedSkeleton />}>
-            <Ranged range={range} />
+            <Outcomes range={range} />
           </Suspense>
+          {/* Two columns, not rows: sections of unequal height would leave gaps. */}
+          <div className="grid items-start gap-5 xl:grid-cols-2">
+            <div className={COLUMN}>
+              <Suspense>
+                <Licenses range={range} />
+              </Suspense>
+              <Suspense>
+                <Refusals />
+              </Suspense>
+            </div>
+            <div className={COLUMN}>
+              <Suspense>
+                <Versions range={range} />
+              </Suspense>
+              {mayReadEvents && (
+                <Suspense>
+                  <Events />
+                </Suspense>
+              )}
+            </div>
+          </div>
         </>
       ) : (
-        <EmptyScreen title={words.noHistoryTitle}>{words.noHistory}</EmptyScreen>
-      )}
-      {!isEmpty && (
-        <Suspense>
-          <Latest />
-        </Suspense>
+        <>
+          <EmptyScreen title={words.noHistoryTitle}>{words.noHistory}</EmptyScreen>
+          {mayReadEvents && (
+            <Suspense>
+              <Events />
+            </Suspense>
+          )}
+        </>
       )}
     </Page>
   );

@@ -56,8 +56,9 @@ const columnsOf = (sessionId: number | null): readonly Column<Token>[] => [
   {
     id: 'expires',
     header: words.columns.expires,
-    cell: ({ expiresAt }) => named(words.columns.expires, <Expiry expiresAt={expiresAt} />),
-    width: 'w-29',
+    cell: ({ expiresAt }) =>
+      named(words.columns.expires, <Expiry expiresAt={expiresAt} isListed />),
+    width: 'w-29 xl:w-38',
     phone: 'titleEnd',
   },
   {

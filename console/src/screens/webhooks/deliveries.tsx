@@ -5,7 +5,7 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { licet, queries } from '../../api.ts';
 import { Button, TextLink } from '../../components/button.tsx';
-import { EventObject } from '../../components/changes.tsx';
+import { EventObject, hasObject } from '../../components/changes.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { FilterSelect } from '../../components/form.tsx';
@@ -65,7 +65,11 @@ export function Deliveries({ webhook }: { webhook: Webhook }) {
       ),
     ],
     [headers.event, titleOf],
-    [headers.object, (row) => (row.type === PING_TYPE ? null : <DeliveryObject delivery={row} />)],
+    [
+      headers.object,
+      (row) =>
+        row.type === PING_TYPE || !hasObject(row) ? null : <DeliveryObject delivery={row} />,
+    ],
     [headers.state, (row) => <DeliveryBadge state={row.state} />],
     [headers.status, ({ status }) => status, 'number'],
     [headers.attempts, ({ attempts }) => formatNumber(attempts), 'number'],
@@ -143,7 +147,10 @@ function Detail({
   const failure = failureOf(data, webhook.format);
   const rows: readonly (readonly [string, ReactNode])[] = [
     [headers.event, titleOf(data)],
-    [headers.object, data.type !== PING_TYPE && <DeliveryObject delivery={data} />],
+    [
+      headers.object,
+      data.type !== PING_TYPE && hasObject(data) && <DeliveryObject delivery={data} />,
+    ],
     [headers.time, <Time key="time" value={data.time} />],
     [headers.state, <DeliveryBadge key="state" state={data.state} />],
     [headers.attempts, formatNumber(data.attempts)],
