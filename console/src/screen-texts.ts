@@ -905,8 +905,9 @@ export const screenTexts = {
     removeLogo: 'Remove',
     discord: 'Discord',
     discordNone:
-      'No application at Discord is set up. The command registers the commands, and checks the rights:',
-    discordReady: 'An application at Discord is set up. Run the command again after an upgrade:',
+      "Discord is not set up: the customers' page does not name it. Set it up with the values of your application:",
+    discordReady:
+      "Discord is set up: the customers' page names /portal, and links accounts. Run this again after an upgrade:",
     discordGuide: 'Step by step',
     interactionsUrl: 'Interactions Endpoint URL',
     interactionsUrlHint:

@@ -101,6 +101,7 @@ export function Page() {
           <Before
             view={view}
             contact={contact}
+            hasDiscord={seller?.hasDiscord === true}
             onOpen={open}
             onAgain={async () => setView(await firstView())}
           />
@@ -149,11 +150,13 @@ export function Page() {
 function Before({
   view,
   contact,
+  hasDiscord,
   onOpen,
   onAgain,
 }: {
   view: Exclude<View, { name: 'licenses' }>;
   contact: string | undefined;
+  hasDiscord: boolean;
   onOpen: (code: string) => Promise<void>;
   onAgain: () => Promise<void>;
 }) {
@@ -175,9 +178,8 @@ function Before({
       return (
         <Message title={words.noLinkTitle} lead={words.noLinkLead} alert={view.why}>
           <ul className="flex list-disc flex-col gap-1 pl-5">
-            {words.ways.map((way) => (
-              <li key={way}>{way}</li>
-            ))}
+            <li>{words.ways.shop}</li>
+            {hasDiscord && <li>{words.ways.discord}</li>}
           </ul>
           {help}
         </Message>
