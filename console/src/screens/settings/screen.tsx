@@ -216,9 +216,6 @@ const Preview = ({
   </figure>
 );
 
-/** The options of the first setup alone. */
-const NEW_APPLICATION = '--application APPLICATION_ID --public-key PUBLIC_KEY --guild SERVER_ID';
-
 /** The state of the application at Discord. The command line sets it up, because it also registers the commands. */
 function Discord({ settings }: { settings: DiscordSettings }) {
   const url = settings.interactionsUrl;
@@ -234,8 +231,9 @@ function Discord({ settings }: { settings: DiscordSettings }) {
       <p>{isReady ? words.discordReady : words.discordNone}</p>
       <div className="flex flex-wrap items-center gap-2">
         <code className="min-w-0 rounded-lg border border-line bg-page px-3 py-2 text-[0.8125rem] break-all">
-          npm run licet -- discord setup{!isReady && ` ${NEW_APPLICATION}`} --client-secret
-          secret.txt
+          npm run licet -- discord setup{' '}
+          {!isReady && '--application APPLICATION_ID --public-key PUBLIC_KEY --guild SERVER_ID '}
+          --client-secret secret.txt
         </code>
         <a href="/docs/discord" className="text-accent underline underline-offset-2">
           {words.discordGuide}
