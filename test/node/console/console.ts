@@ -175,6 +175,14 @@ export async function logIn(page: Page, token: string): Promise<void> {
   await page.getByRole('button', { name: 'Log in' }).click();
 }
 
+/** Logs out by the menu of a session, and waits for the log-in. Requests that are on their way then get 401. */
+export async function logOut(page: Page, tokenName: string): Promise<void> {
+  expectFailure(/^401 GET /);
+  await page.getByRole('button', { name: `Session of ${tokenName}` }).click();
+  await page.getByRole('menuitem', { name: 'Log out' }).click();
+  await page.getByLabel('Token', { exact: true }).waitFor();
+}
+
 const sessions = new Map<string, Promise<string>>();
 
 /** The cookie of a session, begun as the page does; one for each token. */

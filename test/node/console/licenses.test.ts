@@ -14,6 +14,7 @@ import {
   expectFailure,
   licet,
   logIn,
+  logOut,
   newLicense,
   newPage,
   openConsole,
@@ -79,9 +80,7 @@ describeInBrowser('the console in a browser', () => {
     await page.getByRole('alert').getByText('not valid').waitFor();
     await logIn(page, await tokenWith('ALL_READ'));
     await page.getByRole('heading', { name: 'Licenses' }).waitFor();
-    await page.getByRole('button', { name: 'Session of Console test' }).click();
-    await page.getByRole('menuitem', { name: 'Log out' }).click();
-    await page.getByLabel('Token', { exact: true }).waitFor();
+    await logOut(page, 'Console test');
   });
 
   it('a log-in at localhost by link or token explains which link to open', async () => {
@@ -109,14 +108,11 @@ describeInBrowser('the console in a browser', () => {
       await page.addInitScript(
         "Object.defineProperty(Document.prototype, 'cookie', { get: () => '', set() {} })",
       );
-      const session = page.getByRole('button', { name: 'Session of Root token' });
       await page.goto(url);
-      await session.waitFor();
+      await page.getByRole('button', { name: 'Session of Root token' }).waitFor();
       expect(await page.context().cookies()).toEqual([]);
       await page.reload();
-      await session.click();
-      await page.getByRole('menuitem', { name: 'Log out' }).click();
-      await page.getByLabel('Token', { exact: true }).waitFor();
+      await logOut(page, 'Root token');
       expect(await page.evaluate("sessionStorage.getItem('licet.session')")).toBeNull();
       await page.reload();
       await page.getByLabel('Token', { exact: true }).waitFor();
