@@ -912,8 +912,9 @@ export const screenTexts = {
     removeLogo: 'Remove',
     discord: 'Discord',
     discordNone:
-      'No application at Discord is set up: customers have no commands there, and no link to /my from there. This command sets it up:',
-    discordReady: 'An application at Discord is set up. Run the command again after an upgrade:',
+      "Discord is not set up: the customers' page does not name it, and there are no commands. This sets it up:",
+    discordReady:
+      "Discord is set up: the customers' page names /portal, and links accounts. Run this again after an upgrade:",
     discordGuide: 'Step by step',
     interactionsUrl: 'Interactions Endpoint URL',
     interactionsUrlHint:

@@ -37,6 +37,8 @@ const MAX_BEGINNING_MS = 1_000;
 const ACCEPTING_MS = 500;
 const MAX_WRITING_MS = 2_000;
 const MAX_STARTING_MS = 30_000;
+const NOT_STARTED =
+  'The runtime took longer than 30 seconds to start. The machine is busy: end other programs, and try again.';
 /** The sum of these is less than the minute between two runs. */
 const MAX_RUN_MS = 50_000;
 const MAX_RESPONSE_MS = 5_000;
@@ -273,7 +275,7 @@ export class LocalService {
       process.removeAllListeners(signal);
       process.on(signal, this.#options.onSignal);
     }
-    await within(MAX_STARTING_MS, this.#miniflare.ready);
+    await within(MAX_STARTING_MS, this.#miniflare.ready, NOT_STARTED);
   }
 
   #miniflareOptions(): V4MiniflareOptions {
@@ -379,10 +381,14 @@ export class LocalService {
 }
 
 /** @throws if a promise takes longer */
-async function within<T>(milliseconds: number, promise: Promise<T>): Promise<T> {
+async function within<T>(
+  milliseconds: number,
+  promise: Promise<T>,
+  message = `It took longer than ${milliseconds / 1000} seconds`,
+): Promise<T> {
   const timer = new AbortController();
   const late = wait(milliseconds, undefined, { signal: timer.signal, ref: false }).then(() => {
-    throw new Error(`It took longer than ${milliseconds / 1000} seconds`);
+    throw new Error(message);
   });
   late.catch(() => undefined);
   try {

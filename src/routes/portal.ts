@@ -173,8 +173,11 @@ export const portalRoutes = new Hono<PortalEnv>()
   })
   // Anybody may ask for it, and it can hold a logo.
   .get('/seller', etag(), async (c) => {
-    const { portalSettings } = servicesOf(c.env);
-    const seller: Seller = await portalSettings.get(SELLER_HELD_SECONDS * 1000);
+    const { portalSettings, discordSettings } = servicesOf(c.env);
+    const seller: Seller = {
+      ...(await portalSettings.get(SELLER_HELD_SECONDS * 1000)),
+      hasDiscord: isSetUp(await discordSettings.get(SETTINGS_HELD_MS)),
+    };
     c.header('Cache-Control', `public, max-age=${SELLER_HELD_SECONDS}`);
     return jsonResponse(c, seller);
   })

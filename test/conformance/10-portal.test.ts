@@ -593,7 +593,10 @@ it('the settings of the page are shown to everybody who opens it [10.2.10]', asy
   const logo = `data:image/png;base64,${btoa('not really a picture')}`;
   const body = { name: 'Ada Games', colour: '#AA3300', contact: 'mailto:help@shop.example', logo };
   expect((await call('PUT', '/api/v2/settings/portal', { body })).status).toBe(200);
-  expect((await ask('GET', '/seller', {}, newIsolate())).json).toEqual(body);
+  expect((await ask('GET', '/seller', {}, newIsolate())).json).toEqual({
+    ...body,
+    hasDiscord: false,
+  });
   const events = await call('GET', '/api/v2/events?resourceType=settings');
   expect(events.text).not.toContain('base64');
   const { json } = await call('PUT', '/api/v2/settings/portal', { body: { contact: null } });

@@ -20,37 +20,21 @@ import type {
   Completion,
   LicenseRow,
   Plan,
+  PlannedProduct,
   PurchaseValues,
   SubjectRow,
 } from '../../src/channels/markets/state.ts';
-import type { ProductRow } from '../../src/resources/products/queries.ts';
 
 /** A market whose plans are stored in memory, in the place of a database. */
 
 export const NOW = Date.UTC(2026, 8, 1);
 const PRODUCT_ID = 1;
 
-const PRODUCT: ProductRow = {
+const PRODUCT: PlannedProduct = {
   id: PRODUCT_ID,
-  name: 'Guard',
-  description: '',
-  productType: 'OTHER',
-  productTypeOther: '',
   defaultMaxIPs: 3,
   defaultMaxHWIDs: 3,
-  roleId: null,
-  purchaseRoleId: null,
-  url: null,
-  imageUrl: null,
-  offlineDays: 0,
-  ipIdleDays: null,
-  hwidIdleDays: null,
   defaultExpiresAfterDays: null,
-  selfResets: 0,
-  selfRotate: false,
-  createdAt: NOW,
-  updatedAt: NOW,
-  revision: 1,
 };
 
 type SentProduct = Partial<z.input<typeof marketProduct>> & { item: string };

@@ -4,14 +4,18 @@ import { buttonClass } from '../components/button-class.ts';
 import { useAct } from './act.ts';
 import { CopyButton } from './copy-button.tsx';
 import { timeOf, words } from './language.ts';
+import { takenOf } from './machines.tsx';
 import { Alert } from './notice.tsx';
 import { Question } from './question.tsx';
 import { readKey, replaceKey } from './service.ts';
 
-function outcomeText(outcome: RotationOutcome): string {
+/** @param hasMachines whether machines keep their slots, which the customer may free */
+function outcomeText(outcome: RotationOutcome, hasMachines: boolean): string {
   switch (outcome.outcome) {
     case 'replaced':
-      return words.rotation.replaced;
+      return [words.rotation.replaced, hasMachines && words.rotation.places]
+        .filter(Boolean)
+        .join(' ');
     case 'too soon':
       return words.rotation.again(timeOf(outcome.returnsAt));
     case 'not allowed':
@@ -54,7 +58,7 @@ export function Key({
       return;
     }
     setAsked(false);
-    setSaid(outcomeText(outcome));
+    setSaid(outcomeText(outcome, license.resets.left > 0 && takenOf(license) > 0));
     await onChange();
     // The button that had the focus is gone.
     told.current?.focus();

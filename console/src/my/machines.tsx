@@ -12,6 +12,10 @@ const TYPES = ['IP', 'HWID'] as const;
 
 export const takenOf = ({ slots }: PortalLicense): number => slots.IP.taken + slots.HWID.taken;
 
+/** Whether the next machine is refused. */
+const isFull = ({ slots }: PortalLicense): boolean =>
+  TYPES.some((type) => slots[type].limit > 0 && slots[type].taken >= slots[type].limit);
+
 function outcomeText(outcome: ResetOutcome): string {
   const { returnsAt } = outcome.resets;
   const parts = [
@@ -140,6 +144,7 @@ export function Machines({
           </ul>
         </details>
       )}
+      {hasResets && isFull(license) && <p className="mt-3">{words.full}</p>}
       {hasResets && (
         <div className="mt-3 flex flex-wrap items-center gap-x-3 gap-y-2">
           <p className="min-w-0 flex-1 basis-40 text-muted">

@@ -116,7 +116,13 @@ export function Page() {
               </p>
             </div>
           )}
-          <Before view={view} contact={contact} onOpen={open} onAgain={begin} />
+          <Before
+            view={view}
+            contact={contact}
+            hasDiscord={seller?.hasDiscord === true}
+            onOpen={open}
+            onAgain={begin}
+          />
         </main>
       </div>
     );
@@ -177,11 +183,13 @@ export function Page() {
 function Before({
   view,
   contact,
+  hasDiscord,
   onOpen,
   onAgain,
 }: {
   view: Exclude<View, { name: 'licenses' }>;
   contact: string | undefined;
+  hasDiscord: boolean;
   onOpen: (code: string) => Promise<void>;
   onAgain: () => Promise<void>;
 }) {
@@ -203,9 +211,8 @@ function Before({
       return (
         <Message title={words.noLinkTitle} lead={words.noLinkLead} alert={view.why}>
           <ul className="flex list-disc flex-col gap-1 pl-5">
-            {words.ways.map((way) => (
-              <li key={way}>{way}</li>
-            ))}
+            <li>{words.ways.shop}</li>
+            {hasDiscord && <li>{words.ways.discord}</li>}
           </ul>
           {help}
         </Message>

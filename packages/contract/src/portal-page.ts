@@ -14,6 +14,8 @@ export interface Seller {
   contact: string | null;
   /** A picture as a `data:` URL. */
   logo: string | null;
+  /** Whether Discord is set up, where `/portal` gives a link. */
+  hasDiscord: boolean;
 }
 
 export interface Resets {

@@ -29,11 +29,17 @@ export interface State {
   license: LicenseRow | null;
 }
 
+/** A product of ours, as far as a plan needs it. */
+export type PlannedProduct = Pick<
+  ProductRow,
+  'id' | 'defaultMaxIPs' | 'defaultMaxHWIDs' | 'defaultExpiresAfterDays'
+>;
+
 /** The products of a market, as the seller has chosen them. */
 export interface Mapping {
   source: MarketSource;
   /** Our products that the notice may sell. */
-  products: readonly ProductRow[];
+  products: readonly PlannedProduct[];
 }
 
 /** All that a plan depends on beside its notice. */

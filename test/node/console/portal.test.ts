@@ -114,6 +114,7 @@ describeInBrowser("the customer's page", () => {
       .getByText('Done. Start your server again: it takes the free place.')
       .waitFor();
     await card.getByText('Resets left: 1 of 2 in 30 days.').waitFor();
+    expect(await card.getByText('All places are taken.').count()).toBe(0);
     expect((await licet.licenses.get(license.id)).ips).toEqual(['2a01:4f8:7::1']);
     await card.getByRole('button', { name: 'Free all' }).click();
     await card.getByRole('button', { name: 'Cancel' }).click();
@@ -151,6 +152,7 @@ describeInBrowser("the customer's page", () => {
       .toBe(2);
     await licet.portalSettings.update({ contact: 'https://discord.gg/example' });
     const page = await openMine(customerId);
+    await page.getByText('All places are taken.').waitFor();
     const card = page.getByRole('article');
     await card.getByText('Servers and computers', { exact: true }).click();
     await card.getByRole('button', { name: 'Free 45.77.…9, comput…1' }).click();
@@ -183,6 +185,7 @@ describeInBrowser("the customer's page", () => {
     await card.getByRole('button', { name: 'Replace a leaked key' }).click();
     await card.getByRole('button', { name: 'Yes, replace' }).click();
     await card.getByRole('status').getByText('Done. Enter the new key').waitFor();
+    await card.getByRole('status').getByText('that are not yours keep their places').waitFor();
     const { licenseKey } = await licet.licenses.get(license.id);
     expect(licenseKey).not.toBe(license.licenseKey);
     await card.getByText(licenseKey).waitFor();
@@ -379,9 +382,10 @@ describeInBrowser("the customer's page", () => {
     const page = await newPage({ own: { baseURL, locale: 'en-GB' } });
     await page.setViewportSize({ width: 1280, height: 800 });
     await page.goto('/my');
-    await page.getByText('In the Discord of the shop, if it has one: write /portal.').waitFor();
     await page.getByText('ask it for a link to this page').waitFor();
     const help = page.getByRole('link', { name: 'Get help' });
+    await help.waitFor();
+    expect(await page.getByText('/portal').count()).toBe(0);
     expect(await help.getAttribute('href')).toBe('mailto:a@shop.example');
     const card = await page.getByRole('main').boundingBox();
     expect(card?.width).toBe(400);
@@ -447,7 +451,7 @@ describeInBrowser("the customer's page", () => {
     expectFailure(BEFORE_LINK);
   });
 
-  it('a customer gets a code that links Discord, for as long as there is something to link', async () => {
+  it('a customer reads of Discord, and gets a code that links it, while it is set up and there is something to link [10.2.22]', async () => {
     const { customerId } = await buy();
     const button = { name: 'Link Discord' };
     const before = await openMine(customerId);
@@ -458,6 +462,16 @@ describeInBrowser("the customer's page", () => {
       guildId: '1100000000000000002',
     });
     try {
+      const lost = await newPage({ own: { baseURL: await sharedService(), locale: 'en-GB' } });
+      await lost.goto('/my');
+      await lost.getByText('In the Discord of the shop: write /portal.').waitFor();
+      const settings = await openConsole('/settings');
+      await settings.getByText('Discord is set up').waitFor();
+      await licet.discordSettings.update({ applicationId: null });
+      await settings.reload();
+      await settings.getByText('Discord is not set up').waitFor();
+      await settings.getByText('discord setup --application').waitFor();
+      await licet.discordSettings.update({ applicationId: '1100000000000000001' });
       const page = await openMine(customerId);
       const part = page.getByRole('region', { name: 'Discord' });
       await lookAt(page, 'my-link-discord');

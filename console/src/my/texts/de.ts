@@ -7,10 +7,10 @@ export const de: MyTexts = {
   open: 'Meine Lizenzen öffnen',
   noLinkTitle: 'Öffne diese Seite mit einem Link',
   noLinkLead: 'Jeder Link gilt nur einmal und nur für begrenzte Zeit. Du bekommst ihn hier:',
-  ways: [
-    'Vom Shop, in dem du gekauft hast: Bitte ihn um einen Link zu dieser Seite.',
-    'Im Discord des Shops, wenn er einen hat: Schreibe /portal.',
-  ],
+  ways: {
+    shop: 'Vom Shop, in dem du gekauft hast: Bitte ihn um einen Link zu dieser Seite.',
+    discord: 'Im Discord des Shops: Schreibe /portal.',
+  },
   faults: {
     used: 'Dieser Link wurde schon benutzt. Bitte um einen neuen.',
     expired: 'Dieser Link ist abgelaufen. Bitte um einen neuen.',
@@ -59,6 +59,8 @@ export const de: MyTexts = {
     yes: 'Ja, ersetzen',
     replaced:
       'Erledigt. Trage den neuen Schlüssel in deine Programme ein: Der alte gilt nicht mehr.',
+    places:
+      'Server und Computer, die dir nicht gehören, behalten ihre Plätze, bis du sie freigibst.',
     again: (date) => `Der Schlüssel wurde ersetzt. Das geht wieder ab ${date}.`,
     notAllowed: 'Bei diesem Produkt ersetzt nur der Shop die Schlüssel. Frage den Shop.',
   },
@@ -74,6 +76,7 @@ export const de: MyTexts = {
   free: 'Freigeben',
   freeOne: (shown) => `${shown} freigeben`,
   freeAll: 'Alle freigeben',
+  full: 'Alle Plätze sind belegt. Gib einen frei, bevor du einen neuen Server oder Computer startest.',
   effect: 'Danach kann ein anderer Server oder Computer diesen Platz nehmen.',
   sure: 'Freigeben?',
   effectAll: 'Danach können andere Server oder Computer alle Plätze nehmen.',

@@ -6,10 +6,10 @@ export const en = {
   open: 'Open my licenses',
   noLinkTitle: 'Open this page with a link',
   noLinkLead: 'Each link works once, for a limited time. You get one here:',
-  ways: [
-    'From the shop where you bought: ask it for a link to this page.',
-    'In the Discord of the shop, if it has one: write /portal.',
-  ],
+  ways: {
+    shop: 'From the shop where you bought: ask it for a link to this page.',
+    discord: 'In the Discord of the shop: write /portal.',
+  },
   faults: {
     used: 'This link was used before. Ask for a new one.',
     expired: 'This link has expired. Ask for a new one.',
@@ -56,6 +56,7 @@ export const en = {
     sure: 'Your programs stop until they have the new key. A key can be replaced once a day. Replace it?',
     yes: 'Yes, replace',
     replaced: 'Done. Enter the new key in your programs: the old one no longer works.',
+    places: 'Servers and computers that are not yours keep their places until you free them.',
     again: (date: string) => `The key was replaced. It can be replaced again from ${date}.`,
     notAllowed: 'For this product, only the shop replaces keys. Ask the shop.',
   },
@@ -72,6 +73,7 @@ export const en = {
   free: 'Free',
   freeOne: (shown: string) => `Free ${shown}`,
   freeAll: 'Free all',
+  full: 'All places are taken. Free one before you start a new server or computer.',
   effect: 'Another server or computer can take its place then.',
   sure: 'Free it?',
   effectAll: 'Other servers or computers can take all places then.',

@@ -7,10 +7,10 @@ export const es: MyTexts = {
   open: 'Abrir mis licencias',
   noLinkTitle: 'Abre esta página con un enlace',
   noLinkLead: 'Cada enlace sirve una sola vez y por tiempo limitado. Lo consigues aquí:',
-  ways: [
-    'En la tienda donde compraste: pídele un enlace a esta página.',
-    'En el Discord de la tienda, si lo tiene: escribe /portal.',
-  ],
+  ways: {
+    shop: 'En la tienda donde compraste: pídele un enlace a esta página.',
+    discord: 'En el Discord de la tienda: escribe /portal.',
+  },
   faults: {
     used: 'Este enlace ya se usó. Pide otro.',
     expired: 'Este enlace ha caducado. Pide otro.',
@@ -57,6 +57,8 @@ export const es: MyTexts = {
     sure: 'Tus programas se detienen hasta que tengan la clave nueva. Se puede una vez al día. ¿Reemplazar?',
     yes: 'Sí, reemplazar',
     replaced: 'Hecho. Pon la clave nueva en tus programas: la anterior ya no sirve.',
+    places:
+      'Los servidores y ordenadores que no son tuyos conservan su lugar hasta que los liberes.',
     again: (date) => `La clave se reemplazó. Se puede de nuevo desde el ${date}.`,
     notAllowed: 'En este producto solo la tienda reemplaza las claves. Pregunta a la tienda.',
   },
@@ -72,6 +74,7 @@ export const es: MyTexts = {
   free: 'Liberar',
   freeOne: (shown) => `Liberar ${shown}`,
   freeAll: 'Liberar todos',
+  full: 'Todos los lugares están ocupados. Libera uno antes de iniciar un servidor u ordenador nuevo.',
   effect: 'Otro servidor u ordenador podrá ocupar su lugar.',
   sure: '¿Liberar?',
   effectAll: 'Otros servidores u ordenadores podrán ocupar todos los lugares.',

@@ -7,10 +7,10 @@ export const fr: MyTexts = {
   open: 'Ouvrir mes licences',
   noLinkTitle: 'Ouvrez cette page par un lien',
   noLinkLead: 'Chaque lien ne sert qu’une fois, pendant une durée limitée. Vous l’obtenez ici :',
-  ways: [
-    'Auprès de la boutique où vous avez acheté : demandez-lui un lien vers cette page.',
-    'Sur le Discord de la boutique, si elle en a un : écrivez /portal.',
-  ],
+  ways: {
+    shop: 'Auprès de la boutique où vous avez acheté : demandez-lui un lien vers cette page.',
+    discord: 'Sur le Discord de la boutique : écrivez /portal.',
+  },
   faults: {
     used: 'Ce lien a déjà servi. Demandez-en un autre.',
     expired: 'Ce lien a expiré. Demandez-en un autre.',
@@ -59,6 +59,8 @@ export const fr: MyTexts = {
     yes: 'Oui, remplacer',
     replaced:
       'C’est fait. Saisissez la nouvelle clé dans vos programmes : l’ancienne ne sert plus.',
+    places:
+      'Les serveurs et ordinateurs qui ne sont pas à vous gardent leur place jusqu’à ce que vous la libériez.',
     again: (date) => `La clé a été remplacée. Possible de nouveau à partir du ${date}.`,
     notAllowed: 'Pour ce produit, seule la boutique remplace les clés. Demandez à la boutique.',
   },
@@ -74,6 +76,7 @@ export const fr: MyTexts = {
   free: 'Libérer',
   freeOne: (shown) => `Libérer ${shown}`,
   freeAll: 'Tout libérer',
+  full: 'Toutes les places sont prises. Libérez-en une avant de démarrer un nouveau serveur ou ordinateur.',
   effect: 'Un autre serveur ou ordinateur pourra prendre cette place.',
   sure: 'Libérer ?',
   effectAll: 'D’autres serveurs ou ordinateurs pourront prendre toutes les places.',

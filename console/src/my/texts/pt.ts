@@ -7,10 +7,10 @@ export const pt: MyTexts = {
   open: 'Abrir as minhas licenças',
   noLinkTitle: 'Abra esta página com um link',
   noLinkLead: 'Cada link funciona uma só vez e por tempo limitado. Onde obter um:',
-  ways: [
-    'Da loja onde comprou: peça um link para esta página.',
-    'No Discord da loja, se houver: escreva /portal.',
-  ],
+  ways: {
+    shop: 'Da loja onde comprou: peça um link para esta página.',
+    discord: 'No Discord da loja: escreva /portal.',
+  },
   faults: {
     used: 'Este link já foi usado. Peça outro.',
     expired: 'Este link expirou. Peça outro.',
@@ -57,6 +57,7 @@ export const pt: MyTexts = {
     sure: 'Os seus programas param até terem a chave nova. É possível uma vez por dia. Substituir?',
     yes: 'Sim, substituir',
     replaced: 'Pronto. Coloque a chave nova nos seus programas: a anterior já não funciona.',
+    places: 'Servidores e computadores que não são seus mantêm o lugar até que os remova.',
     again: (date) => `A chave foi substituída. É possível de novo a partir de ${date}.`,
     notAllowed: 'Neste produto só a loja substitui as chaves. Pergunte à loja.',
   },
@@ -72,6 +73,7 @@ export const pt: MyTexts = {
   free: 'Remover',
   freeOne: (shown) => `Remover ${shown}`,
   freeAll: 'Remover todos',
+  full: 'Todos os lugares estão ocupados. Remova um antes de iniciar um novo servidor ou computador.',
   effect: 'Outro servidor ou computador pode então ocupar este lugar.',
   sure: 'Remover?',
   effectAll: 'Outros servidores ou computadores podem então ocupar todos os lugares.',

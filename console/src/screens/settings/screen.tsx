@@ -220,7 +220,8 @@ const Preview = ({
 /** The state of the application at Discord. The command line sets it up, because it also registers the commands. */
 function Discord({ settings }: { settings: DiscordSettings }) {
   const url = settings.interactionsUrl;
-  const isReady = settings.publicKey !== null && settings.guildId !== null;
+  const { applicationId, publicKey, guildId } = settings;
+  const isReady = applicationId !== null && publicKey !== null && guildId !== null;
   return (
     <div className="flex flex-col gap-4">
       {settings.rolesFault !== null && (
