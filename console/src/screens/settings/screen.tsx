@@ -180,7 +180,7 @@ function PortalForm({
           <span className="text-xs text-muted">{words.logoHint}</span>
         </label>
         {logo && (
-          <Button look="quiet" onClick={() => setLogo(null)}>
+          <Button look="quiet" className="-ml-3" onClick={() => setLogo(null)}>
             {words.removeLogo}
           </Button>
         )}
@@ -204,7 +204,7 @@ const Preview = ({
     <figcaption className="mb-3 text-xs text-muted">{words.preview}</figcaption>
     <div className="flex min-h-11 items-center gap-3">
       {logo && <img src={logo} alt="" className="size-10 rounded-lg object-contain" />}
-      <p className="min-w-0 flex-1 truncate text-base font-semibold">{name}</p>
+      <p className="line-clamp-2 min-w-0 flex-1 text-base font-semibold wrap-anywhere">{name}</p>
     </div>
     <span
       className="mt-3 inline-flex min-h-9 items-center rounded-lg bg-accent px-3 text-sm font-medium text-on-accent"
