@@ -8,7 +8,8 @@ import { router } from './router.ts';
 import { listenToRows } from './row-targets.ts';
 import { showTheme } from './theme.ts';
 
-const PRELOAD_MS = 3_000;
+/** Without a request for so long, the first screen is there. */
+const REST_MS = 3_000;
 
 showTheme();
 const place = document.getElementById('console');
@@ -30,14 +31,19 @@ createRoot(place).render(
     <RouterProvider router={router} />
   </QueryClientProvider>,
 );
-// Loaded after the first screen, so that messages, questions and the search also appear without a network.
-setTimeout(
-  () =>
+// Loaded after the first screen, so that messages, questions and the search also appear without a network. A slow
+// browser is still busy with that screen after any fixed time.
+let rest: ReturnType<typeof setTimeout> | undefined;
+const stopWaiting = queries.getQueryCache().subscribe(() => {
+  clearTimeout(rest);
+  if (!queries.getQueryData(SESSION_QUERY.queryKey) || queries.isFetching() > 0) return;
+  rest = setTimeout(() => {
+    stopWaiting();
     void Promise.allSettled([
       import('./components/toast-host.tsx'),
       import('./components/dialog-popup.tsx'),
       import('./components/confirm-popup.tsx'),
       import('./layout/palette.tsx'),
-    ]),
-  PRELOAD_MS,
-);
+    ]);
+  }, REST_MS);
+});
