@@ -2,6 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:
 import { setPriority, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { done, run, runShown } from '@licet/cli/terminal';
+import { ensureConsole } from './console/ensure.ts';
 
 /** `npm test`: every check of the project, then its tests, the tests that could not run, and a line that counts them. */
 
@@ -92,6 +93,10 @@ function newFastFolder(): string {
   return mkdtempSync(join(isLarge ? memory : folder, 'licet-test-'));
 }
 
+const early = ['lint', 'typecheck'].map((script) => check(script));
+// Once, and before the services of the tests start: each of them would build it. The check `build` reports a failure.
+await ensureConsole(console.log).catch(() => undefined);
+
 // All at the same time, because the tests in Node often wait for the processes that they start. The others run
 // in two processes, because each further Worker would load the service again.
 const fastFolder = newFastFolder();
@@ -110,7 +115,8 @@ setPriority(NODE_TESTS_PRIORITY);
 await Promise.all([
   otherTests,
   countTests(runShown, 'node'),
-  ...['lint', 'typecheck', 'build'].map((script) => check(script)),
+  ...early,
+  check('build'),
   check('types', '--check'),
 ]);
 console.log(otherOutput);

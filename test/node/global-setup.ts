@@ -1,14 +1,19 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
+import { ensureConsole } from '../../scripts/console/ensure.ts';
 import { freePort, newFolder, startService } from './service.ts';
 
 /**
- * Starts the service of `shared-service.ts`, and makes the folder of `example-programs.ts`. Does not wait for the
- * service: the tests that need it do.
+ * Builds the console, starts the service of `shared-service.ts`, and makes the folder of `example-programs.ts`. Does not
+ * wait for the service: the tests that need it do.
  */
 export default async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
+  await ensureConsole(console.log);
   const folder = newFolder();
+  // All processes of the tests inherit it.
+  process.env.LICET_BUNDLES = join(folder, 'bundles');
+  mkdirSync(process.env.LICET_BUNDLES);
   const port = await freePort();
   const starting = startService(folder, [], port);
   starting.catch(() => undefined);

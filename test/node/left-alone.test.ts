@@ -10,7 +10,7 @@ import { type License, Licet } from '@licet/client';
 import { afterAll, describe, expect, it } from 'vitest';
 import { databaseFile } from '../../scripts/local/database.ts';
 import { ownFolder } from './own.ts';
-import { argsOfScript, freePort, spawnGroup, type Watched, watch } from './service.ts';
+import { freePort, spawnGroup, startArgs, type Watched, watch } from './service.ts';
 import { sharedService } from './shared-service.ts';
 import { newLicense } from './shop.ts';
 import { canRun } from './tools.ts';
@@ -35,14 +35,7 @@ async function start(folder: string, ...options: string[]): Promise<Watched> {
   await stop();
   const port = address === '' ? await freePort() : Number(new URL(address).port);
   address = `http://127.0.0.1:${port}`;
-  const args = [
-    ...argsOfScript('start'),
-    '--port',
-    String(port),
-    '--persist-to',
-    folder,
-    ...options,
-  ];
+  const args = [...startArgs(), '--port', String(port), '--persist-to', folder, ...options];
   child = spawnGroup(process.execPath, args);
   watched = watch(child);
   void watched.ended.then(() => (running = undefined));
@@ -180,7 +173,7 @@ const FEW = 1_024;
 
 it('more connections than there are descriptors lose no record, and the service goes on [1.6.15]', async () => {
   const port = await freePort();
-  const start = [process.execPath, ...argsOfScript('start'), '--port', String(port)];
+  const start = [process.execPath, ...startArgs(), '--port', String(port)];
   const place = ['--persist-to', join(root, 'few')];
   const child = spawnGroup('sh', ['-c', `ulimit -n ${FEW}; exec "$@"`, 'sh', ...start, ...place]);
   const { log, printed, ended } = watch(child);
@@ -288,25 +281,6 @@ describe('the processes', () => {
     database.exec('alter table away rename to idempotency_keys');
     database.close();
   });
-
-  it('a stop that cannot store every record logs an error, and ends with status 1', async () => {
-    const { log, ended } = await ensureStarted(folder);
-    const license = await createLicense();
-    expect(await validate(license)).toBe(200);
-    const database = new DatabaseSync(databaseFile(folder), { timeout: 5_000 });
-    database.exec('begin immediate');
-    try {
-      expect(await validate(license)).toBe(200);
-      child?.kill('SIGTERM');
-      await expect.poll(log, PATIENT).toContain('"event":"stop"');
-      // Instead of the nine seconds after which the stop goes on.
-      process.kill(runtimeOf(folder), 'SIGKILL');
-      expect((await ended).code).toBe(1);
-    } finally {
-      database.close();
-    }
-    expect(log()).toContain('"level":"error","message":"Not all requests were stored');
-  });
 });
 
 describe('slow clients', () => {
@@ -359,6 +333,25 @@ it('the connecting address is that of the connection, whatever a client sends', 
   const license = await createLicense();
   expect(await validate(license, undefined, LIES)).toBe(200);
   expect(await addressesOf(license)).toEqual(['127.0.0.1']);
+});
+
+it('a stop that cannot store every record logs an error, and ends with status 1', async () => {
+  const { log, ended } = await ensureStarted(folder);
+  const license = await createLicense();
+  expect(await validate(license)).toBe(200);
+  const database = new DatabaseSync(databaseFile(folder), { timeout: 5_000 });
+  database.exec('begin immediate');
+  try {
+    expect(await validate(license)).toBe(200);
+    child?.kill('SIGTERM');
+    await expect.poll(log, PATIENT).toContain('"event":"stop"');
+    // Instead of the nine seconds after which the stop goes on.
+    process.kill(runtimeOf(folder), 'SIGKILL');
+    expect((await ended).code).toBe(1);
+  } finally {
+    database.close();
+  }
+  expect(log()).toContain('"level":"error","message":"Not all requests were stored');
 });
 
 describe('a full disk', () => {

@@ -11,7 +11,7 @@ import { databaseFile } from '../../scripts/local/database.ts';
 import { isLong } from '../support/long.ts';
 import { hasOwnNames, runtimeWithOwnNames } from './names.ts';
 import { listen, ownFolder } from './own.ts';
-import { argsOfScript, freePort, spawnGroup, type Watched, watch } from './service.ts';
+import { freePort, spawnGroup, startArgs, type Watched, watch } from './service.ts';
 import { newLicense } from './shop.ts';
 
 /** Faults of others, for which `npm start` restarts nothing, and restarts and stops that lose nothing. */
@@ -33,7 +33,7 @@ async function start(): Promise<void> {
     process.execPath,
     [
       ...['--import', pathToFileURL('test/node/short-minutes.ts').href],
-      ...argsOfScript('start'),
+      ...startArgs(),
       ...['--port', String(port), '--persist-to', folder, '--var', 'OUTBOUND_PRIVATE:true'],
       ...['--var', 'VALIDATION_LIMITER:1000000'],
     ],
@@ -244,7 +244,7 @@ it('a runtime that cannot start is tried again after longer and longer pauses, a
   const script = `#!/bin/sh\n[ -e ${isBroken} ] && exit 1\nexec ${workerd} "$@"\n`;
   writeFileSync(program, script, { mode: 0o755 });
   const own = await freePort();
-  const args = [...argsOfScript('start'), '--port', String(own), '--persist-to', place];
+  const args = [...startArgs(), '--port', String(own), '--persist-to', place];
   const child = spawnGroup(process.execPath, args, {
     ...process.env,
     MINIFLARE_WORKERD_PATH: program,

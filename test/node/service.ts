@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 
 /** The service as `npm start` runs it, on a free port and with a database in a folder of its own. */
 export interface RunningService {
@@ -92,6 +93,13 @@ export function argsOfScript(name: string): string[] {
   return [flag, resolve(file), ...args.split(' ').filter(Boolean)];
 }
 
+/** The arguments with which node runs `npm start`, with what is built once for all services of a run. */
+export const startArgs = (): string[] => [
+  '--import',
+  pathToFileURL(resolve('test/node/start-hooks.ts')).href,
+  ...argsOfScript('start'),
+];
+
 /** The output and the end of a process. */
 export interface Watched {
   /** The text that it has printed until now. */
@@ -139,7 +147,7 @@ export const startService = (
   options: readonly string[] = [],
   port?: number,
 ): Promise<RunningService> =>
-  startScript([process.execPath, ...argsOfScript('start')], 'Licet runs on', folder, options, port);
+  startScript([process.execPath, ...startArgs()], 'Licet runs on', folder, options, port);
 
 /** Starts the service by `npm start`. */
 export const npmStart = (

@@ -27,6 +27,7 @@ import {
   npmStart,
   type RunningService,
   spawnGroup,
+  startArgs,
   type Watched,
   watch,
 } from './service.ts';
@@ -48,10 +49,10 @@ afterAll(() => service.stop());
 type Ended = Watched['ended'];
 
 /** Without npm, which takes as long as the script itself. */
-const script = (name: string, ...args: string[]): Ended =>
-  watch(spawn(process.execPath, [...argsOfScript(name), ...args], { stdio: 'pipe' })).ended;
-const start = (...args: string[]): Ended => script('start', ...args);
-const demo = (...args: string[]): Ended => script('demo', ...args);
+const script = (...args: string[]): Ended =>
+  watch(spawn(process.execPath, args, { stdio: 'pipe' })).ended;
+const start = (...args: string[]): Ended => script(...startArgs(), ...args);
+const demo = (...args: string[]): Ended => script(...argsOfScript('demo'), ...args);
 
 async function api(path: string, address = service.address): Promise<unknown> {
   const response = await fetch(`${address}/api/v2${path}`, {
@@ -159,7 +160,7 @@ describe('npm start', () => {
     'npm start prints on a terminal a link that logs in to the console once [4.9, 4.16]',
     async () => {
       const place = ['--port', String(await freePort()), '--persist-to', terminalFolder];
-      const command = [process.execPath, ...argsOfScript('start'), ...place].join(' ');
+      const command = [process.execPath, ...startArgs(), ...place].join(' ');
       const child = spawnGroup('script', ['-qec', command, '/dev/null']);
       const { output, printed, ended } = watch(child);
       await printed('Stop  ');
@@ -500,7 +501,7 @@ describe('one service after the other, on the same data', () => {
     const port = String(await freePort());
     const options = ['--persist-to', folder, '--port', port, '--ip', '127.0.0.2'];
     const variable = ['--var', 'REQUIRE_HWID:true'];
-    next = spawn(process.execPath, [...argsOfScript('start'), ...options, ...variable], {
+    next = spawn(process.execPath, [...startArgs(), ...options, ...variable], {
       stdio: 'pipe',
     });
     watched = watch(next);
