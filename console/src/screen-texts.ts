@@ -1122,6 +1122,7 @@ export const screenTexts = {
     arrivedOrder: 'Order or buyer',
     arrivedPurchases: 'Purchases',
     noBody: 'Not kept: it did not come from the market.',
+    erasedBody: 'Erased: its buyer was forgotten.',
     needsYou: 'The last request needs you',
     arrivedColumns: {
       time: 'Time',

@@ -6,7 +6,8 @@ import type { SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { checkRoles } from '../channels/discord/roles.ts';
 import { discordLinkCodes, discordRoles } from '../channels/discord/schema.ts';
 import { purchaseColumns, toPurchase } from '../channels/markets/list.ts';
-import { purchases, subjects } from '../channels/markets/schema.ts';
+import { toDelivery } from '../channels/markets/received.ts';
+import { marketDeliveries, purchases, subjects } from '../channels/markets/schema.ts';
 import { pageLinks, pageSessions } from '../channels/portal/schema.ts';
 import { isPageOf, PORTAL_SESSION_SECONDS } from '../channels/portal/sessions.ts';
 import { deliveries, webhooks } from '../channels/webhooks/schema.ts';
@@ -125,6 +126,23 @@ const isOfCustomer = (id: number): SQL =>
 /** The purchases of a customer, also those that wait for a product. */
 const isPurchaseOf = ({ id, email }: CustomerRow): SQL | undefined =>
   or(isOfCustomer(id), email === null ? undefined : eq(purchases.email, email));
+
+/**
+ * The requests of markets about the purchases of a customer: about the order, the reference, or another subject of the
+ * same order or subscription. The reference of a test has a prefix.
+ */
+const isDeliveryAbout = (customer: CustomerRow): SQL =>
+  sql`(market_id, id) in (
+    with recursive about(market, subject) as (
+      select market_id, value from purchases cross join json_each(json_array(order_id,
+        iif(reference glob 'test:*', substr(reference, 6), reference)))
+        where value is not null and ${isPurchaseOf(customer)}
+      union select market, s.parent from about cross join market_orders s
+        on s.market_id = market and s.order_id = subject where s.parent is not null
+      union select market, s.order_id from about cross join market_orders s
+        on s.market_id = market and s.parent = subject)
+    select d.market_id, d.id from about cross join market_deliveries d
+      on d.market_id = market and d.order_id = subject)`;
 
 /** The orders of the purchases of a customer, or the payments of their subscriptions, can have the e-mail. */
 const hasEmailOf = ({ id }: CustomerRow): SQL =>
@@ -371,6 +389,19 @@ export const PERSONAL_DATA: Readonly<Record<ExportedList, Part>> = {
           revision: sql`${purchases.revision} + 1`,
         })
         .where(isPurchaseOf(customer)),
+  },
+  marketDeliveries: {
+    read: (reader) =>
+      readShort(reader, marketDeliveries, isDeliveryAbout(reader.customer), (row) => ({
+        marketId: row.marketId,
+        ...toDelivery(row),
+      })),
+    // An empty body, because null says that a request did not come from the market.
+    erase: ({ db, customer }) =>
+      db
+        .update(marketDeliveries)
+        .set({ body: sql`iif(body is null, null, '')`, orderId: null })
+        .where(isDeliveryAbout(customer)),
   },
   orders: {
     read: (reader) =>

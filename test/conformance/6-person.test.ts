@@ -14,6 +14,15 @@ const MARK = 'mrk-';
 /** The addresses of the person cannot have the mark. */
 const IPS = ['203.0.113.141', '203.0.113.142', '203.0.113.143'];
 
+/** Requests of markets about the person: the market, and the order, payment, subscription or account. */
+const DELIVERIES = [
+  [1, 'o-1'],
+  [1, 'payment-1'],
+  [1, 'subscription-1'],
+  [1, 'o-2'],
+  [2, `${MARK}account`],
+] as const;
+
 const isAboutPerson = (text: string): boolean => text.includes(MARK) || IPS.includes(text);
 
 /** The texts in a value that are about the person, also those in JSON. */
@@ -97,8 +106,22 @@ beforeAll(async () => {
          state, facts, license_id, created_at, updated_at)
          values (1, '7', '${MARK}reference', 0, 'o-1', '${MARK}buyer', '${MARK}buyer name', '${MARK}ada@example.com', 1, 0,
          'GRANTED', '{}', ${license.id}, 0, 0)`,
+      `insert into purchases (market_id, item, reference, unit, quantity, is_test, state, facts, license_id, created_at,
+         updated_at)
+         values (2, '7', 'test:${MARK}account', 0, 1, 1, 'GRANTED', '{}', ${license.id}, 0, 0)`,
       `insert into market_orders (market_id, order_id, facts)
          values (1, 'o-1', '{"email":"${MARK}paid@example.com"}')`,
+      // A payment of the order, and a renewal of the same subscription.
+      `insert into market_orders (market_id, order_id, facts, parent)
+         values (1, 'payment-1', '{}', 'o-1'), (1, 'o-2', '{}', 'subscription-1')`,
+      `update market_orders set parent = 'subscription-1' where order_id = 'o-1'`,
+      ...DELIVERIES.map(
+        ([marketId, order], index) =>
+          `insert into market_deliveries (market_id, id, is_accepted, status, result, body, order_id)
+             values (${marketId}, ${index + 1}, 1, 200, 'OK', '{"user_id":"${MARK}user ${index}"}', '${order}')`,
+      ),
+      `insert into market_deliveries (market_id, id, is_accepted, status, result, body, order_id)
+         values (2, 99, 1, 200, 'OK', '{"user_id":"of another buyer"}', 'other-account')`,
     ].map((statement) => env.DB.prepare(statement)),
   );
 });
@@ -116,6 +139,9 @@ it('the export of a person shows each part of what is stored, and all that forge
     { licenseKey: license.licenseKey, ips: IPS.slice(0, 2), notes: `${MARK}notes` },
   ]);
   expect(exported.requests).toHaveLength(2);
+  expect(exported.marketDeliveries.map(({ marketId, order }) => [marketId, order]).sort()).toEqual(
+    [...DELIVERIES].sort(),
+  );
   const texts = new Set(textsIn(exported));
 
   expect((await call('DELETE', `${customers.path}/${customerId}`)).status).toBe(204);

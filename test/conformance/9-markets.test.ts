@@ -768,11 +768,15 @@ describe('the purchases that a market lists', () => {
   });
 });
 
-it('forgetting a customer erases the buyer of its purchases [9.3.15]', async () => {
+it('forgetting a customer erases the buyer of its purchases [6.24, 9.3.15]', async () => {
   await service.bought(market);
   const { licenseId } = await service.purchase();
   const { customer } = await service.license(licenseId);
+  const [{ order, body } = expect.fail()] = await service.arrived(market.id);
+  expect(body).toContain(`"user_id":"${order}"`);
   await call('DELETE', `/api/v2/customers/${customer?.id}`);
+  const [arrived] = await service.arrived(market.id);
+  expect(arrived).toMatchObject({ order: null, body: '', isFromMarket: true });
   const { id, ...forgotten } = await service.purchase();
   expect(forgotten).toMatchObject({
     buyerId: null,

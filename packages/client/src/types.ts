@@ -1581,6 +1581,8 @@ export interface CustomerExport {
   responses: ReceiverResponse[];
   /** The purchases at markets. */
   purchases: Purchase[];
+  /** The requests of markets about the purchases, of 30 days. */
+  marketDeliveries: ExportedMarketDelivery[];
   /** The orders of the purchases. */
   orders: ExportedOrder[];
   /** The links to the customer's page. */
@@ -1592,7 +1594,7 @@ export interface CustomerExport {
   /** The roles at Discord. */
   roles: DiscordRole[];
   /** The lists that have a part of their entries, because there are too many. */
-  cut: ('licenses' | 'replacedKeys' | 'requests' | 'installations' | 'events' | 'responses' | 'purchases' | 'orders' | 'links' | 'sessions' | 'linkCodes' | 'roles')[];
+  cut: ('licenses' | 'replacedKeys' | 'requests' | 'installations' | 'events' | 'responses' | 'purchases' | 'marketDeliveries' | 'orders' | 'links' | 'sessions' | 'linkCodes' | 'roles')[];
 }
 
 /** A key that a license had before. */
@@ -1740,6 +1742,39 @@ export interface Purchase {
   /** Since when it is `REVOKED`; null if it is not, or was revoked before this was stored. */
   revokedAt: string | null;
 }
+
+/** A request that arrived from a market about a purchase of the person. */
+export interface ExportedMarketDelivery {
+  /** The market. */
+  marketId: number;
+  /** Its id, which grows with the time. */
+  id: number;
+  /** When it arrived. */
+  time: string;
+  /** The type of event at the market; null if it is unknown. */
+  type: string | null;
+  /** The id that the market gave it; null without one. */
+  eventId: string | null;
+  /** Whether its signature or secret was right: it comes from the market. */
+  isFromMarket: boolean;
+  /** Whether it comes from the market, and was understood. */
+  isAccepted: boolean;
+  /** The HTTP status of the response: below 400 if it got what it asked for. */
+  status: number;
+  /** Whether a purchase or a license changed, nothing was to do, or a person is needed. Null if it does not come from the market, and if the service failed: the market then sends it again. */
+  effect: NoticeEffect | null;
+  /** The effect in words, or why it was not accepted. */
+  result: string;
+  /** The product of the market that it is about; null if it names none. */
+  item: string | null;
+  /** The order, payment or subscription that it is about, else the reference of the purchase: `q` of purchases finds it. Null without one, and once the buyer is forgotten. */
+  order: string | null;
+  /** The first 4 KB of the body, without secrets, e-mail addresses, names and IP addresses. Null if it does not come from the market; empty once the buyer is forgotten. */
+  body: string | null;
+}
+
+/** The effect of a request of a market: a purchase or a license changed, nothing was to do, or a person is needed. */
+export type NoticeEffect = 'CHANGED' | 'NOTHING' | 'NEEDS_PERSON';
 
 /** An order, a payment or a subscription at a market that has the e-mail of the buyer. */
 export interface ExportedOrder {
@@ -1968,14 +2003,11 @@ export interface MarketDelivery {
   result: string;
   /** The product of the market that it is about; null if it names none. */
   item: string | null;
-  /** The order, payment or subscription that it is about, else the reference of the purchase: `q` of purchases finds it. */
+  /** The order, payment or subscription that it is about, else the reference of the purchase: `q` of purchases finds it. Null without one, and once the buyer is forgotten. */
   order: string | null;
-  /** The first 4 KB of the body, without secrets, e-mail addresses, names and IP addresses. Null if it does not come from the market. */
+  /** The first 4 KB of the body, without secrets, e-mail addresses, names and IP addresses. Null if it does not come from the market; empty once the buyer is forgotten. */
   body: string | null;
 }
-
-/** The effect of a request of a market: a purchase or a license changed, nothing was to do, or a person is needed. */
-export type NoticeEffect = 'CHANGED' | 'NOTHING' | 'NEEDS_PERSON';
 
 /** The sales of a period. */
 export interface PurchaseStatistics {

@@ -272,13 +272,13 @@ export const marketDelivery = named(
       .string()
       .nullable()
       .describe(
-        'The order, payment or subscription that it is about, else the reference of the purchase: `q` of purchases finds it.',
+        'The order, payment or subscription that it is about, else the reference of the purchase: `q` of purchases finds it. Null without one, and once the buyer is forgotten.',
       ),
     body: z
       .string()
       .nullable()
       .describe(
-        'The first 4 KB of the body, without secrets, e-mail addresses, names and IP addresses. Null if it does not come from the market.',
+        'The first 4 KB of the body, without secrets, e-mail addresses, names and IP addresses. Null if it does not come from the market; empty once the buyer is forgotten.',
       ),
   }),
   {

@@ -3,6 +3,7 @@ import { CREATED, KEY, named, UPDATED } from './bodies.ts';
 import { customer, customerExample } from './customers.ts';
 import { event } from './events.ts';
 import { license } from './licenses.ts';
+import { marketDelivery } from './markets.ts';
 import { keysOf } from './objects.ts';
 import { purchase } from './purchases.ts';
 import { installationFields, request } from './requests.ts';
@@ -65,6 +66,27 @@ const exportedOrder = named(
   { marketId: 1, order: 'cs_1', email: 'ada@shop.example' },
 );
 
+const exportedMarketDelivery = named(
+  'ExportedMarketDelivery',
+  'A request that arrived from a market about a purchase of the person.',
+  z.strictObject({ marketId: z.int().describe('The market.'), ...marketDelivery.shape }),
+  {
+    marketId: 1,
+    id: 11800166572032,
+    time: UPDATED,
+    type: 'checkout.session.completed',
+    eventId: 'evt_1',
+    isFromMarket: true,
+    isAccepted: true,
+    status: 200,
+    effect: 'CHANGED',
+    result: 'License #7341 created',
+    item: 'pro',
+    order: 'cs_1',
+    body: '{"id":"evt_1"}',
+  },
+);
+
 const receiverResponse = named(
   'ReceiverResponse',
   'The response of a receiver of webhooks to an event about the person.',
@@ -115,6 +137,9 @@ const lists = {
     .describe('The events about the customer and the licenses, the newest first.'),
   responses: receiverResponse.array().describe('The responses of receivers to these events.'),
   purchases: purchase.array().describe('The purchases at markets.'),
+  marketDeliveries: exportedMarketDelivery
+    .array()
+    .describe('The requests of markets about the purchases, of 30 days.'),
   orders: exportedOrder.array().describe('The orders of the purchases.'),
   links: pageAccess.array().describe("The links to the customer's page."),
   sessions: pageAccess.array().describe("The sessions of the customer's page."),
@@ -145,6 +170,7 @@ export const customerExport = named(
     events: [],
     responses: [],
     purchases: [],
+    marketDeliveries: [],
     orders: [],
     links: [{ chatId: null, expiresAt: UPDATED, usedAt: CREATED }],
     sessions: [],

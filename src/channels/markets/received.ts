@@ -93,6 +93,19 @@ interface DeliveryPage {
   next: number | undefined;
 }
 
+/** A request as the API shows it. */
+export const toDelivery = ({
+  marketId: _,
+  orderId: order,
+  ...row
+}: typeof marketDeliveries.$inferSelect): MarketDelivery => ({
+  ...row,
+  order,
+  // The body of a request is kept if its signature or secret was right.
+  isFromMarket: row.isAccepted || row.body !== null,
+  time: toTimestamp(timeOfId(row.id)),
+});
+
 /** A page of the requests of a market, newest first. */
 export async function listDeliveries(
   db: Database,
@@ -113,13 +126,7 @@ export async function listDeliveries(
     .limit(limit + 1);
   const page = rows.slice(0, limit);
   return {
-    deliveries: page.map(({ marketId: _, orderId: order, ...row }) => ({
-      ...row,
-      order,
-      // The body of a request is kept if its signature or secret was right.
-      isFromMarket: row.isAccepted || row.body !== null,
-      time: toTimestamp(timeOfId(row.id)),
-    })),
+    deliveries: page.map(toDelivery),
     next: rows.length > limit ? page.at(-1)?.id : undefined,
   };
 }

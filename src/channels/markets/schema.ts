@@ -179,6 +179,7 @@ export const purchases = sqliteTable(
     index('purchases_waiting')
       .on(t.updatedAt)
       .where(sql`${t.licenseId} is null and ${t.buyerId} is null`),
+    index('purchases_email').on(t.email).where(sql`${t.email} is not null`),
     index('purchases_unmatched').on(t.id).where(sql`${t.state} = 'UNMATCHED'`),
     check('purchases_state', oneOf(t.state, PURCHASE_STATES)),
   ],
@@ -226,5 +227,8 @@ export const marketDeliveries = sqliteTable(
     item: text('item'),
     orderId: text('order_id'),
   },
-  (t) => [primaryKey({ columns: [t.marketId, t.id] })],
+  (t) => [
+    primaryKey({ columns: [t.marketId, t.id] }),
+    index('market_deliveries_order').on(t.marketId, t.orderId).where(sql`${t.orderId} is not null`),
+  ],
 );

@@ -128,13 +128,13 @@ function Details({ marketId, delivery }: { marketId: number; delivery: MarketDel
       />
       <div className="border-t border-line px-4 py-4 sm:px-5">
         <p className="pb-2 text-muted">{words.arrivedBody}</p>
-        {body === null ? (
-          <p>{words.noBody}</p>
-        ) : (
+        {body ? (
           // biome-ignore lint/a11y/noNoninteractiveTabindex: viewers without a mouse scroll it by keyboard
           <pre tabIndex={0} className="max-h-80 overflow-auto rounded-lg bg-hover p-3 text-xs">
             {readable(body)}
           </pre>
+        ) : (
+          <p>{body === null ? words.noBody : words.erasedBody}</p>
         )}
       </div>
     </div>

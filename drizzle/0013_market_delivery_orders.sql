@@ -1,0 +1,2 @@
+CREATE INDEX `market_deliveries_order` ON `market_deliveries` (`market_id`,`order_id`) WHERE "market_deliveries"."order_id" is not null;--> statement-breakpoint
+CREATE INDEX `purchases_email` ON `purchases` (`email`) WHERE "purchases"."email" is not null;
