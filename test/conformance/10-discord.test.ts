@@ -591,6 +591,50 @@ it('each message about an expired license says when it expired, once, and whom t
   }
 });
 
+it('each message about an expired license names the page of its product, where it is renewed [10.3.2]', async () => {
+  const { id } = await create.product({
+    url: 'https://shop.example/a_b?x=>y',
+    purchaseRoleId: BUYER_ROLE,
+  });
+  const sold = await create.license({
+    productId: id,
+    licenseType: 'TEMPORARY',
+    expiryDate: new Date(Date.now() - DAY_MS).toISOString(),
+  });
+  for (const text of await messagesAbout(sold)) {
+    expect(text).toContain('. Renew it at <https://shop.example/a_b?x=%3Ey>, or ask the shop.');
+  }
+});
+
+it('/licenses says of a full license that /reset frees a place, where its product allows it [10.3.2]', async () => {
+  const [{ id }, { id: without }] = await Promise.all([
+    create.product({ selfResets: 2 }),
+    create.product({ selfResets: 0 }),
+  ]);
+  const full = { ownerChatId: ADA.id, maxIPs: 1, ips: ['192.0.2.1'] };
+  const [first, { licenseKey }] = await Promise.all([
+    create.license({ ...full, productId: id }),
+    create.license({ ...full, productId: id, maxIPs: 2 }),
+    create.license({ ...full, productId: id, licenseStatus: 'DEACTIVATED' }),
+    create.license({ ...full, productId: without }),
+  ]);
+  const { content } = await discord.send({ name: 'licenses' });
+  expect(content.match(/`…\w+`(?=[^\n]*All places are taken: \/reset frees one\.)/g)).toEqual([
+    `\`…${first.licenseKey.slice(-4)}\``,
+  ]);
+  expect(content).toContain(licenseKey.slice(-4));
+});
+
+it('an account with more than 100 licenses reads the number of all that have no line [10.3.4]', async () => {
+  const batch = { productId, licenseType: 'PERMANENT', ownerChatId: ADA.id, count: 104 };
+  expect((await call('POST', '/api/v2/licenses/batch', { body: batch })).status).toBe(201);
+  for (const sent of [{ name: 'licenses' }, { type: 3, customId: 'keys' }]) {
+    const { content } = await discord.send(sent);
+    const shown = content.split('\n').filter((line) => line.startsWith('- ')).length;
+    expect(content).toContain(`… and ${104 - shown} more: use /portal`);
+  }
+});
+
 it('an account sees and finds all of 60 licenses, and gets none that it has [10.3.4, 10.3.9]', async () => {
   const [made, ...others] = await Promise.all(
     Array.from({ length: 60 }, () => create.license({ productId, ownerChatId: ADA.id })),

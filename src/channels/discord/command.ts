@@ -41,14 +41,14 @@ export const say = (text: string): Message => ({ text });
 /** Formats foreign text as inline code, where only backticks need escaping. */
 export const code = (text: string): string => `\`${text.replaceAll('`', "'")}\``;
 
-/** Lines, as many as a message has room for. */
-export function listed(lines: readonly string[], more: string): string {
+/** Lines, as many as a message has room for. @param total the number of all, also of those that have no line */
+export function listed(lines: readonly string[], more: string, total = lines.length): string {
   const shown: string[] = [];
   let length = 0;
   for (const line of lines) {
     length += line.length + 1;
     if (length > MAX_LISTED)
-      return [...shown, `… and ${lines.length - shown.length} more: ${more}`].join('\n');
+      return [...shown, `… and ${total - shown.length} more: ${more}`].join('\n');
     shown.push(line);
   }
   return shown.join('\n');

@@ -21,8 +21,10 @@ import { type Command, type CommandContext, code, listed, newValues, say } from 
 import type { Message } from './interaction.ts';
 import {
   conditionText,
+  countOwnLicenses,
   endText,
   findOwnLicenses,
+  fullStep,
   licenseIdIn,
   lineOf,
   nextStep,
@@ -76,7 +78,7 @@ async function redeem(context: CommandContext): Promise<Message> {
     const product = await findProduct(db, row.productId);
     const name = escapeMarkdown(product?.name ?? '');
     const condition = conditionText(row, Date.now());
-    const next = nextStep(row, Date.now());
+    const next = nextStep(row, product, Date.now());
     const owner = row.ownerChatId || row.customer?.chatId;
     if (owner === userId) {
       return withRoles(
@@ -129,10 +131,13 @@ async function showLicenses(context: CommandContext): Promise<Message> {
   if (rows.length === 0) return NO_LICENSES;
   const sold = await productsOf(db, rows);
   const now = Date.now();
-  const lines = rows.map(
-    (row) => `- ${lineOf(row, sold.get(row.productId)?.name ?? '', now)}.${nextStep(row, now)}`,
-  );
-  const { text } = await withRoles(context, listed(lines, 'use /portal'));
+  const lines = rows.map((row) => {
+    const product = sold.get(row.productId);
+    const next = nextStep(row, product, now) + fullStep(row, product, now);
+    return `- ${lineOf(row, product?.name ?? '', now)}.${next}`;
+  });
+  const total = await countOwnLicenses(db, interaction.user.id, rows);
+  const { text } = await withRoles(context, listed(lines, 'use /portal', total));
   return { text, button: { label: 'Show keys', id: SHOW_KEYS } };
 }
 
@@ -159,12 +164,14 @@ async function showKeys(context: CommandContext): Promise<Message> {
   const sold = await productsOf(db, rows);
   const now = Date.now();
   const lines = rows.map((row) => {
-    const name = escapeMarkdown(sold.get(row.productId)?.name ?? '');
-    const next = nextStep(row, now);
+    const product = sold.get(row.productId);
+    const name = escapeMarkdown(product?.name ?? '');
+    const next = nextStep(row, product, now);
     const refused = next && `, ${conditionText(row, now)}.${next}`;
     return `- **${name}** ${code(row.licenseKey)}${refused}`;
   });
-  return say(listed(lines, 'use /portal') + (await leakText(context, rows)));
+  const total = await countOwnLicenses(db, interaction.user.id, rows);
+  return say(listed(lines, 'use /portal', total) + (await leakText(context, rows)));
 }
 
 const discordTime = (timestamp: string): string =>
@@ -211,9 +218,9 @@ async function resetLicense(context: CommandContext): Promise<Message> {
   if (!outcome) return NOT_YOURS;
   const row = await findOwnLicense(db, licenseId, person);
   const now = Date.now();
-  const isExpired = row !== undefined && statusAt(row, now) === 'EXPIRED';
-  const expired = isExpired ? ` This license has ${endText(row, now)}.${nextStep(row, now)}` : '';
-  return say(outcomeText(outcome) + expired);
+  if (!row || statusAt(row, now) !== 'EXPIRED') return say(outcomeText(outcome));
+  const next = nextStep(row, await findProduct(db, row.productId), now);
+  return say(`${outcomeText(outcome)} This license has ${endText(row, now)}.${next}`);
 }
 
 async function portal({ db, interaction, newSender, publicUrl }: CommandContext): Promise<Message> {
@@ -252,7 +259,7 @@ async function getLicense(context: CommandContext): Promise<Message> {
   const shown = async (row: LicenseRow) =>
     withRoles(
       context,
-      `Your license of **${escapeMarkdown(product.name)}**: \`${row.licenseKey}\`, ${conditionText(row, Date.now())}.${nextStep(row, Date.now())}${await leakText(context, [row])}`,
+      `Your license of **${escapeMarkdown(product.name)}**: \`${row.licenseKey}\`, ${conditionText(row, Date.now())}.${nextStep(row, product, Date.now())}${await leakText(context, [row])}`,
     );
   const known = await own();
   if (known) return shown(known);

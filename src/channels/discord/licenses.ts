@@ -1,5 +1,6 @@
 import { countTaken } from '@licet/contract/addresses';
 import { DAY_MS } from '@licet/contract/durations';
+import { isWebAddress } from '@licet/contract/fields';
 import { and, desc, type SQL, sql } from 'drizzle-orm';
 import type { Database } from '../../db/client.ts';
 import { containsText, isOneOf } from '../../db/predicates.ts';
@@ -9,6 +10,7 @@ import { selectLicenses } from '../../resources/licenses/queries.ts';
 import type { LicenseRow } from '../../resources/licenses/row.ts';
 import { KEY_END_LENGTH, keyEnd, sentExpiryOf, statusAt } from '../../resources/licenses/rules.ts';
 import { licenses } from '../../resources/licenses/schema.ts';
+import type { ProductRow } from '../../resources/products/queries.ts';
 import { products } from '../../resources/products/schema.ts';
 import type { Interaction } from './interaction.ts';
 
@@ -30,6 +32,14 @@ export async function findOwnLicenses(
     .limit(MAX_OWN);
   return rows.reverse();
 }
+
+/** The number of all licenses of an account. @param rows those that {@link findOwnLicenses} found of all */
+export const countOwnLicenses = async (
+  db: Database,
+  userId: string,
+  rows: readonly LicenseRow[],
+): Promise<number> =>
+  rows.length < MAX_OWN ? rows.length : db.$count(licenses, isOwnedBy({ chatId: userId }));
 
 /** Licenses whose suggestion, as below, has a text: the product, the end of the key and the id. */
 export const isSuggestedBy = (typed: string): SQL | undefined =>
@@ -99,8 +109,34 @@ const NEXT_STEPS = {
   DELETED: '',
 } as const;
 
+/** A longer address would leave a message no room. */
+const MAX_URL_LENGTH = 200;
+
+/** The page of a product as a link without a preview; null for none. */
+function pageOf(product: ProductRow | undefined): string | null {
+  const url = product?.url;
+  if (url == null || !isWebAddress(url)) return null;
+  const { href } = new URL(url);
+  return href.length > MAX_URL_LENGTH ? null : `<${href}>`;
+}
+
 /** The next step of the customer of a license that programs refuse, with a blank before it; empty for none. */
-export const nextStep = (row: LicenseRow, now: number): string => NEXT_STEPS[statusAt(row, now)];
+export function nextStep(row: LicenseRow, product: ProductRow | undefined, now: number): string {
+  const status = statusAt(row, now);
+  const page = status === 'EXPIRED' ? pageOf(product) : null;
+  return page === null ? NEXT_STEPS[status] : ` Renew it at ${page}, or ask the shop.`;
+}
+
+/** The next step of the customer of a license that binds no other machine, with a blank before it; empty for none. */
+export function fullStep(row: LicenseRow, product: ProductRow | undefined, now: number): string {
+  const isFull = [
+    [countTaken(row.ips), row.maxIPs] as const,
+    [row.hwids.length, row.maxHWIDs] as const,
+  ].some(([taken, limit]) => limit > 0 && taken >= limit);
+  const canReset =
+    statusAt(row, now) === 'ACTIVE' && product !== undefined && product.selfResets > 0;
+  return isFull && canReset ? ' All places are taken: /reset frees one.' : '';
+}
 
 /** A license in a line. */
 export function lineOf(row: LicenseRow, productName: string, now: number): string {
