@@ -1,2 +1,3 @@
 CREATE INDEX `market_deliveries_order` ON `market_deliveries` (`market_id`,`order_id`) WHERE "market_deliveries"."order_id" is not null;--> statement-breakpoint
+CREATE INDEX `purchases_sold` ON `purchases` (`market_id`,`created_at`) WHERE "purchases"."unit" = 0 and "purchases"."is_test" = 0 and "purchases"."license_id" is not null and "purchases"."facts" ->> 'entered' is null;--> statement-breakpoint
 CREATE INDEX `purchases_email` ON `purchases` (`email`) WHERE "purchases"."email" is not null;

@@ -2,8 +2,9 @@ import { env } from 'cloudflare:workers';
 import { purchase as purchaseWire } from '@licet/contract/purchases';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { asPaynow, asStripe, asTebex } from '../markets/samples.ts';
-import { settled } from '../support/app.ts';
+import { newIsolate, settled } from '../support/app.ts';
 import { create, expectError } from '../support/client.ts';
+import { spyOnDatabase } from '../support/d1-spy.ts';
 import { DAY_MS, setNow } from '../support/history.ts';
 import { type Market, MarketService } from '../support/shop-market.ts';
 
@@ -338,7 +339,32 @@ describe('the state of a market', () => {
       'NEEDS_SECRET',
     );
     const { json } = await service.isolate.call('GET', MARKETS);
-    expect(json).toMatchObject([{ state: 'NEEDS_SECRET', sales: 2 }]);
+    expect(json).toMatchObject([{ state: 'NEEDS_SECRET', sales: 1 }]);
+  });
+
+  it('the sales of a market are the purchases with a license, and an index counts them [9.1.10]', async () => {
+    await service.download(market, { user_id: '1' });
+    await service.download(market, { user_id: '2', resource_id: '7' });
+    const [{ createdAt, licenseId } = expect.fail()] = await service.purchases('?state=GRANTED');
+    const body = { marketId: market.id, item: '62494', reference: '3', licenseId };
+    const entered = await service.isolate.call('POST', PURCHASES, { body });
+    expect(entered.status, entered.text).toBe(201);
+    expect(await marketNow()).toMatchObject({ sales: 1, lastSaleAt: createdAt });
+    const { spy, roundTrips } = spyOnDatabase(env.DB);
+    await newIsolate({ DB: spy }).call('GET', `${MARKETS}/${market.id}`);
+    const counting = roundTrips
+      .flat()
+      .filter(({ sql }) => sql.includes('select count(*) from purchases'));
+    expect(counting).toHaveLength(1);
+    for (const { sql, params } of counting) {
+      const plan = env.DB.prepare(`explain query plan ${sql}`).bind(...params);
+      const { results } = await plan.all<{ detail: string }>();
+      const read = results.map(({ detail }) => detail);
+      expect(read.filter((detail) => /^SEARCH purchases .*\(market_id/.test(detail))).toEqual([
+        'SEARCH purchases USING INDEX purchases_sold (market_id=? AND created_at>?)',
+        'SEARCH purchases USING INDEX purchases_sold (market_id=?)',
+      ]);
+    }
   });
 
   it('a product that a market sells is deleted only if that is said, and the market then needs a product [9.1.11]', async () => {

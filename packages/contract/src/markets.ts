@@ -153,7 +153,10 @@ export const marketFields = {
     marketState,
     'By its settings and the last request that arrived: `NEEDS_SECRET` without a secret, `FAILING` if that request was rejected or the service failed, `NEEDS_PRODUCT` without products, with one that is deleted, or with a purchase that waits for one, `WAITING` before the first request, else `WORKS`.',
   ),
-  sales: setByService(z.int(), 'The purchases of 30 days, as the statistics of purchases count.'),
+  sales: setByService(
+    z.int(),
+    'The purchases of 30 days that got their licenses, without tests and those that a person entered.',
+  ),
   lastSaleAt: setByService(wireTimestamp.nullable(), 'The time of the last one; null without.'),
   reconciledAt: setByService(
     wireTimestamp.nullable(),

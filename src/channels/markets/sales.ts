@@ -7,9 +7,13 @@ import { isPlaceholderSql } from './placeholders.ts';
 
 /** The sales of a period (9). */
 
-/** Whether a row is a sale: no test, no further license of a quantity, and none that a person entered. */
-export const isSale: SQL = sql`unit = 0 and is_test = 0 and facts ->> 'entered' is null
-  and (${isPlaceholderSql}) is not true`;
+const IS_NO_TEST: SQL = sql`unit = 0 and is_test = 0 and facts ->> 'entered' is null`;
+
+/** Whether a row was paid: no test, no further license of a quantity, and none that a person entered. */
+const isSale: SQL = sql`${IS_NO_TEST} and (${isPlaceholderSql}) is not true`;
+
+/** Whether a row is a sale that got its license. The index `purchases_sold` has the same condition. */
+export const hasLicense: SQL = sql`${IS_NO_TEST} and license_id is not null`;
 
 /** The reasons of refunds, and of disputes, as purchases have them. */
 const REFUNDED: SQL = sql`(reason like '%refunded%' or reason like '%removed%' or reason like '%missing%')`;

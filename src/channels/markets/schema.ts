@@ -175,6 +175,12 @@ export const purchases = sqliteTable(
     index('purchases_license').on(t.licenseId).where(sql`${t.licenseId} is not null`),
     index('purchases_market').on(t.marketId, t.id),
     index('purchases_created').on(t.marketId, t.createdAt),
+    // The sales of a market are counted without their rows.
+    index('purchases_sold')
+      .on(t.marketId, t.createdAt)
+      .where(
+        sql`${t.unit} = 0 and ${t.isTest} = 0 and ${t.licenseId} is not null and ${t.facts} ->> 'entered' is null`,
+      ),
     index('purchases_revoked').on(t.revokedAt).where(sql`${t.revokedAt} is not null`),
     index('purchases_waiting')
       .on(t.updatedAt)

@@ -4,7 +4,7 @@ import { asc, eq, getTableColumns, gt, sql } from 'drizzle-orm';
 import type { Database } from '../../db/client.ts';
 import type { Page } from '../../db/predicates.ts';
 import { isPlaceholderSql } from './placeholders.ts';
-import { isSale } from './sales.ts';
+import { hasLicense } from './sales.ts';
 import { markets } from './schema.ts';
 import type { MarketRow } from './source.ts';
 
@@ -20,7 +20,7 @@ export interface MarketUse {
   hasWaiting: boolean;
   /** Whether a product that it sells was deleted. */
   lacksProduct: boolean;
-  /** The purchases of 30 days. */
+  /** The purchases of 30 days that got their licenses. */
   sales: number;
   lastSaleAt: number | null;
 }
@@ -68,9 +68,9 @@ export const usedColumns = (now: number) => ({
     .mapWith(toBoolean)
     .as('lacks_product'),
   sales: sql<number>`(select count(*) from purchases
-    where market_id = markets.id and created_at > ${now - SALES_MS} and ${isSale})`.as('sales'),
+    where market_id = markets.id and created_at > ${now - SALES_MS} and ${hasLicense})`.as('sales'),
   lastSaleAt: sql<number | null>`(select created_at from purchases
-    where market_id = markets.id and ${isSale} order by created_at desc limit 1)`.as(
+    where market_id = markets.id and ${hasLicense} order by created_at desc limit 1)`.as(
     'last_sale_at',
   ),
 });
