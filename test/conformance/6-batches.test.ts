@@ -46,6 +46,32 @@ it('a batch with a bad value returns 400 and creates nothing [6.16, 6.17]', asyn
   });
 });
 
+it('a batch with metadata and notes that are too long for its licenses returns 400, and one of fewer stays below 20 MB [6.17]', async () => {
+  const { id: productId } = await create.product();
+  // Control characters take the most room: six bytes each.
+  const text = '\u0001'.repeat(500);
+  const metadata = Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`name-${n}`, text]));
+  const notes = '\u0001'.repeat(10_000);
+  const body = { productId, licenseType: 'PERMANENT', metadata, notes };
+  await withoutChange(licenses.path, async () => {
+    for (const [count, most, fields] of [
+      [500, 34, {}],
+      [35, 34, {}],
+      [500, 69, { notes: '' }],
+      [500, 69, { metadata: {} }],
+    ] as const) {
+      expectError(
+        await batch({ ...body, ...fields, count }),
+        400,
+        `metadata and notes are too long for ${count} licenses: create at most ${most} at once`,
+      );
+    }
+  });
+  const response = await batch({ ...body, count: 34 });
+  expect(response.status).toBe(201);
+  expect(response.text.length).toBeLessThan(20_000_000);
+});
+
 it('a batch of 500 licenses is created within 2 seconds [6.16]', async () => {
   const { id: productId } = await create.product();
   const startedAt = performance.now();

@@ -1970,7 +1970,7 @@ export interface Market {
   updatedAt: string;
   /** By its settings and the last request that arrived: `NEEDS_SECRET` without a secret, `FAILING` if that request was rejected or the service failed, `NEEDS_PRODUCT` without products, with one that is deleted, or with a purchase that waits for one, `WAITING` before the first request, else `WORKS`. */
   state: MarketState;
-  /** The purchases of 30 days, as the statistics of purchases count. */
+  /** The purchases of 30 days that got their licenses, without tests and those that a person entered. */
   sales: number;
   /** The time of the last one; null without. */
   lastSaleAt: string | null;

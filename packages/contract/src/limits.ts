@@ -3,6 +3,8 @@
 /** A page of a list has at most as many objects. */
 export const MAX_PAGE_OBJECTS = 1_000;
 export const MAX_BATCH_LICENSES = 500;
+/** The notes and metadata of all licenses of a batch, as JSON: the response repeats them, and has to fit into memory. */
+export const MAX_BATCH_TEXT_BYTES = 4 * 1024 * 1024;
 export const MAX_IMPORT_ITEMS = 200;
 
 /**

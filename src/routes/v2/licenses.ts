@@ -12,7 +12,7 @@ import {
   licenseUpdate,
   slot,
 } from '@licet/contract/licenses';
-import { MAX_BATCH_LICENSES } from '@licet/contract/limits';
+import { MAX_BATCH_LICENSES, MAX_BATCH_TEXT_BYTES } from '@licet/contract/limits';
 import { installation } from '@licet/contract/requests';
 import { type Context, Hono } from 'hono';
 import type * as z from 'zod';
@@ -32,6 +32,7 @@ import {
 import { jsonResponse } from '../../http/json.ts';
 import { type Operation, operationsOn } from '../../http/operation.ts';
 import { listResponse, pageOf } from '../../http/pagination.ts';
+import { jsonBytesOf } from '../../lib/bytes.ts';
 import {
   listAddressesIn,
   listInstallations,
@@ -215,7 +216,7 @@ const BATCH: Operation = {
   tag: 'Licenses',
   summary: `Create up to ${MAX_BATCH_LICENSES} licenses at once`,
   description:
-    'Creates `count` licenses with the same fields, each with a key of its own: all of them or none. An extension.',
+    'Creates `count` licenses with the same fields, each with a key of its own: all of them or none. 400 if `metadata` and `notes` of all of them would exceed 4 MB. An extension.',
   success: {
     status: 201,
     description: 'The new licenses, sorted by id.',
@@ -262,6 +263,14 @@ export const licenseRoutes = new Hono<AuthEnv>()
     // The lists of all licenses would not fit into memory.
     if (count > 1 && values.ips.length + values.hwids.length > 0) {
       throw new ApiError(400, 'ips and hwids must be empty for more than one license');
+    }
+    const most = Math.floor(MAX_BATCH_TEXT_BYTES / jsonBytesOf([values.metadata, values.notes]));
+    if (count > 1 && count > most) {
+      throw new ApiError(
+        400,
+        `metadata and notes are too long for ${count} licenses: create at most ${most} at once`,
+        { field: 'metadata' },
+      );
     }
     return createOnce(c, {
       create: (sender) => createLicenses(c, sender, values, count),
