@@ -509,7 +509,7 @@ describeInBrowser('the console in a browser', () => {
     const [name, text] = [group.getByLabel('Name').last(), group.getByLabel('Text').last()];
     await text.fill(plan);
     await name.fill('my plan');
-    await group.getByText('Use letters, digits and the signs _ . - alone.').waitFor();
+    await group.getByText('A name has only letters, digits, dots, hyphens and underscores.').waitFor();
     await name.fill('order');
     await group.getByText('Another row has this name.').waitFor();
     await page.getByRole('button', { name: 'Save' }).click();
