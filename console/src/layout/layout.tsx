@@ -107,9 +107,9 @@ export function Layout() {
           <button
             type="button"
             onClick={search.open}
-            className="flex min-h-9 min-w-0 flex-1 items-center gap-2 rounded-lg border border-line bg-surface px-3 text-left text-muted hover:border-edge lg:max-w-xl pointer-coarse:min-h-11"
+            className="flex min-h-9 min-w-0 flex-1 items-center gap-2 rounded-lg border border-line bg-surface px-2 text-left text-muted hover:border-edge min-[22rem]:px-3 lg:max-w-xl pointer-coarse:min-h-11"
           >
-            <Search size={16} aria-hidden className="shrink-0" />
+            <Search size={16} aria-hidden className="shrink-0 max-[22rem]:hidden" />
             <span className="min-w-0 flex-1 truncate">{texts.palette.open}</span>
             <kbd
               aria-hidden
