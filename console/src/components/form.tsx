@@ -112,7 +112,7 @@ export function Form({
 }
 
 const CONTROL =
-  'min-h-9 w-full rounded-lg border bg-surface px-3 py-1.5 text-base text-ellipsis placeholder:text-muted aria-invalid:border-bad pointer-coarse:min-h-11 sm:text-sm';
+  'min-h-9 w-full rounded-lg border bg-surface px-3 py-1.5 text-base text-ellipsis placeholder:text-sm placeholder:text-muted aria-invalid:border-bad pointer-coarse:min-h-11 sm:text-sm';
 
 interface FieldProps {
   label: string;

@@ -100,7 +100,7 @@ export function Layout() {
         <SideNavigation brand={<Brand />} />
       </div>
       <div className="flex min-w-0 flex-col pb-20 lg:pb-0">
-        <header className="sticky top-0 z-20 flex h-14 items-center gap-3 border-b border-line bg-page px-4 sm:px-6">
+        <header className="sticky top-0 z-20 flex h-14 items-center gap-2 border-b border-line bg-page px-4 min-[22rem]:gap-3 sm:px-6">
           <div className="lg:hidden">
             <Brand />
           </div>
