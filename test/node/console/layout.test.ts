@@ -314,7 +314,7 @@ describeInBrowser('the layout of the console', () => {
     for (const [question, label, found] of [
       ['expiring', 'Expiring within a week', [expiring]],
       ['expired', 'Expired in the last 30 days', [expired]],
-      ['full', 'At their limit', [full]],
+      ['full', 'Without a free slot', [full]],
       ['unused', 'Never used', [full, expired, expiring]],
       ['dormant', 'Dormant for 90 days', []],
     ] as const) {

@@ -239,7 +239,7 @@ describeInBrowser('the lists of the console', () => {
     await page.getByRole('link', { name, exact: true }).click();
     const facts = page.getByRole('region', { name: 'Details' });
     await facts.getByRole('button', { name: `Copy id ${id}` }).waitFor();
-    for (const value of ['For castles', '7 days']) {
+    for (const value of ['For castles', 'For 7 days']) {
       await facts.getByText(value, { exact: true }).waitFor();
     }
     await page.getByRole('region', { name: 'Versions in use' }).getByText('4.5.6').waitFor();
