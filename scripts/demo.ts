@@ -115,7 +115,7 @@ const PEOPLE = [
   ['Luca', 'Ricci', 'lucar'],
 ] as const;
 
-const PLATFORMS = ['PLATFORM_A', 'PLATFORM_B', 'MARKET_A', null] as const;
+const PLATFORMS = ['SpigotMC', 'BuiltByBit', 'Voxel Shop', null] as const;
 const LICENSE_COUNT = 48;
 
 const expiresIn = (days: number): Pick<LicenseCreate, 'licenseType' | 'expiryDate'> => ({
@@ -144,7 +144,8 @@ function licenseOf(index: number, product: Product): LicenseCreate {
   return {
     productId: product.id,
     ...(days === undefined ? { licenseType: 'PERMANENT' } : expiresIn(days)),
-    licensePlatform: platform,
+    licensePlatform: platform && 'OTHER',
+    licensePlatformOther: platform ?? '',
     ownerPlatformId: platform && `${10_000 + person}`,
     ownerChatId: `90071992547409${930 + person}`,
     ownerChatUsername: PEOPLE[person]?.[2] ?? '',

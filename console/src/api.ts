@@ -98,6 +98,14 @@ export const readSessionEnd = (): string | null => localStorage.getItem(SESSION_
 const storeSessionEnd = (): void =>
   localStorage.setItem(SESSION_END, new Date(Date.now() + SESSION_LIFE_MS).toISOString());
 
+/** Follows a log-in or log-out in another tab. The screen stays if the token is the same one. */
+export async function followSession({ key }: StorageEvent): Promise<void> {
+  if (key !== SESSION_END) return;
+  const earlier = queries.getQueryData<Session | null>(SESSION_KEY);
+  const session = await readSession().catch(() => null);
+  if (session?.id !== earlier?.id) await askAgain();
+}
+
 const SESSION_PATH = '/console/session';
 
 /** Sends the requests of the log-in. A 401 is about their token or code, and ends no session. */

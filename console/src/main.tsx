@@ -3,7 +3,7 @@ import { QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { options } from 'preact';
 import { createRoot } from 'react-dom/client';
-import { askAgain, queries, SESSION_QUERY } from './api.ts';
+import { askAgain, followSession, queries, SESSION_QUERY } from './api.ts';
 import { router } from './router.ts';
 import { listenToRows } from './row-targets.ts';
 import { showTheme } from './theme.ts';
@@ -26,6 +26,7 @@ addEventListener('pageshow', async ({ persisted }) => {
   await askAgain();
   document.body.hidden = false;
 });
+addEventListener('storage', followSession);
 createRoot(place).render(
   <QueryClientProvider client={queries}>
     <RouterProvider router={router} />

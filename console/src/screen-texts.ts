@@ -1112,7 +1112,7 @@ export const screenTexts = {
     },
     arrived: 'What arrived',
     waiting: 'Waiting for the first request…',
-    works: 'It works',
+    works: 'The last request worked',
     failing: 'The last request was rejected',
     nothingArrived: 'Send a test from the market: it appears here within seconds.',
     arrivedTitle: 'Request',

@@ -17,7 +17,7 @@ export default function ConfirmPopup({ question }: { question: Asked }) {
         <AlertDialog.Backdrop className={BACKDROP_CLASS} />
         <AlertDialog.Popup
           initialFocus={cancel}
-          className={`${POPUP_CLASS} ${CENTRED_CLASS} overflow-auto p-5 sm:max-w-md sm:p-6`}
+          className={`${POPUP_CLASS} ${CENTRED_CLASS} overflow-auto p-4 sm:max-w-md sm:p-5`}
         >
           <AlertDialog.Title className="text-base font-semibold break-words">
             {question.title}

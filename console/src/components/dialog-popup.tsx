@@ -38,7 +38,7 @@ export default function DialogPopup({
           }
           className={`${POPUP_CLASS} ${CENTRED_CLASS} flex flex-col overflow-hidden ${isWide ? 'sm:max-w-2xl' : 'sm:max-w-md'}`}
         >
-          <div className="flex shrink-0 items-start gap-4 border-b border-line py-2.5 pr-3 pl-5 sm:pl-6">
+          <div className="flex shrink-0 items-start gap-4 border-b border-line py-2.5 pr-2 pl-4 sm:pl-5">
             <BaseDialog.Title className="min-w-0 flex-1 py-1.5 text-base font-semibold break-words pointer-coarse:py-2.5">
               {title}
             </BaseDialog.Title>
@@ -51,7 +51,7 @@ export default function DialogPopup({
           {/* The buttons of a form stay below what scrolls: see `Form`. */}
           <div
             data-dialog
-            className="scroll-pb-24 overflow-y-auto overscroll-contain px-5 pt-5 not-has-[form]:pb-5 sm:px-6"
+            className="scroll-pb-24 overflow-y-auto overscroll-contain px-4 pt-5 not-has-[form]:pb-5 sm:px-5"
           >
             {lead && (
               <BaseDialog.Description className="mb-4 text-muted">{lead}</BaseDialog.Description>

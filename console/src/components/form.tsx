@@ -101,7 +101,7 @@ export function Form({
     <Errors value={errors?.byField ?? {}}>
       <form ref={form} onSubmit={submit} onInput={forget} noValidate className={className}>
         {children}
-        <div className="flex flex-col gap-3 in-data-dialog:sticky in-data-dialog:bottom-0 in-data-dialog:-mx-5 in-data-dialog:border-t in-data-dialog:border-line in-data-dialog:bg-raised in-data-dialog:px-5 in-data-dialog:py-3 in-data-dialog:sm:-mx-6 in-data-dialog:sm:px-6">
+        <div className="flex flex-col gap-3 in-data-dialog:sticky in-data-dialog:bottom-0 in-data-dialog:-mx-4 in-data-dialog:border-t in-data-dialog:border-line in-data-dialog:bg-raised in-data-dialog:px-4 in-data-dialog:py-3 in-data-dialog:sm:-mx-5 in-data-dialog:sm:px-5">
           {/* Beside the button that was used, because the form may be longer than the screen. */}
           {errors?.rest && <Notice tone="bad">{errors.rest}</Notice>}
           <div className="flex flex-wrap items-center gap-2">{buttons(isBusy)}</div>
@@ -112,7 +112,7 @@ export function Form({
 }
 
 const CONTROL =
-  'min-h-9 w-full rounded-lg border bg-surface px-3 py-1.5 text-base text-ellipsis placeholder:text-muted aria-invalid:border-bad pointer-coarse:min-h-11 sm:text-sm';
+  'min-h-9 w-full rounded-lg border bg-surface px-3 py-1.5 text-base text-ellipsis placeholder:text-sm placeholder:text-muted aria-invalid:border-bad pointer-coarse:min-h-11 sm:text-sm';
 
 interface FieldProps {
   label: string;

@@ -95,6 +95,8 @@ export function MetadataField({
             label={words.text}
             name={`${TEXT}${row.key}`}
             value={row.text}
+            required={row.name !== ''}
+            pattern=".*\S.*"
             maxLength={MAX_METADATA_LENGTH}
             onChange={({ target }) => change({ ...row, text: target.value })}
           />

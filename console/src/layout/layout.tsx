@@ -100,16 +100,16 @@ export function Layout() {
         <SideNavigation brand={<Brand />} />
       </div>
       <div className="flex min-w-0 flex-col pb-20 lg:pb-0">
-        <header className="sticky top-0 z-20 flex h-14 items-center gap-3 border-b border-line bg-page px-4 sm:px-6">
+        <header className="sticky top-0 z-20 flex h-14 items-center gap-2 border-b border-line bg-page px-4 min-[22rem]:gap-3 sm:px-6">
           <div className="lg:hidden">
             <Brand />
           </div>
           <button
             type="button"
             onClick={search.open}
-            className="flex min-h-9 min-w-0 flex-1 items-center gap-2 rounded-lg border border-line bg-surface px-3 text-left text-muted hover:border-edge lg:max-w-xl pointer-coarse:min-h-11"
+            className="flex min-h-9 min-w-0 flex-1 items-center gap-2 rounded-lg border border-line bg-surface px-2 text-left text-muted hover:border-edge min-[22rem]:px-3 lg:max-w-xl pointer-coarse:min-h-11"
           >
-            <Search size={16} aria-hidden className="shrink-0" />
+            <Search size={16} aria-hidden className="shrink-0 max-[22rem]:hidden" />
             <span className="min-w-0 flex-1 truncate">{texts.palette.open}</span>
             <kbd
               aria-hidden

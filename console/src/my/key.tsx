@@ -86,7 +86,7 @@ export function Key({
         <button
           ref={button}
           type="button"
-          className={buttonClass('quiet', '-ml-3 mt-1')}
+          className={buttonClass('quiet', '-ml-3 mt-1 py-2 text-left whitespace-normal!')}
           onClick={() => setAsked(true)}
         >
           {words.rotation.replace}

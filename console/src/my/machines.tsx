@@ -210,7 +210,7 @@ function Machine({ machine }: { machine: PortalMachine }) {
         {ip !== null && (
           <>
             <dt className="text-xs text-muted">{words.kinds.IP}</dt>
-            <dd className="font-mono [overflow-wrap:anywhere]">
+            <dd className="min-w-18 font-mono [overflow-wrap:anywhere]">
               {ip}{' '}
               {isThisBrowser && (
                 <span className={`${badgeClass('accent')} font-sans`}>{words.thisBrowser}</span>
@@ -222,7 +222,7 @@ function Machine({ machine }: { machine: PortalMachine }) {
         {hwid !== null && (
           <>
             <dt className="text-xs text-muted">{words.kinds.HWID}</dt>
-            <dd className="font-mono [overflow-wrap:anywhere]">{hwid}</dd>
+            <dd className="min-w-18 font-mono [overflow-wrap:anywhere]">{hwid}</dd>
           </>
         )}
       </dl>

@@ -131,6 +131,24 @@ describeInBrowser('the layout of the console', () => {
     await page.getByRole('link', { name: licenseKey }).waitFor();
   });
 
+  it('a log-in of another token in a second tab changes the name and the rights of the first one', async () => {
+    const page = await openConsole('/products', { token: await tokenWith('ALL_READ_WRITE') });
+    const licenses = page.getByRole('navigation').getByRole('link', { name: 'Licenses' });
+    await licenses.waitFor();
+    const { token } = await licet.tokens.create({ name: 'Second tab', intents: ['PRODUCTS_READ'] });
+    const second = await page.context().newPage();
+    await second.route('**/api/v2/tokens/self', (route) =>
+      route.fulfill({ status: 401, json: { statusCode: 401, message: 'No session' } }),
+    );
+    await second.goto(page.url());
+    await second.getByLabel('Token', { exact: true }).waitFor();
+    await second.unrouteAll();
+    await logIn(second, token);
+    await page.getByRole('button', { name: 'Session of Second tab' }).waitFor();
+    expect(await licenses.count()).toBe(0);
+    await second.close();
+  });
+
   it('each log-in begins with the focus in the field of the token, also the second of a page', async () => {
     expectFailure(/^401 GET /);
     const page = await newPage();

@@ -509,13 +509,21 @@ describeInBrowser('the console in a browser', () => {
     const [name, text] = [group.getByLabel('Name').last(), group.getByLabel('Text').last()];
     await text.fill(plan);
     await name.fill('my plan');
-    await group.getByText('A name has only letters, digits, dots, hyphens and underscores.').waitFor();
+    await group
+      .getByText('A name has only letters, digits, dots, hyphens and underscores.')
+      .waitFor();
     await name.fill('order');
     await group.getByText('Another row has this name.').waitFor();
     await page.getByRole('button', { name: 'Save' }).click();
     expect(await licet.licenses.get(id)).toMatchObject({ metadata: { trial: 'yes' } });
     await name.fill('plan');
     expect(await accessibilityFindings(page)).toEqual([]);
+    for (const none of ['', ' ']) {
+      await text.fill(none);
+      await page.getByRole('button', { name: 'Save' }).click();
+      await expect.poll(() => text.and(page.locator(':focus:invalid')).count()).toBe(1);
+    }
+    await text.fill(plan);
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('Changes saved').waitFor();
     expect((await licet.licenses.get(id)).metadata).toEqual({ order: '4711', plan });

@@ -48,7 +48,7 @@ describeInBrowser('markets in the console', () => {
       address,
     );
     expect(await download(address, { secret: secret ?? '', resource_id: '62494' })).toBe(200);
-    await page.getByText('It works').waitFor();
+    await page.getByText('The last request worked').waitFor();
     await page.getByText('Granted a license').waitFor();
     // The state follows from what has arrived.
     await page.getByText('Works', { exact: true }).waitFor();

@@ -1,4 +1,5 @@
 import { readRootToken } from '@licet/cli/root-token';
+import type { Page } from 'playwright-core';
 import { beforeAll, expect, it } from 'vitest';
 import * as z from 'zod';
 import { sharedService } from '../shared-service.ts';
@@ -15,6 +16,26 @@ import {
 } from './console.ts';
 
 /** The overview and the first steps. */
+
+/** Answers with a sale of today, and with a purchase that waits for a product. */
+async function showPurchases(page: Page): Promise<void> {
+  const sold = {
+    sold: 1,
+    refunded: 0,
+    disputed: 0,
+    amounts: [{ amount: '12.50', currency: 'EUR' }],
+  };
+  const waits = {
+    id: 1,
+    marketId: 1,
+    marketName: 'Stripe',
+    item: 'plink_1',
+    buyerName: 'Ada',
+    createdAt: new Date().toISOString(),
+  };
+  await page.route('**/api/v2/purchases/statistics?*', (route) => route.fulfill({ json: sold }));
+  await page.route('**/api/v2/purchases?*', (route) => route.fulfill({ json: [waits] }));
+}
 
 describeInBrowser('the overview in a browser', () => {
   beforeAll(async () => {
@@ -100,9 +121,43 @@ describeInBrowser('the overview in a browser', () => {
   });
 
   it('a token without the history gets an explanation in place of the figures', async () => {
-    const page = await openConsole('/', { token: await tokenWith('LICENSES_READ') });
+    const page = await openConsole('/', { token: await tokenWith('PRODUCTS_READ') });
     await page.getByText('Figures need the history').waitFor();
     expect(await page.getByRole('region').count()).toBe(0);
+  });
+
+  it('a token with the licenses and without the history sees sales, and who has paid and waits', async () => {
+    const page = await openConsole('/licenses', { token: await tokenWith('LICENSES_READ') });
+    await showPurchases(page);
+    await page.getByRole('link', { name: 'Overview' }).click();
+    await page.getByText('Figures need the history').waitFor();
+    await page.getByText('12.50 EUR').waitFor();
+    await page.getByText('Paid, no license').waitFor();
+    const regions = await page.getByRole('region').all();
+    expect(await Promise.all(regions.map((one) => one.getAttribute('aria-label')))).toEqual([
+      'Worth a look',
+    ]);
+    expect(await accessibilityFindings(page)).toEqual([]);
+  });
+
+  it('sales and alerts that cannot be read say so, and are read again', async () => {
+    expectFailure(/^500 GET \/api\/v2\/(purchases|events)/);
+    const page = await openConsole('/licenses');
+    const json = { statusCode: 500, message: 'Internal server error' };
+    for (const path of ['purchases/statistics?*', 'purchases?*', 'events?actor=service&*']) {
+      await page.route(`**/api/v2/${path}`, (route) => route.fulfill({ status: 500, json }));
+    }
+    await page.getByRole('link', { name: 'Overview' }).click();
+    for (const name of ['Sales today', 'Worth a look']) {
+      await page.getByRole('region', { name }).getByRole('alert').waitFor();
+    }
+    await page.unrouteAll();
+    await showPurchases(page);
+    const alerts = page.getByRole('region', { name: 'Worth a look' });
+    await page.getByRole('region', { name: 'Sales today' }).getByRole('button').click();
+    await page.getByText('12.50 EUR').waitFor();
+    await alerts.getByRole('button', { name: 'Try again' }).first().click();
+    await page.getByText('Paid, no license').waitFor();
   });
 
   it('a part of the overview that fails leaves the others', async () => {

@@ -4,7 +4,7 @@ import type { ReactNode } from 'react';
 import { Badge } from '../../components/badge.tsx';
 import { ButtonLink, TextLink } from '../../components/button.tsx';
 import { TypeBadge } from '../../components/changes.tsx';
-import { Section } from '../../components/page.tsx';
+import { LoadFailure, Section } from '../../components/page.tsx';
 import { Time } from '../../components/time.tsx';
 import { formatNumber, productName } from '../../format.ts';
 import { useProductNames } from '../../products.ts';
@@ -23,9 +23,12 @@ const words = screenTexts.alerts;
 /** The latest alerts; nothing without any. */
 export default function Alerts() {
   const mayReadEvents = useMay('readEvents');
-  const { data = [] } = useQuery({ ...alertsQuery, enabled: mayReadEvents });
-  const { data: waiting = [] } = useQuery({ ...waitingQuery, enabled: useMay('readPurchases') });
-  if (data.length === 0 && waiting.length === 0) return null;
+  const alerts = useQuery({ ...alertsQuery, enabled: mayReadEvents });
+  const waits = useQuery({ ...waitingQuery, enabled: useMay('readPurchases') });
+  const { data = [] } = alerts;
+  const { data: waiting = [] } = waits;
+  const failed = [waits, alerts].find(({ error, data: read }) => error && !read);
+  if (data.length === 0 && waiting.length === 0 && !failed) return null;
   return (
     <Section
       title={words.title}
@@ -37,6 +40,7 @@ export default function Alerts() {
         )
       }
     >
+      {failed && <LoadFailure error={failed.error} onRetry={failed.refetch} />}
       <ul>
         {waiting.slice(0, WAITING_ROWS).map((one) => (
           <WaitingAlert key={one.purchases[0].id} waiting={one} />

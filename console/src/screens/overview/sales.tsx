@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { TextLink } from '../../components/button.tsx';
+import { LoadFailure, Section } from '../../components/page.tsx';
 import { screenTexts } from '../../screen-texts.ts';
 import { useMay } from '../../session.ts';
 import { amountText } from '../markets/names.ts';
@@ -14,10 +15,20 @@ const sumText = (sum: { amount: string; currency: string | null }): string =>
 
 /** The sales and refunds of today; nothing for a shop without a market. */
 export default function Sales() {
-  const { data } = useQuery(salesQuery);
-  const { data: markets = [] } = useQuery({ ...marketsQuery, enabled: useMay('readMarkets') });
-  if (!data || (markets.length === 0 && data.sold === 0)) return null;
+  const sales = useQuery(salesQuery);
+  const markets = useQuery({ ...marketsQuery, enabled: useMay('readMarkets') });
+  const failed = [sales, markets].find(({ error, data }) => error && !data);
+  if (failed) {
+    return (
+      <Section title={words.today}>
+        <LoadFailure error={failed.error} onRetry={failed.refetch} />
+      </Section>
+    );
+  }
+  const { data } = sales;
+  if (!data) return null;
   const lost = data.refunded + data.disputed;
+  if (!markets.data?.length && data.sold + lost === 0) return null;
   return (
     <dl aria-label={words.today} className="grid grid-cols-2 gap-3 sm:gap-5">
       <Figure label={<TextLink to="/purchases">{words.sold}</TextLink>} value={data.sold}>

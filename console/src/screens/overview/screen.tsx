@@ -40,9 +40,9 @@ export function Screen() {
         </Suspense>
       )}
       {/* Without a product there is nothing to count. */}
-      {isEmpty ? null : mayReadHistory ? (
+      {!isEmpty && (
         <>
-          <Figures />
+          {mayReadHistory && <Figures />}
           {mayReadPurchases && (
             <Suspense>
               <Sales />
@@ -53,38 +53,35 @@ export function Screen() {
               <Alerts />
             </Suspense>
           )}
-          <Suspense fallback={<RangedSkeleton />}>
-            <Outcomes range={range} />
-          </Suspense>
-          {/* Two columns, not rows: sections of unequal height would leave gaps. */}
-          <div className="grid items-start gap-5 xl:grid-cols-2">
-            <div className={COLUMN}>
-              <Suspense>
-                <Licenses range={range} />
+          {mayReadHistory ? (
+            <>
+              <Suspense fallback={<RangedSkeleton />}>
+                <Outcomes range={range} />
               </Suspense>
-              <Suspense>
-                <Refusals />
-              </Suspense>
-            </div>
-            <div className={COLUMN}>
-              <Suspense>
-                <Versions range={range} />
-              </Suspense>
-              {mayReadEvents && (
-                <Suspense>
-                  <Events />
-                </Suspense>
-              )}
-            </div>
-          </div>
-        </>
-      ) : (
-        <>
-          <EmptyScreen title={words.noHistoryTitle}>{words.noHistory}</EmptyScreen>
-          {mayReadEvents && (
-            <Suspense>
-              <Events />
-            </Suspense>
+              {/* Two columns, not rows: sections of unequal height would leave gaps. */}
+              <div className="grid items-start gap-5 xl:grid-cols-2">
+                <div className={COLUMN}>
+                  <Suspense>
+                    <Licenses range={range} />
+                  </Suspense>
+                  <Suspense>
+                    <Refusals />
+                  </Suspense>
+                </div>
+                <div className={COLUMN}>
+                  <Suspense>
+                    <Versions range={range} />
+                  </Suspense>
+                  {mayReadEvents && (
+                    <Suspense>
+                      <Events />
+                    </Suspense>
+                  )}
+                </div>
+              </div>
+            </>
+          ) : (
+            <EmptyScreen title={words.noHistoryTitle}>{words.noHistory}</EmptyScreen>
           )}
         </>
       )}

@@ -93,7 +93,7 @@ export function IntentField({
       </label>
     );
   };
-  const cell = 'w-18 py-0.5 text-center sm:w-24';
+  const cell = 'w-16 py-0.5 text-center sm:w-24';
   return (
     <ControlGroup label={words.intents} name="intents">
       <div>

@@ -68,7 +68,11 @@ export function Deliveries({ webhook }: { webhook: Webhook }) {
     [
       headers.object,
       (row) =>
-        row.type === PING_TYPE || !hasObject(row) ? null : <DeliveryObject delivery={row} />,
+        row.type === PING_TYPE || !hasObject(row) ? null : (
+          <span className="wrap-anywhere sm:block sm:min-w-40">
+            <DeliveryObject delivery={row} />
+          </span>
+        ),
     ],
     [headers.state, (row) => <DeliveryBadge state={row.state} />],
     [headers.status, ({ status }) => status, 'number'],
