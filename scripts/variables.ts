@@ -7,6 +7,7 @@ import { LABELLED_PLATFORMS } from '@licet/contract/enums';
 import { IPV6_SLOT_PREFIX } from '@licet/contract/limits';
 import { isTimeZone } from '@licet/contract/time-zone';
 import { parseBoolean } from '../src/lib/boolean-setting.ts';
+import { parseLogSetting } from '../src/lib/log-setting.ts';
 import { nearestName } from '../src/lib/nearest-name.ts';
 import { publicUrlFault } from '../src/lib/public-url.ts';
 import { NO_KEY, parseKey } from '../src/lib/signing-keys.ts';
@@ -35,6 +36,7 @@ const mustList = (takes: string, separator: RegExp, item: RegExp): FindFault =>
   );
 
 const boolean = must('true or false', (value) => parseBoolean(value) !== undefined);
+const logSetting = must('true, false or failures', (value) => parseLogSetting(value) !== undefined);
 const text = must('a text', (value) => typeof value === 'string');
 const isNumber = (value: unknown): boolean => /^\d+(\.\d+)?$/.test(String(value));
 const days = must('a number of days, or 0 to keep all', isNumber);
@@ -79,7 +81,7 @@ const FAULTS: Readonly<Record<string, FindFault>> = {
   MANY_ADDRESSES: addresses,
   SIGNING_ISSUER: text,
   SIGNING_DEFAULT_KID: text,
-  LOG_REQUESTS: boolean,
+  LOG_REQUESTS: logSetting,
   TIME_ZONE: timeZone,
   PLATFORM_LABELS: labels,
   TRUSTED_PROXIES: proxies,

@@ -115,6 +115,8 @@ export class Services {
   readonly recorder: Recorder;
   readonly counts: HeldCounts;
   readonly requestCounts = new RequestCounts();
+  /** The valid validations since one was logged, where the log leaves most of them out. */
+  validSinceEntry = 0;
   readonly outbound: Outbound;
   readonly deliverer: Deliverer;
   readonly markets: HeldMarkets;

@@ -16,7 +16,7 @@ import {
   snapshotSchema,
 } from '../resources/licenses/snapshot.ts';
 import { decodePolicy, encodePolicy, type Policy } from '../resources/policy.ts';
-import { products } from '../resources/products/schema.ts';
+import { isInPolicy, products } from '../resources/products/schema.ts';
 import { tokens } from '../resources/tokens/schema.ts';
 
 /** The part of a row that a validation needs, held outside D1. */
@@ -60,7 +60,14 @@ const publishedLicense = snapshotSchema
 export const licenseSnapshot: SnapshotType<LicenseSnapshot> = {
   name: 'license',
   kvKey: async (key) => `license:${await sha256Hex(key)}`,
-  encode: (license) => JSON.stringify({ format: FORMAT.value, ...license }),
+  encode: ({ entitlements, entitlementsExpire, ...license }) =>
+    JSON.stringify({
+      format: FORMAT.value,
+      ...license,
+      // Most licenses have none, and KV is read for each cold validation.
+      ...(entitlements && { entitlements }),
+      ...(entitlementsExpire && { entitlementsExpire }),
+    }),
   decode: (text) => decode(publishedLicense, text),
   async load(db, keys) {
     const rows = await db
@@ -136,9 +143,14 @@ export const policySnapshot: SnapshotType<Policy> = {
         })
         .from(blacklists),
       settings: db
-        .select({ id: products.id, offlineDays: products.offlineDays })
+        .select({
+          id: products.id,
+          offlineDays: products.offlineDays,
+          checkAfterHours: products.checkAfterHours,
+          entitlements: products.entitlements,
+        })
         .from(products)
-        .where(sql`${products.offlineDays} > 0`),
+        .where(isInPolicy(products)),
     });
     const [counter] = found.revisions;
     if (!counter) return new Map();

@@ -18,7 +18,7 @@ export interface EventSender {
   /** The connecting address; null if it is unknown. */
   ip: string | null;
   /** `discord:` and the id of an administrator there (10). */
-  actor?: 'service' | 'customer' | `discord:${string}`;
+  actor?: 'service' | 'customer' | 'program' | `discord:${string}`;
   /** The customer who makes the change (10). */
   customerId?: number;
 }

@@ -44,7 +44,7 @@ export const events = sqliteTable(
     resourceId: integer('resource_id'),
     changes: text('changes'),
     /** Null for a change that came with a token or ROOT_TOKEN. */
-    actor: text('actor').$type<'service' | 'customer' | `discord:${string}`>(),
+    actor: text('actor').$type<'service' | 'customer' | 'program' | `discord:${string}`>(),
     /** The customer who made the change (10). */
     customerId: integer('customer_id'),
   },

@@ -56,18 +56,32 @@ import {
 
 type LicenseItem = z.infer<typeof licenseItem>;
 
-interface NewLicense extends Omit<LicenseRow, 'customer' | 'customerId' | 'totalRequests'> {
+interface NewLicense
+  extends Omit<LicenseRow, 'customer' | 'customerId' | 'totalRequests' | 'entitlementsOfProduct'> {
   /** A new customer has no id yet: its identities find it. */
   customerId: number | Partial<CustomerRow> | null;
 }
 
 /** The fields in a response that an import does not compare. */
-const NOT_COMPARED = ['id', 'productIdString', 'totalRequests', 'customer'];
+const NOT_COMPARED = [
+  'id',
+  'productIdString',
+  'totalRequests',
+  'effectiveEntitlements',
+  'customer',
+];
 
 /** As responses show it, without the addresses that an import leaves out. */
 const toWire = ({ ips, ...row }: NewLicense, now: number) =>
   toLicense(
-    { ...row, ips: ips.filter(isGlobal), customerId: null, customer: null, totalRequests: 0 },
+    {
+      ...row,
+      ips: ips.filter(isGlobal),
+      customerId: null,
+      customer: null,
+      totalRequests: 0,
+      entitlementsOfProduct: null,
+    },
     now,
   );
 
@@ -143,6 +157,8 @@ function toRow(
     state: stateOf(licenseStatus),
     notes: item.notes,
     metadata: item.metadata,
+    entitlements: item.entitlements,
+    entitlementsExpire: item.entitlementsExpire,
     ips: firstOfSlots(
       item.ips.flatMap((ip) => globalAddress(ip) ?? []),
       db.ipv6SlotPrefix,

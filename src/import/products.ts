@@ -4,6 +4,7 @@ import type { z } from 'zod';
 import { batch } from '../db/client.ts';
 import { touchPolicy } from '../db/outbox.ts';
 import { isOneOf } from '../db/predicates.ts';
+import { differsInPolicy } from '../resources/policy.ts';
 import { type ProductRow, toProduct } from '../resources/products/queries.ts';
 import { products } from '../resources/products/schema.ts';
 import { insertRows, type Planner, planRows, refusal, selectUsedIds } from './plan.ts';
@@ -53,7 +54,7 @@ export const planProducts: Planner<ProductItem> = async ({ db, now }, items) => 
     take,
     changes: () => ({
       statements: insertRows(db, products, news),
-      touches: news.some(({ offlineDays }) => offlineDays > 0) ? [touchPolicy] : [],
+      touches: news.some((one) => differsInPolicy(null, one)) ? [touchPolicy] : [],
     }),
   };
 };

@@ -1,10 +1,30 @@
+import type { Entitlements } from '@licet/contract/entitlements';
 import { isObject, parseJson } from '@licet/contract/json';
+import { DEFAULT_CHECK_AFTER_HOURS } from '@licet/contract/limits';
 import { type Blacklist, toBlacklist } from './blacklists/blacklist.ts';
 
 /** The settings of a product that a validation needs. */
-interface ProductPolicy {
+export interface ProductPolicy {
   /** The days that a lease lasts (1.8). */
   readonly offlineDays: number;
+  /** The hours after which a program asks again (1.8). */
+  readonly checkAfterHours: number;
+  /** Those of its licenses (11); null without any. */
+  readonly entitlements: Entitlements | null;
+}
+
+/** The settings of a product that is not in the policy. */
+export const DEFAULT_PRODUCT_POLICY: ProductPolicy = {
+  offlineDays: 0,
+  checkAfterHours: DEFAULT_CHECK_AFTER_HOURS,
+  entitlements: null,
+};
+
+/** Whether the policy differs between two versions of a product. Null is no product. */
+export function differsInPolicy(one: ProductPolicy | null, other: ProductPolicy): boolean {
+  const settings = ({ offlineDays, checkAfterHours, entitlements }: ProductPolicy) =>
+    JSON.stringify([offlineDays, checkAfterHours, entitlements]);
+  return settings(one ?? DEFAULT_PRODUCT_POLICY) !== settings(other);
 }
 
 /**
@@ -20,7 +40,7 @@ export interface Policy {
 }
 
 /** Grows when the form of a policy in KV changes. */
-const FORMAT = 2;
+const FORMAT = 3;
 
 /** The policy as KV holds it. */
 export const encodePolicy = ({ revision, blacklist, products }: Policy): string =>
@@ -28,7 +48,13 @@ export const encodePolicy = ({ revision, blacklist, products }: Policy): string 
 
 const isProducts = (value: unknown): value is Policy['products'] =>
   isObject(value) &&
-  Object.values(value).every((one) => isObject(one) && Number.isSafeInteger(one.offlineDays));
+  Object.values(value).every(
+    (one) =>
+      isObject(one) &&
+      Number.isSafeInteger(one.offlineDays) &&
+      Number.isSafeInteger(one.checkAfterHours) &&
+      (one.entitlements === null || isObject(one.entitlements)),
+  );
 
 /** The policy in a value of KV; null if it is corrupt or in another format. */
 export function decodePolicy(text: string): Policy | null {

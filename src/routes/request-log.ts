@@ -1,7 +1,7 @@
 import type { Context, MiddlewareHandler } from 'hono';
 import { routePath } from 'hono/route';
 import { connectingAddressOf, drainBody } from '../http/connection.ts';
-import { parseBoolean } from '../lib/boolean-setting.ts';
+import { parseLogSetting } from '../lib/log-setting.ts';
 import { clientOf } from '../lib/networks.ts';
 import { RequestTimings } from '../lib/request-timings.ts';
 import type { RequestKind } from '../requests/metrics.ts';
@@ -28,7 +28,19 @@ export const commonHeaders = (c: Context<AppEnv>): Record<string, string> => ({
 /** Counts the request, and logs it in one event, by the pattern of its route: a path can hold license keys. */
 export function endRequest(c: Context<AppEnv>, status: number, kind: RequestKind = 'other'): void {
   servicesOf(c.env).requestCounts.add(kind, c.get('outcome'), c.get('timings').durationMs);
-  if (parseBoolean(c.env.LOG_REQUESTS) && isLogged(c, status)) logRequest(c, status);
+  if (isWanted(c) && isLogged(c, status)) logRequest(c, status);
+}
+
+/** Valid validations, of which LOG_REQUESTS = "failures" logs one: they show that the service responds. */
+const VALID_PER_ENTRY = 100;
+
+/** Whether LOG_REQUESTS wants the request in the log. */
+function isWanted(c: Context<AppEnv>): boolean {
+  const setting = parseLogSetting(c.env.LOG_REQUESTS);
+  if (setting !== 'failures' || c.get('outcome') !== 'VALID') return Boolean(setting);
+  const services = servicesOf(c.env);
+  services.validSinceEntry = (services.validSinceEntry + 1) % VALID_PER_ENTRY;
+  return services.validSinceEntry === 0;
 }
 
 /** The same as middleware. Validations call the functions above themselves. */

@@ -3,14 +3,16 @@ import type { LicenseDataType } from '@licet/contract/enums';
 import type { BlockedType, ResponseType } from '@licet/contract/outcomes';
 import type { CacheHit, SnapshotCache } from '../cache/snapshot-cache.ts';
 import { POLICY_KEY } from '../cache/snapshots.ts';
+import { DATABASE_TIMEOUT_MS, withTimeout } from '../lib/async.ts';
 import type { RequestTimings } from '../lib/request-timings.ts';
 import type { RecordDetails } from '../requests/record.ts';
 import type { Blacklist } from '../resources/blacklists/blacklist.ts';
 import type { SlotKind } from '../resources/licenses/address-slots.ts';
 import { keysMeantBy, statusAt, whyNoKey } from '../resources/licenses/rules.ts';
 import type { LicenseSnapshot } from '../resources/licenses/snapshot.ts';
+import { takeOver } from '../resources/licenses/take-over.ts';
 import type { Policy } from '../resources/policy.ts';
-import type { FullRefusal, Services } from '../services.ts';
+import { type FullRefusal, type Services, senderOf } from '../services.ts';
 import { bind, type IdleSlot } from './bind.ts';
 import type { ValidationRequest } from './request.ts';
 
@@ -289,15 +291,46 @@ export function confirmSlots(
   const { outcome, snapshots } = decision;
   const license = snapshots.license.value;
   if (!license) return decision;
-  if ('full' in outcome) {
+  if ('full' in outcome && !request.takesOver) {
     const refusal = services.findFull(
       license,
       kindsOf(outcome.full, request),
       circumstances.requestedAt,
     );
     if (refusal) return refuseFull(snapshots, outcome.full, refusal);
-  } else if (outcome.responseType !== 'VALID' || !outcome.mustBeStored) return decision;
-  return bindSlots(services, license, snapshots, request, circumstances);
+  } else if (!('full' in outcome || (outcome.responseType === 'VALID' && outcome.mustBeStored))) {
+    return decision;
+  }
+  const binding = bindSlots(services, license, snapshots, request, circumstances);
+  return request.takesOver ? takeOverIfFull(services, binding, request, circumstances) : binding;
+}
+
+/** Moves a license whose slots are full to the machine of the request, and decides again (1.8). */
+async function takeOverIfFull(
+  services: Services,
+  binding: Promise<Decision>,
+  request: ValidationRequest,
+  circumstances: Circumstances,
+): Promise<Decision> {
+  const decision = await binding;
+  const { outcome, snapshots } = decision;
+  const license = snapshots.license.value;
+  if (!license || !('full' in outcome)) return decision;
+  const { waitUntil } = circumstances.timings;
+  const author = { actor: 'program', ip: circumstances.connectingAddress } as const;
+  // It may still move after the timeout, which the next request would do anyway.
+  const moved = await withTimeout(
+    takeOver(() => senderOf(services, author, waitUntil), license.id, request),
+    DATABASE_TIMEOUT_MS,
+  );
+  if (moved.result === 'free') {
+    return bindSlots(services, license, snapshots, request, circumstances);
+  }
+  const { remarks } = moved;
+  if (moved.result === 'refused') return remarks === null ? decision : { ...decision, remarks };
+  // Another program may have taken it over since, and this one was valid before.
+  const after = { ...snapshots, license: { ...snapshots.license, value: moved.license } };
+  return { outcome: decideFrom(after, request, circumstances), snapshots: after, remarks };
 }
 
 /** The kinds of the slots of which none is free: each has its own (1.2). */

@@ -27,6 +27,8 @@ export interface ValidationRequest {
   ip: string | null;
   hwid: string | null;
   logged: LoggedFields;
+  /** Whether a person wants to move the license to this machine (1.8). */
+  takesOver: boolean;
   /** Undefined for a program that asks for no signature. */
   signature?: SignatureRequest | undefined;
 }
@@ -290,7 +292,12 @@ export function parseRequest(
   if (typeof signature === 'string') return reject(signature);
   const key = normalizeLicenseKey(licenseKey);
   const logged = readLoggedFields(body);
-  return { ok: true, request: { licenseKey, key, productId, ip, hwid, logged, signature } };
+  // Any other value counts as absent (1.2).
+  const takesOver = body.takeOver === true;
+  return {
+    ok: true,
+    request: { licenseKey, key, productId, ip, hwid, logged, takesOver, signature },
+  };
 }
 
 /** @returns undefined for a request without a nonce, which asks for no signature; a text for an invalid one */

@@ -1,9 +1,11 @@
-import { DAY_MS } from '@licet/contract/durations';
+import { DAY_MS, HOUR_MS } from '@licet/contract/durations';
 import type { InvalidResponse, ValidResponse } from '@licet/contract/validation';
 import { toBase64url } from '../lib/base64url.ts';
 import { sha256 } from '../lib/sha256.ts';
 import type { Signer } from '../lib/signing-keys.ts';
+import { entitlementClaims } from '../resources/licenses/entitlements.ts';
 import type { LicenseSnapshot } from '../resources/licenses/snapshot.ts';
+import type { ProductPolicy } from '../resources/policy.ts';
 import type { SignatureRequest, ValidationRequest } from './request.ts';
 
 /** Signed responses and leases (1.8). */
@@ -11,6 +13,9 @@ import type { SignatureRequest, ValidationRequest } from './request.ts';
 /** A program must take a response within this time. */
 const RESPONSE_SECONDS = 300;
 const DAY_SECONDS = DAY_MS / 1000;
+const HOUR_SECONDS = HOUR_MS / 1000;
+/** The part of the hours by which a program asks earlier than others. */
+const SPREAD = 0.1;
 
 /** A decided validation. */
 export interface Decided {
@@ -19,9 +24,8 @@ export interface Decided {
   sent: SignatureRequest['sent'];
   body: ValidResponse | InvalidResponse;
   /** Null for a rejection: its claims hold nothing about the license. */
-  license: Pick<LicenseSnapshot, 'expiresAt'> | null;
-  /** The days of a lease; 0 for none. */
-  offlineDays: number;
+  license: Pick<LicenseSnapshot, 'expiresAt' | 'entitlements' | 'entitlementsExpire'> | null;
+  product: ProductPolicy;
   /** Milliseconds since 1970. */
   decidedAt: number;
 }
@@ -40,12 +44,17 @@ async function subjectOf(licenseKey: string, license: object | null): Promise<st
   return subject;
 }
 
+/** When a program asks again (1.8). Each has another time, so that those that started together do not ask together. */
+function checkAfterOf({ checkAfterHours }: ProductPolicy, iat: number): number {
+  return iat + Math.ceil(checkAfterHours * HOUR_SECONDS * (1 - SPREAD * Math.random()));
+}
+
 /** Signs a response, and a lease if the product has leases. */
 export async function signResponse(
   signer: Signer,
   issuer: string,
   { nonce, wantsLease }: SignatureRequest,
-  { request, sent, body, license, offlineDays, decidedAt }: Decided,
+  { request, sent, body, license, product, decidedAt }: Decided,
 ): Promise<Signatures> {
   const iat = Math.floor(decidedAt / 1000);
   const expiresAt = license?.expiresAt ?? null;
@@ -60,13 +69,16 @@ export async function signResponse(
     hwid: sent.hwid,
     ip: request.ip,
     licenseExpires,
+    checkAfter: checkAfterOf(product, iat),
+    ...(license &&
+      entitlementClaims({ ...license, entitlementsOfProduct: product.entitlements }, decidedAt)),
   };
   const response = { ...claims, nonce, exp: iat + RESPONSE_SECONDS };
   const signing = signer.sign('licet-validation+jwt', response);
-  if (!body.valid || !wantsLease || request.hwid === null || offlineDays === 0) {
+  if (!body.valid || !wantsLease || request.hwid === null || product.offlineDays === 0) {
     return { signed: await signing };
   }
-  const lastDay = iat + offlineDays * DAY_SECONDS;
+  const lastDay = iat + product.offlineDays * DAY_SECONDS;
   const exp = licenseExpires === null ? lastDay : Math.min(lastDay, licenseExpires);
   const [signed, lease] = await Promise.all([
     signing,

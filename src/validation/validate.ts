@@ -8,6 +8,7 @@ import type { Signer } from '../lib/signing-keys.ts';
 import { newRecord, type RecordDetails } from '../requests/record.ts';
 import { normalizeLicenseKey } from '../resources/licenses/rules.ts';
 import type { LicenseSnapshot } from '../resources/licenses/snapshot.ts';
+import { DEFAULT_PRODUCT_POLICY } from '../resources/policy.ts';
 import type { Services } from '../services.ts';
 import {
   type Circumstances,
@@ -282,13 +283,13 @@ class Validation {
     const { signature, productId } = request;
     const { signingKeys } = this.#services;
     if (!signature || !signingKeys) return body;
-    const offlineDays = this.#snapshots?.policy.value?.products[productId]?.offlineDays ?? 0;
+    const product = this.#snapshots?.policy.value?.products[productId] ?? DEFAULT_PRODUCT_POLICY;
     const { requestedAt: decidedAt, expectsNormalized } = this.#context;
     const { licenseKey } = signature.sent;
     const sent = expectsNormalized()
       ? { licenseKey: normalizeLicenseKey(licenseKey), hwid: request.hwid }
       : signature.sent;
-    const decided = { request, sent, body, license, offlineDays, decidedAt };
+    const decided = { request, sent, body, license, product, decidedAt };
     return { ...body, ...(await signResponse(signer, signingKeys.issuer, signature, decided)) };
   }
 

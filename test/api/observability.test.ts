@@ -204,6 +204,30 @@ it('a request is not logged where LOG_REQUESTS is not true', async () => {
   expect(newEvents()).toEqual([]);
 });
 
+it('LOG_REQUESTS = failures leaves out the valid validations but every hundredth', async () => {
+  const isolate = newIsolate({ LOG_REQUESTS: 'failures' });
+  const { licenseKey, productId } = await create.license({ maxIPs: -1 });
+  for (let count = 1; count < 100; count++) {
+    const { status, recorded } = await isolate.validate(
+      { licenseKey, productId },
+      { headers: { 'CF-Connecting-IP': `192.0.2.${count}` } },
+    );
+    expect(status).toBe(200);
+    await recorded;
+  }
+  expect(newEvents()).toEqual([]);
+  const asked = { licenseKey, productId };
+  const address = { headers: { 'CF-Connecting-IP': '192.0.2.100' } };
+  expect((await isolate.validate(asked, address)).status).toBe(200);
+  expect((await isolate.validate({ ...asked, licenseKey: 'unknown' }, address)).status).toBe(400);
+  await isolate.call('GET', '/api/v2/healthy');
+  expect(newEvents()).toMatchObject([
+    { outcome: 'VALID' },
+    { outcome: 'LICENSE_NOT_FOUND' },
+    { outcome: 'OK' },
+  ]);
+});
+
 it('a request is logged where LOG_REQUESTS is True', async () => {
   await newIsolate({ LOG_REQUESTS: 'True' }).call('GET', '/api/v2/healthy');
   expect(newEvents()).toHaveLength(1);

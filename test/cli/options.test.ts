@@ -52,7 +52,11 @@ it.each<[command: LocalCommand, args: string[], message: string]>([
     'IPV6_SLOT_PREFIX must be a number of bits from 48 to 128, not "47".',
   ],
   ['npm start', ['--var', 'TRUST_BODY_IP:'], 'TRUST_BODY_IP must be true or false, not "".'],
-  ['npm start', ['--var', 'LOG_REQUESTS:no'], 'LOG_REQUESTS must be true or false, not "no".'],
+  [
+    'npm start',
+    ['--var', 'LOG_REQUESTS:no'],
+    'LOG_REQUESTS must be true, false or failures, not "no".',
+  ],
   ['npm start', ['--var', 'REQUEST_RETENTION_DAYS:ninety'], 'must be a number of days, or 0 to'],
   ['npm start', ['--var', 'EVENT_RETENTION_DAYS:-5'], 'EVENT_RETENTION_DAYS must be a number of'],
   ['npm start', ['--var', 'TIME_ZONE:Berlin'], 'TIME_ZONE must be a time zone such as "Europe/B'],

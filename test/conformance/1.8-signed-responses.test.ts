@@ -1,5 +1,4 @@
 import { DAY_MS } from '@licet/contract/durations';
-import { exportJWK, generateKeyPair, importJWK, type JWK, jwtVerify } from 'jose';
 import { beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import * as z from 'zod';
 import { sha256 } from '../../src/lib/sha256.ts';
@@ -17,55 +16,20 @@ import {
 import { importOne } from '../support/import.ts';
 import { arrange, OUTCOME_ROWS } from '../support/outcomes.ts';
 import vectors from '../support/signed-vectors.json';
+import {
+  CONNECTING,
+  claimsOf,
+  newNonce,
+  newSigningKey,
+  responded,
+  signedBody,
+  type TestKey,
+} from '../support/signing.ts';
 import { newWatchedIsolate } from '../support/watched-isolate.ts';
 
 /** Decisions 1.8: signed responses and leases. */
 
-const CONNECTING = '192.0.2.80';
 const DAY_SECONDS = DAY_MS / 1000;
-
-// Keys and verification by another implementation than the service's.
-type Algorithm = 'ES256' | 'RS256';
-
-interface TestKey {
-  alg: Algorithm;
-  /** The private half, as a secret holds it. */
-  jwk: JWK;
-  secret: string;
-}
-
-async function newSigningKey(alg: Algorithm, kid: string): Promise<TestKey> {
-  const { privateKey } = await generateKeyPair(alg, { extractable: true });
-  const jwk = { ...(await exportJWK(privateKey)), kid };
-  return { alg, jwk, secret: JSON.stringify(jwk) };
-}
-
-/** The claims of a JWS that verifies by a key and has the type. */
-async function claimsOf(
-  jws: unknown,
-  { alg, jwk }: TestKey,
-  typ: 'licet-validation+jwt' | 'licet-lease+jwt' = 'licet-validation+jwt',
-) {
-  const { d, p, q, dp, dq, qi, ...publicHalf } = jwk;
-  const key = await importJWK(publicHalf, alg);
-  const { payload, protectedHeader } = await jwtVerify(String(jws), key, {
-    algorithms: [alg],
-    typ,
-    currentDate: new Date(),
-  });
-  return { claims: payload, header: protectedHeader };
-}
-
-/** 128 random bits. */
-const newNonce = (): string =>
-  crypto.getRandomValues(new Uint8Array(16)).toBase64({ alphabet: 'base64url', omitPadding: true });
-
-const responded = z.looseObject({
-  valid: z.boolean(),
-  message: z.string(),
-  signed: z.string().optional(),
-  lease: z.string().optional(),
-});
 
 let es: TestKey;
 let rs: TestKey;
@@ -91,14 +55,6 @@ async function ask(body: object, by = isolate, headers: Record<string, string> =
     recorded: response.recorded,
   };
 }
-
-/** A validation request with a nonce. */
-const signedBody = ({ licenseKey, productId }: License, fields: object = {}) => ({
-  licenseKey,
-  productId,
-  nonce: newNonce(),
-  ...fields,
-});
 
 const subjectOf = async (licenseKey: string): Promise<string> =>
   (await sha256(licenseKey)).toBase64({

@@ -184,6 +184,7 @@ export class MarketWorld {
         ownerChatUsername: '',
         pastRequests: 0,
         metadata: null,
+        entitlementsExpire: null,
         customerId: null,
         createdAt: this.now,
         updatedAt: this.now,

@@ -105,6 +105,8 @@ export const products: CreatableResource = {
     defaultExpiresAfterDays: 365,
     selfResets: 3,
     selfRotate: true,
+    checkAfterHours: 12,
+    entitlements: { edition: 'gold', max_players: 100, pro: true },
   }),
   forbidden: { id: 999_999, createdDate: LONG_AGO, updatedDate: LONG_AGO },
   changes: () => ({
@@ -124,6 +126,8 @@ export const products: CreatableResource = {
     defaultExpiresAfterDays: 30,
     selfResets: 100,
     selfRotate: false,
+    checkAfterHours: 720,
+    entitlements: { edition: 'silver' },
   }),
   cleared: {
     description: '',
@@ -135,6 +139,7 @@ export const products: CreatableResource = {
     ipIdleDays: null,
     hwidIdleDays: null,
     defaultExpiresAfterDays: null,
+    entitlements: {},
   },
   systemFields: { createdDate: LONG_AGO, updatedDate: LONG_AGO },
 };
@@ -160,12 +165,15 @@ export const licenses: CreatableResource = {
     hwids: ['HW-7'],
     notes: 'Bought in the sale',
     metadata: { order: '4711', plan: 'gold' },
+    entitlements: { max_players: -1, pro: null },
+    entitlementsExpire: { edition: '2099-12-31T23:59:59.999+00:00' },
   }),
   forbidden: {
     id: 999_999,
     licenseKey: 'AAAA-BBBB-CCCC-DDDD-EEEE',
     createdDate: LONG_AGO,
     updatedDate: LONG_AGO,
+    effectiveEntitlements: { pro: true },
     customer: { id: 999_999 },
   },
   changes: () => ({
@@ -182,12 +190,16 @@ export const licenses: CreatableResource = {
     hwids: ['HW-9', 'HW-8'],
     notes: 'Asked for more',
     metadata: { plan: 'silver' },
+    entitlements: { 'module.economy': true },
+    entitlementsExpire: { 'module.economy': '2100-01-01T00:00:00.000+00:00' },
   }),
   cleared: {
     licensePlatformOther: '',
     ownerChatUsername: '',
     notes: '',
     metadata: {},
+    entitlements: {},
+    entitlementsExpire: {},
     ownerPlatformId: '',
     licensePlatform: null,
     ownerChatId: '',
@@ -198,6 +210,7 @@ export const licenses: CreatableResource = {
     customer: { id: 999_999 },
     productIdString: '999999',
     totalRequests: 999_999,
+    effectiveEntitlements: { pro: true },
   },
 };
 

@@ -36,6 +36,8 @@ const license: fc.Arbitrary<LicenseSnapshot> = fc.record({
   ips: fc.uniqueArray(address, { maxLength: 4 }),
   hwids: fc.uniqueArray(hwid, { maxLength: 4 }),
   totalRequests: fc.nat(),
+  entitlements: fc.constant(null),
+  entitlementsExpire: fc.constant(null),
 });
 
 const LOGGED = {
@@ -54,6 +56,7 @@ const request: fc.Arbitrary<ValidationRequest> = fc.record({
   ip: fc.option(address, { freq: 8 }),
   hwid: fc.option(hwid, { freq: 8 }),
   logged: fc.constant(LOGGED),
+  takesOver: fc.boolean(),
 });
 
 const network = address.chain((ip) => fc.constantFrom(...networksHolding(ip)));

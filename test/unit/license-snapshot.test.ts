@@ -15,6 +15,8 @@ const WAITING: LicenseSnapshot = {
   ips: [],
   hwids: [],
   totalRequests: 0,
+  entitlements: null,
+  entitlementsExpire: null,
 };
 
 it('a published snapshot of a waiting license that lacks its days is none', () => {

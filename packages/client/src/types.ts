@@ -17,6 +17,8 @@ export const IMPORT_FIELDS = {
     'url',
     'imageUrl',
     'offlineDays',
+    'checkAfterHours',
+    'entitlements',
     'ipIdleDays',
     'hwidIdleDays',
     'defaultExpiresAfterDays',
@@ -71,6 +73,9 @@ export const IMPORT_FIELDS = {
     'ips',
     'notes',
     'metadata',
+    'entitlements',
+    'entitlementsExpire',
+    'effectiveEntitlements',
     'customer',
   ],
   blacklists: [
@@ -93,6 +98,7 @@ export const IMPORT_TYPES = {
   defaultMaxIPs: 'integer',
   defaultMaxHWIDs: 'integer',
   offlineDays: 'integer',
+  checkAfterHours: 'integer',
   ipIdleDays: 'integer',
   hwidIdleDays: 'integer',
   defaultExpiresAfterDays: 'integer',
@@ -141,6 +147,8 @@ export interface ValidationRequest {
   kid?: string | null | undefined;
   /** True asks for a lease. It needs a nonce and a hardware ID. */
   lease?: boolean | null | undefined;
+  /** True if a person wants to move the license here: if no slot is free, the one that was used longest ago gives way, and counts as a self-reset of the product. */
+  takeOver?: boolean | null | undefined;
 }
 
 /** The kind of program. */
@@ -176,6 +184,10 @@ export interface ProductCreate {
   imageUrl?: string | null | undefined;
   /** Days that a lease lets a program run without the network. 0, the default, allows none. */
   offlineDays?: number | null | undefined;
+  /** Hours after which a running program asks again: `checkAfter` in signed responses and leases. 24 unless set. */
+  checkAfterHours?: number | null | undefined;
+  /** What licenses of the product allow, by name: true, an integer (-1 is unlimited) or a text. At most 50 names and 2048 bytes. A PUT replaces all of them; null leaves none. Programs see them in signed responses and leases alone. */
+  entitlements?: Record<string, true | number | string> | null | undefined;
   /** Days without a request after which a new address may take the slot of a bound one. Null, the default, is never. */
   ipIdleDays?: number | null | undefined;
   /** Days without a request after which a new hardware ID may take the slot of a bound one. Null, the default, is never. */
@@ -218,6 +230,10 @@ export interface ProductUpdate {
   imageUrl?: string | null | undefined;
   /** Days that a lease lets a program run without the network. 0, the default, allows none. */
   offlineDays?: number | undefined;
+  /** Hours after which a running program asks again: `checkAfter` in signed responses and leases. 24 unless set. */
+  checkAfterHours?: number | undefined;
+  /** What licenses of the product allow, by name: true, an integer (-1 is unlimited) or a text. At most 50 names and 2048 bytes. A PUT replaces all of them; null leaves none. Programs see them in signed responses and leases alone. */
+  entitlements?: Record<string, true | number | string> | null | undefined;
   /** Days without a request after which a new address may take the slot of a bound one. Null, the default, is never. */
   ipIdleDays?: number | null | undefined;
   /** Days without a request after which a new hardware ID may take the slot of a bound one. Null, the default, is never. */
@@ -282,6 +298,12 @@ export interface LicenseCreate {
   notes?: string | null | undefined;
   /** Texts of your own, by their names: at most 20 of 500 characters. A PUT replaces all of them; a name with an empty text is left out, and null leaves none. For administrators and shops: no validation and no page of a customer shows them. */
   metadata?: Record<string, string> | null | undefined;
+  /** What this license allows beside `entitlements` of its product, or in their place: a value by name, or null, which takes the one of the product away. A PUT replaces all of them; null leaves none. Programs see them in signed responses and leases alone. */
+  entitlements?: Record<string, true | number | string | null> | null | undefined;
+  /** The ends of entitlements, of the license or its product, by name. From then on it does not count. A PUT replaces all of them; null leaves none. */
+  entitlementsExpire?: Record<string, string> | null | undefined;
+  /** Set by the service: must not be sent. */
+  effectiveEntitlements?: null | undefined;
   /** Set by the service: must not be sent. */
   customer?: null | undefined;
   /** The customer to whom the license belongs, in place of the owner fields. A token that may not read customers names only a customer with a license. In a PUT, null is nobody. */
@@ -339,6 +361,12 @@ export interface LicenseBatch {
   notes?: string | null | undefined;
   /** Texts of your own, by their names: at most 20 of 500 characters. A PUT replaces all of them; a name with an empty text is left out, and null leaves none. For administrators and shops: no validation and no page of a customer shows them. */
   metadata?: Record<string, string> | null | undefined;
+  /** What this license allows beside `entitlements` of its product, or in their place: a value by name, or null, which takes the one of the product away. A PUT replaces all of them; null leaves none. Programs see them in signed responses and leases alone. */
+  entitlements?: Record<string, true | number | string | null> | null | undefined;
+  /** The ends of entitlements, of the license or its product, by name. From then on it does not count. A PUT replaces all of them; null leaves none. */
+  entitlementsExpire?: Record<string, string> | null | undefined;
+  /** Set by the service: must not be sent. */
+  effectiveEntitlements?: null | undefined;
   /** Set by the service: must not be sent. */
   customer?: null | undefined;
   /** The customer to whom the license belongs, in place of the owner fields. A token that may not read customers names only a customer with a license. In a PUT, null is nobody. */
@@ -395,6 +423,12 @@ export interface LicenseUpdate {
   notes?: string | null | undefined;
   /** Texts of your own, by their names: at most 20 of 500 characters. A PUT replaces all of them; a name with an empty text is left out, and null leaves none. For administrators and shops: no validation and no page of a customer shows them. */
   metadata?: Record<string, string> | null | undefined;
+  /** What this license allows beside `entitlements` of its product, or in their place: a value by name, or null, which takes the one of the product away. A PUT replaces all of them; null leaves none. Programs see them in signed responses and leases alone. */
+  entitlements?: Record<string, true | number | string | null> | null | undefined;
+  /** The ends of entitlements, of the license or its product, by name. From then on it does not count. A PUT replaces all of them; null leaves none. */
+  entitlementsExpire?: Record<string, string> | null | undefined;
+  /** Set by the service: accepted and ignored. */
+  effectiveEntitlements?: unknown | undefined;
   /** Set by the service: accepted and ignored. */
   customer?: unknown | undefined;
   /** The customer to whom the license belongs, in place of the owner fields. A token that may not read customers names only a customer with a license. In a PUT, null is nobody. */
@@ -765,6 +799,8 @@ export interface MarketProduct {
   maxIPs?: number | null | undefined;
   /** Null for that of the product. */
   maxHWIDs?: number | null | undefined;
+  /** `entitlements` of the licenses, such as an edition that is sold. None if it is left out. */
+  entitlements?: Record<string, true | number | string> | null | undefined;
   /** Whether a quantity above one makes one license each, or one license with larger limits. */
   quantity?: QuantityMeaning | undefined;
 }
@@ -1149,6 +1185,10 @@ export interface Product {
   imageUrl: string | null;
   /** Days that a lease lets a program run without the network. 0, the default, allows none. */
   offlineDays: number;
+  /** Hours after which a running program asks again: `checkAfter` in signed responses and leases. 24 unless set. */
+  checkAfterHours: number;
+  /** What licenses of the product allow, by name: true, an integer (-1 is unlimited) or a text. At most 50 names and 2048 bytes. A PUT replaces all of them; null leaves none. Programs see them in signed responses and leases alone. */
+  entitlements: Record<string, true | number | string>;
   /** Days without a request after which a new address may take the slot of a bound one. Null, the default, is never. */
   ipIdleDays: number | null;
   /** Days without a request after which a new hardware ID may take the slot of a bound one. Null, the default, is never. */
@@ -1207,6 +1247,12 @@ export interface License {
   notes: string;
   /** Texts of your own, by their names: at most 20 of 500 characters. A PUT replaces all of them; a name with an empty text is left out, and null leaves none. For administrators and shops: no validation and no page of a customer shows them. */
   metadata: Record<string, string>;
+  /** What this license allows beside `entitlements` of its product, or in their place: a value by name, or null, which takes the one of the product away. A PUT replaces all of them; null leaves none. Programs see them in signed responses and leases alone. */
+  entitlements: Record<string, true | number | string | null>;
+  /** The ends of entitlements, of the license or its product, by name. From then on it does not count. A PUT replaces all of them; null leaves none. */
+  entitlementsExpire: Record<string, string>;
+  /** What counts now: `entitlements` of the product and of the license together, without those that have ended. */
+  effectiveEntitlements: Record<string, true | number | string>;
   /** The owner, according to `customerId`, `customerEmail` or the owner fields; set by the service. */
   customer: Customer | null;
 }
@@ -1659,11 +1705,11 @@ export interface Event {
   changes: Record<string, EventChange> | null;
 }
 
-/** The sender of a change: a token, a customer, or the service. */
+/** The sender of a change: a token, a customer, a program, or the service. */
 export interface EventActor {
   /** The id of the token; null for `ROOT_TOKEN`, a customer and the service. */
   tokenId: number | null;
-  /** The name of the token, `root` for `ROOT_TOKEN`, `customer` for a customer, `service` for the service, and `discord:` with the id of the account for an administrator at Discord. */
+  /** The name of the token, `root` for `ROOT_TOKEN`, `customer` for a customer, `program` for a program that took the license over, `service` for the service, and `discord:` with the id of the account for an administrator at Discord. */
   tokenName: string;
   /** Whether the change was made in the console. */
   isConsole: boolean;
@@ -2119,6 +2165,8 @@ export interface MarketProductOutput {
   maxIPs: number | null;
   /** Null for that of the product. */
   maxHWIDs: number | null;
+  /** `entitlements` of the licenses, such as an edition that is sold. None if it is left out. */
+  entitlements?: Record<string, true | number | string> | null | undefined;
   /** Whether a quantity above one makes one license each, or one license with larger limits. */
   quantity: QuantityMeaning;
 }
@@ -2216,6 +2264,8 @@ export interface ListLicensesQuery {
   q?: string | undefined;
   /** Only objects with exactly this text under this name in `metadata`: the name, a colon and the text. */
   metadata?: string | undefined;
+  /** Only licenses for which this entitlement counts: its name, or its name, a colon and its value. */
+  entitlement?: string | undefined;
   /** Only licenses that expire at this time or later: ISO 8601, or a date alone. */
   expiresFrom?: string | undefined;
   /** Only licenses that expire at this time or earlier. */
@@ -2260,6 +2310,8 @@ export interface FindLicensesByCustomerEmailQuery {
   q?: string | undefined;
   /** Only objects with exactly this text under this name in `metadata`: the name, a colon and the text. */
   metadata?: string | undefined;
+  /** Only licenses for which this entitlement counts: its name, or its name, a colon and its value. */
+  entitlement?: string | undefined;
   /** Only licenses that expire at this time or later: ISO 8601, or a date alone. */
   expiresFrom?: string | undefined;
   /** Only licenses that expire at this time or earlier. */
@@ -2296,6 +2348,8 @@ export interface FindLicensesByPlatformQuery {
   q?: string | undefined;
   /** Only objects with exactly this text under this name in `metadata`: the name, a colon and the text. */
   metadata?: string | undefined;
+  /** Only licenses for which this entitlement counts: its name, or its name, a colon and its value. */
+  entitlement?: string | undefined;
   /** Only licenses that expire at this time or later: ISO 8601, or a date alone. */
   expiresFrom?: string | undefined;
   /** Only licenses that expire at this time or earlier. */
@@ -2332,6 +2386,8 @@ export interface FindLicensesByCustomerIdQuery {
   q?: string | undefined;
   /** Only objects with exactly this text under this name in `metadata`: the name, a colon and the text. */
   metadata?: string | undefined;
+  /** Only licenses for which this entitlement counts: its name, or its name, a colon and its value. */
+  entitlement?: string | undefined;
   /** Only licenses that expire at this time or later: ISO 8601, or a date alone. */
   expiresFrom?: string | undefined;
   /** Only licenses that expire at this time or earlier. */
@@ -2366,6 +2422,8 @@ export interface FindLicensesByProductIdQuery {
   q?: string | undefined;
   /** Only objects with exactly this text under this name in `metadata`: the name, a colon and the text. */
   metadata?: string | undefined;
+  /** Only licenses for which this entitlement counts: its name, or its name, a colon and its value. */
+  entitlement?: string | undefined;
   /** Only licenses that expire at this time or later: ISO 8601, or a date alone. */
   expiresFrom?: string | undefined;
   /** Only licenses that expire at this time or earlier. */
@@ -2402,6 +2460,8 @@ export interface FindLicensesByChatIdQuery {
   q?: string | undefined;
   /** Only objects with exactly this text under this name in `metadata`: the name, a colon and the text. */
   metadata?: string | undefined;
+  /** Only licenses for which this entitlement counts: its name, or its name, a colon and its value. */
+  entitlement?: string | undefined;
   /** Only licenses that expire at this time or later: ISO 8601, or a date alone. */
   expiresFrom?: string | undefined;
   /** Only licenses that expire at this time or earlier. */
@@ -2506,8 +2566,8 @@ export interface ListEventsQuery {
   resourceId?: number | undefined;
   /** Only changes that came with this token. */
   tokenId?: number | undefined;
-  /** Only events of the service, or of customers. */
-  actor?: 'service' | 'customer' | undefined;
+  /** Only events of the service, of customers, or of programs that took a license over. */
+  actor?: 'service' | 'customer' | 'program' | undefined;
   /** Only from this time on: ISO 8601, such as `2026-11-20T18:00:00Z`, or a date alone. */
   from?: string | undefined;
   /** Only up to this time, inclusive: ISO 8601, or a date alone, which is its first millisecond. */

@@ -210,3 +210,6 @@ export type ImportKind = (typeof IMPORT_KINDS)[number];
 
 /** The outcomes of an item of an import. */
 export const IMPORT_OUTCOMES = ['created', 'unchanged', 'kept', 'refused'] as const;
+
+/** The senders of events without a token by which events are listed. */
+export const EVENT_ACTORS = ['service', 'customer', 'program'] as const;

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { CREATED, named, UPDATED } from './bodies.ts';
+import { EVENT_ACTORS } from './enums.ts';
 import { eventResource, eventType, idText } from './fields.ts';
 import { pageQuery, period } from './parameters.ts';
 import { wireTimestamp } from './time.ts';
@@ -9,7 +10,7 @@ const changeExample = { before: CREATED, after: UPDATED };
 
 const eventActor = named(
   'EventActor',
-  'The sender of a change: a token, a customer, or the service.',
+  'The sender of a change: a token, a customer, a program, or the service.',
   z.strictObject({
     tokenId: z
       .int()
@@ -18,7 +19,7 @@ const eventActor = named(
     tokenName: z
       .string()
       .describe(
-        'The name of the token, `root` for `ROOT_TOKEN`, `customer` for a customer, `service` for the service, and `discord:` with the id of the account for an administrator at Discord.',
+        'The name of the token, `root` for `ROOT_TOKEN`, `customer` for a customer, `program` for a program that took the license over, `service` for the service, and `discord:` with the id of the account for an administrator at Discord.',
       ),
     isConsole: z.boolean().describe('Whether the change was made in the console.'),
     customerId: z
@@ -96,10 +97,11 @@ export const eventQuery = z.strictObject({
   tokenId: idText
     .optional()
     .meta({ description: 'Only changes that came with this token.', example: 3 }),
-  actor: z
-    .enum(['service', 'customer'])
-    .optional()
-    .meta({ description: 'Only events of the service, or of customers.', example: 'service' }),
+  actor: z.enum(EVENT_ACTORS).optional().meta({
+    description:
+      'Only events of the service, of customers, or of programs that took a license over.',
+    example: 'service',
+  }),
   ...period,
 });
 export type EventQuery = z.infer<typeof eventQuery>;

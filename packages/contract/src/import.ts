@@ -122,6 +122,7 @@ export const licenseItem = z.strictObject({
   id: keptId.optional(),
   licenseKey: text(MAX_TEXT_LENGTH).trim(),
   productIdString: z.unknown().optional(),
+  effectiveEntitlements: z.unknown().optional(),
   createdDate: timestamp.optional(),
   updatedDate: timestamp.optional(),
   totalRequests: z.int().min(0).default(0),

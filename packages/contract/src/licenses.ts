@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { CREATED, KEY, named, UPDATED } from './bodies.ts';
 import { customer, customerExample, emailAddress } from './customers.ts';
+import { entitlementFilter, licenseEntitlements } from './entitlements.ts';
 import {
   address,
   booleanText,
@@ -121,6 +122,7 @@ export const licenseFields = {
   ),
   notes: textOrEmpty(MAX_LONG_TEXT_LENGTH, 'For administrators.'),
   metadata,
+  ...licenseEntitlements,
   customer: setByService(
     customer.nullable(),
     'The owner, according to `customerId`, `customerEmail` or the owner fields; set by the service.',
@@ -171,6 +173,8 @@ const example = {
   ownerChatUsername: 'ada',
   notes: 'Bought in the summer sale',
   metadata: { plan: 'gold', order: '4711' },
+  entitlements: { max_players: 200 },
+  entitlementsExpire: {},
 } as const;
 const newExample = { ...example, expiryDate: '2035-12-31T23:59:59Z' };
 
@@ -187,6 +191,7 @@ export const license = named('License', 'A license [2.2].', wireBody(licenseFiel
   licenseStatus: 'ACTIVE',
   hwids: [],
   ips: ['192.0.2.10'],
+  effectiveEntitlements: { edition: 'gold', max_players: 200 },
   customer: customerExample,
 });
 export const licenseCreate = named(
@@ -251,6 +256,7 @@ export const licenseQuery = z.strictObject({
   productId: productId.optional(),
   q: searchText,
   metadata: metadataFilter,
+  entitlement: entitlementFilter,
   expiresFrom: timestampText.optional().meta({
     description: 'Only licenses that expire at this time or later: ISO 8601, or a date alone.',
     example: '2026-11-20T18:00:00Z',

@@ -43,6 +43,18 @@ export const METADATA_NAME_MESSAGE =
 export const MAX_METADATA_NAME_LENGTH = 40;
 export const MAX_METADATA_LENGTH = 500;
 export const MAX_METADATA_NAMES = 20;
+/** The entitlements of a product, or of a license (11): their number, the bytes of their JSON, their names and texts. */
+export const MAX_ENTITLEMENTS = 50;
+export const MAX_ENTITLEMENT_BYTES = 2_048;
+export const ENTITLEMENT_NAME = /^[a-z][a-z0-9_.-]{0,39}$/;
+export const ENTITLEMENT_NAME_MESSAGE =
+  'must have a name of 1 to 40 lower-case letters, digits and signs "_", "." and "-" that begins with a letter';
+export const ENTITLEMENT_TEXT = /^[A-Za-z0-9_.:+-]{1,40}$/;
+/** Programs search the response for these words. */
+export const RESERVED_ENTITLEMENTS: readonly string[] = ['valid', 'message', 'signed', 'lease'];
+/** The hours after which a program asks again (1.8). */
+export const MAX_CHECK_AFTER_HOURS = 720;
+export const DEFAULT_CHECK_AFTER_HOURS = 24;
 /** The reason of a blacklist entry. */
 export const MAX_REASON_LENGTH = 1_000;
 /** The blocked value of a blacklist entry. */

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { CREATED, named, UPDATED } from './bodies.ts';
 import { dynamicSettings } from './dynamic-market.ts';
+import { mappedEntitlements } from './entitlements.ts';
 import {
   disputeAction,
   id,
@@ -70,6 +71,7 @@ export const marketProduct = z
       .describe('For `TEMPORARY`: the days from the first use. Null for that of the product.'),
     maxIPs: limit.nullable().default(null).describe('Null for that of the product.'),
     maxHWIDs: limit.nullable().default(null).describe('Null for that of the product.'),
+    entitlements: mappedEntitlements,
     quantity: quantityMeaning
       .default('licenses')
       .describe(

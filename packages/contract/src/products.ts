@@ -1,8 +1,11 @@
 import * as z from 'zod';
 import { CREATED, named, UPDATED } from './bodies.ts';
+import { productEntitlements } from './entitlements.ts';
 import { booleanText, limit, nameText, productType } from './fields.ts';
 import {
+  DEFAULT_CHECK_AFTER_HOURS,
   DEFAULT_LIMIT,
+  MAX_CHECK_AFTER_HOURS,
   MAX_EXPIRES_AFTER_DAYS,
   MAX_IDLE_DAYS,
   MAX_LONG_TEXT_LENGTH,
@@ -35,6 +38,7 @@ const defaultLimit = (description: string) =>
   );
 
 const offlineDays = z.int().min(0).max(MAX_OFFLINE_DAYS);
+const checkAfterHours = z.int().min(1).max(MAX_CHECK_AFTER_HOURS);
 const selfResets = z.int().min(0).max(MAX_SELF_RESETS);
 
 /** [2.1] */
@@ -62,6 +66,13 @@ export const productFields = {
     z.int(),
     'Days that a lease lets a program run without the network. 0, the default, allows none.',
   ),
+  checkAfterHours: optional(
+    checkAfterHours.nullish().transform((value) => value ?? DEFAULT_CHECK_AFTER_HOURS),
+    checkAfterHours,
+    z.int(),
+    `Hours after which a running program asks again: \`checkAfter\` in signed responses and leases. ${DEFAULT_CHECK_AFTER_HOURS} unless set.`,
+  ),
+  entitlements: productEntitlements,
   ipIdleDays: daysOrNull(
     MAX_IDLE_DAYS,
     'Days without a request after which a new address may take the slot of a bound one. Null, the default, is never.',
@@ -115,6 +126,8 @@ export const product = named(
     ...example,
     id: 1,
     offlineDays: 0,
+    checkAfterHours: DEFAULT_CHECK_AFTER_HOURS,
+    entitlements: { edition: 'gold', max_players: 100 },
     ipIdleDays: 7,
     hwidIdleDays: null,
     defaultExpiresAfterDays: null,

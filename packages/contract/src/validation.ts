@@ -52,6 +52,12 @@ export const validationRequest = named(
       .boolean()
       .nullish()
       .describe('True asks for a lease. It needs a nonce and a hardware ID.'),
+    takeOver: z
+      .boolean()
+      .nullish()
+      .describe(
+        'True if a person wants to move the license here: if no slot is free, the one that was used longest ago gives way, and counts as a self-reset of the product.',
+      ),
   }),
   {
     licenseKey: KEY,

@@ -69,6 +69,8 @@ export const newValues = (product: ProductRow) => ({
   state: 'ACTIVE' as const,
   notes: '',
   metadata: null,
+  entitlements: null,
+  entitlementsExpire: null,
   ips: [],
   hwids: [],
 });

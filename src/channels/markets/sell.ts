@@ -54,6 +54,7 @@ function termsOf(
       ...(isTemporary ? storedExpiryOf('TEMPORARY', expiry) : NEVER),
       maxIPs: times(mapped.maxIPs ?? product.defaultMaxIPs),
       maxHWIDs: times(mapped.maxHWIDs ?? product.defaultMaxHWIDs),
+      entitlements: mapped.entitlements ?? null,
     },
   };
 }

@@ -103,6 +103,7 @@ export interface NewLicenses {
     | 'expiresAfterDays'
     | 'maxIPs'
     | 'maxHWIDs'
+    | 'entitlements'
     | 'notes'
     | 'state'
   >;

@@ -136,6 +136,7 @@ function licenseValues({ mapping }: Loaded, { values, buyer }: NewLicenses) {
     ownerChatId: '',
     ownerChatUsername: '',
     metadata: null,
+    entitlementsExpire: null,
     ips: [],
     hwids: [],
   };

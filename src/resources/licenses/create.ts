@@ -33,7 +33,12 @@ export function newLicenses(
     owner === undefined ? linkCustomer(db, values, now) : linkNamedOwner(db, owner, now);
   const row = rowValues(licenses, {
     ...values,
-    metadata: values.metadata && JSON.stringify(values.metadata),
+    ...Object.fromEntries(
+      (['metadata', 'entitlements', 'entitlementsExpire'] as const).map((name) => [
+        name,
+        values[name] && JSON.stringify(values[name]),
+      ]),
+    ),
     // A new key is already in the form in which keys are compared.
     licenseKey: sql`k.value`,
     licenseKeyNormalized: sql`k.value`,

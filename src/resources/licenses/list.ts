@@ -34,6 +34,7 @@ import { matchingCustomers } from '../customers/queries.ts';
 import { normalizeEmail } from '../customers/row.ts';
 import { customers } from '../customers/schema.ts';
 import { isFullOf } from './address-slots.ts';
+import { hasEntitlement } from './entitlements.ts';
 import { licenseColumns, selectLicenses } from './queries.ts';
 import type { LicenseRow } from './row.ts';
 import { EXPIRES_LATER, isExpiredSql, keysMeantBy } from './rules.ts';
@@ -159,6 +160,7 @@ function matching(db: Database, filter: LicenseFilter, now: number): SQL | undef
     licenseType && eq(licenses.licenseType, licenseType),
     hasExpiry(filter),
     hasMetadata(licenses.metadata, filter.metadata),
+    hasEntitlement(filter.entitlement, now),
     or(
       containsText(q, [
         licenses.licenseKey,

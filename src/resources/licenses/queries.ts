@@ -15,6 +15,7 @@ import {
 import type { CustomerRow } from '../customers/row.ts';
 import { customers } from '../customers/schema.ts';
 import { unknownProduct } from '../products/rules.ts';
+import { selectEntitlementsOfProduct } from './entitlements.ts';
 import { changeOfKey, changesOfLicense, freesSlots, withCustomer } from './events.ts';
 import { isOwnedBy, type Person } from './own.ts';
 import { type LicenseRow, type LicenseValues, valuesOf } from './row.ts';
@@ -29,6 +30,7 @@ export const licenseColumns = (db: Database) => ({
   ...getTableColumns(licenses),
   ...slotValues(db),
   totalRequests,
+  entitlementsOfProduct: selectEntitlementsOfProduct.as('entitlements_of_product'),
 });
 
 /** Licenses with everything that responses show. */
@@ -200,6 +202,20 @@ export function transferLicense(
     licenseKey: newLicenseKey(),
   });
 }
+
+/** Frees slots of a license and binds others, for a program that takes it over (1.8). @throws DomainError if it was changed since it was read */
+export const moveLicense = (
+  sender: Sender,
+  row: LicenseRow,
+  values: LicenseValues,
+  beside: readonly Statement[],
+): Promise<LicenseRow> =>
+  writeLicense(sender, row, {
+    type: 'license.slots_freed',
+    values,
+    link: sameCustomer(row),
+    beside,
+  });
 
 interface Written {
   type: EventType;

@@ -1,6 +1,8 @@
+import type { Entitlements } from '@licet/contract/entitlements';
 import { pickLicense } from '@licet/contract/licenses';
 import { toOptionalTimestamp, toTimestamp } from '@licet/contract/time';
 import { type CustomerRow, toCustomer } from '../customers/row.ts';
+import { effectiveEntitlements } from './entitlements.ts';
 import { sentExpiryOf, statusAt } from './rules.ts';
 import type { licenses } from './schema.ts';
 
@@ -9,6 +11,7 @@ export type LicenseRow = typeof licenses.$inferSelect & {
   ips: readonly string[];
   hwids: readonly string[];
   totalRequests: number;
+  entitlementsOfProduct: Entitlements | null;
   customer: CustomerRow | null;
 };
 
@@ -19,6 +22,7 @@ export const valuesOf = ({
   licenseKeyNormalized,
   pastRequests,
   totalRequests,
+  entitlementsOfProduct,
   customerId,
   customer,
   createdAt,
@@ -35,6 +39,9 @@ export const wireValues = (values: LicenseValues, now: number) => ({
   licenseStatus: statusAt(values, now),
   hwids: [...values.hwids],
   ips: [...values.ips],
+  entitlementsExpire: Object.fromEntries(
+    Object.entries(values.entitlementsExpire ?? {}).map(([name, end]) => [name, toTimestamp(end)]),
+  ),
 });
 
 /**
@@ -50,5 +57,7 @@ export const toLicense = (row: LicenseRow, now: number) =>
     createdDate: toTimestamp(row.createdAt),
     updatedDate: toTimestamp(row.updatedAt),
     metadata: row.metadata ?? {},
+    entitlements: row.entitlements ?? {},
+    effectiveEntitlements: Object.fromEntries(effectiveEntitlements(row, now)),
     customer: row.customer && toCustomer(row.customer),
   });

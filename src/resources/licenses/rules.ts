@@ -5,6 +5,7 @@ import {
   LOCAL_ADDRESS,
   slotOf,
 } from '@licet/contract/addresses';
+import { DAY_MS } from '@licet/contract/durations';
 import type { LICENSE_TYPES, LicenseState, LicenseStatus } from '@licet/contract/enums';
 import {
   DOCTOR_KEY,
@@ -123,6 +124,15 @@ export interface SentExpiry {
 }
 
 export const NEVER: StoredExpiry = { expiresAt: null, expiresAfterDays: null };
+
+/** The end of a license from its first use on (7). @param now milliseconds since 1970 */
+export const startedExpiryOf = (
+  { expiresAt, expiresAfterDays }: StoredExpiry,
+  now: number,
+): StoredExpiry =>
+  expiresAfterDays === null
+    ? { expiresAt, expiresAfterDays }
+    : { expiresAt: now + expiresAfterDays * DAY_MS, expiresAfterDays: null };
 
 /** The end of a license as it is sent and shown. */
 export const sentExpiryOf = ({ expiresAt, expiresAfterDays }: StoredExpiry): SentExpiry => ({

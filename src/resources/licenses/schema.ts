@@ -1,3 +1,4 @@
+import type { EntitlementEnds, OwnEntitlements } from '@licet/contract/entitlements';
 import {
   LICENSE_DATA_TYPES,
   LICENSE_PLATFORMS,
@@ -58,6 +59,9 @@ export const licenses = sqliteTable(
     /** The purchase that has deactivated it (9), and may activate it again; null after a change of the status by hand. */
     deactivatedBy: integer('deactivated_by'),
     metadata: metadata(),
+    /** Those of the license itself (11), and the ends of some; null without any. */
+    entitlements: text('entitlements', { mode: 'json' }).$type<OwnEntitlements>(),
+    entitlementsExpire: text('entitlements_expire', { mode: 'json' }).$type<EntitlementEnds>(),
   },
   (t) => [
     uniqueIndex('licenses_key').on(t.licenseKeyNormalized),

@@ -5,7 +5,7 @@ import type { ResetOutcome, Resets } from '@licet/contract/portal-page';
 import { toTimestamp } from '@licet/contract/time';
 import { and, eq, gt, isNull, lte, or, sql } from 'drizzle-orm';
 import type { Sender } from '../../db/change.ts';
-import { batch, type Database } from '../../db/client.ts';
+import { batch, type Database, type Statement } from '../../db/client.ts';
 import { nextRevision } from '../../db/outbox.ts';
 import { isOneOf } from '../../db/predicates.ts';
 import { isInNetworks, parseNetworks } from '../../lib/networks.ts';
@@ -21,7 +21,7 @@ import { selfResets } from './schema.ts';
 
 const PERIOD_MS = SELF_RESET_DAYS * DAY_MS;
 
-interface SlotValue {
+export interface SlotValue {
   type: LicenseDataType;
   value: string;
 }
@@ -44,7 +44,7 @@ const isWantedBy =
   };
 
 /** The resets of licenses that count. @param now milliseconds since 1970 */
-const selectResets = (db: Database, ids: readonly number[], now: number) =>
+export const selectResets = (db: Database, ids: readonly number[], now: number) =>
   db
     .select({
       id: selfResets.licenseId,
@@ -55,7 +55,7 @@ const selectResets = (db: Database, ids: readonly number[], now: number) =>
     .groupBy(selfResets.licenseId);
 
 /** The budget of a license. @param used a JSON array of the times of its resets, if it has any */
-function budgetOf(allowed: number, used = '[]'): Resets {
+export function budgetOf(allowed: number, used = '[]'): Resets {
   const times: number[] = JSON.parse(used);
   // If more are used than are allowed now, some must return first.
   const next = times[Math.max(0, times.length - allowed)];
@@ -82,7 +82,7 @@ const without = ({ left, returnsAt, ...resets }: Resets, now: number): Resets =>
 });
 
 /** The entries of the blacklist that can concern the slots of a license. */
-const selectEntries = (db: Database, { productId, ips, hwids }: LicenseRow) =>
+export const selectEntries = (db: Database, { productId, ips, hwids }: LicenseRow) =>
   db
     .select({ type: blacklists.licenseDataType, data: blacklists.data })
     .from(blacklists)
@@ -94,7 +94,7 @@ const selectEntries = (db: Database, { productId, ips, hwids }: LicenseRow) =>
     );
 
 /** Whether a value is on the blacklist: freeing it would dodge it. */
-function blockedBy(rows: readonly { type: LicenseDataType; data: string }[]) {
+export function blockedBy(rows: readonly { type: LicenseDataType; data: string }[]) {
   const ofType = (wanted: LicenseDataType) =>
     rows.flatMap(({ type, data }) => (type === wanted ? data : []));
   const [addresses, hardwareIds] = [ofType('IP'), ofType('HWID')];
@@ -119,6 +119,15 @@ export const resetSlots = (
   choose: Choose,
 ): Promise<ResetOutcome | undefined> =>
   changeOwnLicense(newSender, person, licenseId, (sender, row) => resetOnce(sender, row, choose));
+
+/** The statements that count a reset, beside the change of the license that makes it. */
+export function countReset({ db, now }: Sender, { id, revision }: LicenseRow): Statement[] {
+  const isOld = lte(selfResets.resetAt, now - PERIOD_MS);
+  return [
+    db.delete(selfResets).where(and(eq(selfResets.licenseId, id), isOld)),
+    db.insert(selfResets).values({ licenseId: id, resetAt: nextRevision(revision, now) }),
+  ];
+}
 
 /** @param row read before the budget: another reset in between changes its revision, and this one begins again */
 async function resetOnce(sender: Sender, row: LicenseRow, choose: Choose): Promise<ResetOutcome> {
@@ -156,11 +165,7 @@ async function resetOnce(sender: Sender, row: LicenseRow, choose: Choose): Promi
     ips: row.ips.filter(isKept('IP')),
     hwids: row.hwids.filter(isKept('HWID')),
   };
-  const isOld = lte(selfResets.resetAt, now - PERIOD_MS);
-  await updateLicense(sender, row, values, undefined, [
-    db.delete(selfResets).where(and(eq(selfResets.licenseId, id), isOld)),
-    db.insert(selfResets).values({ licenseId: id, resetAt: nextRevision(row.revision, now) }),
-  ]);
+  await updateLicense(sender, row, values, undefined, countReset(sender, row));
   const kept = wanted.length - freed.length;
   const shared = typeof chosen === 'string' ? 0 : chosen.shared.length;
   return { outcome: 'freed', freed: freed.length, kept, shared, resets: without(resets, now) };

@@ -25,6 +25,13 @@ export const snapshotSchema = z.object({
   hwids: z.array(z.string()).readonly(),
   /** A lower bound, without the requests of today. */
   totalRequests: z.int(),
+  /** Those of the license itself, and their ends (11). Left out by a snapshot without any. */
+  entitlements: z
+    .record(z.string(), z.union([z.literal(true), z.int(), z.string(), z.null()]))
+    .readonly()
+    .nullable()
+    .default(null),
+  entitlementsExpire: z.record(z.string(), z.int()).readonly().nullable().default(null),
 });
 export type LicenseSnapshot = z.infer<typeof snapshotSchema>;
 
@@ -76,6 +83,8 @@ export const snapshotColumns = {
   maxIPs: licenses.maxIPs,
   maxHWIDs: licenses.maxHWIDs,
   totalRequests: totalRequestsAtLeast,
+  entitlements: licenses.entitlements,
+  entitlementsExpire: licenses.entitlementsExpire,
   ips: bound('IP').as('ips'),
   hwids: bound('HWID').as('hwids'),
 };

@@ -8,6 +8,7 @@ import { differ, newestId } from '../../db/events.ts';
 import { idOfNewest } from '../../db/idempotency.ts';
 import { touchPolicy } from '../../db/outbox.ts';
 import { containsText, rowsById } from '../../db/predicates.ts';
+import { differsInPolicy } from '../policy.ts';
 import { products } from './schema.ts';
 
 export type ProductRow = typeof products.$inferSelect;
@@ -18,6 +19,7 @@ type ProductValues = Omit<ProductRow, 'id' | 'createdAt' | 'updatedAt' | 'revisi
 export const toProduct = (row: ProductRow) =>
   pickProduct({
     ...row,
+    entitlements: row.entitlements ?? {},
     createdDate: toTimestamp(row.createdAt),
     updatedDate: toTimestamp(row.updatedAt),
   });
@@ -44,7 +46,7 @@ export async function insertProduct(sender: Sender, values: ProductValues): Prom
       id: newestId(products),
       changes: changesOfProduct(null, values),
     },
-    touches: values.offlineDays > 0 ? [touchPolicy] : [],
+    touches: differsInPolicy(null, values) ? [touchPolicy] : [],
     statements: {
       product: db
         .insert(products)
@@ -66,7 +68,7 @@ export async function updateProduct(
   const updated = { ...row, ...values };
   const { product } = await change(sender, {
     event: { type: 'product.updated', id: row.id, changes: changesOfProduct(row, updated) },
-    touches: updated.offlineDays === row.offlineDays ? [] : [touchPolicy],
+    touches: differsInPolicy(row, updated) ? [touchPolicy] : [],
     when: [isUnchanged(products, row)],
     statements: {
       product: db

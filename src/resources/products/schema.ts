@@ -1,7 +1,22 @@
+import type { Entitlements } from '@licet/contract/entitlements';
 import { PRODUCT_TYPES } from '@licet/contract/enums';
-import { sql } from 'drizzle-orm';
-import { check, index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import { DEFAULT_CHECK_AFTER_HOURS } from '@licet/contract/limits';
+import { type SQL, sql } from 'drizzle-orm';
+import {
+  type AnySQLiteColumn,
+  check,
+  index,
+  integer,
+  sqliteTable,
+  text,
+} from 'drizzle-orm/sqlite-core';
 import { createdAt, id, oneOf, revision, textOrEmpty, updatedAt } from '../../db/columns.ts';
+
+/** Whether a product has settings that the policy has (1.8, 11). The index is used for this condition alone. */
+export const isInPolicy = (
+  columns: Record<'offlineDays' | 'checkAfterHours' | 'entitlements', AnySQLiteColumn>,
+): SQL =>
+  sql`(${columns.offlineDays} > 0 or ${columns.checkAfterHours} <> ${sql.raw(String(DEFAULT_CHECK_AFTER_HOURS))} or ${columns.entitlements} is not null)`;
 
 /** [2.1] */
 export const products = sqliteTable(
@@ -32,10 +47,14 @@ export const products = sqliteTable(
     selfResets: integer('self_resets').notNull().default(0),
     /** Whether customers may replace the key of a license themselves (10). */
     selfRotate: integer('self_rotate', { mode: 'boolean' }).notNull().default(false),
+    /** The hours after which a program asks again (1.8). */
+    checkAfterHours: integer('check_after_hours').notNull().default(DEFAULT_CHECK_AFTER_HOURS),
+    /** Null without any (11). */
+    entitlements: text('entitlements', { mode: 'json' }).$type<Entitlements>(),
   },
   (t) => [
-    // Covers the products with leases, which each load of the policy reads.
-    index('products_offline_days').on(t.offlineDays).where(sql`${t.offlineDays} > 0`),
+    // Has the products that each load of the policy reads, and finds none of the others for their licenses.
+    index('products_policy').on(t.id).where(isInPolicy(t)),
     check('products_offline_days', sql`${t.offlineDays} between 0 and 90`),
     check('products_product_type', oneOf(t.productType, PRODUCT_TYPES)),
     check('products_default_max_ips', sql`${t.defaultMaxIPs} >= -1`),
