@@ -136,6 +136,9 @@ const fields: Readonly<Record<string, string>> = {
   maxHWIDs: 'Hardware ID limit',
   maxIPs: 'Address limit',
   offlineDays: 'Days without the service',
+  checkAfterHours: 'Hours until a program asks again',
+  entitlements: 'Entitlements',
+  entitlementsExpire: 'Ends of entitlements',
   ownerChatId: 'Discord id',
   ownerChatUsername: 'Discord name',
   purchaseRoleId: 'Discord role of buyers',
@@ -651,6 +654,9 @@ export const screenTexts = {
     offlineDays: 'Days without the service',
     offlineDaysHint:
       'For this many days, a program that verifies signed responses can start without the service. 0: never. A deactivated license can still run that long, too.',
+    checkAfterHours: 'Hours until a program asks again',
+    checkAfterHoursHint:
+      'A running program asks again after this time, and at each start. 24 hours unless set; fewer cost more.',
     more: 'For your shop',
     moreFields: {
       url: 'Page of the product',
@@ -682,6 +688,8 @@ export const screenTexts = {
       resets: 'Resets by the customer',
       resetsIn: (count: number) => (count === 0 ? 'None' : `${count} in 30 days`),
       expiry: (days: number) => `${plural(days, 'day')} from first use`,
+      asks: 'A program asks again',
+      asksAfter: (hours: number) => `After ${plural(hours, 'hour')}`,
     },
   },
 
@@ -695,6 +703,29 @@ export const screenTexts = {
     twice: 'Another row has this name.',
     wrongName: 'A name has only letters, digits, dots, hyphens and underscores.',
     filter: (text: string) => `Metadata: ${text.replace(':', ': ')}`,
+  },
+
+  entitlements: {
+    title: 'Entitlements',
+    ends: 'Ends of entitlements',
+    hint: 'What the license allows, by name: a program reads it in signed responses. An empty value means yes; -1 is unlimited.',
+    name: 'Name',
+    value: 'Value',
+    yes: 'yes',
+    end: (name: string) => (name === '' ? 'Ends on' : `${name} ends on`),
+    add: 'Add an entitlement',
+    remove: (name: string) => (name === '' ? 'Remove the row' : `Remove ${name}`),
+    change: 'Change for this license',
+    takeAway: 'Take away',
+    restore: 'Give back',
+    takenAway: 'taken away',
+    ofProduct: (value: string) =>
+      value === 'true' ? 'from the product' : `= ${value}, from the product`,
+    twice: 'Another row has this name.',
+    wrongName:
+      'A name has lower-case letters, digits, dots, hyphens and underscores, and begins with a letter.',
+    wrongValue: 'A value has at most 40 letters, digits and signs _ . : + -',
+    filter: (text: string) => `Entitlement: ${text.replace(':', ' = ')}`,
   },
 
   customers: {
@@ -1424,6 +1455,7 @@ export const screenTexts = {
     console: 'console',
     atDiscord: (id: string) => `Discord ${id}`,
     service: 'Licet',
+    program: 'The program',
     filters: {
       type: 'Event',
       anyType: 'Any event',
@@ -1433,6 +1465,7 @@ export const screenTexts = {
       anybody: 'Anybody',
       customer: 'Customers',
       service: 'Licet itself',
+      program: 'Programs',
       from: 'From',
       to: 'To',
     },

@@ -36,6 +36,12 @@ export const metadata = z.catch(
   undefined,
 );
 
+/** An entitlement that counts, such as `entitlement=edition:gold`. */
+export const entitlement = z.catch(
+  z.optional(z.string().check(z.regex(/^[a-z][a-z0-9_.-]{0,39}(:|$)/))),
+  undefined,
+);
+
 /** The id in a path, such as `/customers/17`. */
 export const idParams = {
   parse: ({ id }: { id: string }) => ({ id: Number(id) }),

@@ -1,6 +1,7 @@
 import type { Event } from '@licet/client';
 import { LICENSE_PLATFORMS } from '@licet/contract/enums';
 import { Fragment, type ReactNode } from 'react';
+import { entitlementLines } from '../entitlements.ts';
 import { formatDate, formatNumber, formatTime, productName } from '../format.ts';
 import { metadataText } from '../metadata.ts';
 import { platformLabel } from '../platforms.ts';
@@ -64,6 +65,8 @@ export function formatValue(field: string, value: unknown, names: Names): string
   }
   if (typeof value === 'object') {
     if (field === 'metadata') return metadataText(value);
+    if (field.startsWith('entitlements'))
+      return entitlementLines(value, screenTexts.entitlements.takenAway);
     // The other objects are settings, which people do not write.
     return 'item' in value ? String(value.item) : '…';
   }

@@ -1,3 +1,4 @@
+import type { License } from '@licet/client';
 import type { Metadata } from '../metadata.ts';
 import { screenTexts } from '../screen-texts.ts';
 import { texts } from '../texts.ts';
@@ -21,17 +22,33 @@ export const MetadataTexts = ({
     </p>
   ));
 
-/** The filter of a list by a text of metadata, with the way out of it. */
-export const MetadataFilter = ({
+/** What counts for a license, each with a link to the licenses for which it counts too. */
+export const EntitlementTexts = ({
+  entitlements,
+}: {
+  entitlements: License['effectiveEntitlements'];
+}) =>
+  Object.entries(entitlements).map(([name, value]) => (
+    <p key={name} className="break-words">
+      <TextLink to="/licenses" search={{ entitlement: `${name}:${value}` }} className="underline">
+        {value === true ? name : `${name} = ${value}`}
+      </TextLink>
+    </p>
+  ));
+
+/** The filter of a list by a text of metadata, or an entitlement, with the way out of it. */
+export const NamedFilter = ({
   value,
+  words = screenTexts.metadata,
   onClear,
 }: {
   value: string | undefined;
+  words?: { filter: (value: string) => string };
   onClear: () => void;
 }) =>
   value !== undefined && (
     <Button onClick={onClear}>
-      <span className="max-w-60 truncate">{screenTexts.metadata.filter(value)}</span>
+      <span className="max-w-60 truncate">{words.filter(value)}</span>
       <X size={14} aria-label={texts.actions.clear} />
     </Button>
   );

@@ -9,7 +9,7 @@ import { type Column, DataTable } from '../../components/data-table.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { FilterText } from '../../components/form.tsx';
 import { Plus } from '../../components/icons.tsx';
-import { MetadataFilter, MetadataTexts } from '../../components/metadata-texts.tsx';
+import { MetadataTexts, NamedFilter } from '../../components/metadata-texts.tsx';
 import { Empty, NoMatch, Page } from '../../components/page.tsx';
 import { Time } from '../../components/time.tsx';
 import { type platformLabel, usePlatformLabel } from '../../platforms.ts';
@@ -148,7 +148,7 @@ export function Screen() {
               value={q ?? ''}
               onChange={(text) => filter({ q: text || undefined })}
             />
-            <MetadataFilter value={metadata} onClear={() => filter({ metadata: undefined })} />
+            <NamedFilter value={metadata} onClear={() => filter({ metadata: undefined })} />
           </search>
         }
         empty={

@@ -1,4 +1,4 @@
-import { EVENT_RESOURCES, EVENT_TYPES } from '@licet/contract/enums';
+import { EVENT_ACTORS, EVENT_RESOURCES, EVENT_TYPES } from '@licet/contract/enums';
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import * as z from 'zod/mini';
 import { rootRoute } from '../../layout/root.tsx';
@@ -10,7 +10,7 @@ const search = z.object({
   resourceType: oneOf(EVENT_RESOURCES),
   resourceId: id,
   tokenId: id,
-  actor: oneOf(['service', 'customer']),
+  actor: oneOf(EVENT_ACTORS),
   from: day,
   to: day,
   after: id,

@@ -1,5 +1,5 @@
 import type { Event } from '@licet/client';
-import { EVENT_RESOURCES, EVENT_TYPES } from '@licet/contract/enums';
+import { EVENT_ACTORS, EVENT_RESOURCES, EVENT_TYPES } from '@licet/contract/enums';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { licet, queries } from '../../api.ts';
@@ -216,18 +216,14 @@ function EventFilters({ filters }: { filters: FilterValues }) {
       <FilterSelect<string | number>
         label={words.filters.by}
         any={words.filters.anybody}
-        options={[
-          ['service', words.filters.service],
-          ['customer', words.filters.customer],
-          ...tokenNames,
-        ]}
+        options={[...EVENT_ACTORS.map((one) => [one, words.filters[one]] as const), ...tokenNames]}
         value={actor ?? tokenId}
         onChange={(chosen) =>
           filter(
             typeof chosen === 'number'
               ? { actor: undefined, tokenId: chosen }
               : {
-                  actor: chosen === 'service' || chosen === 'customer' ? chosen : undefined,
+                  actor: EVENT_ACTORS.find((one) => one === chosen),
                   tokenId: undefined,
                 },
           )

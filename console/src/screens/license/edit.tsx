@@ -1,10 +1,12 @@
 import type { License, Tagged } from '@licet/client';
+import { keysOf, objectOf } from '@licet/contract/objects';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { licet } from '../../api.ts';
 import { ButtonLink } from '../../components/button.tsx';
 import { type EditedField, EditForm } from '../../components/edit-form.tsx';
 import { Page } from '../../components/page.tsx';
+import { entitlementLines } from '../../entitlements.ts';
 import { formatTime, productName } from '../../format.ts';
 import { OneItem } from '../../layout/one-item.tsx';
 import { metadataText } from '../../metadata.ts';
@@ -46,6 +48,8 @@ const bodyOfLicense = (license: License): LicenseBody => ({
   ownerPlatformId: license.ownerPlatformId,
   notes: license.notes,
   metadata: license.metadata,
+  entitlements: license.entitlements,
+  entitlementsExpire: license.entitlementsExpire,
   customer: customerText(license.customer),
 });
 
@@ -77,6 +81,19 @@ const fieldsOf = (names: ReadonlyMap<number, string>): readonly EditedField<Lice
     name: 'metadata',
     label: screenTexts.metadata.title,
     show: ({ metadata }) => metadataText(metadata),
+  },
+  {
+    name: 'entitlements',
+    label: screenTexts.entitlements.title,
+    show: ({ entitlements }) => entitlementLines(entitlements, screenTexts.entitlements.takenAway),
+  },
+  {
+    name: 'entitlementsExpire',
+    label: screenTexts.entitlements.ends,
+    show: ({ entitlementsExpire }) =>
+      entitlementLines(
+        objectOf(keysOf(entitlementsExpire), (name) => formatTime(entitlementsExpire[name] ?? '')),
+      ),
   },
   { name: 'customer', label: screenTexts.customers.one },
 ];

@@ -3,6 +3,7 @@ import { LABELLED_PLATFORMS, LICENSE_PLATFORMS } from '@licet/contract/enums';
 import { MAX_LIMIT } from '@licet/contract/limits';
 import { type ReactNode, useState } from 'react';
 import { DaysField, type End, EndChoice } from '../../components/end-choice.tsx';
+import { EntitlementsField, entitlementsOf } from '../../components/entitlements-field.tsx';
 import { ExpiryField } from '../../components/expiry-field.tsx';
 import { FieldGroup, SelectField, TextArea, TextField } from '../../components/form.tsx';
 import { MetadataField, metadataOf } from '../../components/metadata-field.tsx';
@@ -43,6 +44,7 @@ export function bodyOf(data: FormData, stored: string | null = null) {
     ownerPlatformId: text('ownerPlatformId'),
     notes: text('notes'),
     metadata: metadataOf(data),
+    ...entitlementsOf(data),
     customer: text('customerEmail'),
   };
 }
@@ -200,6 +202,11 @@ export function LicenseFields({
           />
         </div>
       </FieldGroup>
+      <EntitlementsField
+        stored={license ?? {}}
+        inherited={products.data?.find(({ id }) => id === product)?.entitlements ?? {}}
+        isCard
+      />
       <MetadataField stored={license?.metadata} isCard />
     </>
   );

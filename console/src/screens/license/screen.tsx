@@ -5,7 +5,7 @@ import { Button, ButtonLink, TextLink } from '../../components/button.tsx';
 import { confirm } from '../../components/confirm.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { Pencil } from '../../components/icons.tsx';
-import { MetadataTexts } from '../../components/metadata-texts.tsx';
+import { EntitlementTexts, MetadataTexts } from '../../components/metadata-texts.tsx';
 import { Facts, Page, Section } from '../../components/page.tsx';
 import { Time } from '../../components/time.tsx';
 import { toasts } from '../../components/toasts.tsx';
@@ -263,6 +263,17 @@ function Details({
               none
             ),
           ],
+          ...(Object.keys(license.effectiveEntitlements).length === 0
+            ? []
+            : [
+                [
+                  screenTexts.entitlements.title,
+                  <EntitlementTexts
+                    key="entitlements"
+                    entitlements={license.effectiveEntitlements}
+                  />,
+                ] as const,
+              ]),
           ...(Object.keys(license.metadata).length === 0
             ? []
             : [

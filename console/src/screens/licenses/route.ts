@@ -2,7 +2,7 @@ import { LICENSE_STATUSES, LICENSE_TYPES } from '@licet/contract/enums';
 import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router';
 import * as z from 'zod/mini';
 import { rootRoute } from '../../layout/root.tsx';
-import { day, id, isNew, metadata, oneOf, text } from '../../search.ts';
+import { day, entitlement, id, isNew, metadata, oneOf, text } from '../../search.ts';
 import { exampleSearch } from '../program/search.ts';
 
 export const QUESTIONS = ['expiring', 'expired', 'unused', 'dormant', 'full'] as const;
@@ -18,6 +18,7 @@ const search = z.object({
   productId: id,
   q: text,
   metadata,
+  entitlement,
   question: oneOf(QUESTIONS),
   sort: oneOf(SORTS),
   after: id,

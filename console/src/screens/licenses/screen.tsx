@@ -7,7 +7,7 @@ import { DataTable } from '../../components/data-table.tsx';
 import { Filters } from '../../components/filters.tsx';
 import { FilterProduct, FilterSelect, FilterText } from '../../components/form.tsx';
 import { Download, Plus, X } from '../../components/icons.tsx';
-import { MetadataFilter } from '../../components/metadata-texts.tsx';
+import { NamedFilter } from '../../components/metadata-texts.tsx';
 import { Empty, NoMatch, Page } from '../../components/page.tsx';
 import { runWithProgress } from '../../components/progress.tsx';
 import { toasts } from '../../components/toasts.tsx';
@@ -160,9 +160,11 @@ export function Screen() {
               value={search.productId}
               onChange={(productId) => filter({ productId })}
             />
-            <MetadataFilter
-              value={search.metadata}
-              onClear={() => filter({ metadata: undefined })}
+            <NamedFilter value={search.metadata} onClear={() => filter({ metadata: undefined })} />
+            <NamedFilter
+              value={search.entitlement}
+              words={screenTexts.entitlements}
+              onClear={() => filter({ entitlement: undefined })}
             />
             {search.expiresFrom !== undefined && (
               <Button onClick={() => filter({ expiresFrom: undefined, expiresTo: undefined })}>

@@ -6,6 +6,7 @@ import { licet } from '../../api.ts';
 import { Button, TextLink } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { DaysField, EndChoice } from '../../components/end-choice.tsx';
+import { EntitlementsField, entitlementsOfProduct } from '../../components/entitlements-field.tsx';
 import { FieldGroup, Form, SelectField, TextField } from '../../components/form.tsx';
 import { Section } from '../../components/page.tsx';
 import { Nothing } from '../../components/section-rows.tsx';
@@ -169,6 +170,7 @@ function MappingForm({
           maxIPs: numberIn(data, 'maxIPs'),
           maxHWIDs: numberIn(data, 'maxHWIDs'),
           quantity: QUANTITY_MEANINGS.find((one) => one === data.get('quantity')) ?? 'licenses',
+          entitlements: entitlementsOfProduct(data),
         })
       }
       buttons={(isBusy) => (
@@ -232,6 +234,7 @@ function MappingForm({
           defaultValue={stored?.quantity ?? 'licenses'}
         />
       </FieldGroup>
+      <EntitlementsField stored={{ entitlements: stored?.entitlements ?? {} }} />
     </Form>
   );
 }

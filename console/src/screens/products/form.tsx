@@ -1,7 +1,9 @@
 import type { Product, Tagged } from '@licet/client';
 import { PRODUCT_TYPES } from '@licet/contract/enums';
 import {
+  DEFAULT_CHECK_AFTER_HOURS,
   DEFAULT_LIMIT,
+  MAX_CHECK_AFTER_HOURS,
   MAX_IDLE_DAYS,
   MAX_LIMIT,
   MAX_LONG_TEXT_LENGTH,
@@ -15,8 +17,10 @@ import { type ReactNode, useState } from 'react';
 import { licet, queries } from '../../api.ts';
 import { type EditedField, EditForm } from '../../components/edit-form.tsx';
 import { DaysField, EndChoice } from '../../components/end-choice.tsx';
+import { EntitlementsField, entitlementsOfProduct } from '../../components/entitlements-field.tsx';
 import { FieldGroup, SelectField, TextArea, TextField } from '../../components/form.tsx';
 import { toasts } from '../../components/toasts.tsx';
+import { entitlementLines } from '../../entitlements.ts';
 import { numberIn, textIn } from '../../form-data.ts';
 import { formatNumber } from '../../format.ts';
 import { screenTexts } from '../../screen-texts.ts';
@@ -53,6 +57,12 @@ const FIELDS: readonly EditedField<Values>[] = [
   { name: 'defaultMaxIPs', label: words.maxIPs },
   { name: 'defaultMaxHWIDs', label: words.maxHWIDs },
   { name: 'offlineDays', label: words.offlineDays },
+  { name: 'checkAfterHours', label: words.checkAfterHours },
+  {
+    name: 'entitlements',
+    label: screenTexts.entitlements.title,
+    show: ({ entitlements }) => entitlementLines(entitlements),
+  },
   { name: 'ipIdleDays', label: words.idleDays.ipIdleDays },
   { name: 'hwidIdleDays', label: words.idleDays.hwidIdleDays },
   { name: 'defaultExpiresAfterDays', label: screenTexts.expiry.days },
@@ -78,6 +88,8 @@ function valuesOf(data: FormData, stored: Product | undefined): Values {
     defaultMaxIPs: Number(data.get('defaultMaxIPs')),
     defaultMaxHWIDs: Number(data.get('defaultMaxHWIDs')),
     offlineDays: Number(data.get('offlineDays')),
+    checkAfterHours: Number(data.get('checkAfterHours')),
+    entitlements: entitlementsOfProduct(data),
     ipIdleDays: numberIn(data, 'ipIdleDays'),
     hwidIdleDays: numberIn(data, 'hwidIdleDays'),
     defaultExpiresAfterDays: numberIn(data, 'defaultExpiresAfterDays'),
@@ -252,7 +264,18 @@ export function ProductForm({
           required
           defaultValue={product?.offlineDays ?? 0}
         />
+        <TextField
+          label={words.checkAfterHours}
+          hint={words.checkAfterHoursHint}
+          name="checkAfterHours"
+          type="number"
+          min={1}
+          max={MAX_CHECK_AFTER_HOURS}
+          required
+          defaultValue={product?.checkAfterHours ?? DEFAULT_CHECK_AFTER_HOURS}
+        />
       </FieldGroup>
+      <EntitlementsField stored={product ?? {}} />
       <FieldGroup title={words.more}>
         {MORE.map((name) => (
           <TextField

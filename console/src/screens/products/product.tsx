@@ -14,6 +14,7 @@ import { SectionRows } from '../../components/section-rows.tsx';
 import { SimpleTable } from '../../components/simple-table.tsx';
 import { Time } from '../../components/time.tsx';
 import { toasts } from '../../components/toasts.tsx';
+import { entitlementLines } from '../../entitlements.ts';
 import { formatNumber } from '../../format.ts';
 import { editedQuery, OneItem } from '../../layout/one-item.tsx';
 import { screenTexts } from '../../screen-texts.ts';
@@ -132,13 +133,12 @@ function Details({ product }: { product: Product }) {
       </span>,
     ],
     [words.type, typeOf(product)],
-    [
-      words.description,
-      product.description && <span className="whitespace-pre-wrap">{product.description}</span>,
-    ],
+    [words.description, linesOf(product.description)],
     [words.maxIPs, limitOf(product.defaultMaxIPs)],
     [words.maxHWIDs, limitOf(product.defaultMaxHWIDs)],
     [shown.offline, shown.offlineFor(product.offlineDays)],
+    [shown.asks, shown.asksAfter(product.checkAfterHours)],
+    [screenTexts.entitlements.title, linesOf(entitlementLines(product.entitlements))],
     ...keysOf(shown.idle).map((name): readonly [string, ReactNode] => [
       shown.idle[name],
       shown.idleAfter(product[name] ?? 0),
@@ -162,6 +162,8 @@ function Details({ product }: { product: Product }) {
     </Section>
   );
 }
+
+const linesOf = (text: string) => text && <span className="whitespace-pre-wrap">{text}</span>;
 
 const statisticsQuery = (id: number) =>
   queryOptions({
