@@ -42,6 +42,7 @@ const plugin = (file: 'Licet.java' | 'Licet17.java'): string => `abstract class 
     abstract Server getServer();
     abstract java.util.logging.Logger getLogger();
     public abstract void onEnable();
+    public abstract void onDisable();
 }
 abstract class Plugin extends ServerPlugin {
 ${LINES[file](SAMPLE)}

@@ -24,11 +24,11 @@ const JAVA: LeftOutChecks = {
     '"licet-lease+jwt", expected(hwid)',
     '"licet-lease+jwt", isNew ? new HashMap<>() : expected(hwid)',
   ],
-  'an expired lease': ['now < expires', 'true', 'expires - now : 0', '1 : 0'],
+  'an expired lease': ['now < expires', 'true', 'time(lease, "exp", now) - now', '1'],
   'a lease of the future': ['Math.max(issued, Long.parseLong(kept[1]))', 'Long.parseLong(kept[1])'],
   'a lease used in the future': ['Math.max(issued, Long.parseLong(kept[1]))', 'issued'],
   'a clock that is set back': ['if (isNew || counts && now > seen)', 'if (isNew)'],
-  'a mark file': ['if (!publicKeys.isEmpty()) leftSeconds', 'if (false) leftSeconds'],
+  'a mark file': ['if (!publicKeys.isEmpty()) {', 'if (false) {'],
 };
 
 /** Each check of the verifiers in the examples, left out once. */
