@@ -322,17 +322,14 @@ export const leftOutChecks: Record<string, LeftOutChecks> = {
       'believed = program.verified(said["signed"], "licet-validation+jwt", expected)',
       'if program.verified(said["signed"], "licet-validation+jwt", expected) == nil {\nbelieved = nil\n}',
     ],
-    'a lease that is kept unseen': [
-      'program.lease(answer.lease, hwid); ok {',
-      'program.lease(answer.lease, hwid); ok || !ok {',
-    ],
-    'a lease without its issue': ['int64(exp), ok', 'int64(exp), ok || true'],
+    'a lease that is kept unseen': ['.seconds("iat"); ok {', '.seconds("iat"); ok || !ok {'],
+    'a lease without its issue': ['if !ok || err != nil', 'if lease == nil || err != nil'],
     'a lease without the latest time': [
-      'if ok && err == nil && now >= seen-86400',
-      'if ok && (err == nil || true) && now >= seen-86400',
+      '|| err != nil || now <',
+      '|| err != nil && false || now <',
     ],
     'an expired lease': [
-      ' && now < expires',
+      ' || now >= expires',
       '',
       'float64(expires-now) / 3600',
       'float64(expires)',
@@ -341,6 +338,6 @@ export const leftOutChecks: Record<string, LeftOutChecks> = {
     'a lease used in the future': ['if issued > seen {', 'if true {'],
     'a clock that is set back': ['if now > seen {', 'if false {'],
     'a lease after a refusal': ['_ = os.Remove(program.MarkFile)', ''],
-    'a mark file': ['if program.PublicKeys == "" {\n\t\tseconds', 'if true {\n\t\tseconds'],
+    'a mark file': ['if program.PublicKeys == "" {\n\t\tmark', 'if true {\n\t\tmark'],
   },
 };
