@@ -33,9 +33,9 @@ public sealed class Licet : IDisposable
             string text;
             // As it is written: within quotes, and without escapes.
             if (!Claims.TryGetValue("entitlements", out text) || !Regex.IsMatch(text, "^\"[^\"\\\\]*\"\\z")) return null;
-            var pairs = text.Substring(1, text.Length - 2).Split(' ').Select(part => part.Split(new[] { '=' }, 2));
-            var found = pairs.FirstOrDefault(pair => pair[0] == name && name != "");
-            return found == null ? null : found.Length == 2 ? found[1] : "true";
+            var parts = text.Substring(1, text.Length - 2).Split(' ').Where(part => Regex.IsMatch(part, "^[^=]+(=.+)?\\z"));
+            var pair = parts.Select(part => part.Split(new[] { '=' }, 2)).FirstOrDefault(found => found[0] == name);
+            return pair == null ? null : pair.Length == 2 ? pair[1] : "true";
         }
     }
 

@@ -43,7 +43,7 @@ public final class Licet {
             if (!text.matches("\"[^\"\\\\]*\"")) return null;
             for (String part : text.substring(1, text.length() - 1).split(" ")) {
                 String[] pair = part.split("=", 2);
-                if (pair[0].equals(name) && !name.isEmpty()) return pair.length == 2 ? pair[1] : "true";
+                if (part.matches("[^=]+(=.+)?") && pair[0].equals(name)) return pair.length == 2 ? pair[1] : "true";
             }
             return null;
         }

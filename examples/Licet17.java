@@ -202,7 +202,7 @@ public final class Licet17 {
         if (text.matches("\"[^\"\\\\]*\"")) {
             for (var part : text.substring(1, text.length() - 1).split(" ")) {
                 var pair = part.split("=", 2);
-                if (!pair[0].isEmpty()) entitlements.putIfAbsent(pair[0], pair.length == 2 ? pair[1] : "true");
+                if (part.matches("[^=]+(=.+)?")) entitlements.putIfAbsent(pair[0], pair.length == 2 ? pair[1] : "true");
             }
         }
         return new Answer(state, message, checkAfter(claims, now() + early(86400)), entitlements);

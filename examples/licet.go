@@ -64,13 +64,12 @@ func (answer Answer) MayRun() bool { return answer.State == Valid || answer.Stat
 func (answer Answer) Entitlement(name string) (string, bool) {
 	for _, part := range strings.Split(answer.entitlements, " ") {
 		own, value, hasValue := strings.Cut(part, "=")
-		if own != name || name == "" {
-			continue
-		}
 		if !hasValue {
 			value = "true"
 		}
-		return value, true
+		if own == name && name != "" && value != "" {
+			return value, true
+		}
 	}
 	return "", false
 }
