@@ -192,21 +192,21 @@ export const leftOutChecks: Record<string, LeftOutChecks> = {
     'valid as a text': ['%s*:%s*(%a+)', '%s*:%s*"?(%a+)'],
     'a body that says valid': ['local valid = believed:match', 'local valid = text:match'],
     'a lease that is kept unseen': [
-      'local issued = lease_of(reply.lease or "")',
+      'local issued = time_of(lease_of(reply.lease or "") or "", "iat")',
       'local issued = 1',
     ],
-    'an expired lease': ['left_seconds = expires - now', 'left_seconds = 1'],
+    'an expired lease': [' or now >= expires', '', 'expires - now\n', '1\n'],
     'a lease of the future': ['math.max(issued, tonumber(latest))', 'tonumber(latest)'],
     'a lease used in the future': ['math.max(issued, tonumber(latest))', 'issued'],
     'a clock that is set back': [
-      'if left_seconds > 0 and now > seen then keep_lease(program.mark_file, jws, now) end',
+      'if now > seen then keep_lease(program.mark_file, jws, now) end',
       '',
     ],
     'a lease after a refusal': [
-      '    os.remove(program.mark_file)\n    return "refused"',
-      '    return "refused"',
+      '      os.remove(program.mark_file)\n      return "refused"',
+      '      return "refused"',
     ],
-    'a mark file': ['  if keys == "" then\n    local time', '  if true then\n    local time'],
+    'a mark file': ['if keys == "" then\n      local mark', 'if true then\n      local mark'],
   },
   'licet.sh': {
     'unused bits in the signature': [' | *[!AQgw])', ')'],
