@@ -323,14 +323,14 @@ export const leftOutChecks: Record<string, LeftOutChecks> = {
       'if program.verified(said["signed"], "licet-validation+jwt", expected) == nil {\nbelieved = nil\n}',
     ],
     'a lease that is kept unseen': ['.seconds("iat"); ok {', '.seconds("iat"); ok || !ok {'],
-    'a lease without its issue': ['if !ok || err != nil', 'if lease == nil || err != nil'],
+    'a lease without its issue': ['if !ok || err != nil', 'if !ok && lease == nil || err != nil'],
     'a lease without the latest time': [
       '|| err != nil || now <',
       '|| err != nil && false || now <',
     ],
     'an expired lease': [
       ' || now >= expires',
-      '',
+      ' || false && now >= expires',
       'float64(expires-now) / 3600',
       'float64(expires)',
     ],
