@@ -330,7 +330,9 @@ done`,
       licet.hwid = part[6].equals("machine") ? Licet.hardwareId() : part[6];
       licet.onAnswer = later -> later(part[1], later.state);
       closeBefore(part[1], licet::close);
+      if (part[7].equals("check twice")) licet.check().get();
       Licet.Answer answer = (part[7].equals("move") ? licet.move() : licet.check()).get();
+      if (part[7].equals("check and close")) licet.close();
       print(answer.state, answer.message, answer.checkAfter, answer.entitlement(part[8]));`,
   ),
   'Licet17.java': javaDriver(
@@ -339,7 +341,9 @@ done`,
       Licet17 licet = new Licet17(part[0], product, "1", key, Paths.get(part[1]), part[2], hwid, timeout, 0, 72);
       licet.onAnswer = later -> later(part[1], later.state());
       closeBefore(part[1], licet::close);
+      if (part[7].equals("check twice")) licet.check().get();
       Licet17.Answer answer = (part[7].equals("move") ? licet.move() : licet.check()).get();
+      if (part[7].equals("check and close")) licet.close();
       print(answer.state(), answer.message(), answer.checkAfter(), answer.entitlement(part[8]));`,
   ),
   'Licet.cs': {
@@ -373,7 +377,9 @@ static class Driver {
           System.IO.File.AppendAllText(part[1] + ".later", later.State.ToString().ToLower() + "\\n");
           throw new Exception("The callback fails");
         };
+        if (part[7] == "check twice") licet.Check().Wait();
         var answer = (part[7] == "move" ? licet.Move() : licet.Check()).Result;
+        if (part[7] == "check and close") licet.Dispose();
         Console.WriteLine(answer.State.ToString().ToLower() + " " + answer.Message + "|" + answer.CheckAfter + "|" + answer.Entitlement(part[8]));
       } catch (ArgumentException wrongKey) {
         Console.WriteLine("misuse " + wrongKey.Message);

@@ -166,7 +166,8 @@ export interface DriverCheck {
   timeoutSeconds?: number | undefined;
   /** `machine` for the machine's own id. */
   hwid?: string | undefined;
-  call?: 'check' | 'move' | undefined;
+  /** The last two are for objects that can be closed. */
+  call?: 'check' | 'move' | 'check twice' | 'check and close' | undefined;
 }
 
 export interface DriverEnding {
