@@ -148,12 +148,12 @@ export const leftOutChecks: Record<string, LeftOutChecks> = {
     'a lease of the future': ["max($lease['iat'], (int) $latest)", '(int) $latest'],
     'a lease used in the future': ["max($lease['iat'], (int) $latest)", "$lease['iat']"],
     'a clock that is set back': [
-      'if ($left > 0 && $now > $seen) $this->keepLease($jws, $now);',
+      'if ($isNewTime) $this->keepLease($jws, $now);',
       '',
     ],
     'a lease without the latest time': [' || !ctype_digit($latest)', ''],
     'a lease after a refusal': ['@unlink($this->markFile);', ''],
-    'a mark file': ["$leftSeconds = $this->publicKeys === '' ?", '$leftSeconds = true ?'],
+    'a mark file': ["= $this->publicKeys === '' ? [", '= true ? ['],
   },
   'licet.lua': {
     'unused bits in the signature': ['return bits == 0 and', 'return'],
@@ -229,7 +229,7 @@ export const leftOutChecks: Record<string, LeftOutChecks> = {
     'another nonce': ['licet-validation+jwt "$nonce"', "licet-validation+jwt ''"],
     'the same nonce': ['$(openssl rand -hex 16)', '$(echo 0123456789abcdef0123456789abcdef)'],
     'valid as a text': ['"valid": *(true|false).*', '"valid": *"?(true|false).*'],
-    'a lease that is kept unseen': ['elif read_lease "$lease"; then', 'else issued=1'],
+    'a lease that is kept unseen': ['elif licet_read_lease "$lease"; then', 'else issued=1'],
     'an expired lease': ['left=$((expires - now))', 'left=1'],
     'a lease of the future': ['[ "$seen" -ge "$issued" ] || seen=$issued', ''],
     'a lease used in the future': ['{mark#* }', '{issued}'],
