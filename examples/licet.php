@@ -123,9 +123,8 @@ final class Licet
             return new LicetAnswer('unreachable', "$idFile does not hold the id of an installation. $advice");
         }
         if ($this->publicKeys === '' || $takesOver) return $this->askFirst($hwid, $takesOver);
-        // A web site starts often: once an hour it keeps the time, and asks.
-        [$leftSeconds, $lease, $isNewTime] = $this->kept(time(), $hwid, 3600);
-        if ($leftSeconds <= 0 || self::checkAfter($lease, 0) <= time()) return $this->askFirst($hwid);
+        [$leftSeconds, $lease, $isNewTime] = $this->kept(time(), $hwid, true);
+        if ($leftSeconds <= 0) return $this->askFirst($hwid);
         if ($isNewTime) $this->askBeside($hwid);
         return $this->running('valid', 'License is valid', $lease);
     }
@@ -175,7 +174,7 @@ final class Licet
             $problem = "The response has no valid signature of this service ({$reply['text']}).";
             $advice = 'If this continues, ask the seller of the program.';
         }
-        [$leftSeconds, $lease] = $this->publicKeys === '' ? [$this->markSeconds($now, $hwid), []] : $this->kept($now, $hwid);
+        [$leftSeconds, $lease] = $this->publicKeys === '' ? [$this->markSeconds($now, $hwid), []] : $this->kept($now, $hwid, false);
         if ($leftSeconds > 0) {
             $hours = (int) ceil($leftSeconds / 3600);
             return $this->running('grace', "$problem The last good answer counts for $hours h more.", $lease);
@@ -209,8 +208,11 @@ final class Licet
             : 0;
     }
 
-    /** For how long the lease counts, its claims, and whether the latest time seen was kept, if it is so much later. */
-    private function kept(int $now, string $hwid, int $laterSeconds = 1): array
+    /**
+     * For how long the lease counts: at a start, only until it is time to check. Its claims. Whether this was kept as the
+     * latest time seen: at starts once an hour, because a web site starts often.
+     */
+    private function kept(int $now, string $hwid, bool $isStart): array
     {
         [$jws, $latest] = explode(' ', self::read($this->markFile), 2) + ['', ''];
         $lease = $this->lease($jws, $hwid);
@@ -218,7 +220,8 @@ final class Licet
         $seen = max($lease['iat'], (int) $latest);
         // The clock may be a day wrong: time zones differ that much.
         $left = $now >= $seen - 86400 ? $lease['exp'] - $now : 0;
-        $isNewTime = $left > 0 && $now - $seen >= $laterSeconds;
+        if ($isStart && self::checkAfter($lease, 0) <= $now) $left = 0;
+        $isNewTime = $left > 0 && $now - $seen >= ($isStart ? 3600 : 1);
         if ($isNewTime) $this->keepLease($jws, $now);
         return [$left, $lease, $isNewTime];
     }
