@@ -302,8 +302,9 @@ def check_license(
     def lease_of(jws: object) -> Optional[dict]:
         return _verified(jws, "licet-lease+jwt", public_keys, own)
 
-    def kept() -> Tuple[float, dict]:
-        """For how long the last good answer counts, and its lease. Keeps the latest time seen."""
+    def kept(is_start: bool = False) -> Tuple[float, dict]:
+        """For how long the last good answer counts, and its lease: at a start, only until it is time to check.
+        Keeps the latest time seen."""
         now, mark = int(time.time()), _read(mark_file)
         left_seconds, claims = 0.0, {}
         if public_keys:
@@ -311,7 +312,9 @@ def check_license(
             lease = lease_of(jws)
             if lease and "iat" in lease and "exp" in lease and latest.isdecimal():
                 claims, seen = lease, max(lease["iat"], int(latest))
-                if now >= seen - 86400:  # the clock may be a day wrong: time zones differ that much
+                is_late = is_start and _check_after(lease, 0) <= now
+                # The clock may be a day wrong: time zones differ that much.
+                if now >= seen - 86400 and not is_late:
                     left_seconds = lease["exp"] - now
                 if left_seconds > 0 and now > seen:
                     _keep_lease(mark_file, jws, now)
@@ -372,8 +375,8 @@ def check_license(
             return may_run("grace", f"{problem} The last good answer counts for {hours} h more.", lease)
         return Answer("unreachable", f"{problem} {advice}")
 
-    left_seconds, lease = kept() if public_keys and not take_over else (0, {})
-    if left_seconds > 0 and _check_after(lease, 0) > time.time():
+    left_seconds, lease = kept(is_start=True) if public_keys and not take_over else (0, {})
+    if left_seconds > 0:
         answer, ask_at = may_run("valid", "License is valid", lease), 0.0
     else:
         answer = ask(take_over)

@@ -311,8 +311,11 @@ async function check(program: Program, takeOver: boolean): Promise<Answer> {
       renameSync(`${markFile}.tmp`, markFile);
     });
 
-  /** For how long the last good answer counts, and its lease. Keeps the latest time seen. */
-  function kept(): { leftSeconds: number; lease?: Claims | undefined } {
+  /**
+   * For how long the last good answer counts, and its lease: at a start, only until it is time to check. Keeps the
+   * latest time seen.
+   */
+  function kept(isStart: boolean): { leftSeconds: number; lease?: Claims | undefined } {
     const now = Math.floor(Date.now() / 1000);
     const mark = attempt(() => readFileSync(markFile, 'utf8').trim()) ?? '';
     if (publicKeys === '') {
@@ -323,8 +326,9 @@ async function check(program: Program, takeOver: boolean): Promise<Answer> {
     const [jws, latestSeen] = mark.split(' ');
     const lease = leaseOf(jws);
     const seen = Math.max(lease?.iat ?? Number.NaN, Number.parseInt(latestSeen ?? '', 10));
+    const isLate = isStart && checkAfterOf(lease ?? {}, 0) <= now;
     // The clock may be a day wrong: time zones differ that much.
-    const leftSeconds = lease && now >= seen - 86_400 ? lease.exp - now : 0;
+    const leftSeconds = lease && now >= seen - 86_400 && !isLate ? lease.exp - now : 0;
     if (leftSeconds > 0 && now > seen) keepLease(jws, now);
     return { leftSeconds, lease };
   }
@@ -368,7 +372,7 @@ async function check(program: Program, takeOver: boolean): Promise<Answer> {
     const problem = isUnsigned
       ? `The response has no valid signature of this service (${reply.text}).`
       : `The license service cannot be reached (${reply.text}).`;
-    const { leftSeconds, lease = {} } = kept();
+    const { leftSeconds, lease = {} } = kept(false);
     if (leftSeconds > 0) {
       const hours = Math.ceil(leftSeconds / 3600);
       return running('grace', `${problem} The last good answer counts for ${hours} h more.`, lease);
@@ -380,8 +384,8 @@ async function check(program: Program, takeOver: boolean): Promise<Answer> {
   }
 
   const askBeside = () => askService(true);
-  const { leftSeconds, lease } = publicKeys && !takeOver ? kept() : { leftSeconds: 0 };
-  if (lease && leftSeconds > 0 && checkAfterOf(lease, 0) > Date.now() / 1000) {
+  const { leftSeconds, lease } = publicKeys && !takeOver ? kept(true) : { leftSeconds: 0 };
+  if (lease && leftSeconds > 0) {
     keepAsking(program, askBeside, 0);
     return running('valid', 'License is valid', lease);
   }

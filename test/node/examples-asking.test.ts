@@ -60,14 +60,16 @@ const never: Responder = () => new Promise(() => {});
 const TIMEOUT_SECONDS = 600;
 /** Until a program asks again: more than a response takes on a busy machine. */
 const SOON_SECONDS = 4;
-const until = (isMet: () => boolean) => vi.waitUntil(isMet, { timeout: 20_000, interval: 50 });
+const until = (isMet: () => boolean) => vi.waitUntil(isMet, { timeout: 60_000, interval: 50 });
 const leaseIn = (kept: string | undefined) => kept?.split(' ')[0];
 
 // licet.mjs is licet.ts without its types, as a test of the examples shows.
 for (const program of programs.filter(({ file }) => file !== 'licet.mjs')) {
   const { file, driver } = program;
   const { asksAgain } = driver;
-  describe.skipIf(!runnable.includes(program)).concurrent(`${file} that asks again`, () => {
+  // The checks of a slow program would time out behind each other.
+  const suite = describe.skipIf(!runnable.includes(program));
+  (driver.isSlow ? suite : suite.concurrent)(`${file} that asks again`, () => {
     const keys = allKeys[driver.alg];
     const isDeep = isLong || !driver.isSlow;
     let place: string;
@@ -198,11 +200,14 @@ for (const program of programs.filter(({ file }) => file !== 'licet.mjs')) {
       }
     });
 
-    it('an example has no entitlement, and no time to ask again, after a refusal', async () => {
-      const respond = honest({ valid: false, claims: { entitlements: 'pro', checkAfter: near } });
-      const answer = await validate({ respond, name: 'pro' });
-      expect(answer).toMatchObject({ state: 'refused', value: undefined, checkAfter: 0 });
-    });
+    it.runIf(isDeep)(
+      'an example has no entitlement, and no time to ask again, after a refusal',
+      async () => {
+        const respond = honest({ valid: false, claims: { entitlements: 'pro', checkAfter: near } });
+        const answer = await validate({ respond, name: 'pro' });
+        expect(answer).toMatchObject({ state: 'refused', value: undefined, checkAfter: 0 });
+      },
+    );
 
     it('an example starts at once from its lease, and asks a service beside that never responds [1.8.37]', async () => {
       const { state, message, asked } = await start({
@@ -221,10 +226,10 @@ for (const program of programs.filter(({ file }) => file !== 'licet.mjs')) {
       const claims = { checkAfter: near };
       const started = await start({ respond: honest({ leaseDays: 3, claims }), kept });
       await until(() => leaseIn(readIfThere(started.path)) !== leaseIn(kept));
-      expect(await validate({ kept: readIfThere(started.path) })).toMatchObject({
-        state: 'valid',
-        checkAfter: near,
-      });
+      if (isDeep) {
+        const again = await validate({ kept: readIfThere(started.path) });
+        expect(again).toMatchObject({ state: 'valid', checkAfter: near });
+      }
       if (asksAgain === 'running') await until(() => laterOf(started) === 'valid\n');
       expect(started.asked).toHaveLength(1);
     });
@@ -294,7 +299,7 @@ for (const program of programs.filter(({ file }) => file !== 'licet.mjs')) {
       ['has no checkAfter', { checkAfter: undefined }],
       ['has a text as its checkAfter', { checkAfter: String(near) }],
     ];
-    it.each(isDeep ? late : late.slice(0, 2))(
+    it.each(isDeep ? late : late.slice(1, 2))(
       'an example with a lease that %s asks first',
       async (_, claims) => {
         const kept = await keptWith(claims);
