@@ -743,8 +743,11 @@ describe('licet customers', () => {
     expect(shown).toMatch(/^Entitlements +edition=silver, max_players=20$/m);
 
     const own = ['--entitlement', 'edition=gold', '--entitlement', 'pro', '--entitlement-end'];
-    const created = await run('licenses', 'create', '--product', id, ...own, 'pro=2099-01-31');
-    const key = created.stdout.trim();
+    const created = ['licenses', 'create', '--product', id, ...own, 'pro=2099-01-31', '--csv'];
+    const [headings = '', row = ''] = (await run(...created)).stdout.split('\r\n');
+    expect(headings).toMatch(/,notes,entitlements,entitlementsExpire$/);
+    expect(row).toMatch(/,"edition=gold;pro",pro=2099-01-31T14:59:59\.000\+00:00$/);
+    const [key = ''] = row.split(',');
     const edit = (...args: string[]) => run('licenses', 'edit', key, ...args);
     await edit('--no-entitlement', 'max_players', '--entitlement', 'build="7"');
     // The end of the day in Tokyo.
@@ -754,10 +757,10 @@ describe('licet customers', () => {
       entitlementsExpire: { pro },
       effectiveEntitlements: { build: '7', edition: 'gold', pro: true },
     });
-    const row = (await run('licenses', 'show', key)).stdout;
-    expect(row).toMatch(/^Entitlements +build="7", edition=gold, pro$/m);
-    expect(row).toMatch(/^Own entitlements +build="7", edition=gold, !max_players, pro$/m);
-    expect(row).toMatch(/^Entitlements end +pro 2099-01-31 23:59:59 \(Asia\/Tokyo\)$/m);
+    const rows = (await run('licenses', 'show', key)).stdout;
+    expect(rows).toMatch(/^Entitlements +build="7", edition=gold, pro$/m);
+    expect(rows).toMatch(/^Own entitlements +build="7", edition=gold, !max_players, pro$/m);
+    expect(rows).toMatch(/^Entitlements end +pro 2099-01-31 23:59:59 \(Asia\/Tokyo\)$/m);
 
     const found = (...wanted: string[]) =>
       valuesOf('licenseKey', 'licenses', 'list', '--entitlement', ...wanted);

@@ -5,9 +5,6 @@ import type { Entitlement } from '@licet/contract/entitlements';
  * uses this too, so nothing here needs Node.
  */
 
-/** Values by name. Null takes one of the product away. */
-type Values = Readonly<Record<string, Entitlement | null>>;
-
 /** The value that a text means: a number if it is an integer. In quotation marks it is a text in any case. */
 export function entitlementValue(text: string): Entitlement {
   if (text === '' || text === 'true') return true;
@@ -17,16 +14,16 @@ export function entitlementValue(text: string): Entitlement {
 }
 
 /** A text that {@link entitlementValue} reads as this value. */
-const textOf = (value: number | string): string =>
+const textOf = (value: unknown): string =>
   typeof value === 'string' && entitlementValue(value) !== value ? `"${value}"` : String(value);
 
-function entitlementText([name, value]: readonly [string, Entitlement | null]): string {
+function entitlementText([name, value]: readonly [string, unknown]): string {
   if (value === null) return `!${name}`;
   return value === true ? name : `${name}=${textOf(value)}`;
 }
 
 /** All of them, or all ends, in one text. */
-export const entitlementsText = (values: Values, separator = ';'): string =>
+export const entitlementsText = (values: object, separator = ';'): string =>
   Object.entries(values).map(entitlementText).join(separator);
 
 function readEntitlement(text: string): [name: string, value: Entitlement | null] {
@@ -36,7 +33,7 @@ function readEntitlement(text: string): [name: string, value: Entitlement | null
 }
 
 /** The entitlements, or the ends, in a cell. Undefined if it names one twice. */
-export function entitlementsIn(cell: string): Values | undefined {
+export function entitlementsIn(cell: string): Record<string, Entitlement | null> | undefined {
   const parts = cell.split(';').filter((part) => part.trim() !== '');
   const entries = parts.map((part) => readEntitlement(part.trim()));
   const values = Object.fromEntries(entries);

@@ -25,6 +25,7 @@ import { toTimestamp } from '@licet/contract/time';
 import { clockTime, dayUntil } from '@licet/contract/time-zone';
 import { argumentError } from '../command-line.ts';
 import { csvFile } from '../csv.ts';
+import { entitlementsText } from '../entitlements.ts';
 import { CliError } from '../terminal.ts';
 import { stripControlCharacters } from '../text.ts';
 import {
@@ -408,9 +409,14 @@ export function addLicenses(parent: CommandUnknownOpts, open: OpenSession): void
           : `${created.length} licenses created. Their keys:`;
       output.doneAll(message, created, ({ licenseKey }) => (csv ? undefined : licenseKey));
       if (!csv) return;
-      const texts = Object.entries(first?.metadata ?? {});
-      const headings = [...CSV_FIELDS, ...texts.map(([name]) => `metadata.${name}`)];
-      const cells = texts.map(([, text]) => stripControlCharacters(text));
+      const { metadata = {}, entitlements = {}, entitlementsExpire = {} } = first ?? {};
+      const columns = [
+        ...Object.entries(metadata).map(([name, text]) => [`metadata.${name}`, text] as const),
+        ['entitlements', entitlementsText(entitlements)] as const,
+        ['entitlementsExpire', entitlementsText(entitlementsExpire)] as const,
+      ].filter(([, cell]) => cell !== '');
+      const headings = [...CSV_FIELDS, ...columns.map(([name]) => name)];
+      const cells = columns.map(([, cell]) => stripControlCharacters(cell));
       const rows = created.map((license) => [...csvRowOf(license), ...cells]);
       process.stdout.write(csvFile([headings, ...rows]));
     });
