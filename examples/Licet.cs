@@ -7,10 +7,11 @@ using System.Runtime.InteropServices;
 using System.Security.Cryptography;
 using System.Text;
 using System.Text.RegularExpressions;
+using System.Threading;
 using System.Threading.Tasks;
 
 /// <summary>Asks Licet whether a license key may run here. .NET, Mono or Unity; see README.md.</summary>
-public sealed class Licet
+public sealed class Licet : IDisposable
 {
     public enum State { Valid, Grace, Refused, Unreachable }
 
@@ -20,8 +21,22 @@ public sealed class Licet
         /// <summary>For the user to read.</summary>
         public string Message;
         public bool MayRun { get { return State == State.Valid || State == State.Grace; } }
+        /// <summary>When to ask again, in seconds since 1970; 0 if the program may not run.</summary>
+        public long CheckAfter;
         internal int PauseSeconds, Status;
         internal string Lease;
+        internal Dictionary<string, string> Claims = new Dictionary<string, string>();
+
+        /// <summary>The value of what the license allows, "true" for one without; null if it does not count. Signed only.</summary>
+        public string Entitlement(string name)
+        {
+            string text;
+            // As it is written: within quotes, and without escapes.
+            if (!Claims.TryGetValue("entitlements", out text) || !Regex.IsMatch(text, "^\"[^\"\\\\]*\"\\z")) return null;
+            var parts = text.Substring(1, text.Length - 2).Split(' ').Where(part => Regex.IsMatch(part, "^[^=]+(=.+)?\\z"));
+            var pair = parts.Select(part => part.Split(new[] { '=' }, 2)).FirstOrDefault(found => found[0] == name);
+            return pair == null ? null : pair.Length == 2 ? pair[1] : "true";
+        }
     }
 
     public string Url, ProductVersion, LicenseKey;
@@ -33,6 +48,9 @@ public sealed class Licet
     /// <summary>In place of the id of the installation; README.md says when.</summary>
     public string Hwid = "";
     public int TimeoutSeconds = 10, RetrySeconds = 2, GraceHours = 72;
+    /// <summary>Gets each later answer, on another thread; README.md shows a use.</summary>
+    public Action<Answer> OnAnswer;
+    CancellationTokenSource background;
 
     /// <summary>The buyer's next step after a refusal, by the message of the service.</summary>
     static readonly Dictionary<string, string> Advice = new Dictionary<string, string>
@@ -48,8 +66,32 @@ public sealed class Licet
 
     const string Text = "\"(?:[^\"\\\\]|\\\\.)*\"";
 
+    /// <summary>Asks again from time to time until Dispose, if the program may run.</summary>
     /// <exception cref="ArgumentException">The url or a public key is none.</exception>
     public Task<Answer> Check()
+    {
+        return Start(false);
+    }
+
+    /// <summary>Checks, and moves the license here if no slot is free. Only for a command of a person; README.md says more.</summary>
+    public Task<Answer> Move()
+    {
+        return Start(true);
+    }
+
+    /// <summary>Ends the asking from time to time.</summary>
+    public void Dispose()
+    {
+        EndLast(null);
+    }
+
+    void EndLast(CancellationTokenSource next)
+    {
+        var last = Interlocked.Exchange(ref background, next);
+        if (last != null) last.Cancel();
+    }
+
+    Task<Answer> Start(bool takesOver)
     {
         if (!Regex.IsMatch(Url ?? "", "^https?://.", RegexOptions.IgnoreCase))
             throw new ArgumentException("'" + Url + "' is no address of a service; url has the form https://license.example.com");
@@ -65,13 +107,13 @@ public sealed class Licet
                 + "Enter the key from your purchase in the configuration, and start the program again.";
             return Task.FromResult(new Answer { State = State.Refused, Message = Message });
         }
-        if (Hwid != "") return Decide(Hwid);
+        if (Hwid != "") return Start(Hwid, takesOver);
         var file = Path.Combine(Path.GetDirectoryName(MarkFile) ?? "", "licet-id");
         string problem;
         try
         {
             var id = InstallationId(file);
-            if (Regex.IsMatch(id, "^[0-9a-f]{32}\\z")) return Decide(id);
+            if (Regex.IsMatch(id, "^[0-9a-f]{32}\\z")) return Start(id, takesOver);
             problem = " does not hold the id of an installation. Restore the file, or delete it: then this counts as a new installation.";
         }
         catch (Exception)
@@ -79,6 +121,77 @@ public sealed class Licet
             problem = " cannot be read or written: it keeps the id of this installation. Check the permissions and the free space there.";
         }
         return Task.FromResult(new Answer { State = State.Unreachable, Message = file + problem });
+    }
+
+    async Task<Answer> Start(string hwid, bool takesOver)
+    {
+        var own = new CancellationTokenSource();
+        EndLast(own);
+        var lease = takesOver || PublicKeys == "" ? null : CountingLease(null, Now(), hwid);
+        var answer = lease == null ? await Decide(hwid, takesOver).ConfigureAwait(false) : Good(State.Valid, "License is valid", lease);
+        if (answer.MayRun) AskInBackground(hwid, lease == null ? NextTime(answer) : 0, own.Token);
+        return answer;
+    }
+
+    void AskInBackground(string hwid, long time, CancellationToken end)
+    {
+        Task.Run(() => AskAgain(hwid, time, end));
+    }
+
+    async Task AskAgain(string hwid, long time, CancellationToken end)
+    {
+        try
+        {
+            for (var state = State.Valid; state != State.Refused; )
+            {
+                // The clock may be set, and the machine sleep.
+                for (long left; (left = time - Now()) > 0; )
+                    await Task.Delay(TimeSpan.FromSeconds(Math.Min(left, 3600)), end).ConfigureAwait(false);
+                end.ThrowIfCancellationRequested();
+                var answer = await Decide(hwid, false).ConfigureAwait(false);
+                end.ThrowIfCancellationRequested();
+                try { if (OnAnswer != null) OnAnswer(answer); } catch (Exception) { } // Its fault does not end the asking.
+                state = answer.State;
+                time = NextTime(answer);
+            }
+        }
+        catch (OperationCanceledException) { }
+    }
+
+    static long NextTime(Answer answer)
+    {
+        var counts = answer.State == State.Valid && answer.CheckAfter > Now();
+        return counts ? answer.CheckAfter : Now() + Early(3600);
+    }
+
+    /// <summary>Less a random part of up to a tenth, so that not all installations ask at once.</summary>
+    static long Early(long seconds)
+    {
+        return seconds - seconds * BitConverter.ToUInt16(Draw(), 0) / 655360;
+    }
+
+    static long Now()
+    {
+        return DateTimeOffset.UtcNow.ToUnixTimeSeconds();
+    }
+
+    /// <summary>The earlier one of both claims.</summary>
+    static long CheckAfter(Dictionary<string, string> claims, long otherwise)
+    {
+        var time = Time(claims, "checkAfter", otherwise);
+        return Math.Min(time, Time(claims, "entitlementsUntil", time));
+    }
+
+    static long Time(Dictionary<string, string> claims, string name, long otherwise)
+    {
+        string value;
+        return claims.TryGetValue(name, out value) && Regex.IsMatch(value, "^[0-9]{1,15}\\z") ? long.Parse(value) : otherwise;
+    }
+
+    /// <summary>An answer that lets the program run, by the claims of a response or a lease.</summary>
+    static Answer Good(State state, string message, Dictionary<string, string> claims)
+    {
+        return new Answer { State = state, Message = message, Claims = claims, CheckAfter = CheckAfter(claims, Now() + Early(86400)) };
     }
 
     /// <summary>Reads the id of this installation; draws it at the first start. It survives updates and new containers.</summary>
@@ -111,23 +224,28 @@ public sealed class Licet
         return random;
     }
 
-    async Task<Answer> Decide(string hwid)
+    async Task<Answer> Decide(string hwid, bool takesOver)
     {
         var nonce = Base64url(Draw());
         var keys = PublicKeys.Split(' ');
-        var answer = await Ask(hwid, nonce, keys[0]).ConfigureAwait(false);
+        var answer = await Ask(hwid, nonce, keys[0], takesOver).ConfigureAwait(false);
         if (answer.State == State.Unreachable && answer.PauseSeconds <= 10)
         {
             await Task.Delay(answer.PauseSeconds * 1000).ConfigureAwait(false);
             // 400 may mean that the service no longer has the first key.
-            answer = await Ask(hwid, nonce, answer.Status == 400 ? keys.Last() : keys[0]).ConfigureAwait(false);
+            answer = await Ask(hwid, nonce, answer.Status == 400 ? keys.Last() : keys[0], takesOver).ConfigureAwait(false);
         }
-        var now = DateTimeOffset.UtcNow.ToUnixTimeSeconds();
+        var now = Now();
         double hours = 0;
+        var lease = new Dictionary<string, string>();
         try
         {
             if (answer.State == State.Refused) File.Delete(MarkFile);
-            if (PublicKeys != "") hours = LeaseHours(answer, now, hwid);
+            if (PublicKeys != "")
+            {
+                lease = CountingLease(answer, now, hwid) ?? lease;
+                hours = (Time(lease, "exp", now) - now) / 3600.0;
+            }
             else
             {
                 if (answer.State == State.Valid) File.WriteAllText(MarkFile, Mark(now, hwid));
@@ -144,22 +262,29 @@ public sealed class Licet
             + answer.Message + "). ";
         var advice = isUnsigned ? "If this continues, ask the seller of the program." : "Check the network connection and try again.";
         return hours > 0
-            ? new Answer { State = State.Grace, Message = problem + "The last good answer counts for " + Math.Ceiling(hours) + " h more." }
+            ? Good(State.Grace, problem + "The last good answer counts for " + Math.Ceiling(hours) + " h more.", lease)
             : new Answer { State = State.Unreachable, Message = problem + advice };
     }
 
-    /// <summary>Keeps the answer's lease, or the latest time seen. Returns for how long the lease counts.</summary>
-    double LeaseHours(Answer answer, long now, string hwid)
+    /// <summary>
+    /// Keeps the answer's lease, or the latest time seen. Returns the claims of a lease that counts, or null. Without an
+    /// answer, a lease counts until its time to ask again.
+    /// </summary>
+    Dictionary<string, string> CountingLease(Answer answer, long now, string hwid)
     {
-        var isNew = answer.State == State.Valid;
-        var kept = (isNew ? answer.Lease + " 0" : File.ReadAllText(MarkFile).Trim()).Split(' ');
-        var lease = Verified(kept[0], "licet-lease+jwt", Expected(hwid));
-        long issued = long.Parse(lease["iat"]), expires = long.Parse(lease["exp"]);
-        var seen = Math.Max(issued, long.Parse(kept[1]));
-        // The clock may be a day wrong: time zones differ that much.
-        var counts = now >= seen - 86400 && now < expires;
-        if (isNew || counts && now > seen) KeepLease(kept[0], isNew ? issued : now);
-        return counts ? (expires - now) / 3600.0 : 0;
+        try
+        {
+            var isNew = answer != null && answer.State == State.Valid;
+            var kept = (isNew ? answer.Lease + " 0" : File.ReadAllText(MarkFile).Trim()).Split(' ');
+            var lease = Verified(kept[0], "licet-lease+jwt", Expected(hwid));
+            long issued = long.Parse(lease["iat"]), expires = long.Parse(lease["exp"]);
+            var seen = Math.Max(issued, long.Parse(kept[1]));
+            // The clock may be a day wrong: time zones differ that much.
+            var counts = now >= seen - 86400 && now < expires && (answer != null || now < CheckAfter(lease, 0));
+            if (isNew || counts && now > seen) KeepLease(kept[0], isNew ? issued : now);
+            return counts ? lease : null;
+        }
+        catch (Exception) { return null; } // No lease that can be read.
     }
 
     void KeepLease(string lease, long latest)
@@ -248,13 +373,14 @@ public sealed class Licet
         return bytes;
     }
 
-    async Task<Answer> Ask(string hwid, string nonce, string key)
+    async Task<Answer> Ask(string hwid, string nonce, string key, bool takesOver)
     {
         var body = "{\"licenseKey\":" + Json(LicenseKey) + ",\"productId\":" + ProductId
             + ",\"hwid\":" + Json(hwid) + ",\"productVersion\":" + Json(ProductVersion)
             + ",\"operatingSystem\":" + Json(Environment.OSVersion.Platform.ToString())
             + ",\"osVersion\":" + Json(Environment.OSVersion.Version.ToString())
             + ",\"osArchitecture\":" + Json(RuntimeInformation.OSArchitecture.ToString())
+            + (takesOver ? ",\"takeOver\":true" : "")
             + (PublicKeys == "" ? "" : ",\"nonce\":" + Json(nonce) + ",\"kid\":" + Json(key.Split(':')[0]) + ",\"lease\":true")
             + "}";
         try
@@ -274,7 +400,12 @@ public sealed class Licet
                 claims.TryGetValue("message", out message);
                 message = message == null ? "" : Regex.Unescape(message.Substring(1, message.Length - 2));
                 var lease = Regex.Match(text, "\"lease\"\\s*:\\s*\"([^\"]*)\"").Groups[1].Value;
-                if (valid == "true") return new Answer { State = State.Valid, Message = message, Lease = lease };
+                if (valid == "true")
+                {
+                    var good = Good(State.Valid, message, claims);
+                    good.Lease = lease;
+                    return good;
+                }
                 string advice;
                 if (Advice.TryGetValue(message, out advice)) message += ". " + advice;
                 if (valid == "false") return new Answer { State = State.Refused, Message = "License refused: " + message };
@@ -369,8 +500,10 @@ static class Demo
         };
         try
         {
-            var answer = licet.Check().Result;
+            var answer = (read("LICET_MOVE") == "1" ? licet.Move() : licet.Check()).Result;
             Console.WriteLine(answer.Message);
+            string name = read("LICET_ENTITLEMENT"), value = answer.Entitlement(name);
+            if (name != null) Console.WriteLine(value == null ? name : name + "=" + value);
             // Mono may wait a minute for an idle thread where Main returns.
             Environment.Exit(answer.MayRun ? 0 : answer.State == Licet.State.Refused ? 1 : 2);
         }

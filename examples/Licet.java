@@ -8,6 +8,7 @@ import java.security.*;
 import java.security.spec.*;
 import java.util.*;
 import java.util.concurrent.*;
+import java.util.function.Consumer;
 import java.util.regex.*;
 
 /** Asks Licet whether a license key may run here. Java 8 or newer, no dependencies; see README.md. */
@@ -18,12 +19,33 @@ public final class Licet {
         public final State state;
         /** For the user to read. */
         public final String message;
+        /** When to ask again, in seconds since 1970; 0 if the program may not run. */
+        public final long checkAfter;
+        private final Map<String, String> claims;
         private int pauseSeconds, status;
         private String lease = "";
 
         private Answer(State state, String message) {
+            this(state, message, Collections.emptyMap());
+        }
+
+        private Answer(State state, String message, Map<String, String> claims) {
             this.state = state;
             this.message = message;
+            this.claims = claims;
+            this.checkAfter = mayRun() ? checkAfter(claims, now() + early(86400)) : 0;
+        }
+
+        /** The value of what the license allows, "true" for one without; null if it does not count. Signed only. */
+        public String entitlement(String name) {
+            String text = claims.getOrDefault("entitlements", "");
+            // As it is written: within quotes, and without escapes.
+            if (!text.matches("\"[^\"\\\\]*\"")) return null;
+            for (String part : text.substring(1, text.length() - 1).split(" ")) {
+                String[] pair = part.split("=", 2);
+                if (part.matches("[^=]+(=.+)?") && pair[0].equals(name)) return pair.length == 2 ? pair[1] : "true";
+            }
+            return null;
         }
 
         public boolean mayRun() {
@@ -44,6 +66,9 @@ public final class Licet {
     public String publicKeys = "";
     /** In place of the id of the installation; README.md says when. */
     public String hwid = "";
+    /** Gets each later answer, on a thread of its own: README.md shows a use. */
+    public volatile Consumer<Answer> onAnswer = answer -> {};
+    private volatile int starts;
     private final String url, productVersion, licenseKey;
     private final int productId;
     private final Path markFile;
@@ -58,11 +83,27 @@ public final class Licet {
     }
 
     /**
-     * Returns at once. The answer comes on another thread: let your server's scheduler take it over.
+     * Returns at once. The answer comes on another thread: let your server's scheduler take it over. Asks again from
+     * time to time until {@link #close()}, if the program may run.
      *
      * @throws IllegalArgumentException if the url or a public key is none
      */
     public CompletableFuture<Answer> check() {
+        return start(false);
+    }
+
+    /** Checks, and moves the license here if no slot is free. Only for a command of a person; README.md says more. */
+    public CompletableFuture<Answer> move() {
+        return start(true);
+    }
+
+    /** Ends the asking from time to time: a plugin calls it in onDisable. */
+    public synchronized void close() {
+        starts++;
+        notifyAll();
+    }
+
+    private synchronized CompletableFuture<Answer> start(boolean takesOver) {
         if (url == null || !url.matches("(?i)https?://.+")) {
             throw new IllegalArgumentException("'" + url + "' is no address of a service; url has the form https://license.example.com");
         }
@@ -71,7 +112,61 @@ public final class Licet {
             String form = "it has the form KID:KEY, where KEY is 342 characters (RS256, the rs- key)";
             throw new IllegalArgumentException("'" + key + "' is no public key; " + form);
         }
-        return inBackground(this::decide);
+        close();
+        int start = starts;
+        return inBackground(() -> {
+            Answer lease = takesOver ? null : freshLease();
+            Answer answer = lease == null ? decide(takesOver) : lease;
+            long time = lease == null ? nextTime(answer) : 0;
+            if (answer.mayRun()) inBackground(() -> askAgain(answer, time, start));
+            return answer;
+        });
+    }
+
+    private Void askAgain(Answer first, long firstTime, int start) throws InterruptedException {
+        Answer answer = first;
+        long time = firstTime;
+        while (answer.state != State.REFUSED && waits(time, start)) {
+            try {
+                answer = decide(false);
+                if (start == starts) onAnswer.accept(answer);
+            } catch (Throwable problem) {
+                // A fault of onAnswer does not end the asking.
+            }
+            time = nextTime(answer);
+        }
+        return null;
+    }
+
+    private static long nextTime(Answer answer) {
+        boolean counts = answer.state == State.VALID && answer.checkAfter > now();
+        return counts ? answer.checkAfter : now() + early(3600);
+    }
+
+    /** Returns whether this start is still the last one at that time. The clock may be set, and the machine sleep. */
+    private synchronized boolean waits(long time, int start) throws InterruptedException {
+        while (start == starts && now() < time) wait(Math.max(1, Math.min(3600, time - now())) * 1000);
+        return start == starts;
+    }
+
+    /** Less a random part of up to a tenth, so that not all installations ask at once. */
+    private static long early(long seconds) {
+        return seconds - (long) (Math.random() * seconds / 10);
+    }
+
+    private static long now() {
+        return System.currentTimeMillis() / 1000;
+    }
+
+    /** The earlier one of both claims. */
+    private static long checkAfter(Map<String, String> claims, long otherwise) {
+        long time = time(claims, "checkAfter", otherwise);
+        return Math.min(time, time(claims, "entitlementsUntil", time));
+    }
+
+    private static long time(Map<String, String> claims, String name, long otherwise) {
+        String value = claims.getOrDefault(name, "");
+        return value.matches("\\d{1,15}") ? Long.parseLong(value) : otherwise;
     }
 
     private static <T> CompletableFuture<T> inBackground(Callable<T> work) {
@@ -88,7 +183,19 @@ public final class Licet {
         return result;
     }
 
-    private Answer decide() throws Exception {
+    /** Returns a valid answer by a lease that counts and needs no new question yet, or null. */
+    private Answer freshLease() {
+        if (publicKeys.isEmpty()) return null;
+        try {
+            String id = hwid.isEmpty() ? installationId(idFile()) : hwid;
+            Map<String, String> lease = lease(null, now(), id);
+            return lease.isEmpty() ? null : new Answer(State.VALID, "License is valid", lease);
+        } catch (IOException | RuntimeException noLease) {
+            return null;
+        }
+    }
+
+    private Answer decide(boolean takesOver) throws Exception {
         if (licenseKey == null || licenseKey.trim().isEmpty()) {
             return new Answer(State.REFUSED, "License refused: no license key is set. "
                 + "Enter the key from your purchase in the configuration, and start the program again.");
@@ -98,18 +205,22 @@ public final class Licet {
             return new Answer(State.REFUSED, "This file has no license key: the shop has written none into it. "
                 + "Download the file again. If that does not help, ask the seller of the program.");
         }
-        if (!hwid.isEmpty()) return decide(hwid);
-        Path file = markFile.toAbsolutePath().resolveSibling("licet-id");
+        if (!hwid.isEmpty()) return decide(hwid, takesOver);
+        Path file = idFile();
         String problem = " does not hold the id of an installation. "
             + "Restore the file, or delete it: then this counts as a new installation.";
         try {
             String id = installationId(file);
-            if (id.matches("[0-9a-f]{32}")) return decide(id);
+            if (id.matches("[0-9a-f]{32}")) return decide(id, takesOver);
         } catch (IOException failed) {
             problem = " cannot be read or written: it keeps the id of this installation. "
                 + "Check the permissions and the free space there.";
         }
         return new Answer(State.UNREACHABLE, file + problem);
+    }
+
+    private Path idFile() {
+        return markFile.toAbsolutePath().resolveSibling("licet-id");
     }
 
     /** Reads the id of this installation; draws it at the first start. It survives updates and new containers. */
@@ -139,20 +250,23 @@ public final class Licet {
         return random;
     }
 
-    private Answer decide(String hwid) throws Exception {
+    private Answer decide(String hwid, boolean takesOver) throws Exception {
         String nonce = base64url(draw());
         String[] keys = publicKeys.split(" ", -1);
-        Answer answer = askInTime(hwid, nonce, keys[0]);
+        Answer answer = askInTime(hwid, nonce, keys[0], takesOver);
         if (answer.state == State.UNREACHABLE && answer.pauseSeconds <= 10) {
             Thread.sleep(answer.pauseSeconds * 1000L);
             // 400 may mean that the service no longer has the first key.
-            answer = askInTime(hwid, nonce, keys[answer.status == 400 ? keys.length - 1 : 0]);
+            answer = askInTime(hwid, nonce, keys[answer.status == 400 ? keys.length - 1 : 0], takesOver);
         }
-        long now = System.currentTimeMillis() / 1000, leftSeconds = 0;
+        long now = now(), leftSeconds = 0;
+        Map<String, String> lease = Collections.emptyMap();
         try {
             if (answer.state == State.REFUSED) Files.delete(markFile);
-            if (!publicKeys.isEmpty()) leftSeconds = leaseSeconds(answer, now, hwid);
-            else {
+            if (!publicKeys.isEmpty()) {
+                lease = lease(answer, now, hwid);
+                leftSeconds = time(lease, "exp", now) - now;
+            } else {
                 if (answer.state == State.VALID) Files.write(markFile, mark(now, hwid).getBytes(UTF_8));
                 String mark = lineOf(markFile);
                 long time = Long.parseLong(mark.split(" ")[0]);
@@ -172,20 +286,28 @@ public final class Licet {
                 : "Check the network connection and try again."));
         }
         long hours = (leftSeconds + 3599) / 3600;
-        return new Answer(State.GRACE, problem + "The last good answer counts for " + hours + " h more.");
+        return new Answer(State.GRACE, problem + "The last good answer counts for " + hours + " h more.", lease);
     }
 
-    /** Keeps the answer's lease, or the latest time seen. Returns for how long the lease counts. */
-    private long leaseSeconds(Answer answer, long now, String hwid) throws IOException {
-        boolean isNew = answer.state == State.VALID;
-        String[] kept = (isNew ? answer.lease + " 0" : lineOf(markFile)).split(" ");
-        Map<String, String> lease = verified(kept[0], "licet-lease+jwt", expected(hwid));
-        long issued = Long.parseLong(lease.get("iat")), expires = Long.parseLong(lease.get("exp"));
-        long seen = Math.max(issued, Long.parseLong(kept[1]));
-        // The clock may be a day wrong: time zones differ that much.
-        boolean counts = now >= seen - 86400 && now < expires;
-        if (isNew || counts && now > seen) keepLease(kept[0], isNew ? issued : now);
-        return counts ? expires - now : 0;
+    /**
+     * Keeps the answer's lease, or the latest time seen. Returns the claims of a lease that counts, or none. Without an
+     * answer, a lease counts until its time to ask again.
+     */
+    private Map<String, String> lease(Answer answer, long now, String hwid) {
+        try {
+            boolean isNew = answer != null && answer.state == State.VALID;
+            String[] kept = (isNew ? answer.lease + " 0" : lineOf(markFile)).split(" ");
+            Map<String, String> lease = verified(kept[0], "licet-lease+jwt", expected(hwid));
+            long issued = Long.parseLong(lease.get("iat")), expires = Long.parseLong(lease.get("exp"));
+            long seen = Math.max(issued, Long.parseLong(kept[1]));
+            // The clock may be a day wrong: time zones differ that much.
+            boolean counts = now >= seen - 86400 && now < expires && (answer != null || now < checkAfter(lease, 0));
+            if (isNew || counts && now > seen) keepLease(kept[0], isNew ? issued : now);
+            if (counts) return lease;
+        } catch (IOException | RuntimeException noLease) {
+            // Then none counts.
+        }
+        return Collections.emptyMap();
     }
 
     private void keepLease(String lease, long latest) {
@@ -263,11 +385,11 @@ public final class Licet {
         return bytes;
     }
 
-    private Answer askInTime(String hwid, String nonce, String key) throws InterruptedException {
+    private Answer askInTime(String hwid, String nonce, String key, boolean takesOver) throws InterruptedException {
         String problem;
         try {
             // The connection's own time-out begins anew with each byte that arrives.
-            return inBackground(() -> ask(hwid, nonce, key)).get(timeoutSeconds, TimeUnit.SECONDS);
+            return inBackground(() -> ask(hwid, nonce, key, takesOver)).get(timeoutSeconds, TimeUnit.SECONDS);
         } catch (TimeoutException late) {
             problem = "time-out";
         } catch (ExecutionException failed) {
@@ -278,13 +400,14 @@ public final class Licet {
         return answer;
     }
 
-    private Answer ask(String hwid, String nonce, String key) throws IOException {
+    private Answer ask(String hwid, String nonce, String key, boolean takesOver) throws IOException {
         String body = "{\"licenseKey\":" + json(licenseKey) + ",\"productId\":" + productId
             + ",\"hwid\":" + json(hwid) + ",\"productVersion\":" + json(productVersion)
             + ",\"operatingSystem\":" + json(System.getProperty("os.name"))
             + ",\"osVersion\":" + json(System.getProperty("os.version"))
             + ",\"osArchitecture\":" + json(System.getProperty("os.arch"))
             + ",\"javaVersion\":" + json(System.getProperty("java.version"))
+            + (takesOver ? ",\"takeOver\":true" : "")
             + (publicKeys.isEmpty() ? "" : ",\"nonce\":" + json(nonce)
                 + ",\"kid\":" + json(key.split(":", 2)[0]) + ",\"lease\":true") + "}";
         HttpURLConnection http = (HttpURLConnection) new URL(url + "/api/v1/validate").openConnection();
@@ -301,7 +424,7 @@ public final class Licet {
         Map<String, String> claims = publicKeys.isEmpty() ? unsigned(text, status) : signed(text, hwid, nonce);
         String valid = claims.getOrDefault("valid", ""), message = unquote(claims.getOrDefault("message", ""));
         Answer answer;
-        if (valid.equals("true")) answer = new Answer(State.VALID, message);
+        if (valid.equals("true")) answer = new Answer(State.VALID, message, claims);
         else if (valid.equals("false")) answer = new Answer(State.REFUSED, "License refused: " + advise(message));
         else answer = new Answer(State.UNREACHABLE, "HTTP " + status);
         answer.pauseSeconds = Math.max(0, http.getHeaderFieldInt("Retry-After", retrySeconds));
@@ -429,8 +552,11 @@ class Demo {
         licet.timeoutSeconds = Integer.parseInt(System.getenv().getOrDefault("LICET_TIMEOUT_SECONDS", "10"));
         licet.retrySeconds = Integer.parseInt(System.getenv().getOrDefault("LICET_RETRY_SECONDS", "2"));
         try {
-            Licet.Answer answer = licet.check().get();
+            boolean moves = "1".equals(System.getenv("LICET_MOVE"));
+            Licet.Answer answer = (moves ? licet.move() : licet.check()).get();
             System.out.println(answer.message);
+            String name = System.getenv("LICET_ENTITLEMENT"), value = name == null ? null : answer.entitlement(name);
+            if (name != null) System.out.println(value == null ? name : name + "=" + value);
             System.exit(answer.mayRun() ? 0 : answer.state == Licet.State.REFUSED ? 1 : 2);
         } catch (IllegalArgumentException wrong) {
             System.err.println(wrong.getMessage());

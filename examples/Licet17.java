@@ -11,6 +11,7 @@ import java.security.spec.*;
 import java.time.Duration;
 import java.util.*;
 import java.util.concurrent.*;
+import java.util.function.Consumer;
 import java.util.regex.*;
 
 /**
@@ -20,10 +21,16 @@ import java.util.regex.*;
  * public key that is none throws an IllegalArgumentException. The hwid takes the place of the id of the installation, where
  * README.md says so.
  */
-public record Licet17(String url, int productId, String productVersion, String licenseKey, Path markFile,
-    String publicKeys, String hwid, int timeoutSeconds, int retrySeconds, int graceHours) {
+public final class Licet17 {
+    /** Gets each later answer, on a thread of its own: README.md shows a use. */
+    public volatile Consumer<Answer> onAnswer = answer -> {};
+    private volatile int starts;
+    private final String url, productVersion, licenseKey, publicKeys, hwid;
+    private final int productId, timeoutSeconds, retrySeconds, graceHours;
+    private final Path markFile;
 
-    public Licet17 {
+    public Licet17(String url, int productId, String productVersion, String licenseKey, Path markFile,
+        String publicKeys, String hwid, int timeoutSeconds, int retrySeconds, int graceHours) {
         if (url == null || !url.matches("(?i)https?://.+")) {
             throw new IllegalArgumentException("'" + url + "' is no address of a service; url has the form https://license.example.com");
         }
@@ -32,6 +39,16 @@ public record Licet17(String url, int productId, String productVersion, String l
             var form = "it has the form KID:KEY, where KEY is 342 characters (RS256, the rs- key)";
             throw new IllegalArgumentException("'" + key + "' is no public key; " + form);
         }
+        this.url = url;
+        this.productId = productId;
+        this.productVersion = productVersion;
+        this.licenseKey = licenseKey;
+        this.markFile = markFile;
+        this.publicKeys = publicKeys;
+        this.hwid = hwid;
+        this.timeoutSeconds = timeoutSeconds;
+        this.retrySeconds = retrySeconds;
+        this.graceHours = graceHours;
     }
 
     public Licet17(String url, int productId, String productVersion, String licenseKey, Path markFile) {
@@ -45,14 +62,27 @@ public record Licet17(String url, int productId, String productVersion, String l
 
     public enum State { VALID, GRACE, REFUSED, UNREACHABLE }
 
-    /** The message is for the user to read. */
-    public record Answer(State state, String message) {
+    /**
+     * The message is for the user to read. checkAfter is when to ask again, in seconds since 1970; 0 if the program may
+     * not run. The entitlements are what the license allows; they are in signed answers and leases only.
+     */
+    public record Answer(State state, String message, long checkAfter, Map<String, String> entitlements) {
+        public Answer {
+            entitlements = Collections.unmodifiableMap(entitlements);
+        }
+
         public boolean mayRun() {
             return state == State.VALID || state == State.GRACE;
         }
+
+        /** The value, "true" for one without; null for an entitlement that does not count. */
+        public String entitlement(String name) {
+            return entitlements.get(name);
+        }
     }
 
-    private record Reply(State state, String text, long pauseSeconds, int status, String lease) {}
+    private record Reply(State state, String text, long pauseSeconds, int status, String lease,
+        Map<String, String> claims) {}
 
     private static final String TEXT = "\"[^\"\\\\]*+(?:\\\\.[^\"\\\\]*+)*+\"";
     private static final Pattern VERDICT = Pattern.compile("\"valid\"\\s*:\\s*(true|false)");
@@ -79,37 +109,147 @@ public record Licet17(String url, int productId, String productVersion, String l
         "Hardware ID is blacklisted",
         "The seller of the program has blocked it. Ask the seller for the reason.");
 
-    /** Returns at once. The answer comes on another thread: let your server's scheduler take it over. */
+    /**
+     * Returns at once. The answer comes on another thread: let your server's scheduler take it over. Asks again from
+     * time to time until {@link #close()}, if the program may run.
+     */
     public CompletableFuture<Answer> check() {
-        return CompletableFuture.supplyAsync(this::decide, task -> {
-            var thread = new Thread(task, "licet");
-            thread.setDaemon(true);
-            thread.start();
-        });
+        return start(false);
     }
 
-    private Answer decide() {
+    /** Checks, and moves the license here if no slot is free. Only for a command of a person; README.md says more. */
+    public CompletableFuture<Answer> move() {
+        return start(true);
+    }
+
+    /** Ends the asking from time to time: a plugin calls it in onDisable. */
+    public synchronized void close() {
+        starts++;
+        notifyAll();
+    }
+
+    private synchronized CompletableFuture<Answer> start(boolean takesOver) {
+        close();
+        var start = starts;
+        return CompletableFuture.supplyAsync(() -> {
+            var lease = takesOver ? null : freshLease();
+            var answer = lease == null ? decide(takesOver) : lease;
+            if (answer.mayRun()) inBackground(() -> askAgain(answer, lease == null ? nextTime(answer) : 0, start));
+            return answer;
+        }, Licet17::inBackground);
+    }
+
+    private static void inBackground(Runnable task) {
+        var thread = new Thread(task, "licet");
+        thread.setDaemon(true);
+        thread.start();
+    }
+
+    private void askAgain(Answer first, long firstTime, int start) {
+        var answer = first;
+        var time = firstTime;
+        while (answer.state != State.REFUSED && waits(time, start)) {
+            try {
+                answer = decide(false);
+                if (start == starts) onAnswer.accept(answer);
+            } catch (Throwable problem) {
+                // A fault of onAnswer does not end the asking.
+            }
+            time = nextTime(answer);
+        }
+    }
+
+    private static long nextTime(Answer answer) {
+        var counts = answer.state == State.VALID && answer.checkAfter > now();
+        return counts ? answer.checkAfter : now() + early(3600);
+    }
+
+    /** Returns whether this start is still the last one at that time. The clock may be set, and the machine sleep. */
+    private synchronized boolean waits(long time, int start) {
+        try {
+            while (start == starts && now() < time) wait(Math.max(1, Math.min(3600, time - now())) * 1000);
+            return start == starts;
+        } catch (InterruptedException ended) {
+            return false;
+        }
+    }
+
+    /** Less a random part of up to a tenth, so that not all installations ask at once. */
+    private static long early(long seconds) {
+        return seconds - (long) (Math.random() * seconds / 10);
+    }
+
+    private static long now() {
+        return System.currentTimeMillis() / 1000;
+    }
+
+    /** The earlier one of both claims. */
+    private static long checkAfter(Map<String, String> claims, long otherwise) {
+        var time = time(claims, "checkAfter", otherwise);
+        return Math.min(time, time(claims, "entitlementsUntil", time));
+    }
+
+    private static long time(Map<String, String> claims, String name, long otherwise) {
+        var value = claims.getOrDefault(name, "");
+        return value.matches("\\d{1,15}") ? Long.parseLong(value) : otherwise;
+    }
+
+    /** An answer that lets the program run, by the claims of a response or a lease. */
+    private static Answer good(State state, String message, Map<String, String> claims) {
+        var entitlements = new HashMap<String, String>();
+        var text = claims.getOrDefault("entitlements", "");
+        // As it is written: within quotes, and without escapes.
+        if (text.matches("\"[^\"\\\\]*\"")) {
+            for (var part : text.substring(1, text.length() - 1).split(" ")) {
+                var pair = part.split("=", 2);
+                if (part.matches("[^=]+(=.+)?")) entitlements.putIfAbsent(pair[0], pair.length == 2 ? pair[1] : "true");
+            }
+        }
+        return new Answer(state, message, checkAfter(claims, now() + early(86400)), entitlements);
+    }
+
+    private static Answer bad(State state, String message) {
+        return new Answer(state, message, 0, Collections.emptyMap());
+    }
+
+    /** Returns a valid answer by a lease that counts and needs no new question yet, or null. */
+    private Answer freshLease() {
+        if (publicKeys.isEmpty()) return null;
+        try {
+            var id = hwid.isEmpty() ? installationId(idFile()) : hwid;
+            var lease = lease(null, now(), id);
+            return lease.isEmpty() ? null : good(State.VALID, "License is valid", lease);
+        } catch (IOException | RuntimeException noLease) {
+            return null;
+        }
+    }
+
+    private Answer decide(boolean takesOver) {
         if (licenseKey == null || licenseKey.isBlank()) {
-            return new Answer(State.REFUSED, "License refused: no license key is set. "
+            return bad(State.REFUSED, "License refused: no license key is set. "
                 + "Enter the key from your purchase in the configuration, and start the program again.");
         }
         // A market writes the key into the file at each download. It did not replace this placeholder, or got no key.
         if (licenseKey.strip().matches("(?s)%%.+%%|Unable to acquire a license key.*")) {
-            return new Answer(State.REFUSED, "This file has no license key: the shop has written none into it. "
+            return bad(State.REFUSED, "This file has no license key: the shop has written none into it. "
                 + "Download the file again. If that does not help, ask the seller of the program.");
         }
-        if (!hwid.isEmpty()) return decide(hwid);
-        var file = markFile.toAbsolutePath().resolveSibling("licet-id");
+        if (!hwid.isEmpty()) return decide(hwid, takesOver);
+        var file = idFile();
         var problem = " does not hold the id of an installation. "
             + "Restore the file, or delete it: then this counts as a new installation.";
         try {
             var id = installationId(file);
-            if (id.matches("[0-9a-f]{32}")) return decide(id);
+            if (id.matches("[0-9a-f]{32}")) return decide(id, takesOver);
         } catch (IOException failed) {
             problem = " cannot be read or written: it keeps the id of this installation. "
                 + "Check the permissions and the free space there.";
         }
-        return new Answer(State.UNREACHABLE, file + problem);
+        return bad(State.UNREACHABLE, file + problem);
+    }
+
+    private Path idFile() {
+        return markFile.toAbsolutePath().resolveSibling("licet-id");
     }
 
     /** Reads the id of this installation; draws it at the first start. It survives updates and new containers. */
@@ -139,22 +279,25 @@ public record Licet17(String url, int productId, String productVersion, String l
         return random;
     }
 
-    private Answer decide(String hwid) {
+    private Answer decide(String hwid, boolean takesOver) {
         var nonce = base64url(draw());
         var keys = publicKeys.split(" ", -1);
-        var first = ask(hwid, nonce, keys[0]);
+        var first = ask(hwid, nonce, keys[0], takesOver);
         var reply = first;
         if (first.state == State.UNREACHABLE && first.pauseSeconds <= 10) {
             var pause = CompletableFuture.delayedExecutor(first.pauseSeconds, TimeUnit.SECONDS);
             // 400 may mean that the service no longer has the first key.
             var key = keys[first.status == 400 ? keys.length - 1 : 0];
-            reply = CompletableFuture.supplyAsync(() -> ask(hwid, nonce, key), pause).join();
+            reply = CompletableFuture.supplyAsync(() -> ask(hwid, nonce, key, takesOver), pause).join();
         }
-        long now = System.currentTimeMillis() / 1000, leftSeconds = 0;
+        long now = now(), leftSeconds = 0;
+        Map<String, String> lease = Map.of();
         try {
             if (reply.state == State.REFUSED) Files.delete(markFile);
-            if (!publicKeys.isEmpty()) leftSeconds = leaseSeconds(reply, now, hwid);
-            else {
+            if (!publicKeys.isEmpty()) {
+                lease = lease(reply, now, hwid);
+                leftSeconds = time(lease, "exp", now) - now;
+            } else {
                 if (reply.state == State.VALID) Files.writeString(markFile, mark(now, hwid));
                 var mark = Files.readString(markFile).trim();
                 var time = Long.parseLong(mark.split(" ")[0]);
@@ -163,31 +306,40 @@ public record Licet17(String url, int productId, String productVersion, String l
         } catch (IOException | RuntimeException noMark) {
             // Then there is no grace.
         }
-        if (reply.state != State.UNREACHABLE) return new Answer(reply.state, reply.text);
+        if (reply.state == State.VALID) return good(State.VALID, reply.text, reply.claims);
+        if (reply.state == State.REFUSED) return bad(State.REFUSED, reply.text);
         // The service signs responses of these statuses: no fault of the network.
         var isUnsigned = !publicKeys.isEmpty() && (reply.status == 200 || reply.status == 400);
         var problem = (isUnsigned ? "The response has no valid signature of this service ("
             : "The license service cannot be reached (") + reply.text + "). ";
         if (leftSeconds <= 0) {
-            return new Answer(State.UNREACHABLE, problem + (isUnsigned
+            return bad(State.UNREACHABLE, problem + (isUnsigned
                 ? "If this continues, ask the seller of the program."
                 : "Check the network connection and try again."));
         }
         var hours = (leftSeconds + 3599) / 3600;
-        return new Answer(State.GRACE, problem + "The last good answer counts for " + hours + " h more.");
+        return good(State.GRACE, problem + "The last good answer counts for " + hours + " h more.", lease);
     }
 
-    /** Keeps the reply's lease, or the latest time seen. Returns for how long the lease counts. */
-    private long leaseSeconds(Reply reply, long now, String hwid) throws IOException {
-        var isNew = reply.state == State.VALID;
-        var kept = (isNew ? reply.lease + " 0" : Files.readString(markFile).trim()).split(" ");
-        var lease = verified(kept[0], "licet-lease+jwt", expected(hwid));
-        long issued = Long.parseLong(lease.get("iat")), expires = Long.parseLong(lease.get("exp"));
-        var seen = Math.max(issued, Long.parseLong(kept[1]));
-        // The clock may be a day wrong: time zones differ that much.
-        var counts = now >= seen - 86400 && now < expires;
-        if (isNew || counts && now > seen) keepLease(kept[0], isNew ? issued : now);
-        return counts ? expires - now : 0;
+    /**
+     * Keeps the reply's lease, or the latest time seen. Returns the claims of a lease that counts, or none. Without a
+     * reply, a lease counts until its time to ask again.
+     */
+    private Map<String, String> lease(Reply reply, long now, String hwid) {
+        try {
+            var isNew = reply != null && reply.state == State.VALID;
+            var kept = (isNew ? reply.lease + " 0" : Files.readString(markFile).trim()).split(" ");
+            var lease = verified(kept[0], "licet-lease+jwt", expected(hwid));
+            long issued = Long.parseLong(lease.get("iat")), expires = Long.parseLong(lease.get("exp"));
+            var seen = Math.max(issued, Long.parseLong(kept[1]));
+            // The clock may be a day wrong: time zones differ that much.
+            var counts = now >= seen - 86400 && now < expires && (reply != null || now < checkAfter(lease, 0));
+            if (isNew || counts && now > seen) keepLease(kept[0], isNew ? issued : now);
+            if (counts) return lease;
+        } catch (IOException | RuntimeException noLease) {
+            // Then none counts.
+        }
+        return Map.of();
     }
 
     private void keepLease(String lease, long latest) {
@@ -259,13 +411,14 @@ public record Licet17(String url, int productId, String productVersion, String l
         return bytes;
     }
 
-    private Reply ask(String hwid, String nonce, String key) {
+    private Reply ask(String hwid, String nonce, String key, boolean takesOver) {
         var body = "{\"licenseKey\":" + json(licenseKey) + ",\"productId\":" + productId
             + ",\"hwid\":" + json(hwid) + ",\"productVersion\":" + json(productVersion)
             + ",\"operatingSystem\":" + json(System.getProperty("os.name"))
             + ",\"osVersion\":" + json(System.getProperty("os.version"))
             + ",\"osArchitecture\":" + json(System.getProperty("os.arch"))
             + ",\"javaVersion\":" + json(System.getProperty("java.version"))
+            + (takesOver ? ",\"takeOver\":true" : "")
             + (publicKeys.isEmpty() ? "" : ",\"nonce\":" + json(nonce)
                 + ",\"kid\":" + json(key.split(":", 2)[0]) + ",\"lease\":true") + "}";
         try {
@@ -282,18 +435,19 @@ public record Licet17(String url, int productId, String productVersion, String l
             var claims = publicKeys.isEmpty() ? unsigned(text, status) : signed(text, hwid, nonce);
             var message = unquote(claims.getOrDefault("message", ""));
             switch (claims.getOrDefault("valid", "")) {
-                case "true": return new Reply(State.VALID, message, 0, status, first(LEASE, text));
-                case "false": return new Reply(State.REFUSED, "License refused: " + advise(message), 0, status, "");
+                case "true": return new Reply(State.VALID, message, 0, status, first(LEASE, text), claims);
+                case "false":
+                    return new Reply(State.REFUSED, "License refused: " + advise(message), 0, status, "", claims);
                 default: // cannot be reached
             }
             var retryAfter = answer.headers().firstValue("Retry-After").filter(value -> value.matches("\\d{1,9}"));
             return new Reply(State.UNREACHABLE, "HTTP " + status,
-                retryAfter.map(Integer::parseInt).orElse(retrySeconds), status, "");
+                retryAfter.map(Integer::parseInt).orElse(retrySeconds), status, "", claims);
         } catch (TimeoutException late) {
-            return new Reply(State.UNREACHABLE, "time-out", retrySeconds, 0, "");
+            return new Reply(State.UNREACHABLE, "time-out", retrySeconds, 0, "", Map.of());
         } catch (Exception failed) {
             var cause = failed.getCause() == null ? failed : failed.getCause();
-            return new Reply(State.UNREACHABLE, cause.toString(), retrySeconds, 0, "");
+            return new Reply(State.UNREACHABLE, cause.toString(), retrySeconds, 0, "", Map.of());
         }
     }
 
@@ -383,12 +537,18 @@ class Demo17 {
         }
         var environment = System.getenv();
         try {
-            var answer = new Licet17(url, Integer.parseInt(product), "1.0.0", key,
+            var licet = new Licet17(url, Integer.parseInt(product), "1.0.0", key,
                 Path.of(environment.getOrDefault("LICET_MARK", "licet.mark")),
                 environment.getOrDefault("LICET_PUBLIC_KEYS", ""), "",
                 Integer.parseInt(environment.getOrDefault("LICET_TIMEOUT_SECONDS", "10")),
-                Integer.parseInt(environment.getOrDefault("LICET_RETRY_SECONDS", "2")), 72).check().join();
+                Integer.parseInt(environment.getOrDefault("LICET_RETRY_SECONDS", "2")), 72);
+            var answer = ("1".equals(environment.get("LICET_MOVE")) ? licet.move() : licet.check()).join();
             System.out.println(answer.message());
+            var name = environment.get("LICET_ENTITLEMENT");
+            if (name != null) {
+                var value = answer.entitlement(name);
+                System.out.println(value == null ? name : name + "=" + value);
+            }
             System.exit(answer.mayRun() ? 0 : answer.state() == Licet17.State.REFUSED ? 1 : 2);
         } catch (IllegalArgumentException wrong) {
             System.err.println(wrong.getMessage());

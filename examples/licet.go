@@ -23,6 +23,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -35,8 +36,9 @@ type Program struct {
 	TimeoutSeconds int
 	RetrySeconds   int
 	GraceHours     int
-	PublicKeys     string // KID:X.Y of one or two ES256 keys, with a space between: only signed answers count then
-	HWID           string // in place of the id of the installation; README.md says when
+	PublicKeys     string       // KID:X.Y of one or two ES256 keys, with a space between: only signed answers count then
+	HWID           string       // in place of the id of the installation; README.md says when
+	OnAnswer       func(Answer) // gets each later answer, in a goroutine of its own; README.md shows a use
 }
 
 type State int
@@ -51,9 +53,32 @@ const (
 type Answer struct {
 	State   State
 	Message string // for the user to read
+	// CheckAfter is when to ask again, in seconds since 1970; 0 if the program may not run.
+	CheckAfter   int64
+	entitlements string
 }
 
 func (answer Answer) MayRun() bool { return answer.State == Valid || answer.State == Grace }
+
+// Entitlement returns the value of what the license allows, "true" for one without, and whether it counts. Signed only.
+func (answer Answer) Entitlement(name string) (string, bool) {
+	for _, part := range strings.Split(answer.entitlements, " ") {
+		own, value, hasValue := strings.Cut(part, "=")
+		if !hasValue {
+			value = "true"
+		}
+		if own == name && name != "" && value != "" {
+			return value, true
+		}
+	}
+	return "", false
+}
+
+// good is an answer that lets the program run, by the claims of a response or a lease.
+func good(state State, message string, claims claims) Answer {
+	entitlements, _ := claims["entitlements"].(string)
+	return Answer{state, message, claims.checkAfter(time.Now().Unix() + early(86400)), entitlements}
+}
 
 // advices are the buyer's next steps after a refusal, by the message of the service.
 var advices = map[string]string{
@@ -72,10 +97,30 @@ type reply struct {
 	pauseSeconds int
 	status       int
 	lease        any
+	claims       claims
 }
 
 // claims are those of a JWS, or of the whole body where answers are not signed.
 type claims map[string]any
+
+// seconds returns a time, and whether it is one.
+func (claims claims) seconds(name string) (int64, bool) {
+	time, ok := claims[name].(float64)
+	ok = ok && time >= 0 && time < 1e15
+	return int64(time), ok
+}
+
+// checkAfter returns the earlier one of both claims.
+func (claims claims) checkAfter(otherwise int64) int64 {
+	after, ok := claims.seconds("checkAfter")
+	if !ok {
+		after = otherwise
+	}
+	if until, ok := claims.seconds("entitlementsUntil"); ok && until < after {
+		return until
+	}
+	return after
+}
 
 var idForm = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
@@ -97,15 +142,23 @@ func (program Program) CheckForm() error {
 	return nil
 }
 
+// asking has the last start of each program, by its mark file.
+var asking sync.Map
+
 // Check takes up to 30 seconds: call it in a goroutine where something else has to go on. It panics if the URL
-// or a public key is none.
-func (program Program) Check() Answer {
+// or a public key is none. If the program may run, a goroutine asks again from time to time.
+func (program Program) Check() Answer { return program.start(false) }
+
+// Move checks, and moves the license here if no slot is free. Only for a command of a person; README.md says more.
+func (program Program) Move() Answer { return program.start(true) }
+
+func (program Program) start(takesOver bool) Answer {
 	if err := program.CheckForm(); err != nil {
 		panic(err)
 	}
 	program.LicenseKey = strings.ToValidUTF8(program.LicenseKey, "\uFFFD") // as it is sent
 	if strings.TrimSpace(program.LicenseKey) == "" {
-		return Answer{Refused, "License refused: no license key is set. " +
+		return Answer{State: Refused, Message: "License refused: no license key is set. " +
 			"Enter the key from your purchase in the configuration, and start the program again."}
 	}
 	hwid := program.HWID
@@ -113,39 +166,103 @@ func (program Program) Check() Answer {
 		file := filepath.Join(filepath.Dir(program.MarkFile), "licet-id")
 		id, err := installationID(file)
 		if err != nil {
-			return Answer{Unreachable, file + " cannot be read or written: it keeps the id of this installation. " +
-				"Check the permissions and the free space there."}
+			return Answer{State: Unreachable, Message: file + " cannot be read or written: it keeps the id of this " +
+				"installation. Check the permissions and the free space there."}
 		}
 		if !idForm.MatchString(id) {
-			return Answer{Unreachable, file + " does not hold the id of an installation. " +
+			return Answer{State: Unreachable, Message: file + " does not hold the id of an installation. " +
 				"Restore the file, or delete it: then this counts as a new installation."}
 		}
 		hwid = id
 	}
+	start := new(int)
+	asking.Store(program.MarkFile, start)
+	isLast := func() bool {
+		last, _ := asking.Load(program.MarkFile)
+		return last == start
+	}
+	if !takesOver && program.PublicKeys != "" {
+		if lease := program.keptLease(hwid, true); lease != nil {
+			go program.askAgain(hwid, 0, isLast)
+			return good(Valid, "License is valid", lease)
+		}
+	}
+	answer := program.decide(hwid, takesOver)
+	if answer.MayRun() {
+		go program.askAgain(hwid, answer.nextTime(), isLast)
+	}
+	return answer
+}
+
+func (program Program) askAgain(hwid string, next int64, isLast func() bool) {
+	for {
+		// The clock may be set, and the machine sleep.
+		for left := next - time.Now().Unix(); left > 0; left = next - time.Now().Unix() {
+			time.Sleep(time.Duration(math.Min(float64(left), 3600)) * time.Second)
+		}
+		if !isLast() {
+			return
+		}
+		answer := program.decide(hwid, false)
+		if isLast() {
+			program.tell(answer)
+		}
+		if answer.State == Refused {
+			return
+		}
+		next = answer.nextTime()
+	}
+}
+
+// tell calls OnAnswer: a panic in it does not end the asking.
+func (program Program) tell(answer Answer) {
+	defer func() { _ = recover() }()
+	if program.OnAnswer != nil {
+		program.OnAnswer(answer)
+	}
+}
+
+func (answer Answer) nextTime() int64 {
+	if now := time.Now().Unix(); answer.State != Valid || answer.CheckAfter <= now {
+		return now + early(3600)
+	}
+	return answer.CheckAfter
+}
+
+// early takes off a random part of up to a tenth, so that not all installations ask at once.
+func early(seconds int64) int64 {
+	part, err := rand.Int(rand.Reader, big.NewInt(seconds/10+1))
+	if err != nil {
+		return seconds
+	}
+	return seconds - part.Int64()
+}
+
+func (program Program) decide(hwid string, takesOver bool) Answer {
 	random, err := draw()
 	if err != nil {
-		return Answer{Unreachable, err.Error()}
+		return Answer{State: Unreachable, Message: err.Error()}
 	}
 	nonce := base64url(random)
 	keys := strings.Split(program.PublicKeys, " ")
-	answer := program.ask(hwid, nonce, keys[0])
+	answer := program.ask(hwid, nonce, keys[0], takesOver)
 	if answer.State == Unreachable && answer.pauseSeconds <= 10 {
 		time.Sleep(time.Duration(answer.pauseSeconds) * time.Second)
 		key := keys[0]
 		if answer.status == 400 { // the service may no longer have the first key
 			key = keys[len(keys)-1]
 		}
-		answer = program.ask(hwid, nonce, key)
+		answer = program.ask(hwid, nonce, key, takesOver)
 	}
 	now := time.Now().Unix()
 	switch answer.State {
 	case Valid:
 		if program.PublicKeys == "" {
 			_ = os.WriteFile(program.MarkFile, []byte(program.mark(now, hwid)), 0o600)
-		} else if issued, _, ok := program.lease(answer.lease, hwid); ok {
+		} else if issued, ok := program.lease(answer.lease, hwid).seconds("iat"); ok {
 			program.keepLease(answer.lease, issued)
 		}
-		return answer.Answer
+		return good(Valid, answer.Message, answer.claims)
 	case Refused:
 		_ = os.Remove(program.MarkFile)
 		return answer.Answer
@@ -157,32 +274,23 @@ func (program Program) Check() Answer {
 		problem = "The response has no valid signature of this service (" + answer.Message + ")."
 		advice = "If this continues, ask the seller of the program."
 	}
-	content, _ := os.ReadFile(program.MarkFile)
-	jws, latest, _ := strings.Cut(strings.TrimSpace(string(content)), " ")
 	left := 0.0 // hours
+	var lease claims
 	if program.PublicKeys == "" {
-		seconds, _ := strconv.ParseInt(jws, 10, 64)
-		if jws+" "+latest == program.mark(seconds, hwid) {
+		mark, _ := os.ReadFile(program.MarkFile)
+		time, _, _ := strings.Cut(strings.TrimSpace(string(mark)), " ")
+		seconds, _ := strconv.ParseInt(time, 10, 64)
+		if strings.TrimSpace(string(mark)) == program.mark(seconds, hwid) {
 			left = float64(program.GraceHours) - math.Abs(float64(now-seconds))/3600
 		}
-	} else {
-		seen, err := strconv.ParseInt(latest, 10, 64)
-		issued, expires, ok := program.lease(jws, hwid)
-		if issued > seen {
-			seen = issued
-		}
-		// The clock may be a day wrong: time zones differ that much.
-		if ok && err == nil && now >= seen-86400 && now < expires {
-			left = float64(expires-now) / 3600
-			if now > seen {
-				program.keepLease(jws, now)
-			}
-		}
+	} else if lease = program.keptLease(hwid, false); lease != nil {
+		expires, _ := lease.seconds("exp")
+		left = float64(expires-now) / 3600
 	}
 	if left > 0 {
-		return Answer{Grace, fmt.Sprintf("%s The last good answer counts for %.0f h more.", problem, math.Ceil(left))}
+		return good(Grace, fmt.Sprintf("%s The last good answer counts for %.0f h more.", problem, math.Ceil(left)), lease)
 	}
-	return Answer{Unreachable, problem + " " + advice}
+	return Answer{State: Unreachable, Message: problem + " " + advice}
 }
 
 // installationID reads the id of this installation; it draws one at the first start. It survives updates and new
@@ -215,12 +323,31 @@ func draw() ([]byte, error) {
 	return random, err
 }
 
-// lease returns from when to when a lease counts, in seconds.
-func (program Program) lease(jws any, hwid string) (issued, expires int64, ok bool) {
-	lease := program.verified(jws, "licet-lease+jwt", program.expected(hwid))
-	iat, ok := lease["iat"].(float64)
-	exp, _ := lease["exp"].(float64)
-	return int64(iat), int64(exp), ok
+func (program Program) lease(jws any, hwid string) claims {
+	return program.verified(jws, "licet-lease+jwt", program.expected(hwid))
+}
+
+// keptLease returns the claims of the lease in the file if it counts, and keeps the latest time seen. At the start, a
+// lease counts until its time to ask again.
+func (program Program) keptLease(hwid string, isStart bool) claims {
+	content, _ := os.ReadFile(program.MarkFile)
+	jws, latest, _ := strings.Cut(strings.TrimSpace(string(content)), " ")
+	lease := program.lease(jws, hwid)
+	issued, ok := lease.seconds("iat")
+	expires, _ := lease.seconds("exp")
+	seen, err := strconv.ParseInt(latest, 10, 64)
+	if issued > seen {
+		seen = issued
+	}
+	now := time.Now().Unix()
+	// The clock may be a day wrong: time zones differ that much.
+	if !ok || err != nil || now < seen-86400 || now >= expires || isStart && now >= lease.checkAfter(0) {
+		return nil
+	}
+	if now > seen {
+		program.keepLease(jws, now)
+	}
+	return lease
 }
 
 // keepLease fails in silence: then the program does not start without the network.
@@ -285,17 +412,20 @@ func fromBase64url(text string) []byte {
 	return bytes
 }
 
-func (program Program) ask(hwid, nonce, key string) reply {
+func (program Program) ask(hwid, nonce, key string, takesOver bool) reply {
 	fields := map[string]any{
 		"licenseKey": program.LicenseKey, "productId": program.ProductID, "hwid": hwid,
 		"productVersion": program.ProductVersion, "operatingSystem": runtime.GOOS, "osArchitecture": runtime.GOARCH,
+	}
+	if takesOver {
+		fields["takeOver"] = true
 	}
 	if program.PublicKeys != "" {
 		fields["nonce"], fields["lease"] = nonce, true
 		fields["kid"], _, _ = strings.Cut(key, ":")
 	}
 	unreachable := func(why string) reply {
-		return reply{Answer: Answer{Unreachable, why}, pauseSeconds: program.RetrySeconds}
+		return reply{Answer: Answer{State: Unreachable, Message: why}, pauseSeconds: program.RetrySeconds}
 	}
 	body, _ := json.Marshal(fields)
 	request, err := http.NewRequest("POST", program.URL+"/api/v1/validate", bytes.NewReader(body))
@@ -336,12 +466,15 @@ func (program Program) ask(hwid, nonce, key string) reply {
 	message, _ := believed["message"].(string)
 	switch believed["valid"] {
 	case true:
-		return reply{Answer: Answer{Valid, message}, lease: said["lease"]}
+		if program.PublicKeys == "" {
+			believed = nil // for what the license allows
+		}
+		return reply{Answer: Answer{State: Valid, Message: message}, lease: said["lease"], claims: believed}
 	case false:
 		if advice := advices[message]; advice != "" {
 			message += ". " + advice
 		}
-		return reply{Answer: Answer{Refused, "License refused: " + message}}
+		return reply{Answer: Answer{State: Refused, Message: "License refused: " + message}}
 	}
 	answer := unreachable(fmt.Sprintf("HTTP %d", status))
 	answer.status = status
@@ -378,8 +511,8 @@ func main() {
 		fmt.Fprintln(os.Stderr, "Set LICET_URL, LICET_PRODUCT_ID (a number) and LICET_KEY.")
 		os.Exit(3)
 	}
-	publicKeys := os.Getenv("LICET_PUBLIC_KEYS")
-	program := Program{url, product, "1.0.0", key, "licet.mark", 10, 2, 72, publicKeys, ""}
+	program := Program{URL: url, ProductID: product, ProductVersion: "1.0.0", LicenseKey: key, MarkFile: "licet.mark",
+		TimeoutSeconds: 10, RetrySeconds: 2, GraceHours: 72, PublicKeys: os.Getenv("LICET_PUBLIC_KEYS")}
 	if err := program.CheckForm(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(3)
@@ -393,7 +526,17 @@ func main() {
 	if seconds, err := strconv.Atoi(os.Getenv("LICET_RETRY_SECONDS")); err == nil {
 		program.RetrySeconds = seconds
 	}
-	answer := program.Check()
+	check := program.Check
+	if os.Getenv("LICET_MOVE") == "1" {
+		check = program.Move
+	}
+	answer := check()
 	fmt.Println(answer.Message)
+	if name := os.Getenv("LICET_ENTITLEMENT"); name != "" {
+		if value, counts := answer.Entitlement(name); counts {
+			name += "=" + value
+		}
+		fmt.Println(name)
+	}
 	os.Exit(map[State]int{Valid: 0, Grace: 0, Refused: 1, Unreachable: 2}[answer.State])
 }

@@ -248,9 +248,9 @@ local function installation_id(name)
   return text and text:match("^%s*(.-)%s*$")
 end
 
--- Returns a table: valid, which is nil where the service cannot be reached; text; lease; and, where the service
--- cannot be reached, status, and retry_after where the service asks for that. With believe, the claims that it
--- returns count, and not the body and the status.
+-- Returns a table: valid, which is nil where the service cannot be reached; text; lease; claims, if they are signed;
+-- and, where the service cannot be reached, status, and retry_after where the service asks for that. With believe, the
+-- claims that it returns count, and not the body and the status.
 local function ask(url, body, believe)
   local status, text, retry_after = licet.send(url .. "/api/v1/validate", body)
   if not status then return { text = text } end
@@ -262,7 +262,9 @@ local function ask(url, body, believe)
   local lease = text:match('"lease"%s*:%s*"([^"]*)"')
   local is_valid = valid == "true" and (believe or status == 200)
   local is_refused = valid == "false" and (believe or status == 400 or status == 413)
-  if said and (is_valid or is_refused) then return { valid = is_valid and true, text = said, lease = lease } end
+  if said and (is_valid or is_refused) then
+    return { valid = is_valid and true, text = said, lease = lease, claims = believe and believed }
+  end
   return { text = "HTTP " .. status, status = status, retry_after = retry_after }
 end
 
@@ -277,95 +279,152 @@ local function keep_lease(name, lease, latest)
   end
 end
 
--- The program: url, product_id, product_version, license_key, and mark_file, where the time of the last
--- good answer is kept; and public_keys, KID:N of one or two RS256 keys with a space between, if only signed
--- answers count: then the lease is in mark_file; and hwid, in place of the id of the installation, where README.md
--- says so. Returns "valid", "grace" (both may run), "refused" or
--- "unreachable", and a text for the user. Raises an error if the url or a public key is none.
-function licet.check(program)
+-- Returns a claim that is a time, in seconds since 1970, or nil.
+local function time_of(claims, name)
+  local digits = claims:match(('"%s":(%%d+)[,}]'):format(name))
+  return digits and #digits <= 15 and tonumber(digits) or nil
+end
+
+-- Returns the earlier one of both claims.
+local function check_after_of(claims, otherwise)
+  local time = time_of(claims, "checkAfter") or otherwise
+  return math.min(time, time_of(claims, "entitlementsUntil") or time)
+end
+
+-- Returns what an answer says about the license.
+local function details_of(claims, check_after)
+  local details = { check_after = check_after }
+  function details.entitlement(name)
+    local text = claims:match('"entitlements":"([^"\\]*)"') or ""
+    for part in text:gmatch("[^ ]+") do
+      local own, value = part:match("^([^=]+)=(.+)$")
+      if own == name then return value elseif part == name and not part:find("=", 1, true) then return "true" end
+    end
+  end
+  return details
+end
+
+local function start(program, takes_over)
   local keys = program.public_keys or ""
   local misform = misformed(program.url, keys)
   if misform then error(misform, 2) end
   local license_key = to_utf8(tostring(program.license_key or "")) -- a number in the configuration is a key, too
   if not license_key:find("%S") then
     return "refused", "License refused: no license key is set. "
-      .. "Enter the key from your purchase in the configuration, and start the program again."
+      .. "Enter the key from your purchase in the configuration, and start the program again.", details_of("", 0)
   end
   local id_file = (program.mark_file:match("^.*[/\\]") or "") .. "licet-id"
   local hwid = program.hwid or installation_id(id_file)
   if not hwid then
     return "unreachable", id_file .. " cannot be read or written: it keeps the id of this installation. "
-      .. "Check the permissions and the free space there."
+      .. "Check the permissions and the free space there.", details_of("", 0)
   elseif not program.hwid and not (#hwid == 32 and hwid:match("^[0-9a-f]+$")) then
     return "unreachable", id_file .. " does not hold the id of an installation. "
-      .. "Restore the file, or delete it: then this counts as a new installation."
+      .. "Restore the file, or delete it: then this counts as a new installation.", details_of("", 0)
   end
-  local body = ('{"licenseKey":%s,"productId":%d,"hwid":%s,"productVersion":%s'):format(
-    json(license_key), program.product_id, json(hwid), json(program.product_version))
-  local nonce = keys ~= "" and to_base64url(licet.random(16))
+  local body = ('{"licenseKey":%s,"productId":%d,"hwid":%s,"productVersion":%s%s'):format(json(license_key),
+    program.product_id, json(hwid), json(program.product_version), takes_over and ',"takeOver":true' or "")
   local sub = to_base64url(from_hex(sha256(license_key)))
   local own = { aud = ("%d"):format(program.product_id), sub = sub, hwid = hwid }
   local function lease_of(jws)
-    local claims = verified(jws, "licet-lease+jwt", keys, own)
-    if claims then return tonumber(claims:match('"iat":(%d+)')), tonumber(claims:match('"exp":(%d+)')) end
+    return verified(jws, "licet-lease+jwt", keys, own)
   end
-  local function believe(text)
-    local expected = { aud = own.aud, sub = sub, hwid = hwid, nonce = nonce }
-    return verified(text:match('"signed"%s*:%s*"([^"]*)"') or "", "licet-validation+jwt", keys, expected)
-  end
-  local function ask_for(kid)
-    if keys == "" then return ask(program.url, body .. "}") end
-    local signed = (',"nonce":"%s","kid":%s,"lease":true}'):format(nonce, json(kid))
-    return ask(program.url, body .. signed, believe)
-  end
-  local first_kid = keys:match("^[^:]*")
-  local reply = ask_for(first_kid)
-  local pause_seconds = reply.retry_after or licet.retry_seconds
-  if reply.valid == nil and pause_seconds <= 10 then
-    licet.wait(pause_seconds)
-    -- 400 may mean that the service no longer has the first key.
-    reply = ask_for(reply.status == 400 and keys:match(" ([^:]*)") or first_kid)
+  -- Returns the claims of the lease in the file if it counts, and for how many seconds; keeps the latest time seen. At
+  -- the start, a lease counts until its time to ask again.
+  local function kept_lease(is_start)
+    local jws, latest = read(program.mark_file):match("^(%S+) (%d+)$")
+    local lease = lease_of(jws or "") or ""
+    local issued, expires, now = time_of(lease, "iat"), time_of(lease, "exp"), os.time()
+    if not (issued and expires) or is_start and now >= check_after_of(lease, 0) then return end
+    local seen = math.max(issued, tonumber(latest))
+    -- The clock may be a day wrong: time zones differ that much.
+    if now < seen - 86400 or now >= expires then return end
+    if now > seen then keep_lease(program.mark_file, jws, now) end
+    return lease, expires - now
   end
   local function mark_of(time)
     local lines = { time, license_key, program.product_id, hwid }
     return time .. " " .. sha256(table.concat(lines, "\n"))
   end
-  if reply.valid then
-    local issued = lease_of(reply.lease or "")
-    if issued then keep_lease(program.mark_file, reply.lease, issued) end
-    local file = keys == "" and io.open(program.mark_file, "w")
-    if file then file:write(mark_of(os.time())):close() end
-    return "valid", reply.text
-  elseif reply.valid == false then
-    local advice = ADVICE[reply.text]
-    os.remove(program.mark_file)
-    return "refused", "License refused: " .. reply.text .. (advice and ". " .. advice or "")
+  -- The answer that lets the program run. Less a random part of up to a tenth, not all installations ask at once.
+  local function good(state, text, claims)
+    local now, part = os.time(), tonumber(sha256(hwid .. os.time()):sub(1, 4), 16) / 0xffff
+    local check_after = check_after_of(claims or "", math.ceil(now + 86400 - 8640 * part))
+    if state == "grace" or check_after <= now then check_after = math.ceil(now + 3600 - 360 * part) end
+    return state, text, details_of(claims or "", check_after)
   end
-  local problem = "The license service cannot be reached (" .. reply.text .. ")."
-  local advice = "Check the network connection and try again."
-  if keys ~= "" and (reply.status == 200 or reply.status == 400) then -- the service signs these
-    problem = "The response has no valid signature of this service (" .. reply.text .. ")."
-    advice = "If this continues, ask the seller of the program."
-  end
-  local mark, now, left_seconds = read(program.mark_file), os.time(), 0
-  if keys == "" then
-    local time = tonumber(mark:match("^%d+")) or 0
-    if mark == mark_of(time) then left_seconds = licet.grace_hours * 3600 - math.abs(now - time) end
-  else
-    local jws, latest = mark:match("^(%S+) (%d+)$")
-    local issued, expires = lease_of(jws or "")
-    if issued and expires then
-      local seen = math.max(issued, tonumber(latest))
-      -- The clock may be a day wrong: time zones differ that much.
-      if now >= seen - 86400 then left_seconds = expires - now end
-      if left_seconds > 0 and now > seen then keep_lease(program.mark_file, jws, now) end
+  local function decide()
+    local nonce = keys ~= "" and to_base64url(licet.random(16))
+    local function believe(text)
+      local expected = { aud = own.aud, sub = sub, hwid = hwid, nonce = nonce }
+      return verified(text:match('"signed"%s*:%s*"([^"]*)"') or "", "licet-validation+jwt", keys, expected)
     end
+    local function ask_for(kid)
+      if keys == "" then return ask(program.url, body .. "}") end
+      local signed = (',"nonce":"%s","kid":%s,"lease":true}'):format(nonce, json(kid))
+      return ask(program.url, body .. signed, believe)
+    end
+    local first_kid = keys:match("^[^:]*")
+    local reply = ask_for(first_kid)
+    local pause_seconds = reply.retry_after or licet.retry_seconds
+    if reply.valid == nil and pause_seconds <= 10 then
+      licet.wait(pause_seconds)
+      -- 400 may mean that the service no longer has the first key.
+      reply = ask_for(reply.status == 400 and keys:match(" ([^:]*)") or first_kid)
+    end
+    if reply.valid then
+      local issued = time_of(lease_of(reply.lease or "") or "", "iat")
+      if issued then keep_lease(program.mark_file, reply.lease, issued) end
+      local file = keys == "" and io.open(program.mark_file, "w")
+      if file then file:write(mark_of(os.time())):close() end
+      return good("valid", reply.text, reply.claims)
+    elseif reply.valid == false then
+      local advice = ADVICE[reply.text]
+      os.remove(program.mark_file)
+      return "refused", "License refused: " .. reply.text .. (advice and ". " .. advice or ""), details_of("", 0)
+    end
+    local problem = "The license service cannot be reached (" .. reply.text .. ")."
+    local advice = "Check the network connection and try again."
+    if keys ~= "" and (reply.status == 200 or reply.status == 400) then -- the service signs these
+      problem = "The response has no valid signature of this service (" .. reply.text .. ")."
+      advice = "If this continues, ask the seller of the program."
+    end
+    local lease, left_seconds
+    if keys == "" then
+      local mark = read(program.mark_file)
+      local time = tonumber(mark:match("^%d+")) or 0
+      if mark == mark_of(time) then left_seconds = licet.grace_hours * 3600 - math.abs(os.time() - time) end
+    else
+      lease, left_seconds = kept_lease(false)
+    end
+    if left_seconds and left_seconds > 0 then
+      local hours = math.ceil(left_seconds / 3600)
+      return good("grace", ("%s The last good answer counts for %d h more."):format(problem, hours), lease)
+    end
+    return "unreachable", problem .. " " .. advice, details_of("", 0)
   end
-  if left_seconds > 0 then
-    local hours = math.ceil(left_seconds / 3600)
-    return "grace", ("%s The last good answer counts for %d h more."):format(problem, hours)
-  end
-  return "unreachable", problem .. " " .. advice
+  local lease = not takes_over and keys ~= "" and kept_lease(true)
+  if not lease then return decide() end
+  local state, text, details = good("valid", "License is valid", lease)
+  details.ask = decide
+  return state, text, details
+end
+
+-- The program: url, product_id, product_version, license_key, and mark_file, where the time of the last
+-- good answer is kept; and public_keys, KID:N of one or two RS256 keys with a space between, if only signed
+-- answers count: then the lease is in mark_file; and hwid, in place of the id of the installation, where README.md
+-- says so. Returns "valid", "grace" (both may run), "refused" or "unreachable"; a text for the user; and a table:
+-- entitlement(name) is the value of what the license allows, "true" for one without, or nil, signed only; check_after
+-- is when to check again, in seconds since 1970, or 0 if the program may not run; and ask, if it started from a lease:
+-- call it when nobody waits. It asks the service, and returns the same. Raises an error if the url or a public key is
+-- none.
+function licet.check(program)
+  return start(program, false)
+end
+
+-- Checks, and moves the license here if no slot is free. Only for a command of a person; README.md says more.
+function licet.move(program)
+  return start(program, true)
 end
 
 if not (arg and arg[0] and arg[0]:match("licet%.lua$")) then return licet end -- loaded by your program
@@ -383,7 +442,7 @@ if misformed(url, public_keys) then
 end
 licet.timeout_seconds = tonumber(os.getenv("LICET_TIMEOUT_SECONDS") or 10)
 licet.retry_seconds = tonumber(os.getenv("LICET_RETRY_SECONDS") or 2)
-local state, message = licet.check({
+local state, message, answer = licet[os.getenv("LICET_MOVE") == "1" and "move" or "check"]({
   url = url,
   product_id = tonumber(product),
   product_version = "1.0.0",
@@ -392,4 +451,9 @@ local state, message = licet.check({
   public_keys = public_keys,
 })
 print(message)
+local name = os.getenv("LICET_ENTITLEMENT")
+if name then
+  local value = answer.entitlement(name)
+  print(value and name .. "=" .. value or name)
+end
 os.exit(({ valid = 0, grace = 0, refused = 1, unreachable = 2 })[state])

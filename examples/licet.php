@@ -6,9 +6,24 @@ final class LicetAnswer
     /**
      * @param string $state 'valid', 'grace', 'refused' or 'unreachable'
      * @param string $message for the user to read
+     * @param int $checkAfter seconds since 1970: then it is time to ask again. 0 if the program may not run
      */
-    public function __construct(public string $state, public string $message)
+    public function __construct(
+        public string $state,
+        public string $message,
+        public int $checkAfter = 0,
+        private string $entitlements = '',
+    ) {
+    }
+
+    /** The value as text, 'true' for one without a value; null if the license has none. Needs public keys. */
+    public function entitlement(string $name): ?string
     {
+        foreach (explode(' ', $this->entitlements) as $part) {
+            [$own, $value] = explode('=', $part, 2) + ['', 'true'];
+            if ($own === $name && $name !== '' && $value !== '') return $value;
+        }
+        return null;
     }
 
     public function mayRun(): bool
@@ -75,8 +90,22 @@ final class Licet
         }
     }
 
-    /** Takes up to 30 seconds: never call it while a visitor waits for a page. */
+    /**
+     * Takes up to 30 seconds without a lease: then never call it while a visitor waits for a page. With a lease, it
+     * asks at most once an hour, when the script has ended.
+     */
     public function check(): LicetAnswer
+    {
+        return $this->start(false);
+    }
+
+    /** Moves the license to this machine. Only for the command of a person. */
+    public function move(): LicetAnswer
+    {
+        return $this->start(true);
+    }
+
+    private function start(bool $takesOver): LicetAnswer
     {
         if (trim($this->licenseKey) === '') {
             $advice = 'Enter the key from your purchase in the configuration, and start the program again.';
@@ -93,13 +122,35 @@ final class Licet
             $advice = 'Restore the file, or delete it: then this counts as a new installation.';
             return new LicetAnswer('unreachable', "$idFile does not hold the id of an installation. $advice");
         }
+        if ($this->publicKeys === '' || $takesOver) return $this->askFirst($hwid, $takesOver);
+        [$leftSeconds, $lease, $isNewTime] = $this->kept(time(), $hwid, true);
+        if ($leftSeconds <= 0) return $this->askFirst($hwid);
+        if ($isNewTime) $this->askBeside($hwid);
+        return $this->running('valid', 'License is valid', $lease);
+    }
+
+    /** Asks when the script has ended, and the visitor has the page. */
+    private function askBeside(string $hwid): void
+    {
+        $ask = function () use ($hwid): void {
+            // Else the visitor's next page waits for the session.
+            if (session_status() === PHP_SESSION_ACTIVE) session_write_close();
+            if (function_exists('fastcgi_finish_request')) fastcgi_finish_request();
+            $this->askFirst($hwid);
+        };
+        // Behind the functions of the program, which may still print.
+        register_shutdown_function(fn () => register_shutdown_function($ask));
+    }
+
+    private function askFirst(string $hwid, bool $takesOver = false): LicetAnswer
+    {
         $nonce = self::base64url(random_bytes(16));
         $kids = array_map(fn ($key) => explode(':', $key)[0], explode(' ', $this->publicKeys));
-        $reply = $this->ask($hwid, $nonce, $kids[0]);
+        $reply = $this->ask($hwid, $nonce, $kids[0], $takesOver);
         if ($reply['valid'] === null && $reply['pauseSeconds'] <= 10) {
             sleep($reply['pauseSeconds']);
             // 400 may mean that the service no longer has the first key.
-            $reply = $this->ask($hwid, $nonce, $reply['status'] === 400 ? end($kids) : $kids[0]);
+            $reply = $this->ask($hwid, $nonce, $reply['status'] === 400 ? end($kids) : $kids[0], $takesOver);
         }
         $now = time();
         if ($reply['valid'] === true) {
@@ -108,7 +159,7 @@ final class Licet
             } elseif ($lease = $this->lease($reply['lease'], $hwid)) {
                 $this->keepLease($reply['lease'], $lease['iat']);
             }
-            return new LicetAnswer('valid', $reply['text']);
+            return $this->running('valid', $reply['text'], $reply['claims']);
         }
         if ($reply['valid'] === false) {
             @unlink($this->markFile);
@@ -123,12 +174,29 @@ final class Licet
             $problem = "The response has no valid signature of this service ({$reply['text']}).";
             $advice = 'If this continues, ask the seller of the program.';
         }
-        $leftSeconds = $this->publicKeys === '' ? $this->markSeconds($now, $hwid) : $this->leaseSeconds($now, $hwid);
+        [$leftSeconds, $lease] = $this->publicKeys === '' ? [$this->markSeconds($now, $hwid), []] : $this->kept($now, $hwid, false);
         if ($leftSeconds > 0) {
             $hours = (int) ceil($leftSeconds / 3600);
-            return new LicetAnswer('grace', "$problem The last good answer counts for $hours h more.");
+            return $this->running('grace', "$problem The last good answer counts for $hours h more.", $lease);
         }
         return new LicetAnswer('unreachable', "$problem $advice");
+    }
+
+    /** The answer of a program that may run. Claims that nobody signed do not count. */
+    private function running(string $state, string $message, array $claims): LicetAnswer
+    {
+        if ($this->publicKeys === '') $claims = [];
+        $text = $claims['entitlements'] ?? '';
+        // Earlier by up to a tenth, so that programs that started together do not ask together.
+        $checkAfter = self::checkAfter($claims, time() + 86400 - random_int(0, 8640));
+        return new LicetAnswer($state, $message, $checkAfter, is_string($text) ? $text : '');
+    }
+
+    /** The earlier time of the claims. Without a time to check: as given. */
+    private static function checkAfter(array $claims, int $otherwise): int
+    {
+        $at = is_int($claims['checkAfter'] ?? null) ? $claims['checkAfter'] : $otherwise;
+        return is_int($claims['entitlementsUntil'] ?? null) ? min($at, $claims['entitlementsUntil']) : $at;
     }
 
     private function markSeconds(int $now, string $hwid): int
@@ -140,17 +208,22 @@ final class Licet
             : 0;
     }
 
-    /** Keeps the latest time seen. Returns for how long the lease counts. */
-    private function leaseSeconds(int $now, string $hwid): int
+    /**
+     * For how long the lease counts: at a start, only until it is time to check. Its claims. Whether this was kept as the
+     * latest time seen: at starts once an hour, because a web site starts often.
+     */
+    private function kept(int $now, string $hwid, bool $isStart): array
     {
         [$jws, $latest] = explode(' ', self::read($this->markFile), 2) + ['', ''];
         $lease = $this->lease($jws, $hwid);
-        if (!$lease || !is_int($lease['exp'] ?? null) || !ctype_digit($latest)) return 0;
+        if (!$lease || !is_int($lease['exp'] ?? null) || !ctype_digit($latest)) return [0, [], false];
         $seen = max($lease['iat'], (int) $latest);
         // The clock may be a day wrong: time zones differ that much.
         $left = $now >= $seen - 86400 ? $lease['exp'] - $now : 0;
-        if ($left > 0 && $now > $seen) $this->keepLease($jws, $now);
-        return $left;
+        if ($isStart && self::checkAfter($lease, 0) <= $now) $left = 0;
+        $isNewTime = $left > 0 && $now - $seen >= ($isStart ? 3600 : 1);
+        if ($isNewTime) $this->keepLease($jws, $now);
+        return [$left, $lease, $isNewTime];
     }
 
     private function keepLease(string $lease, int $latest): void
@@ -216,7 +289,7 @@ final class Licet
     }
 
     /** Where the service cannot be reached, `valid` is null, and `text` is the reason. */
-    private function ask(string $hwid, string $nonce, string $kid): array
+    private function ask(string $hwid, string $nonce, string $kid, bool $takesOver): array
     {
         $fields = [
             'licenseKey' => $this->licenseKey,
@@ -228,6 +301,7 @@ final class Licet
             'osArchitecture' => php_uname('m'),
         ];
         if ($this->publicKeys !== '') $fields += ['nonce' => $nonce, 'kid' => $kid, 'lease' => true];
+        if ($takesOver) $fields['takeOver'] = true;
         $pauseSeconds = $this->retrySeconds;
         $http = curl_init("$this->url/api/v1/validate");
         curl_setopt_array($http, [
@@ -245,7 +319,7 @@ final class Licet
         ]);
         $text = curl_exec($http);
         $status = curl_getinfo($http, CURLINFO_RESPONSE_CODE);
-        $reply = ['valid' => null, 'status' => $status, 'pauseSeconds' => $pauseSeconds, 'lease' => null];
+        $reply = ['valid' => null, 'status' => $status, 'pauseSeconds' => $pauseSeconds, 'lease' => null, 'claims' => []];
         if ($text === false) return ['text' => curl_error($http), 'status' => 0] + $reply;
         $said = json_decode($text, true);
         $said = is_array($said) ? $said : [];
@@ -260,7 +334,7 @@ final class Licet
         if ($valid !== true && $valid !== false) return ['text' => "HTTP $status"] + $reply;
         $message = $believed['message'] ?? '';
         $text = is_string($message) ? $message : '';
-        return ['valid' => $valid, 'text' => $text, 'lease' => $said['lease'] ?? null] + $reply;
+        return ['valid' => $valid, 'text' => $text, 'lease' => $said['lease'] ?? null, 'claims' => $believed] + $reply;
     }
 
     private function mark(string $seconds, string $hwid): string
@@ -323,6 +397,10 @@ try {
     fwrite(STDERR, "{$wrong->getMessage()}\n");
     exit(3);
 }
-$answer = $licet->check();
+$answer = $read('LICET_MOVE') === '1' ? $licet->move() : $licet->check();
 echo $answer->message, "\n";
+if ($wanted = $read('LICET_ENTITLEMENT')) {
+    $value = $answer->entitlement($wanted);
+    echo $value === null ? $wanted : "$wanted=$value", "\n";
+}
 exit($answer->mayRun() ? 0 : ($answer->state === 'refused' ? 1 : 2));

@@ -7,6 +7,7 @@ import math
 import os
 import platform
 import queue
+import random
 import re
 import secrets
 import socket
@@ -15,16 +16,22 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from typing import Callable, NamedTuple, Optional, Union
+from typing import Callable, Dict, NamedTuple, Optional, Tuple, Union
 
 
 class Answer(NamedTuple):
     state: str  # "valid", "grace", "refused" or "unreachable"
     message: str  # for the user to read
+    check_after: float = 0  # seconds since 1970: then it is time to ask again; 0 if the program may not run
+    entitlements: Dict[str, str] = {}
 
     @property
     def may_run(self) -> bool:
         return self.state in ("valid", "grace")
+
+    def entitlement(self, name: str) -> Optional[str]:
+        """The value as text, "true" for one without a value; None if the license has none. Needs public keys."""
+        return self.entitlements.get(name) or None
 
 
 # The buyer's next step after a refusal, by the message of the service.
@@ -45,6 +52,7 @@ class _Reply(NamedTuple):
     retry_after_seconds: Optional[int] = None
     status: int = 0
     lease: object = None
+    claims: dict = {}
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -158,7 +166,7 @@ def _ask(url: str, fields: dict, timeout_seconds: float, believe: _Believe) -> _
     believed = believe(said, status)
     valid = believed.get("valid")
     if valid is True or valid is False:
-        return _Reply(valid, str(believed.get("message")), lease=said.get("lease"))
+        return _Reply(valid, str(believed.get("message")), lease=said.get("lease"), claims=believed)
     retry_after = answer.headers.get("Retry-After", "")
     seconds = int(retry_after) if retry_after.isdigit() else None
     return _Reply(None, f"HTTP {status}", seconds, status)
@@ -190,6 +198,57 @@ def _keep_lease(path: str, lease: object, latest: int) -> None:
         pass  # then the program does not start without the network
 
 
+def _entitlements(claims: dict) -> Dict[str, str]:
+    text = claims.get("entitlements")
+    parts = [part.partition("=") for part in (text.split() if isinstance(text, str) else [])]
+    return {name: value if equals else "true" for name, equals, value in parts}
+
+
+def _check_after(claims: dict, otherwise: float) -> float:
+    """The earlier time of the claims. Without a time to check: as given."""
+    check_after, until = claims.get("checkAfter"), claims.get("entitlementsUntil")
+    at = check_after if type(check_after) is int else otherwise
+    return min(at, until) if type(until) is int else at
+
+
+def _in_about(seconds: float) -> float:
+    """A time up to a tenth earlier, so that programs that started together do not ask together."""
+    return time.time() + seconds * (1 - random.random() / 10)
+
+
+def _next_time(answer: Answer) -> float:
+    is_ahead = answer.state == "valid" and answer.check_after > time.time()
+    return answer.check_after if is_ahead else _in_about(3600)
+
+
+_OnAnswer = Optional[Callable[[Answer], object]]
+_latest: Dict[str, object] = {}  # by mark file: only its latest check goes on asking
+
+
+def _keep_asking(mark_file: str, ask: Callable[[], Answer], at: float, on_answer: _OnAnswer) -> None:
+    own = _latest[mark_file] = object()
+
+    def work() -> None:
+        next_at = at
+        while _latest[mark_file] is own:
+            left_seconds = next_at - time.time()
+            if left_seconds > 0:
+                # No longer: a machine may sleep, and a clock may be set.
+                time.sleep(min(left_seconds, 3600))
+                continue
+            answer = ask()
+            try:
+                if on_answer:
+                    on_answer(answer)
+            except Exception:
+                sys.excepthook(*sys.exc_info())
+            if answer.state == "refused":
+                return
+            next_at = _next_time(answer)
+
+    threading.Thread(target=work, daemon=True).start()
+
+
 def check_license(
     url: str,
     product_id: int,
@@ -201,9 +260,11 @@ def check_license(
     grace_hours: float = 72,
     public_keys: str = "",  # KID:N of one or two RS256 keys. With them only signed answers count.
     hwid: str = "",  # in place of the id of the installation; README.md says when
+    on_answer: _OnAnswer = None,  # gets each later answer, in a thread of its own
+    take_over: bool = False,  # moves the license here: only if a person asks for it. Asks first.
 ) -> Answer:
-    """Takes up to 30 seconds: call it from a thread where something else has to go on. Raises ValueError if
-    the url or a public key is none."""
+    """Takes up to 30 seconds: call it from a thread where something else has to go on. Asks again in the
+    background. Raises ValueError if the url or a public key is none."""
     if not re.match("(?i)https?://.", str(url)):
         raise ValueError(f"'{url}' is no address of a service; url has the form https://license.example.com")
     _check_form(public_keys)
@@ -233,25 +294,7 @@ def check_license(
     }
     sub = _base64url(hashlib.sha256(license_key.encode()).digest())
     own = {"aud": str(product_id), "sub": sub, "hwid": hwid}
-    nonce = secrets.token_urlsafe(16)
     kids = [key.split(":")[0] for key in public_keys.split(" ")]
-
-    def believe(said: dict, status: int) -> dict:
-        if public_keys:
-            expected = dict(own, nonce=nonce)
-            return _verified(said.get("signed"), "licet-validation+jwt", public_keys, expected) or {}
-        return said if status in ((200,) if said.get("valid") else (400, 413)) else {}
-
-    def ask_for(kid: str) -> _Reply:
-        signed = dict(fields, nonce=nonce, kid=kid, lease=True)
-        return _ask_in_time(url, signed if public_keys else fields, timeout_seconds, believe)
-
-    reply = ask_for(kids[0])
-    pause_seconds = retry_seconds if reply.retry_after_seconds is None else reply.retry_after_seconds
-    if reply.valid is None and pause_seconds <= 10:
-        time.sleep(pause_seconds)
-        # 400 may mean that the service no longer has the first key.
-        reply = ask_for(kids[-1] if reply.status == 400 else kids[0])
 
     def mark_of(seconds: str) -> str:
         return f"{seconds} " + _sha256(f"{seconds}\n{license_key}\n{product_id}\n{hwid}")
@@ -259,47 +302,93 @@ def check_license(
     def lease_of(jws: object) -> Optional[dict]:
         return _verified(jws, "licet-lease+jwt", public_keys, own)
 
-    now = int(time.time())
-    try:
-        if reply.valid and not public_keys:
-            with open(mark_file, "w", encoding="utf-8") as file:
-                file.write(mark_of(str(now)))
-        elif reply.valid is False:
-            os.remove(mark_file)
-    except OSError:
-        pass  # then there is no grace
-    if reply.valid:
-        lease = lease_of(reply.lease)
-        if lease:
-            _keep_lease(mark_file, reply.lease, lease.get("iat", 0))
-        return Answer("valid", reply.text)
-    if reply.valid is False:
-        advice = _ADVICE.get(reply.text)
-        return Answer("refused", f"License refused: {reply.text}" + (f". {advice}" if advice else ""))
-    problem = f"The license service cannot be reached ({reply.text})."
-    advice = "Check the network connection and try again."
-    if public_keys and reply.status in (200, 400):  # the service signs these: no fault of the network
-        problem = f"The response has no valid signature of this service ({reply.text})."
-        advice = "If this continues, ask the seller of the program."
-    mark = _read(mark_file)
-    left_seconds = 0.0
-    if public_keys:
-        jws, _, latest = mark.partition(" ")
-        lease = lease_of(jws)
-        if lease and "iat" in lease and "exp" in lease and latest.isdecimal():
-            seen = max(lease["iat"], int(latest))
-            if now >= seen - 86400:  # the clock may be a day wrong: time zones differ that much
-                left_seconds = lease["exp"] - now
-            if left_seconds > 0 and now > seen:
-                _keep_lease(mark_file, jws, now)
-    else:
-        seconds = mark.split(" ")[0]
-        if seconds.isdigit() and mark == mark_of(seconds):
-            left_seconds = grace_hours * 3600 - abs(now - int(seconds))
+    def kept(is_start: bool = False) -> Tuple[float, dict]:
+        """For how long the last good answer counts, and its lease: at a start, only until it is time to check.
+        Keeps the latest time seen."""
+        now, mark = int(time.time()), _read(mark_file)
+        left_seconds, claims = 0.0, {}
+        if public_keys:
+            jws, _, latest = mark.partition(" ")
+            lease = lease_of(jws)
+            if lease and "iat" in lease and "exp" in lease and latest.isdecimal():
+                claims, seen = lease, max(lease["iat"], int(latest))
+                is_late = is_start and _check_after(lease, 0) <= now
+                # The clock may be a day wrong: time zones differ that much.
+                if now >= seen - 86400 and not is_late:
+                    left_seconds = lease["exp"] - now
+                if left_seconds > 0 and now > seen:
+                    _keep_lease(mark_file, jws, now)
+        else:
+            seconds = mark.split(" ")[0]
+            if seconds.isdigit() and mark == mark_of(seconds):
+                left_seconds = grace_hours * 3600 - abs(now - int(seconds))
+        return left_seconds, claims
+
+    def may_run(state: str, message: str, claims: dict) -> Answer:
+        counting = claims if public_keys else {}
+        return Answer(state, message, _check_after(counting, _in_about(86400)), _entitlements(counting))
+
+    def ask(takes_over: bool = False) -> Answer:
+        nonce = secrets.token_urlsafe(16)
+
+        def believe(said: dict, status: int) -> dict:
+            if public_keys:
+                expected = dict(own, nonce=nonce)
+                return _verified(said.get("signed"), "licet-validation+jwt", public_keys, expected) or {}
+            return said if status in ((200,) if said.get("valid") else (400, 413)) else {}
+
+        def ask_for(kid: str) -> _Reply:
+            signed = dict(nonce=nonce, kid=kid, lease=True) if public_keys else {}
+            moved = {"takeOver": True} if takes_over else {}
+            return _ask_in_time(url, {**fields, **signed, **moved}, timeout_seconds, believe)
+
+        reply = ask_for(kids[0])
+        pause_seconds = retry_seconds if reply.retry_after_seconds is None else reply.retry_after_seconds
+        if reply.valid is None and pause_seconds <= 10:
+            time.sleep(pause_seconds)
+            # 400 may mean that the service no longer has the first key.
+            reply = ask_for(kids[-1] if reply.status == 400 else kids[0])
+        try:
+            if reply.valid and not public_keys:
+                with open(mark_file, "w", encoding="utf-8") as file:
+                    file.write(mark_of(str(int(time.time()))))
+            elif reply.valid is False:
+                os.remove(mark_file)
+        except OSError:
+            pass  # then there is no grace
+        if reply.valid:
+            lease = lease_of(reply.lease)
+            if lease:
+                _keep_lease(mark_file, reply.lease, lease.get("iat", 0))
+            return may_run("valid", reply.text, reply.claims)
+        if reply.valid is False:
+            advice = _ADVICE.get(reply.text)
+            return Answer("refused", f"License refused: {reply.text}" + (f". {advice}" if advice else ""))
+        problem = f"The license service cannot be reached ({reply.text})."
+        advice = "Check the network connection and try again."
+        if public_keys and reply.status in (200, 400):  # the service signs these: no fault of the network
+            problem = f"The response has no valid signature of this service ({reply.text})."
+            advice = "If this continues, ask the seller of the program."
+        left_seconds, lease = kept()
+        if left_seconds > 0:
+            hours = math.ceil(left_seconds / 3600)
+            return may_run("grace", f"{problem} The last good answer counts for {hours} h more.", lease)
+        return Answer("unreachable", f"{problem} {advice}")
+
+    left_seconds, lease = kept(is_start=True) if public_keys and not take_over else (0, {})
     if left_seconds > 0:
-        hours = math.ceil(left_seconds / 3600)
-        return Answer("grace", f"{problem} The last good answer counts for {hours} h more.")
-    return Answer("unreachable", f"{problem} {advice}")
+        answer, ask_at = may_run("valid", "License is valid", lease), 0.0
+    else:
+        answer = ask(take_over)
+        ask_at = _next_time(answer)
+    if answer.may_run:
+        _keep_asking(mark_file, ask, ask_at, on_answer)
+    return answer
+
+
+def move_license(*program, **options) -> Answer:
+    """Moves the license to this machine. Takes what check_license takes. Only for the command of a person."""
+    return check_license(*program, **options, take_over=True)
 
 
 if __name__ == "__main__":  # tries it out; no part of your program
@@ -308,7 +397,7 @@ if __name__ == "__main__":  # tries it out; no part of your program
         print("Set LICET_URL, LICET_PRODUCT_ID (a number) and LICET_KEY.", file=sys.stderr)
         sys.exit(3)
     try:
-        result = check_license(
+        result = (move_license if os.environ.get("LICET_MOVE") == "1" else check_license)(
             os.environ["LICET_URL"],
             int(product),
             "1.0.0",
@@ -322,4 +411,8 @@ if __name__ == "__main__":  # tries it out; no part of your program
         print(problem, file=sys.stderr)
         sys.exit(3)
     print(result.message)
+    wanted = os.environ.get("LICET_ENTITLEMENT")
+    if wanted:
+        value = result.entitlement(wanted)
+        print(wanted if value is None else f"{wanted}={value}")
     sys.exit({"valid": 0, "grace": 0, "refused": 1, "unreachable": 2}[result.state])

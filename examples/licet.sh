@@ -5,6 +5,8 @@
 licet_timeout_seconds=10
 licet_retry_seconds=2
 licet_grace_hours=72
+licet_line_feed='
+'
 
 licet_sha256() {
   if command -v sha256sum >/dev/null; then sha256sum; else shasum -a 256; fi | cut -d ' ' -f 1
@@ -159,13 +161,125 @@ licet_misformed() (
   return 1
 )
 
-# licet_check URL PRODUCT_ID PRODUCT_VERSION LICENSE_KEY MARK_FILE [PUBLIC_KEYS [HWID]]
-# In the mark file is the time of the last good answer; with public keys (KID:N of one or two RS256 keys, with a
-# space between) the lease, and only signed answers count. The hwid takes the place of the id of the installation,
-# where README.md says so. Prints a line for the user. Its status is 0 where the
-# program may run, 1 for a license that is refused, 2 where the service cannot be reached, 3 for a url or a
-# public key that is none.
-licet_check() (
+# licet_time NAME: prints a time of $claims, or nothing.
+licet_time() {
+  printf '%s\n' "$claims" | sed -n "s/.*\"$1\":\([0-9]\{1,12\}\)[,}].*/\1/p"
+}
+
+# licet_time_to_check OTHERWISE: prints the earlier time of $claims; without a time to check, as given.
+licet_time_to_check() (
+  at=$(licet_time checkAfter) end=$(licet_time entitlementsUntil)
+  at=${at:-$1}
+  [ -z "$end" ] || [ "$end" -ge "$at" ] || at=$end
+  echo "$at"
+)
+
+# Sets check_after and entitlements by $claims, for a program that may run.
+licet_run() {
+  [ -n "$public_keys" ] || claims=
+  # Earlier by up to a tenth, so that programs that started together do not ask together.
+  early=$(($(od -A n -N 2 -t u2 /dev/urandom) * 8640 / 65536))
+  check_after=$(licet_time_to_check $((now + 86400 - early)))
+  entitlements=$(printf '%s\n' "$claims" | sed -n 's/.*"entitlements":"\([^"\\]*\)".*/\1/p')
+}
+
+licet_mark_of() {
+  printf '%s ' "$1"
+  printf '%s\n%s\n%s\n%s' "$1" "$key" "$product" "$hwid" | licet_sha256
+}
+
+licet_keep_lease() {
+  (umask 077 && printf '%s %s' "$1" "$2" >"$file.tmp" && mv -f "$file.tmp" "$file") 2>/dev/null
+}
+
+# licet_read_lease JWS: sets the claims and the times of a lease that fits.
+licet_read_lease() {
+  claims=$(licet_verified "$1" licet-lease+jwt '') || return 1
+  issued=$(licet_time iat) expires=$(licet_time exp)
+  [ -n "$issued" ] && [ -n "$expires" ]
+}
+
+# licet_read_kept [start]: sets left, for how long the lease in the file counts, and its claims. At a start it counts
+# only until it is time to check. Keeps the latest time seen.
+licet_read_kept() {
+  left=0 now=$(date +%s) mark=$(cat "$file" 2>/dev/null)
+  licet_read_lease "${mark%% *}" || return 1
+  seen=${mark#* }
+  case $seen in '' | *[!0-9]*) seen=$((now + 2 * 86400)) ;; esac # unreadable: the lease does not count
+  [ "$seen" -ge "$issued" ] || seen=$issued
+  # The clock may be a day wrong: time zones differ that much.
+  [ "$now" -lt $((seen - 86400)) ] || left=$((expires - now))
+  [ -z "${1:-}" ] || [ "$(licet_time_to_check 0)" -gt "$now" ] || left=0
+  [ $left -le 0 ] || [ "$now" -le "$seen" ] || licet_keep_lease "${mark%% *}" "$now"
+  [ $left -gt 0 ]
+}
+
+# licet_decide MOVE: asks the service first. Prints the message.
+licet_decide() {
+  body="$fields$1}"
+  if [ -n "$public_keys" ]; then
+    nonce=$(openssl rand -hex 16) || return 2
+    signed_fields="$fields$1,\"nonce\":\"$nonce\",\"lease\":true,\"kid\":\""
+    body="$signed_fields${public_keys%%:*}\"}"
+  fi
+  licet_ask
+  if [ -z "$valid" ] && [ "$pause" -le 10 ]; then
+    sleep "$pause"
+    # 400 may mean that the service no longer has the first key.
+    if [ -n "$public_keys" ] && [ "$status" = 400 ]; then
+      second=${public_keys##* }
+      body="$signed_fields${second%%:*}\"}"
+    fi
+    licet_ask
+  fi
+  now=$(date +%s)
+  if [ "$valid" = true ]; then
+    claims=$said
+    licet_run
+    if [ -z "$public_keys" ]; then
+      licet_mark_of "$now" 2>/dev/null >"$file"
+    elif licet_read_lease "$lease"; then
+      licet_keep_lease "$lease" "$issued"
+    fi
+    printf '%s\n' "$text"
+    return 0
+  elif [ "$valid" = false ]; then
+    rm -f "$file"
+    printf '%s\n' "License refused: $(licet_advise "$text")"
+    return 1
+  fi
+  problem="The license service cannot be reached ($text)."
+  advice='Check the network connection and try again.'
+  case ${public_keys:+signed}$status in
+    signed200 | signed400) # the service signs these: no fault of the network
+      problem="The response has no valid signature of this service ($text)."
+      advice='If this continues, ask the seller of the program.'
+      ;;
+  esac
+  left=0
+  if [ -z "$public_keys" ]; then
+    mark=$(cat "$file" 2>/dev/null)
+    time=${mark%% *}
+    if [ -n "$mark" ] && [ "$mark" = "$(licet_mark_of "$time")" ]; then
+      age=$((now - time))
+      left=$((licet_grace_hours * 3600 - ${age#-}))
+    fi
+  else
+    licet_read_kept
+  fi
+  if [ $left -gt 0 ]; then
+    licet_run
+    printf '%s\n' "$problem The last good answer counts for $(((left + 3599) / 3600)) h more."
+    return 0
+  fi
+  printf '%s\n' "$problem $advice"
+  return 2
+}
+
+# licet_start MOVE, and the arguments of licet_check. Prints the message.
+licet_start() {
+  move=$1
+  shift
   url=$1 product=$2 key=$(licet_text "$4") file=$5 public_keys=${6:-} hwid=${7:-}
   case $url in
     [Hh][Tt][Tt][Pp]://?* | [Hh][Tt][Tt][Pp][Ss]://?*) ;;
@@ -201,80 +315,67 @@ licet_check() (
       return 2
     fi
   fi
-  mark_of() { printf '%s ' "$1"; printf '%s\n%s\n%s\n%s' "$1" "$key" "$product" "$hwid" | licet_sha256; }
-  keep_lease() { (umask 077 && printf '%s %s' "$1" "$2" >"$file.tmp" && mv -f "$file.tmp" "$file") 2>/dev/null; }
-  # Sets the times of a lease that fits.
-  read_lease() {
-    claims=$(licet_verified "$1" licet-lease+jwt '') || return 1
-    issued=$(printf '%s\n' "$claims" | sed -n 's/.*"iat":\([0-9]\{1,12\}\)[,}].*/\1/p')
-    expires=$(printf '%s\n' "$claims" | sed -n 's/.*"exp":\([0-9]\{1,12\}\)[,}].*/\1/p')
-    [ -n "$issued" ] && [ -n "$expires" ]
-  }
   fields="{\"licenseKey\":$(licet_json "$key"),\"productId\":$product,\"hwid\":$(licet_json "$hwid"),"
   fields="$fields\"productVersion\":$(licet_json "$3"),\"operatingSystem\":$(licet_json "$(uname -s)"),"
   fields="$fields\"osVersion\":$(licet_json "$(uname -r)"),\"osArchitecture\":$(licet_json "$(uname -m)")"
   if [ -n "$public_keys" ]; then
-    nonce=$(openssl rand -hex 16) || return 2
     sub=$(printf '%s' "$key" | openssl dgst -sha256 -binary | licet_base64url)
-    fields="$fields,\"nonce\":\"$nonce\",\"lease\":true,\"kid\":\""
-    body="$fields${public_keys%%:*}\"}"
-  else
-    body="$fields}"
-  fi
-  licet_ask
-  if [ -z "$valid" ] && [ "$pause" -le 10 ]; then
-    sleep "$pause"
-    # 400 may mean that the service no longer has the first key.
-    if [ -n "$public_keys" ] && [ "$status" = 400 ]; then
-      second=${public_keys##* }
-      body="$fields${second%%:*}\"}"
+    if [ -z "$move" ] && licet_read_kept start; then
+      # Asks beside, also when the program has ended.
+      (trap '' HUP && licet_decide '') </dev/null >/dev/null 2>&1 &
+      licet_run
+      echo 'License is valid'
+      return 0
     fi
-    licet_ask
   fi
-  now=$(date +%s)
-  if [ "$valid" = true ]; then
-    if [ -z "$public_keys" ]; then
-      mark_of "$now" 2>/dev/null >"$file"
-    elif read_lease "$lease"; then
-      keep_lease "$lease" "$issued"
-    fi
-    printf '%s\n' "$text"
+  licet_decide "$move"
+}
+
+# licet_answer MOVE, and the arguments of licet_check. All but the answer stays in a shell of its own.
+licet_answer() {
+  licet_all=$(
+    check_after=0 entitlements= ended=0
+    licet_start "$@" || ended=$?
+    printf '%s %s' $check_after "$entitlements"
+    exit $ended
+  ) && licet_ended=0 || licet_ended=$?
+  licet_last=${licet_all##*"$licet_line_feed"}
+  licet_check_after=${licet_last%% *} licet_entitlements=${licet_last#* }
+  printf '%s\n' "${licet_all%"$licet_line_feed"*}"
+  return $licet_ended
+}
+
+# licet_check URL PRODUCT_ID PRODUCT_VERSION LICENSE_KEY MARK_FILE [PUBLIC_KEYS [HWID]]
+# In the mark file is the time of the last good answer; with public keys (KID:N of one or two RS256 keys, with a
+# space between) the lease, and only signed answers count. The hwid takes the place of the id of the installation,
+# where README.md says so. Prints a line for the user. Its status is 0 where the
+# program may run, 1 for a license that is refused, 2 where the service cannot be reached, 3 for a url or a
+# public key that is none. In $licet_check_after are the seconds since 1970 after which to ask again, or 0.
+licet_check() {
+  licet_answer '' "$@"
+}
+
+# licet_move, and the arguments of licet_check: moves the license to this machine. Only for the command of a person.
+licet_move() {
+  licet_answer ',"takeOver":true' "$@"
+}
+
+# licet_entitlement NAME: prints its value by the last check, "true" for one without a value. Its status is 1 if the
+# license has none. Needs public keys, and a check outside of $(...).
+licet_entitlement() (
+  case $1 in '' | *=*) return 1 ;; esac
+  rest="$licet_entitlements "
+  while [ -n "$rest" ]; do
+    part=${rest%% *} rest=${rest#* }
+    case $part in
+      "$1") part="$1=true" ;;
+      "$1="?*) ;;
+      *) continue ;;
+    esac
+    printf '%s\n' "${part#*=}"
     return 0
-  elif [ "$valid" = false ]; then
-    rm -f "$file"
-    printf '%s\n' "License refused: $(licet_advise "$text")"
-    return 1
-  fi
-  problem="The license service cannot be reached ($text)."
-  advice='Check the network connection and try again.'
-  case ${public_keys:+signed}$status in
-    signed200 | signed400) # the service signs these: no fault of the network
-      problem="The response has no valid signature of this service ($text)."
-      advice='If this continues, ask the seller of the program.'
-      ;;
-  esac
-  mark=$(cat "$file" 2>/dev/null)
-  left=0
-  if [ -z "$public_keys" ]; then
-    time=${mark%% *}
-    if [ -n "$mark" ] && [ "$mark" = "$(mark_of "$time")" ]; then
-      age=$((now - time))
-      left=$((licet_grace_hours * 3600 - ${age#-}))
-    fi
-  elif read_lease "${mark%% *}"; then
-    seen=${mark#* }
-    case $seen in '' | *[!0-9]*) seen=$((now + 2 * 86400)) ;; esac # unreadable: the lease does not count
-    [ "$seen" -ge "$issued" ] || seen=$issued
-    # The clock may be a day wrong: time zones differ that much.
-    [ "$now" -lt $((seen - 86400)) ] || left=$((expires - now))
-    [ $left -le 0 ] || [ "$now" -le "$seen" ] || keep_lease "${mark%% *}" "$now"
-  fi
-  if [ $left -gt 0 ]; then
-    printf '%s\n' "$problem The last good answer counts for $(((left + 3599) / 3600)) h more."
-    return 0
-  fi
-  printf '%s\n' "$problem $advice"
-  return 2
+  done
+  return 1
 )
 
 # From here on it is tried out; no part of your program, which reads this file by `.`.
@@ -287,5 +388,12 @@ fi
 public_keys="$LICET_PUBLIC_KEYS"
 licet_timeout_seconds=${LICET_TIMEOUT_SECONDS:-10}
 licet_retry_seconds=${LICET_RETRY_SECONDS:-2}
-licet_check "$LICET_URL" "$LICET_PRODUCT_ID" 1.0.0 "$LICET_KEY" "${LICET_MARK:-licet.mark}" \
-  "$public_keys"
+call=licet_check
+[ "${LICET_MOVE:-}" != 1 ] || call=licet_move
+$call "$LICET_URL" "$LICET_PRODUCT_ID" 1.0.0 "$LICET_KEY" "${LICET_MARK:-licet.mark}" "$public_keys"
+status=$?
+if [ -n "${LICET_ENTITLEMENT:-}" ]; then
+  value=$(licet_entitlement "$LICET_ENTITLEMENT") && value="=$value"
+  printf '%s\n' "$LICET_ENTITLEMENT$value"
+fi
+exit $status

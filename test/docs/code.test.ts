@@ -99,3 +99,43 @@ it('the compiler takes the TypeScript and JavaScript of the documents and of the
   })();
   expect(problems).toBe('');
 }, 120_000);
+
+/** As much of Bukkit as the plugins of the documents see. */
+const BUKKIT = `interface CommandSender { void sendMessage(String message); }
+interface Command {}
+interface Config { String getString(String path); }
+interface Scheduler { void runTask(Bukkit plugin, Runnable task); }
+interface PluginManager { void disablePlugin(Bukkit plugin); }
+interface Server { Scheduler getScheduler(); PluginManager getPluginManager(); CommandSender getConsoleSender(); }
+abstract class Bukkit {
+    java.io.File getDataFolder() { return null; }
+    Config getConfig() { return null; }
+    Server getServer() { return null; }
+    java.util.logging.Logger getLogger() { return null; }
+    public void onEnable() {}
+    public void onDisable() {}
+    public boolean onCommand(CommandSender sender, Command command, String label, String[] args) { return false; }
+    void enableFeatures() {}
+    void enableEditor() {}
+    void setUpdates(boolean on) {}
+}`;
+
+it.runIf(hasTools('the plugins of the documents', 'javac'))(
+  'the compiler takes the Java of the documents that calls the example',
+  () => {
+    const pieces = codeIn('java').filter(([, code]) => code.includes('licet.'));
+    expect(pieces.length).toBeGreaterThan(3);
+    const plugins = pieces.map(([, code], at) => {
+      const isClassBody = /^@Override$/m.test(code);
+      const body = isClassBody ? code : `void run() {\n${code}\n}`;
+      const field = code.includes('private Licet licet;') ? '' : 'Licet licet;';
+      return `class Plugin${at} extends Bukkit {\n${field}\n${body}\n}`;
+    });
+    writeFileSync(join(folder, 'Licet.java'), readFileSync('examples/Licet.java'));
+    writeFileSync(join(folder, 'Plugins.java'), [BUKKIT, ...plugins].join('\n'));
+    execFileSync('javac', ['--release', '8', '-Xlint:-options', 'Licet.java', 'Plugins.java'], {
+      cwd: folder,
+      stdio: 'pipe',
+    });
+  },
+);

@@ -4,10 +4,12 @@ import type { Algorithm } from './forged-responses.ts';
 
 /**
  * Programs around the examples that validate many times in one process. Each reads lines of
- * `url|markFile|publicKeys|licenseKey|productId|timeoutSeconds|hwid`, and prints a line with the state and the
- * message after each. The state of a public key that is none is `misuse`. The hwid `machine` stands for the machine's
- * own id, as the example makes it. The key `null` stands for a key that the configuration does not have, and one of
- * digits for a number, if the language can give either.
+ * `url|markFile|publicKeys|licenseKey|productId|timeoutSeconds|hwid|call|name`, and prints a line after each: the state
+ * and the message, `checkAfter`, and the value of the entitlement of the name, if it has one. The parts have a `|` between
+ * them, the last one also if it is empty. The call is `check` or `move`. The state of a public key that is none is `misuse`. The hwid `machine` stands
+ * for the machine's own id, as the example makes it. The key `null` stands for a key that the configuration does not
+ * have, and one of digits for a number, if the language can give either. If the language has a callback, it adds a line with the
+ * state of each later answer to the file `MARKFILE.later`, and then fails, which ends nothing.
  */
 export interface Driver {
   alg: Algorithm;
@@ -27,6 +29,8 @@ export interface Driver {
   /** Builds the driver, if it takes a command of its own. */
   build?: string;
   start: string;
+  /** Whether it asks again by itself: while it runs, once beside a start, once when the process ends, or if it is told. */
+  asksAgain: 'running' | 'once' | 'at its end' | 'if told';
   /** A validation takes most of a second, because it starts dozens of programs: some tests run in the long form only. */
   isSlow?: boolean;
 }
@@ -42,6 +46,7 @@ const plugin = (file: 'Licet.java' | 'Licet17.java'): string => `abstract class 
     abstract Server getServer();
     abstract java.util.logging.Logger getLogger();
     public abstract void onEnable();
+    public abstract void onDisable();
 }
 abstract class Plugin extends ServerPlugin {
 ${LINES[file](SAMPLE)}
@@ -105,13 +110,15 @@ const javaDriver = (file: 'Licet.java' | 'Licet17.java', check: string): Driver 
     'Plugin.java': plugin(file),
     'Driver.java': `
 import java.io.*;
-import java.nio.file.Paths;
+import java.nio.file.*;
 class Driver {
+  static final java.util.Map<String, AutoCloseable> started = new java.util.HashMap<>();
   public static void main(String[] args) throws Exception {
     BufferedReader lines = new BufferedReader(new InputStreamReader(System.in));
     for (String line; (line = lines.readLine()) != null; ) {
       String[] part = line.split("[|]", -1);
       int product = Integer.parseInt(part[4]), timeout = Integer.parseInt(part[5]);
+      String key = part[3].equals("null") ? null : part[3];
       try {
         ${check}
       } catch (IllegalArgumentException wrongKey) {
@@ -119,28 +126,53 @@ class Driver {
       }
     }
   }
+  /** Ends the asking of the object before, of the same mark file. */
+  static void closeBefore(String markFile, AutoCloseable licet) throws Exception {
+    AutoCloseable before = started.put(markFile, licet);
+    if (before != null) before.close();
+  }
+  static void later(String markFile, Object state) {
+    try {
+      Files.write(Paths.get(markFile + ".later"), (state.toString().toLowerCase() + "\\n").getBytes("UTF-8"),
+        StandardOpenOption.CREATE, StandardOpenOption.APPEND);
+    } catch (IOException problem) {
+      problem.printStackTrace();
+    }
+    throw new IllegalStateException("The callback fails");
+  }
+  static void print(Object state, String message, long checkAfter, String value) {
+    System.out.println(state.toString().toLowerCase() + " " + message + "|" + checkAfter + "|" + (value == null ? "" : value));
+  }
 }`,
   }),
   builtWith: 'Driver.java Plugin.java -nowarn -Xlint:-options',
   start: 'java Driver',
+  asksAgain: 'running',
 });
 
 const nodeDriver = (file: 'licet.ts' | 'licet.mjs', driver: string): Driver => ({
   alg: 'ES256',
   files: () => ({
     [driver]: `
+import { appendFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { checkLicense, hardwareId } from './${file}';
-const misused = (error) => ({ state: 'misuse', message: error.message });
+import { checkLicense, hardwareId, moveLicense } from './${file}';
+const misused = ({ message }) => ({ state: 'misuse', message, checkAfter: 0 });
 for await (const line of createInterface(process.stdin)) {
-  const [url, markFile, publicKeys, licenseKey, productId, timeoutSeconds, given] = line.split('|');
+  const [url, markFile, publicKeys, licenseKey, productId, timeoutSeconds, given, call, name] = line.split('|');
   const hwid = given === 'machine' ? hardwareId() : given;
   const number = /^\\d+$/.test(licenseKey) ? Number(licenseKey) : licenseKey;
   const key = licenseKey === 'null' ? null : number;
   const program = { url, markFile, publicKeys, licenseKey: key, productId: Number(productId), productVersion: '1', hwid };
   const times = { timeoutSeconds: Number(timeoutSeconds), retrySeconds: 0 };
-  const { state, message } = await checkLicense({ ...program, ...times }).catch(misused);
-  console.log(state + ' ' + message);
+  const onAnswer = async ({ state }) => {
+    appendFileSync(markFile + '.later', state + '\\n');
+    throw new Error('The callback fails');
+  };
+  const ask = call === 'move' ? moveLicense : checkLicense;
+  const answer = await ask({ ...program, ...times, onAnswer }).catch(misused);
+  const value = answer.entitlement?.(name) ?? '';
+  console.log(answer.state + ' ' + answer.message + '|' + Math.floor(answer.checkAfter) + '|' + value);
 }`,
   }),
   lines: {
@@ -150,6 +182,7 @@ for await (const line of createInterface(process.stdin)) {
     start: `node lines-${driver}`,
   },
   start: `node ${driver}`,
+  asksAgain: 'running',
 });
 
 export const drivers: Record<string, Driver> = {
@@ -166,13 +199,13 @@ export const drivers: Record<string, Driver> = {
 declare(strict_types=1);
 require 'licet.php';
 while (($line = fgets(STDIN)) !== false) {
-  [$url, $markFile, $publicKeys, $licenseKey, $productId, $timeout, $hwid] = explode('|', rtrim($line, "\\n"));
+  [$url, $markFile, $publicKeys, $licenseKey, $productId, $timeout, $hwid, $call, $name] = explode('|', rtrim($line, "\\n"));
   $key = $licenseKey === 'null' ? null : (ctype_digit($licenseKey) ? (int) $licenseKey : $licenseKey);
   if ($hwid === 'machine') $hwid = Licet::hardwareId();
   try {
     $licet = new Licet($url, (int) $productId, '1', $key, $markFile, $publicKeys, (int) $timeout, 0, 72, $hwid);
-    $answer = $licet->check();
-    echo "$answer->state $answer->message\\n";
+    $answer = $call === 'move' ? $licet->move() : $licet->check();
+    echo "$answer->state $answer->message|$answer->checkAfter|{$answer->entitlement($name)}\\n";
   } catch (InvalidArgumentException $wrongKey) {
     echo "misuse {$wrongKey->getMessage()}\\n";
   }
@@ -189,6 +222,7 @@ while (($line = fgets(STDIN)) !== false) {
     },
     // Else PHP ends a program that waits for a minute: its stdin is a socket.
     start: 'php -d default_socket_timeout=-1 driver.php',
+    asksAgain: 'at its end',
   },
   'licet.py': {
     alg: 'RS256',
@@ -196,13 +230,18 @@ while (($line = fgets(STDIN)) !== false) {
       'driver.py': `
 import sys, licet
 for line in sys.stdin:
-    url, mark_file, public_keys, license_key, product, timeout, hwid = line.rstrip("\\n").split("|")
+    url, mark_file, public_keys, license_key, product, timeout, hwid, call, name = line.rstrip("\\n").split("|")
     key = None if license_key == "null" else int(license_key) if license_key.isdigit() else license_key
+    def on_answer(answer, mark_file=mark_file):
+        with open(mark_file + ".later", "a") as file:
+            file.write(answer.state + "\\n")
+        raise Exception("The callback fails")
     try:
-        answer = licet.check_license(url, int(product), "1", key, mark_file, retry_seconds=0,
-                                     timeout_seconds=int(timeout), public_keys=public_keys,
-                                     hwid=licet.hardware_id() if hwid == "machine" else hwid)
-        print(answer.state, answer.message, flush=True)
+        ask = licet.move_license if call == "move" else licet.check_license
+        answer = ask(url, int(product), "1", key, mark_file, retry_seconds=0, timeout_seconds=int(timeout),
+                     public_keys=public_keys, hwid=licet.hardware_id() if hwid == "machine" else hwid,
+                     on_answer=on_answer)
+        print(answer.state, f"{answer.message}|{int(answer.check_after)}|{answer.entitlement(name) or ''}", flush=True)
     except ValueError as problem:
         print("misuse", problem, flush=True)`,
     }),
@@ -213,6 +252,7 @@ for line in sys.stdin:
       start: 'python3 lines.py',
     },
     start: 'python3 driver.py',
+    asksAgain: 'running',
   },
   'licet.lua': {
     alg: 'RS256',
@@ -222,17 +262,22 @@ local licet = require("licet")
 licet.retry_seconds = 0
 function licet.wait() end
 for line in io.lines() do
-  local url, mark_file, public_keys, license_key, product, timeout, hwid =
-    line:match("(.*)|(.*)|(.*)|(.*)|(.*)|(.*)|(.*)")
+  local url, mark_file, public_keys, license_key, product, timeout, hwid, call, name =
+    line:match("(.*)|(.*)|(.*)|(.*)|(.*)|(.*)|(.*)|(.*)|(.*)")
   if license_key == "null" then license_key = nil end
   if license_key and license_key:match("^%d+$") then license_key = tonumber(license_key) end
   if hwid == "machine" then hwid = licet.hardware_id() end
   if hwid == "" then hwid = nil end
   licet.timeout_seconds = tonumber(timeout)
-  local ok, state, message = pcall(licet.check, { url = url, product_id = tonumber(product), product_version = "1",
+  local ok, state, message, answer = pcall(licet[call], { url = url, product_id = tonumber(product), product_version = "1",
     license_key = license_key, mark_file = mark_file, public_keys = public_keys, hwid = hwid })
-  if ok then print(state, message) else print("misuse", (state:gsub("^driver.lua:%d+: ", ""))) end
+  if ok then
+    print(("%s %s|%d|%s"):format(state, message, answer.check_after // 1, answer.entitlement(name) or ""))
+  else
+    print("misuse", (state:gsub("^driver.lua:%d+: ", "")))
+  end
   io.stdout:flush()
+  if ok and answer.ask then answer.ask() end
 end`,
     }),
     lines: {
@@ -242,6 +287,7 @@ end`,
       start: 'lua5.4 lines.lua',
     },
     start: 'lua5.4 driver.lua',
+    asksAgain: 'if told',
   },
   'licet.sh': {
     alg: 'RS256',
@@ -250,18 +296,19 @@ end`,
 . ./licet.sh
 licet_retry_seconds=0
 sleep() { :; }
-while IFS='|' read -r url file keys key product licet_timeout_seconds hwid; do
+while IFS='|' read -r url file keys key product licet_timeout_seconds hwid call name; do
   [ "$key" != null ] || key=
   [ "$hwid" != machine ] || hwid=$(licet_hardware_id)
-  message=$(licet_check "$url" "$product" 1 "$key" "$file" "$keys" "$hwid")
-  case "$? $message" in
+  licet_$call "$url" "$product" 1 "$key" "$file" "$keys" "$hwid" >"driver.$$"
+  status=$? message=$(cat "driver.$$")
+  case "$status $message" in
     0*" h more.") state=grace ;;
     0*) state=valid ;;
     1*) state=refused ;;
     3*) state=misuse ;;
     *) state=unreachable ;;
   esac
-  printf '%s %s\\n' $state "$message"
+  printf '%s %s|%s|%s\\n' $state "$message" "$licet_check_after" "$(licet_entitlement "$name")"
 done`,
     }),
     lines: {
@@ -271,24 +318,33 @@ done`,
       start: 'sh lines.sh',
     },
     start: 'sh driver.sh',
+    asksAgain: 'once',
     isSlow: true,
   },
   'Licet.java': javaDriver(
     'Licet.java',
-    `Licet licet = new Licet(part[0], product, "1", part[3].equals("null") ? null : part[3], Paths.get(part[1]));
+    `Licet licet = new Licet(part[0], product, "1", key, Paths.get(part[1]));
       licet.publicKeys = part[2];
       licet.timeoutSeconds = timeout;
       licet.retrySeconds = 0;
       licet.hwid = part[6].equals("machine") ? Licet.hardwareId() : part[6];
-      Licet.Answer answer = licet.check().get();
-      System.out.println(answer.state.toString().toLowerCase() + " " + answer.message);`,
+      licet.onAnswer = later -> later(part[1], later.state);
+      closeBefore(part[1], licet::close);
+      if (part[7].equals("check twice")) licet.check().get();
+      Licet.Answer answer = (part[7].equals("move") ? licet.move() : licet.check()).get();
+      if (part[7].equals("check and close")) licet.close();
+      print(answer.state, answer.message, answer.checkAfter, answer.entitlement(part[8]));`,
   ),
   'Licet17.java': javaDriver(
     'Licet17.java',
     `String hwid = part[6].equals("machine") ? Licet17.hardwareId() : part[6];
-      Licet17.Answer answer =
-        new Licet17(part[0], product, "1", part[3].equals("null") ? null : part[3], Paths.get(part[1]), part[2], hwid, timeout, 0, 72).check().get();
-      System.out.println(answer.state().toString().toLowerCase() + " " + answer.message());`,
+      Licet17 licet = new Licet17(part[0], product, "1", key, Paths.get(part[1]), part[2], hwid, timeout, 0, 72);
+      licet.onAnswer = later -> later(part[1], later.state());
+      closeBefore(part[1], licet::close);
+      if (part[7].equals("check twice")) licet.check().get();
+      Licet17.Answer answer = (part[7].equals("move") ? licet.move() : licet.check()).get();
+      if (part[7].equals("check and close")) licet.close();
+      print(answer.state(), answer.message(), answer.checkAfter(), answer.entitlement(part[8]));`,
   ),
   'Licet.cs': {
     alg: 'RS256',
@@ -306,6 +362,7 @@ using System;
 using System.Collections.Generic;
 using System.Threading.Tasks;
 static class Driver {
+  static readonly Dictionary<string, IDisposable> started = new Dictionary<string, IDisposable>();
   static void Main() {
     for (string line; (line = Console.ReadLine()) != null; ) {
       var part = line.Split('|');
@@ -313,8 +370,17 @@ static class Driver {
         ProductId = int.Parse(part[4]), TimeoutSeconds = int.Parse(part[5]), ProductVersion = "1", RetrySeconds = 0,
         Hwid = part[6] == "machine" ? Licet.HardwareId() : part[6] };
       try {
-        var answer = licet.Check().Result;
-        Console.WriteLine(answer.State.ToString().ToLower() + " " + answer.Message);
+        IDisposable before;
+        if (started.TryGetValue(part[1], out before)) before.Dispose();
+        started[part[1]] = licet;
+        licet.OnAnswer = later => {
+          System.IO.File.AppendAllText(part[1] + ".later", later.State.ToString().ToLower() + "\\n");
+          throw new Exception("The callback fails");
+        };
+        if (part[7] == "check twice") licet.Check().Wait();
+        var answer = (part[7] == "move" ? licet.Move() : licet.Check()).Result;
+        if (part[7] == "check and close") licet.Dispose();
+        Console.WriteLine(answer.State.ToString().ToLower() + " " + answer.Message + "|" + answer.CheckAfter + "|" + answer.Entitlement(part[8]));
       } catch (ArgumentException wrongKey) {
         Console.WriteLine("misuse " + wrongKey.Message);
       }
@@ -324,6 +390,7 @@ static class Driver {
     }),
     build: 'mcs -r:System.Net.Http -r:Licet.exe Driver.cs Lines.cs',
     start: 'mono Driver.exe',
+    asksAgain: 'running',
   },
   'licet.go': {
     alg: 'ES256',
@@ -365,12 +432,25 @@ func answerLine(line string) {
     }
     program := Program{URL: part[0], ProductID: product, ProductVersion: "1", MarkFile: part[1],
       PublicKeys: part[2], LicenseKey: key, TimeoutSeconds: timeout, GraceHours: 72, HWID: hwid}
-    answer := program.Check()
-    fmt.Println([]string{"valid", "grace", "refused", "unreachable"}[answer.State], answer.Message)
+    states := []string{"valid", "grace", "refused", "unreachable"}
+    program.OnAnswer = func(answer Answer) {
+      later, _ := os.OpenFile(part[1]+".later", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0600)
+      fmt.Fprintln(later, states[answer.State])
+      later.Close()
+      panic("The callback fails")
+    }
+    check := program.Check
+    if part[7] == "move" {
+      check = program.Move
+    }
+    answer := check()
+    value, _ := answer.Entitlement(part[8])
+    fmt.Printf("%s %s|%d|%s\\n", states[answer.State], answer.Message, answer.CheckAfter, value)
 }
 `,
     }),
     builtWith: 'driver.go signed.go unsigned.go',
     start: 'env LICET_DRIVER=1 ./licet',
+    asksAgain: 'running',
   },
 };

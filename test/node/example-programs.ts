@@ -1,4 +1,5 @@
 import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
@@ -165,6 +166,8 @@ export interface DriverCheck {
   timeoutSeconds?: number | undefined;
   /** `machine` for the machine's own id. */
   hwid?: string | undefined;
+  /** The last two are for objects that can be closed. */
+  call?: 'check' | 'move' | 'check twice' | 'check and close' | undefined;
 }
 
 export interface DriverEnding {
@@ -172,7 +175,21 @@ export interface DriverEnding {
   message: string;
 }
 
-export type Drive = (check: DriverCheck) => Promise<DriverEnding>;
+/** An answer with what it says about the license. */
+export interface DriverAnswer extends DriverEnding {
+  /** In seconds since 1970. */
+  checkAfter: number;
+  /** The value of the entitlement that was asked for; undefined for none. */
+  value: string | undefined;
+}
+
+export interface Drive {
+  (check: DriverCheck): Promise<DriverEnding>;
+  /** The same, with the value of an entitlement. */
+  read: (check: DriverCheck, name: string) => Promise<DriverAnswer>;
+  /** Ends the process after its last check. */
+  end: () => Promise<unknown>;
+}
 
 /** Starts the driver of a program that is built in a folder. It makes one check after the other. */
 export function startDriver(folder: string, { file, driver }: Program): Drive {
@@ -182,21 +199,30 @@ export function startDriver(folder: string, { file, driver }: Program): Drive {
   child.stderr.on('data', (chunk) => (errors += chunk));
   const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
   let last: Promise<unknown> = Promise.resolve();
-  return (check) => {
+  const read: Drive['read'] = (check, name) => {
     const { url, markFile, publicKeys = '', licenseKey, productId } = check;
-    const { timeoutSeconds = 10, hwid = '' } = check;
-    const parts = [url, markFile, publicKeys, licenseKey, productId, timeoutSeconds, hwid];
-    const line = parts.join('|');
-    const ending = last.then(async () => {
+    const { timeoutSeconds = 10, hwid = '', call = 'check' } = check;
+    const parts = [url, markFile, publicKeys, licenseKey, productId, timeoutSeconds, hwid, call];
+    const line = [...parts, name].join('|');
+    const answer = last.then(async () => {
       child.stdin.write(`${line}\n`);
       const { value, done } = await lines.next();
       if (done) throw new Error(`${file} ended: ${errors}`);
-      const [, state, message = ''] =
-        /^(valid|grace|refused|unreachable|misuse)\s(.*)$/.exec(value) ?? [];
+      const [, state, message = '', checkAfter, entitlement] =
+        /^(valid|grace|refused|unreachable|misuse)\s([^|]*)(?:\|(\d*)\|(.*))?$/.exec(value) ?? [];
       if (!state) throw new Error(`${file} printed: ${value}`);
-      return { state, message };
+      return { state, message, checkAfter: Number(checkAfter), value: entitlement || undefined };
     });
-    last = ending.catch(() => undefined);
-    return ending;
+    last = answer.catch(() => undefined);
+    return answer;
   };
+  const drive = (check: DriverCheck) =>
+    read(check, '').then(({ state, message }) => ({ state, message }));
+  return Object.assign(drive, {
+    read,
+    end: () => {
+      child.stdin.end();
+      return once(child, 'close');
+    },
+  });
 }

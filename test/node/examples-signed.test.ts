@@ -1,14 +1,11 @@
-import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { isLong } from '../support/long.ts';
 import {
   build,
   built,
   type Drive,
-  type DriverEnding,
   messageFor,
   nowSeconds,
   type Program,
@@ -34,26 +31,27 @@ import {
   validationForgeriesOf,
 } from './forged-responses.ts';
 import { leftOutChecks } from './left-out-checks.ts';
-import { listen, ownFolder } from './own.ts';
-import { freePort } from './service.ts';
+import { ownFolder } from './own.ts';
+import {
+  claimsFor,
+  DAY_SECONDS,
+  HOUR_SECONDS,
+  type HonestOptions,
+  hash,
+  honestBy,
+  PRODUCT_ID,
+  REFUSED,
+  type Responder,
+  type SignedService,
+  startSignedService,
+  VALID,
+  type Validate,
+  validatorIn,
+} from './signed-service.ts';
 
 /** The examples with pinned public keys, between an honest service and hostile ones. */
 
-const HOUR_SECONDS = 60 * 60;
-const DAY_SECONDS = 24 * HOUR_SECONDS;
-const PRODUCT_ID = 602;
-
-interface Asked extends Claims {
-  nonce?: string | undefined;
-  kid?: string;
-}
-
-/** Responds to the nth request of one check, in the place of the service. */
-type Responder = (asked: Asked, nth: number) => Promise<[status: number, body: unknown]>;
-
-let address: string;
-let closedAddress: string;
-const responders = new Map<string, { respond: Responder; asked: Asked[] }>();
+let service: SignedService;
 const folder = ownFolder();
 const allKeys: Record<Algorithm, Keys> = { ES256: newKeys('ES256'), RS256: newKeys('RS256') };
 const keysByBits = new Map<number, SigningKey>();
@@ -64,75 +62,12 @@ function keyOfBits(bits: number): SigningKey {
   return key;
 }
 
-const hash = (text: string, encoding: 'hex' | 'base64url') =>
-  createHash('sha256').update(text).digest(encoding);
-
-/** The claims of an honest response or, without a nonce, of an honest lease. */
-const claimsFor = ({ nonce, hwid, licenseKey, productId }: Asked, valid = true): Claims => ({
-  iss: 'licet',
-  aud: String(productId),
-  sub: hash(String(licenseKey), 'base64url'),
-  ...(nonce !== undefined && { nonce }),
-  iat: nowSeconds(),
-  exp: nowSeconds() + 300,
-  valid,
-  message: valid ? 'License is valid' : 'License is deactivated',
-  hwid,
-  ip: '127.0.0.1',
-  licenseExpires: null,
-});
-
-interface Check {
-  /** Without it, no server listens. */
-  respond?: Responder;
-  /** The content of the file before the check. */
-  kept?: string | undefined;
-  publicKeys?: string;
-}
-
-type Validate = (
-  check: Check,
-) => Promise<DriverEnding & { kept: string | undefined; asked: Asked[]; path: string }>;
-
-let checks = 0;
-
-/** Validates with a file of its own. */
-const validator =
-  (drive: Drive, keys: Keys): Validate =>
-  async ({ respond, kept, publicKeys }) => {
-    const name = String(++checks);
-    const path = join(folder, `kept-${name}`);
-    if (kept !== undefined) writeFileSync(path, kept);
-    const asked: Asked[] = [];
-    if (respond) responders.set(name, { respond, asked });
-    const url = respond ? `${address}/${name}` : closedAddress;
-    const pinned = publicKeys ?? `${keys.pinned.constant} ${keys.second.constant}`;
-    const question = {
-      url,
-      markFile: path,
-      publicKeys: pinned,
-      licenseKey: 'KEY',
-      productId: PRODUCT_ID,
-    };
-    const ending = await drive(question);
-    return { ...ending, kept: readIfThere(path), asked, path };
-  };
+const validator = (drive: Drive, keys: Keys): Validate =>
+  validatorIn(folder, () => service, drive, keys);
 
 beforeAll(async () => {
-  closedAddress = `http://127.0.0.1:${await freePort()}`;
-  address = await listen(async (request, response) => {
-    const [, name = ''] = (request.url ?? '').split('/');
-    const responder = responders.get(name);
-    const asked: Asked = JSON.parse(await text(request));
-    responder?.asked.push(asked);
-    const [status, body] = (await responder?.respond(asked, responder.asked.length)) ?? [404, ''];
-    response.writeHead(status, { 'Content-Type': 'application/json' });
-    response.end(JSON.stringify(body));
-  });
+  service = await startSignedService();
 });
-
-const VALID = { valid: true, message: 'License is valid' };
-const REFUSED = { valid: false, message: 'License is deactivated' };
 
 /** Tried with each program, also where a library makes the check. */
 const COMMON = [
@@ -174,22 +109,10 @@ for (const program of programs.filter(({ file }) => file !== 'licet.mjs')) {
     let validate: Validate;
     let hwid: unknown;
 
-    /** An honest response, with or without a lease. */
-    const honest =
-      ({ leaseDays = 0, valid = true, key = keys.pinned, sign = signedBy } = {}): Responder =>
-      async (asked) => {
-        const claims = claimsFor(asked, valid);
-        const exp = nowSeconds() + leaseDays * DAY_SECONDS;
-        const ofLease = { ...claimsFor({ ...asked, nonce: undefined }), exp };
-        return [
-          valid ? 200 : 400,
-          {
-            ...(valid ? VALID : REFUSED),
-            signed: await sign(key, VALIDATION_TYPE, claims),
-            ...(leaseDays > 0 && { lease: await sign(key, LEASE_TYPE, ofLease) }),
-          },
-        ];
-      };
+    const honest = ({
+      key = keys.pinned,
+      ...response
+    }: HonestOptions & { key?: SigningKey } = {}): Responder => honestBy(key, response);
 
     /** A response with a forgery in it. */
     const forged =
@@ -203,6 +126,8 @@ for (const program of programs.filter(({ file }) => file !== 'licet.mjs')) {
     const signedWith = (changes: Claims): Responder =>
       forged((_, typ, claims) => signedBy(keys.pinned, typ, { ...claims, ...changes }));
 
+    const seconds = (fromNow: number) => nowSeconds() + fromNow;
+
     /** The claims of a lease for this machine. */
     const leaseClaims = (changes: Claims = {}): Claims => ({
       ...claimsFor({ hwid, licenseKey: 'KEY', productId: PRODUCT_ID }),
@@ -211,6 +136,8 @@ for (const program of programs.filter(({ file }) => file !== 'licet.mjs')) {
     });
     const leaseWith = (changes: Claims = {}) =>
       signedBy(keys.pinned, LEASE_TYPE, leaseClaims(changes));
+    /** A lease from which a program starts without a request. */
+    const freshLease = (changes: Claims = {}) => leaseWith({ checkAfter: seconds(60), ...changes });
 
     /** The content of a mark file that a program without public keys accepts. */
     const forgedMark = () => {
@@ -376,11 +303,10 @@ for (const program of programs.filter(({ file }) => file !== 'licet.mjs')) {
       expect(ending.asked).toHaveLength(2);
     });
 
-    const seconds = (fromNow: number) => nowSeconds() + fromNow;
     const runsOn =
       (lease: () => Promise<unknown>, latest = () => nowSeconds()) =>
       async (program: Validate) =>
-        (await program({ kept: `${await lease()} ${latest()}` })).state === 'grace';
+        (await program({ kept: `${await lease()} ${latest()}` })).state !== 'unreachable';
     const runsWith =
       (forgery: Forgery): ((program: Validate) => Promise<boolean>) =>
       async (program) =>
@@ -418,11 +344,11 @@ for (const program of programs.filter(({ file }) => file !== 'licet.mjs')) {
           return (await ending.catch(() => undefined))?.state !== 'unreachable';
         },
       }),
-      'a lease without its issue': runsOn(() => leaseWith({ iat: undefined })),
-      'a lease without the latest time': runsOn(leaseWith, () => Number.NaN),
-      'an expired lease': runsOn(() => leaseWith({ exp: seconds(-1) })),
-      'a lease of the future': runsOn(() => leaseWith({ iat: seconds(26 * HOUR_SECONDS) })),
-      'a lease used in the future': runsOn(leaseWith, () => seconds(26 * HOUR_SECONDS)),
+      'a lease without its issue': runsOn(() => freshLease({ iat: undefined })),
+      'a lease without the latest time': runsOn(freshLease, () => Number.NaN),
+      'an expired lease': runsOn(() => freshLease({ exp: seconds(-1) })),
+      'a lease of the future': runsOn(() => freshLease({ iat: seconds(26 * HOUR_SECONDS) })),
+      'a lease used in the future': runsOn(freshLease, () => seconds(26 * HOUR_SECONDS)),
       'a lease that is kept unseen': async (program) => {
         const kept = `${await leaseWith()} ${nowSeconds()}`;
         const lease = await leaseWith({ hwid: 'f'.repeat(64) });
@@ -544,25 +470,30 @@ for (const program of programs.filter(({ file }) => file !== 'licet.mjs')) {
     it.each(triedWith(forgedLeases, program))(
       'an example is not fooled by: %s',
       async (_, forgery) => {
-        const forgedLease = await forgery(keys, LEASE_TYPE, leaseClaims());
+        // It would also let a program start without a request.
+        const claims = leaseClaims({ checkAfter: seconds(60) });
+        const forgedLease = await forgery(keys, LEASE_TYPE, claims);
         const { state } = await validate({ kept: `${forgedLease} ${nowSeconds()}` });
         expect(state).toBe('unreachable');
       },
     );
 
-    it('an example takes its public keys from LICET_PUBLIC_KEYS when it is tried out, and keeps its id in its working directory if the mark file has no folder', async () => {
+    it('an example takes its public keys, a name and a move from its environment when it is tried out, and keeps its id in its working directory if the mark file has no folder', async () => {
       const name = `demo-${file}`;
-      responders.set(name, { respond: honest(), asked: [] });
+      service.responders.set(name, { respond: honest(), asked: [] });
       const ending = await runIn(place, program.start, {
-        LICET_URL: `${address}/${name}`,
+        LICET_URL: `${service.address}/${name}`,
         LICET_PRODUCT_ID: String(PRODUCT_ID),
         LICET_KEY: 'KEY',
         LICET_MARK: 'demo.mark',
         LICET_PUBLIC_KEYS: keys.pinned.constant,
+        LICET_ENTITLEMENT: 'pro',
+        LICET_MOVE: '1',
       });
-      expect(ending).toEqual({ code: 0, output: 'License is valid' });
-      const [asked] = responders.get(name)?.asked ?? [];
+      expect(ending).toEqual({ code: 0, output: 'License is valid\npro' });
+      const [asked] = service.responders.get(name)?.asked ?? [];
       expect(asked).toHaveProperty('nonce');
+      expect(asked).toHaveProperty('takeOver', true);
       const id = readIfThere(join(place, 'licet-id'))?.trim();
       expect(id).toMatch(/^[0-9a-f]{32}$/);
       expect(asked?.hwid).toBe(id);
@@ -572,21 +503,21 @@ for (const program of programs.filter(({ file }) => file !== 'licet.mjs')) {
     it.runIf(lines)('the lines that the console shows for an example validate', async () => {
       if (!lines) return;
       const name = `lines-${file}`;
-      responders.set(name, { respond: honest({ valid: false }), asked: [] });
-      const url = `${address}/${name}`;
+      service.responders.set(name, { respond: honest({ valid: false }), asked: [] });
+      const url = `${service.address}/${name}`;
       const publicKeys = `${keys.pinned.constant} ${keys.second.constant}`;
       const text = lines.text({ url, productId: PRODUCT_ID, publicKeys });
       writeFileSync(join(place, lines.file), `${lines.config.withKey}\n${text}`);
       const ending = await runIn(place, lines.start);
       expect(ending).toEqual({ code: 1, output: messageFor('License is deactivated') });
       const asked = { kid: 'key-1', productVersion: '1.4.0', licenseKey: 'KEY' };
-      expect(responders.get(name)?.asked).toMatchObject([asked]);
+      expect(service.responders.get(name)?.asked).toMatchObject([asked]);
       writeFileSync(join(place, lines.file), `${lines.config.withoutKey}\n${text}`);
       expect(await runIn(place, lines.start)).toEqual({
         code: 1,
         output: messageFor('no license key'),
       });
-      expect(responders.get(name)?.asked).toHaveLength(1);
+      expect(service.responders.get(name)?.asked).toHaveLength(1);
     });
   });
 }

@@ -131,6 +131,7 @@ interface Question {
   timeoutSeconds?: number;
   publicKeys?: string | undefined;
   hwid?: string;
+  call?: 'move';
 }
 
 let questions = 0;
@@ -159,9 +160,9 @@ async function run(program: Program, question: Question) {
 
 /** Checks in a program's driver, which is one process for all checks. */
 async function check(drive: Drive, question: Question & { url: string }) {
-  const { url, licenseKey = 'KEY', publicKeys, timeoutSeconds, hwid } = question;
+  const { url, licenseKey = 'KEY', publicKeys, timeoutSeconds, hwid, call } = question;
   const markFile = markFileOf(question);
-  const asked = { url, licenseKey, publicKeys, timeoutSeconds, hwid };
+  const asked = { url, licenseKey, publicKeys, timeoutSeconds, hwid, call };
   const ending = await drive({ ...asked, productId, markFile });
   return { ...ending, mark: readIfThere(markFile) };
 }
@@ -280,23 +281,24 @@ for (const program of programs) {
       expect(ending.mark?.trim()).toBe(markOf(program, time, license.licenseKey));
     });
 
-    it('an example believes the signatures of the service, and runs on the lease where nothing responds', async () => {
+    it('an example believes the signatures of the service, and starts from the lease where nothing responds', async () => {
+      const { drive } = firstOf(program);
       const { keys } = await licet.signingKeys();
       const [publicKeys] = keys
         .filter(({ alg }) => alg === driver.alg)
         .map((key) => `${key.kid}:${key.kty === 'EC' ? `${key.x}.${key.y}` : key.n}`);
       const { id, licenseKey } = await createLicense();
-      const { mark, ...ending } = await check(firstOf(program).drive, {
-        url: address,
-        licenseKey,
-        publicKeys,
-      });
+      await licet.licenses.update(id, { entitlements: { max_players: 100 } });
+      const { mark, ...ending } = await check(drive, { url: address, licenseKey, publicKeys });
       expect(ending).toEqual({ state: 'valid', message: 'License is valid' });
       const question = { licenseKey, mark, publicKeys };
-      const offline = await check(firstOf(program).drive, { ...question, url: closedAddress });
-      expect(offline.message).toMatch(/The last good answer counts for 48 h more\.$/);
+      const asked = { licenseKey, publicKeys, productId, markFile: markFileOf({ mark }) };
+      const offline = await drive.read({ ...asked, url: closedAddress }, 'max_players');
+      expect(offline).toMatchObject({ ...ending, value: '100' });
+      expect(offline.checkAfter).toBeGreaterThan(nowSeconds() + 21 * HOUR_SECONDS);
+      expect(offline.checkAfter).toBeLessThanOrEqual(nowSeconds() + 24 * HOUR_SECONDS);
       await licet.licenses.update(id, { licenseStatus: 'DEACTIVATED' });
-      expect(await check(firstOf(program).drive, { ...question, url: address })).toEqual({
+      expect(await check(drive, { ...question, url: address, call: 'move' })).toEqual({
         state: 'refused',
         message: messageFor('License is deactivated'),
         mark: undefined,

@@ -4,13 +4,20 @@ import type { Filling } from './fill.ts';
 const quoted = (text: string): string => `'${text}'`;
 
 /** Bukkit's names. The task of the scheduler runs on the server's main thread. */
-const java = (construct: string, message: string): string => `@Override
+const java = (type: string, construct: string, message: string): string => `private ${type} licet;
+
+@Override
 public void onEnable() {
 ${construct}
     licet.check().whenComplete((answer, problem) -> getServer().getScheduler().runTask(this, () -> {
         getLogger().info(problem == null ? answer.${message} : problem.toString());
         if (problem != null || !answer.mayRun()) getServer().getPluginManager().disablePlugin(this);
     }));
+}
+
+@Override
+public void onDisable() {
+    if (licet != null) licet.close();
 }`;
 
 const node =
@@ -35,7 +42,8 @@ if (!mayRun) process.exit(1);`;
 export const LINES: Readonly<Record<ExampleFile, (values: Filling) => string>> = {
   'Licet.java': ({ url, productId, publicKeys }) =>
     java(
-      `    Licet licet = new Licet("${url}", ${productId}, "1.4.0", getConfig().getString("license"),
+      'Licet',
+      `    licet = new Licet("${url}", ${productId}, "1.4.0", getConfig().getString("license"),
         getDataFolder().toPath().resolve("licet.mark"));${
           publicKeys
             ? `\n    licet.publicKeys = "${publicKeys}"; // without this line, the plugin trusts every server`
@@ -45,7 +53,8 @@ export const LINES: Readonly<Record<ExampleFile, (values: Filling) => string>> =
     ),
   'Licet17.java': ({ url, productId, publicKeys }) =>
     java(
-      `    Licet17 licet = new Licet17("${url}", ${productId}, "1.4.0", getConfig().getString("license"),
+      'Licet17',
+      `    licet = new Licet17("${url}", ${productId}, "1.4.0", getConfig().getString("license"),
         getDataFolder().toPath().resolve("licet.mark")${publicKeys ? `,\n        "${publicKeys}"` : ''});`,
       'message()',
     ),
