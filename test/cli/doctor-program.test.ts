@@ -116,7 +116,7 @@ setInterval(isThere, 100);
 `,
     );
     const command = `"${NODE}" "${program}" {url}`;
-    const { code, output } = await examine(command, {}, '--timeout', '8');
+    const { code, output } = await examine(command, {}, '--timeout', '6');
     expect(marksOf(output).slice(0, 6)).toEqual([
       '✓ A dead service, before any response',
       '✓ A fake service, without a right signature',
@@ -125,7 +125,7 @@ setInterval(isThere, 100);
       '✗ A dead service, after a good response',
       '✗ A slow service, after a good response',
     ]);
-    expect(output).toContain('The good service: it ran on for 8 s: "Enabled"');
+    expect(output).toContain('The good service: it ran on for 6 s: "Enabled"');
     expect(output).toContain('breaks  servers of customers; BuiltByBit counts it as malware');
     expect(code).toBe(1);
     expect(() => process.kill(Number(readFileSync(child, 'utf8')), 0)).toThrow('ESRCH');
