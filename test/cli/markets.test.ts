@@ -35,7 +35,7 @@ async function download(address: string, fields: Record<string, string>) {
   return { status: response.status, text: await response.text() };
 }
 
-it('a market is created, mapped and tried, and its purchases are seen and granted, on the command line [9.3.14]', async () => {
+it('a market is created, mapped and tried, and its purchases are seen and granted, on the command line [9.3.14, 11.7]', async () => {
   const secrets = join(folder, 'secret.txt');
   writeFileSync(secrets, `${SECRET}\n`);
   const created = await run('markets', 'create', 'builtbybit', 'Bits', '--secrets', secrets);
