@@ -725,6 +725,7 @@ export const screenTexts = {
     wrongName:
       'A name has lower-case letters, digits, dots, hyphens and underscores, and begins with a letter.',
     wrongValue: 'A value has at most 40 letters, digits and signs _ . : + -',
+    until: (end: string) => ` until ${end}`,
     filter: (text: string) => `Entitlement: ${text.replace(':', ' = ')}`,
   },
 

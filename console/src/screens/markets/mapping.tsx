@@ -12,6 +12,7 @@ import { Section } from '../../components/page.tsx';
 import { Nothing } from '../../components/section-rows.tsx';
 import { type SimpleColumn, SimpleTable } from '../../components/simple-table.tsx';
 import { toasts } from '../../components/toasts.tsx';
+import { entitlementLines } from '../../entitlements.ts';
 import { numberIn, textIn } from '../../form-data.ts';
 import { productName } from '../../format.ts';
 import { useProductNames, useProducts } from '../../products.ts';
@@ -67,7 +68,13 @@ export function Mapping({
         </TextLink>
       ),
     ],
-    [words.terms, (row) => words.describe(row)],
+    [
+      words.terms,
+      (row) => {
+        const lines = [words.describe(row), entitlementLines(row.entitlements ?? {})];
+        return lines.filter(Boolean).join('\n').replaceAll('\n', ', ');
+      },
+    ],
     [
       words.change,
       ({ id: _, ...mapped }) => (
