@@ -254,7 +254,7 @@ for (const program of programs.filter(({ file }) => file !== 'licet.mjs')) {
     );
 
     it.runIf(asksAgain === 'running')(
-      'an example asks again at checkAfter while it runs, though its callback fails, until it is refused [1.8.35]',
+      'an example asks again at checkAfter while it runs, though its callback fails, until it is refused [1.8.35, 1.8.36]',
       async () => {
         const respond: Responder = (asked, nth) => {
           const claims = { checkAfter: nowSeconds() + SOON_SECONDS };
@@ -269,7 +269,7 @@ for (const program of programs.filter(({ file }) => file !== 'licet.mjs')) {
     );
 
     it.runIf(asksAgain === 'running')(
-      'an example that moves the license twice asks again once, and then takes nothing over',
+      'an example that moves the license twice asks again once, and then takes nothing over [1.8.43]',
       async () => {
         const name = `twice-${file}`;
         const asked: Asked[] = [];
