@@ -1378,12 +1378,12 @@ export const screenTexts = {
     key: (lastGroup: string) => `…${lastGroup}`,
     isFixed: 'Fixed since',
     firstUsed: 'used for the first time',
-    refused: (value: string | undefined) => `${value ?? 'a program'} was refused`,
+    refused: (value: string | undefined) => `refused ${value ?? 'a program'}`,
     expires: 'expires',
     expired: 'expired',
     addresses: (count: string) => `used from ${count} addresses in 24 hours`,
     hit: (value: string | undefined, reason: string) =>
-      `${value ? `a program from ${value}` : 'a program'} was refused${reason && `: ${reason}`}`,
+      `refused a program${value ? ` from ${value}` : ''}${reason && `: ${reason}`}`,
     fixes: {
       free: 'Free a slot',
       installations: 'Installations',
