@@ -14,7 +14,7 @@ const CARD = {
   table: 'max-sm:block',
   head: 'max-sm:hidden',
   row: 'max-sm:flex max-sm:flex-wrap max-sm:items-baseline max-sm:gap-x-4 max-sm:gap-y-1 max-sm:px-4 max-sm:py-3',
-  cell: 'max-sm:min-w-0 max-sm:p-0! max-sm:wrap-anywhere',
+  cell: 'max-sm:min-w-0 max-sm:p-0! max-sm:wrap-anywhere max-sm:has-[.line-clamp-2]:w-full',
   header: 'text-xs text-muted sm:hidden',
 };
 const NO_CARD: typeof CARD = { table: '', head: '', row: '', cell: '', header: 'hidden' };
