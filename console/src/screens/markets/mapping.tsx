@@ -66,11 +66,14 @@ export function Mapping({
         </TextLink>
       ),
     ],
-    [words.terms, (row) => words.describe(row)],
+    [
+      words.terms,
+      (row) => <span className="sm:inline-block sm:min-w-24">{words.describe(row)}</span>,
+    ],
     [
       words.change,
       ({ id: _, ...mapped }) => (
-        <span className="inline-flex flex-wrap gap-x-4">
+        <span className="inline-flex gap-x-4 max-sm:flex-wrap">
           <Button
             look="link"
             className={IN_ROW}
