@@ -48,6 +48,7 @@ const page = SwaggerUIBundle({
   validatorUrl: null,
   plugins: [showLargeAnswersPlainly, keepToken],
   onComplete: () => {
+    document.querySelector('#servers')?.setAttribute('aria-label', 'Servers');
     const token = sessionStorage.getItem(KEPT_TOKEN);
     if (token) page.preauthorizeApiKey('TOKEN', token);
   },
