@@ -10,11 +10,8 @@ import { salesQuery } from './queries.ts';
 
 const words = screenTexts.purchases;
 
-/** A sum in words; a line never ends between an amount and its currency. */
 const sumText = (sum: { amount: string; currency: string | null }): string =>
-  sum.currency === null
-    ? words.noCurrency(amountText(sum))
-    : amountText(sum).replace(' ', '\u00a0');
+  sum.currency === null ? words.noCurrency(amountText(sum)) : amountText(sum);
 
 /** The sales and refunds of today; nothing for a shop without a market. */
 export default function Sales() {
