@@ -176,7 +176,7 @@ export const AddressMark = ({ tone = 'bad' }: { tone?: 'bad' | 'warn' }) => (
         href="/docs/one-machine#behind-a-proxy"
         target="_blank"
         rel="noreferrer"
-        className="rounded-sm underline underline-offset-2"
+        className="rounded-sm whitespace-nowrap underline underline-offset-2"
       >
         {texts.ownAddressGuide}
       </a>
