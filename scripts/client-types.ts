@@ -164,11 +164,13 @@ const IMPORTED = {
   blacklists: 'BlacklistEntry',
 };
 
+const DERIVED = ['productIdString', 'effectiveEntitlements'];
+
 /** Fields that follow from others, or that are always null, are not imported. */
 function importFields(schemas: Record<string, Schema>): string {
   const lists = Object.entries(IMPORTED).map(([kind, schema]) => {
     const names = Object.entries(schemas[schema]?.properties ?? {}).flatMap(([name, { type }]) =>
-      type === 'null' || name === 'productIdString' ? [] : [`    ${literal(name)},\n`],
+      type === 'null' || DERIVED.includes(name) ? [] : [`    ${literal(name)},\n`],
     );
     return `  ${kind}: [\n${names.join('')}  ],\n`;
   });

@@ -1,5 +1,6 @@
 import { type CsvRow, csvFile, csvLine, listCell } from '@licet/cli/csv';
-import { FIELDS, metadataOf } from '@licet/cli/import/fields';
+import { entitlementsText } from '@licet/cli/entitlements';
+import { ENTITLEMENTS, FIELDS, metadataOf } from '@licet/cli/import/fields';
 import { fieldsOf, type Kind } from '@licet/cli/import/kinds';
 
 /** CSV files for spreadsheets. */
@@ -11,6 +12,7 @@ export function cellOf(item: object, heading: string): string | number {
   const value = inner === undefined ? outer : fieldsOf(outer)[inner];
   if (value === null || value === undefined) return '';
   if (typeof value === 'number') return value;
+  if (ENTITLEMENTS.includes(name)) return entitlementsText(fieldsOf(value));
   return Array.isArray(value) ? listCell(value) : String(value);
 }
 

@@ -725,6 +725,7 @@ export const screenTexts = {
     wrongName:
       'A name has lower-case letters, digits, dots, hyphens and underscores, and begins with a letter.',
     wrongValue: 'A value has at most 40 letters, digits and signs _ . : + -',
+    until: (end: string) => ` until ${end}`,
     filter: (text: string) => `Entitlement: ${text.replace(':', ' = ')}`,
   },
 
@@ -980,7 +981,7 @@ export const screenTexts = {
     } as Partial<Record<MarketState, string>>,
     toWaiting: 'See them',
     sales: 'Sales, 30 days',
-    salesShort: 'sales in 30 days',
+    salesShort: (count: number) => (count === 1 ? 'sale in 30 days' : 'sales in 30 days'),
     lastSale: 'Last sale',
     never: 'None yet',
     kind: 'Market',
@@ -1005,8 +1006,8 @@ export const screenTexts = {
     onDispute: 'After a dispute or chargeback',
     onDisputeHint: 'A dispute that ends without a loss restores the license.',
     disputeActions: {
-      deactivate: 'Deactivate the license at once',
-      wait: 'Deactivate it when the dispute is lost',
+      deactivate: 'Deactivate at once',
+      wait: 'Deactivate when it is lost',
       keep: 'Keep the license',
     },
     enabled: 'Switched on',
@@ -1409,12 +1410,12 @@ export const screenTexts = {
     key: (lastGroup: string) => `…${lastGroup}`,
     isFixed: 'Fixed since',
     firstUsed: 'used for the first time',
-    refused: (value: string | undefined) => `${value ?? 'a program'} was refused`,
+    refused: (value: string | undefined) => `refused ${value ?? 'a program'}`,
     expires: 'expires',
     expired: 'expired',
     addresses: (count: string) => `used from ${count} addresses in 24 hours`,
     hit: (value: string | undefined, reason: string) =>
-      `${value ? `a program from ${value}` : 'a program'} was refused${reason && `: ${reason}`}`,
+      `refused a program${value ? ` from ${value}` : ''}${reason && `: ${reason}`}`,
     fixes: {
       free: 'Free a slot',
       installations: 'Installations',

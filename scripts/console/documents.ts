@@ -22,6 +22,8 @@ export const SUBJECTS = {
   'In your program': [
     'examples/README.md',
     'docs/signing.md',
+    'docs/entitlements.md',
+    'docs/drm.md',
     'docs/webhooks.md',
     'docs/portal.md',
     'docs/discord.md',

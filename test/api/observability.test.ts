@@ -207,6 +207,7 @@ it('a request is not logged where LOG_REQUESTS is not true', async () => {
 it('LOG_REQUESTS = failures leaves out the valid validations but every hundredth', async () => {
   const isolate = newIsolate({ LOG_REQUESTS: 'failures' });
   const { licenseKey, productId } = await create.license({ maxIPs: -1 });
+  newEvents();
   for (let count = 1; count < 100; count++) {
     const { status, recorded } = await isolate.validate(
       { licenseKey, productId },

@@ -232,7 +232,8 @@ const parse = (body: object) =>
   parseRequest(JSON.stringify(body), null, true, { isUnknown: () => false });
 
 it.each(Object.keys(properties))('the body of a validation is read with its %s', (name) => {
-  const value = { productId: 603, ip: '192.0.2.7', nonce, lease: true }[name] ?? `the ${name}`;
+  const values = { productId: 603, ip: '192.0.2.7', nonce, lease: true, takeOver: true };
+  const value = new Map<string, unknown>(Object.entries(values)).get(name) ?? `the ${name}`;
   const parsed = parse({ ...minimum, nonce, [name]: value });
   expect(parsed).toMatchObject({ ok: true });
   expect(JSON.stringify(parsed)).toContain(JSON.stringify(value));

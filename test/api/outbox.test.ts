@@ -112,14 +112,17 @@ const CASES: Case[] = [
     return { method, what: path, status, puts, prepare };
   }),
   {
-    ...{ method: 'POST', what: 'a product without leases', status: 201, puts: 0 },
+    ...{ method: 'POST', what: 'a product with the default settings', status: 201, puts: 0 },
     prepare: async () => ({
       path: products.path,
-      body: { ...(await products.fullBody()), offlineDays: 0 },
+      body: {
+        ...(await products.fullBody()),
+        ...{ offlineDays: 0, checkAfterHours: 24, entitlements: {} },
+      },
     }),
   },
   {
-    ...{ method: 'PUT', what: 'a product that keeps its offline days', status: 200, puts: 0 },
+    ...{ method: 'PUT', what: 'a product that keeps its settings', status: 200, puts: 0 },
     prepare: async () => {
       const product = await create.product({ offlineDays: 7 });
       return { path: pathOf(products, product), body: { ...product, name: 'Renamed' } };

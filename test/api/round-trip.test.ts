@@ -1,7 +1,13 @@
 import { globalAddress } from '@licet/contract/addresses';
 import { LICENSE_STATUSES } from '@licet/contract/enums';
 import { licenseFields } from '@licet/contract/licenses';
-import { MAX_METADATA_NAMES, METADATA_NAME } from '@licet/contract/limits';
+import {
+  ENTITLEMENT_NAME,
+  ENTITLEMENT_TEXT,
+  MAX_METADATA_NAMES,
+  METADATA_NAME,
+  RESERVED_ENTITLEMENTS,
+} from '@licet/contract/limits';
 import { settable } from '@licet/contract/resource';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -53,11 +59,35 @@ const accountId = fc.oneof(
   text(50).filter(isTrimmed),
 );
 
+const time = fc
+  .date({
+    min: new Date('1970-01-01T00:00:00Z'),
+    max: new Date('9999-12-31T23:59:59Z'),
+    noInvalidDate: true,
+  })
+  .map((date) => date.toISOString().replace('Z', '+00:00'));
 const metadata = fc.dictionary(
   fc.stringMatching(/^[\w.-]{1,40}$/).filter((name) => METADATA_NAME.test(name)),
   text(200).filter((value) => value !== ''),
   { maxKeys: MAX_METADATA_NAMES, noNullPrototype: true },
 );
+const entitlementName = fc
+  .stringMatching(ENTITLEMENT_NAME)
+  .filter((name) => !RESERVED_ENTITLEMENTS.includes(name));
+const entitlement = fc.oneof(
+  fc.constantFrom(true, null),
+  fc.maxSafeInteger(),
+  fc.stringMatching(ENTITLEMENT_TEXT),
+);
+const byEntitlement = <Value>(value: fc.Arbitrary<Value>) =>
+  fc.dictionary(entitlementName, value, { maxKeys: 20, noNullPrototype: true });
+
+/** The fields that are objects. */
+const OBJECTS = new Map<string, fc.Arbitrary<object>>([
+  ['metadata', metadata],
+  ['entitlements', byEntitlement(entitlement)],
+  ['entitlementsExpire', byEntitlement(time)],
+]);
 
 /** Values of a field as a response shows them. */
 function anyValueOf(wire: z.core.$ZodType): fc.Arbitrary<unknown> {
@@ -65,7 +95,6 @@ function anyValueOf(wire: z.core.$ZodType): fc.Arbitrary<unknown> {
   if (wire instanceof z.ZodEnum) return fc.constantFrom(...wire.options);
   if (wire instanceof z.ZodNumber) return fc.integer({ min: -1, max: 1_000 });
   if (wire instanceof z.ZodString) return text(200);
-  if (wire instanceof z.ZodRecord) return metadata;
   throw new Error('Give this field values of its own');
 }
 
@@ -81,16 +110,10 @@ const DEPENDENT = [
 ];
 const independent = Object.entries(settable(licenseFields)).flatMap(([name, { wire }]) => {
   if (DEPENDENT.includes(name)) return [];
-  return [[name, /^owner.*Id$/.test(name) ? accountId : anyValueOf(wire)] as const];
+  const own = /^owner.*Id$/.test(name) ? accountId : OBJECTS.get(name);
+  return [[name, own ?? anyValueOf(wire)] as const];
 });
 
-const time = fc
-  .date({
-    min: new Date('1970-01-01T00:00:00Z'),
-    max: new Date('9999-12-31T23:59:59Z'),
-    noInvalidDate: true,
-  })
-  .map((date) => date.toISOString().replace('Z', '+00:00'));
 const ip = fc
   .oneof(
     fc.ipV4(),
@@ -117,7 +140,8 @@ const license = fc.record({
 });
 
 it('PUT of what GET returned changes nothing of licenses in every state, of every owner, with what is bound to them, and an import under any key shows the same [1.2.9]', async () => {
-  const { id: productId } = await create.product();
+  const entitlements = { pro: true, edition: 'silver', max_players: 100 };
+  const { id: productId } = await create.product({ entitlements });
   const seen = new Set<string>();
   let serial = 0;
   await fc.assert(

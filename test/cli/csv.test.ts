@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { csvLine } from '@licet/cli/csv';
+import { entitlementsIn, entitlementsText } from '@licet/cli/entitlements';
 import { rowsIn } from '@licet/cli/import/csv-rows';
 import { fileSource } from '@licet/cli/import/files';
 import fc from 'fast-check';
@@ -107,4 +108,20 @@ describe('the parser of CSV files', () => {
   ])('the parser of CSV files rejects %j', async (text, message) => {
     await expect(rowsOf(text)).rejects.toThrow(message);
   });
+});
+
+const entitlement = fc.oneof(
+  fc.constantFrom(true, null, 'true', '7', '007', '-1', '1e3'),
+  fc.integer(),
+  fc.stringMatching(/^[A-Za-z0-9_.:+-]{1,40}$/),
+);
+
+it('each entitlement is the same after it was a cell of a CSV file', () => {
+  const names = fc.stringMatching(/^[a-z][a-z0-9_.-]{0,39}$/);
+  fc.assert(
+    fc.property(fc.dictionary(names, entitlement, { noNullPrototype: true }), (values) => {
+      expect(entitlementsIn(entitlementsText(values))).toEqual(values);
+    }),
+    RUNS,
+  );
 });

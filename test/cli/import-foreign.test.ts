@@ -569,3 +569,65 @@ describe('metadata', () => {
     }
   });
 });
+
+describe('entitlements', () => {
+  it('a table has entitlements and their ends in one cell each, and a second import finds them unchanged [11.6]', async () => {
+    const key = newKey();
+    const table = `licenseKey,productId,licenseType,entitlements,entitlementsExpire
+${key},${name},PERMANENT,"pro; max_players = 100;!trial;build=""7"";tier=gold","tier=2099-01-31;pro=2098-01-01 12:00;trial=never"
+`;
+    await imported('entitlements.csv', table, '--kind', 'licenses');
+    expect(await licenseWith(key)).toMatchObject({
+      entitlements: { build: '7', max_players: 100, pro: true, tier: 'gold', trial: null },
+      entitlementsExpire: {
+        pro: '2098-01-01T12:00:00.000+00:00',
+        tier: '2099-01-31T23:59:59.000+00:00',
+      },
+    });
+    const again = await imported('entitlements.csv', table, '--kind', 'licenses');
+    expect(again).toMatch(/^licenses +0 +1 +0 +0$/m);
+  });
+
+  it.each([
+    ['Pro', 'entitlements.Pro true must have a name of 1 to 40 lower-case letters'],
+    ['edition=dark gold', 'entitlements.edition "dark gold" must be true, an integer, or a text'],
+    ['pro;pro=1', 'entitlements has a name twice'],
+    ['=5', 'entitlements. 5 must have a name'],
+  ])('a bad cell is rejected with its row and its field: %s', async (cell, message) => {
+    const rows = `${newKey()},${productId},pro\n${newKey()},${productId},${cell}\n`;
+    const file = `licenseKey,productId,entitlements\n${rows}`;
+    const set = ['--kind', 'licenses', '--set', 'licenseType=PERMANENT'];
+    const { code, output } = await importFile('bad-cell.csv', file, ...set);
+    expect(code).toBe(1);
+    expect(output).toMatch(/^licenses +1 +0 +0 +1$/m);
+    expect(output).toContain('line 3');
+    expect(output).toContain(message);
+  });
+
+  it('an end that is no time is rejected with its row and its name', async () => {
+    const file = `licenseKey,productId,entitlementsExpire\n${newKey()},${productId},pro=soon\n`;
+    const set = ['--kind', 'licenses', '--set', 'licenseType=PERMANENT'];
+    const { code, output } = await importFile('bad-end.csv', file, ...set);
+    expect(code).toBe(1);
+    expect(output).toContain('entitlementsExpire.pro "soon"');
+  });
+
+  it('an export with entitlements is imported as it was', async () => {
+    const product = { name: 'Entitled', productType: 'OTHER', checkAfterHours: 12 } as const;
+    const defaults = { edition: 'silver', 'module.economy': true, max_players: -1 } as const;
+    const { id } = await client().products.create({ ...product, entitlements: defaults });
+    const made = await client().licenses.create({
+      ...{ productId: id, licenseType: 'PERMANENT' },
+      entitlements: { edition: null, tier: '7' },
+      entitlementsExpire: { 'module.economy': '2099-12-31T00:00:00Z' },
+    });
+    const license = { ...made, licenseKey: newKey(), id: null };
+    const lines = [{ license }, { end: { licenses: 1 } }].map((line) => JSON.stringify(line));
+    await imported('entitled.jsonl', `${lines.join('\n')}\n`);
+    const { entitlements, entitlementsExpire } = made;
+    expect(await licenseWith(license.licenseKey)).toMatchObject({
+      ...{ entitlements, entitlementsExpire },
+      effectiveEntitlements: { max_players: -1, 'module.economy': true, tier: '7' },
+    });
+  });
+});

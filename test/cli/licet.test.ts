@@ -731,6 +731,76 @@ describe('licet customers', () => {
     }
   });
 
+  it('licet sets, finds, shows, ends and takes away entitlements, and an edit changes the named ones only [11.6]', async () => {
+    const ofProduct = ['--entitlement', 'edition=silver', '--entitlement', 'pro'];
+    const made = ['products', 'create', 'Entitled', '--type', 'OTHER', '--check-after', '12'];
+    const id = (await run(...made, ...ofProduct)).stdout.trim();
+    await run('products', 'edit', id, '--no-entitlement', 'pro', '--entitlement', 'max_players=20');
+    await run('products', 'edit', id, '--check-after', '6', '--entitlement', 'trial');
+    await run('products', 'edit', id, '--entitlement', 'trial=');
+    const shown = (await run('products', 'show', 'Entitled')).stdout;
+    expect(shown).toMatch(/^Programs ask again +after 6 h$/m);
+    expect(shown).toMatch(/^Entitlements +edition=silver, max_players=20$/m);
+
+    const own = ['--entitlement', 'edition=gold', '--entitlement', 'pro', '--entitlement-end'];
+    const created = ['licenses', 'create', '--product', id, ...own, 'pro=2099-01-31', '--csv'];
+    const [headings = '', row = ''] = (await run(...created)).stdout.split('\r\n');
+    expect(headings).toMatch(/,notes,entitlements,entitlementsExpire$/);
+    expect(row).toMatch(/,"edition=gold;pro",pro=2099-01-31T14:59:59\.000\+00:00$/);
+    const [key = ''] = row.split(',');
+    const edit = (...args: string[]) => run('licenses', 'edit', key, ...args);
+    await edit('--no-entitlement', 'max_players', '--entitlement', 'build="7"');
+    // The end of the day in Tokyo.
+    const pro = '2099-01-31T14:59:59.000+00:00';
+    expect(await licet.licenses.findByKey(key)).toMatchObject({
+      entitlements: { build: '7', edition: 'gold', max_players: null, pro: true },
+      entitlementsExpire: { pro },
+      effectiveEntitlements: { build: '7', edition: 'gold', pro: true },
+    });
+    const rows = (await run('licenses', 'show', key)).stdout;
+    expect(rows).toMatch(/^Entitlements +build="7", edition=gold, pro$/m);
+    expect(rows).toMatch(/^Own entitlements +build="7", edition=gold, !max_players, pro$/m);
+    expect(rows).toMatch(/^Entitlements end +pro 2099-01-31 23:59:59 \(Asia\/Tokyo\)$/m);
+
+    const found = (...wanted: string[]) =>
+      valuesOf('licenseKey', 'licenses', 'list', '--entitlement', ...wanted);
+    expect(await found('edition:gold')).toEqual([key]);
+    expect(await found('edition=gold')).toEqual([key]);
+    expect(await found('pro')).toEqual([key]);
+    expect(await found('edition:silver')).toEqual([]);
+
+    await edit('--entitlement-end', 'pro=never', '--entitlement-end', 'edition=2099-01-31');
+    await edit('--entitlement', 'edition=', '--notes', 'Changed');
+    await edit('--entitlement-end', 'build=2099-01-31');
+    await edit('--no-entitlement', 'build');
+    expect(await licet.licenses.findByKey(key)).toMatchObject({
+      notes: 'Changed',
+      entitlements: { build: null, max_players: null, pro: true },
+      entitlementsExpire: {},
+      effectiveEntitlements: { edition: 'silver', pro: true },
+    });
+  });
+
+  it.each([
+    ['--entitlement', 'Pro', 'lower-case letters'],
+    ['--entitlement', '=gold', 'such as edition=gold'],
+    ['--no-entitlement', 'edition=gold', 'Give a name'],
+    ['--entitlement-end', 'pro', 'Give a date such as 2030-01-31'],
+    ['--entitlement-end', 'pro=2001-01-01', 'Give a time in the future'],
+  ])('licet rejects the entitlement %s %s', async (option, value, message) => {
+    const refused = await runWith({}, 'licenses', 'edit', '1', option, value);
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toContain(message);
+  });
+
+  it('licet reports the entitlement that the service rejects by its name', async () => {
+    const made = ['licenses', 'create', '--product', `${productId}`, '--entitlement'];
+    expect(await fail(...made, 'edition=dark gold')).toContain('entitlements.edition must be true');
+    expect(await fail(...made, 'valid')).toContain('must not be named valid');
+    const refused = await runWith({}, 'licenses', 'list', '--entitlement', 'edition:dark gold');
+    expect(refused.stderr).toContain('such as edition:gold');
+  });
+
   it('licet customers export writes all about a person to a new file or the output', async () => {
     const { id } = await licet.customers.create({ email: 'exported@shop.example' });
     const file = join(folder, 'exported.json');

@@ -35,7 +35,7 @@ async function download(address: string, fields: Record<string, string>) {
   return { status: response.status, text: await response.text() };
 }
 
-it('a market is created, mapped and tried, and its purchases are seen and granted, on the command line [9.3.14]', async () => {
+it('a market is created, mapped and tried, and its purchases are seen and granted, on the command line [9.3.14, 11.7]', async () => {
   const secrets = join(folder, 'secret.txt');
   writeFileSync(secrets, `${SECRET}\n`);
   const created = await run('markets', 'create', 'builtbybit', 'Bits', '--secrets', secrets);
@@ -46,13 +46,25 @@ it('a market is created, mapped and tried, and its purchases are seen and grante
   const productId = String(JSON.parse(product.stdout).id);
 
   expect((await download(address, {})).status).toBe(404);
-  await run('markets', 'map', id, '62494', productId, '--ips', '2');
+  await run(
+    'markets',
+    'map',
+    id,
+    '62494',
+    productId,
+    '--ips',
+    '2',
+    '--entitlement',
+    'edition=gold',
+  );
   const { status, text } = await download(address, {});
   expect(status).toBe(200);
   expect((await download(address, {})).text).toBe(text);
   expect((await run('markets', 'list')).stdout).toMatch(
     new RegExp(`${id} +builtbybit +Bits +works +1 +1 +20`),
   );
+  const gold = await run('licenses', 'list', '--entitlement', 'edition:gold', '--json');
+  expect(JSON.parse(gold.stdout)).toMatchObject({ entitlements: { edition: 'gold' } });
   const arrived = await run('markets', 'deliveries', id);
   expect(arrived.stdout).toMatch(/placeholder +404 +needs you +No product is chosen for 62494/);
   expect(arrived.stdout).toMatch(/placeholder +200 +changed +Granted a license/);

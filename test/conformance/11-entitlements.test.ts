@@ -47,6 +47,7 @@ it.each([products, licenses])(
       [{ '1st': true }, `entitlements.1st ${NAME_RULE}`],
       [{ 'a b': true }, `entitlements.a b ${NAME_RULE}`],
       [{ ['n'.repeat(41)]: true }, `entitlements.${'n'.repeat(41)} ${NAME_RULE}`],
+      [JSON.parse('{"__proto__":true}'), `entitlements.__proto__ ${NAME_RULE}`],
       [{ signed: true }, 'entitlements.signed must not be named valid, message, signed, lease'],
       [{ pro: false }, `entitlements.pro ${value}`],
       [{ pro: 1.5 }, `entitlements.pro ${value}`],

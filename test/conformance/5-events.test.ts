@@ -457,7 +457,7 @@ it.each([
   ['resourceId', '0', 'resourceId must be a positive integer'],
   ['tokenId', 'root', 'tokenId must be a positive integer'],
   ['from', 'yesterday', /^from must be an ISO 8601 timestamp/],
-  ['actor', 'root', 'actor must be one of service, customer'],
+  ['actor', 'root', 'actor must be one of service, customer, program'],
   ['sender', '1', 'sender is not a known query parameter'],
 ])('GET events with a %s of %s returns 400 [5.20]', async (name, value, message) => {
   expectError(await call('GET', pathOf({ [name]: value })), 400, message);

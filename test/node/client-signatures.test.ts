@@ -158,6 +158,54 @@ describe.each(['ES256', 'RS256'] as const)('a response signed with %s', (alg: Al
   });
 });
 
+describe('the claims of a signed response', () => {
+  const key = newSigningKey('ES256', 'key-1');
+  const validateWith = (claims: Claims, body = {}) =>
+    validate([key.constant], async (asked) => ({
+      body: { ...VALID, ...body },
+      signed: await signedBy(key, VALIDATION_TYPE, { ...claimsFor(asked), ...claims }),
+    }));
+
+  it('entitlements and checkAfter of the client come from the signed claims alone', async () => {
+    const body = { entitlements: { pro: true }, checkAfter: 1 };
+    const claims = {
+      entitlements: 'build=007 edition=gold max_players=-1 pro zone=a=b',
+      checkAfter: 1_795_430_112,
+    };
+    const result = await validateWith(claims, body);
+    expect(result).toMatchObject({ ...VALID, checkAfter: 1_795_430_112 });
+    expect(Object.fromEntries(result.entitlements ?? [])).toEqual({
+      ...{ build: '007', edition: 'gold', max_players: -1, pro: true, zone: 'a=b' },
+    });
+    const until = await validateWith({ ...claims, entitlementsUntil: 1_795_430_000 });
+    expect(until.checkAfter).toBe(1_795_430_000);
+    const none = await validateWith({}, body);
+    expect(none.entitlements?.size).toBe(0);
+    expect(none.checkAfter).toBeUndefined();
+  });
+
+  it.each([[{ entitlements: ['pro'] }], [{ entitlements: 7 }], [{ checkAfter: '1795430112' }]])(
+    'the client takes a claim of another type for none: %j',
+    async (claims) => {
+      const result = await validateWith(claims);
+      expect(result).toMatchObject({ valid: true, entitlements: new Map(), checkAfter: undefined });
+    },
+  );
+
+  it('the client sends takeOver, and believes no entitlements without signing keys', async () => {
+    const asked: unknown[] = [];
+    const licet = new Licet({
+      url: 'https://licet.test',
+      fetch: async (request) => {
+        asked.push(await request.json());
+        return Response.json({ ...VALID, entitlements: { pro: true }, checkAfter: 1 });
+      },
+    });
+    expect(await licet.validate({ ...REQUEST, takeOver: true })).toEqual(VALID);
+    expect(asked).toEqual([{ ...REQUEST, takeOver: true }]);
+  });
+});
+
 describe('signing keys of the client', () => {
   const { constant, ...key } = newSigningKey('ES256', 'key-1');
 

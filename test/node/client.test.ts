@@ -493,6 +493,28 @@ describe('errors', () => {
     }
   });
 
+  it('errors of the client do not come from a connection that was idle: reads and validations are sent again', async () => {
+    const sent: string[] = [];
+    listener = ({ method, url, socket }, response) => {
+      sent.push(`${method} ${url}`);
+      if (sent.length === 1) socket.destroy();
+      else response.end(JSON.stringify({ valid: true, message: 'License is valid' }));
+    };
+    const licet = connect({ url: address });
+    const { valid } = await licet.validate({ licenseKey: 'KEY', productId: 1 });
+    expect(valid).toBe(true);
+    expect(new Set(sent)).toEqual(new Set([sent[0]]));
+    expect(sent).toHaveLength(2);
+
+    sent.length = 0;
+    await failureOf(licet.products.get(1));
+    expect(sent).toHaveLength(2);
+
+    sent.length = 0;
+    expect(await failureOf(licet.products.delete(1))).toMatchObject({ status: 0 });
+    expect(sent).toHaveLength(1);
+  });
+
   it('errors of the client say which response is not from Licet, and no redirect is followed with the token', async () => {
     const paths: (string | undefined)[] = [];
     listener = ({ url }, response) => {

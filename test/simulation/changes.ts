@@ -1,5 +1,5 @@
 import { EXPIRES_LATER } from '../../src/resources/licenses/rules.ts';
-import { blockedName } from './truth.ts';
+import { blockedName, SELF_RESETS } from './truth.ts';
 
 /** The changes that administrators make, as a table. */
 
@@ -92,7 +92,8 @@ export const CHANGES = {
     // The slots of one product can be idle.
     const idleDays = target === 1 ? 1 : null;
     const idle = { ipIdleDays: idleDays, hwidIdleDays: idleDays };
-    return create('/products', { ...body, ...idle, defaultMaxIPs: 2, defaultMaxHWIDs: 2 });
+    const limits = { defaultMaxIPs: 2, defaultMaxHWIDs: 2, selfResets: SELF_RESETS };
+    return create('/products', { ...body, ...idle, ...limits });
   },
   'create a license': ({ products }, target, value) => {
     const [maxIPs, maxHWIDs] = at(KINDS, value) ?? [];

@@ -22,6 +22,7 @@ export type Command = {
       /** An address that is sent in the body; null for none. */
       ip: number | null;
       hwid: number | null;
+      takesOver?: boolean;
       /** Null for v1, which needs no token. */
       token: number | null;
       /** Requests at once from as many addresses, in one isolate after the other. */
@@ -200,6 +201,20 @@ export const SCENES = {
       validate(first, 40_000, 1),
     ];
   },
+  /** A license with one address is full. Four others take it over at once, and then four again. */
+  'taken over': (what) => [
+    restore(what, 2_000, 0),
+    change('free IPs', what.license, 0),
+    change('limit IPs', what.license, 2),
+    validate(what, 2_000, 0),
+    ...times(2, () => [
+      {
+        ...validate({ ...what, address: what.address + 1 }, 2_000, 0),
+        takesOver: true,
+        count: 4,
+      },
+    ]),
+  ],
   'lost messages': (what) => [
     fault(0, 'D1', 'loses messages', 8),
     ...times(8, () => [validate(what, 1_000, 0)]),
@@ -272,6 +287,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
       address: number,
       ip: fc.option(number, { freq: 2 }),
       hwid: fc.option(fc.nat(2), { freq: 2 }),
+      takesOver: fc.nat(7).map((value) => value === 7),
       token: fc.constantFrom(null, null, null, 0, 1),
       count: fc.constantFrom(1, 1, 1, 1, 1, 1, 1, 2, 4, 6),
       pauseMs,

@@ -12,6 +12,7 @@ import {
   type IsIdle,
   type LicenseState,
   licenseOutcome,
+  SELF_RESETS,
   type Truth,
   tokenOutcome,
   type ValidationRequest,
@@ -83,7 +84,7 @@ export class Invariants {
   readonly #known = new WeakMap<Isolate, Map<string, number>>();
   /** Validations whose snapshots were not compared with D1 yet. */
   readonly #uncompared = new Set<Validation>();
-  /** The number of events in the database. */
+  /** The number of events of administrators and programs. */
   #events = 0;
 
   constructor(observed: Observed) {
@@ -96,9 +97,12 @@ export class Invariants {
     const isIdle = truth.idleSlots(task?.kind === 'validation' ? task.license : null, startedAt);
     const changed = truth.observe(clock.now);
     const events = Number(
-      database.read('select count(*) as count from events where actor is null')[0]?.count,
+      database.read(`select count(*) as count from events
+        where actor is null or actor = 'program'`)[0]?.count,
     );
-    const expected = task?.kind === 'admin' && changed.length > 0 ? 1 : 0;
+    const isAdmins = task?.kind === 'admin' && changed.length > 0;
+    const isMove = changed.some(isTakenOver);
+    const expected = isAdmins || isMove ? 1 : 0;
     if (events - this.#events !== expected) throw new Violation('A change without its one event');
     this.#events = events;
     for (const history of changed) {
@@ -316,7 +320,7 @@ function outcomeOf({ status, json }: JsonResponse): string {
 /** The fields of a subject that a task may change. */
 function fieldsOf(task: Task, subject: string): string[] {
   if (task?.kind === 'validation' && task.license === subject)
-    return ['ips', 'hwids', 'expiresAt', 'expiresAfterDays'];
+    return ['ips', 'hwids', 'expiresAt', 'expiresAfterDays', 'resets'];
   return task?.kind === 'admin' && task.subject === subject ? Object.keys(task.wanted) : [];
 }
 
@@ -332,9 +336,15 @@ const KINDS = [
   { values: 'hwids', limit: 'maxHWIDs', own: 'hwid' },
 ] as const;
 
+/** Whether the last change has moved a license to the machine of a program. */
+function isTakenOver(history: History): boolean {
+  return history.changedFields().includes('resets') && history.previous !== undefined;
+}
+
 /**
  * Bound values are within the limit, which can be lowered later. A validation binds its own values only, and only if
- * all checks pass at that moment (1.4). Only idle values give way, while fewer than the limit are in use (7.2).
+ * all checks pass at that moment (1.4). Only idle values give way, while fewer than the limit are in use (7.2), and one
+ * of each full kind where a person moves the license, as often as the product allows (1.8).
  *
  * @param isIdle of the slots before
  */
@@ -346,6 +356,11 @@ function checkBindings(
 ): void {
   const { previous: before, current: after } = history;
   if (!before || !after) return;
+  const isMove = task?.kind === 'validation' && isTakenOver(history);
+  if (isMove && (!task.request.takesOver || after.resets !== before.resets + 1)) {
+    throw new Violation('A validation moved a license that nobody wanted to move');
+  }
+  if (after.resets > SELF_RESETS) throw new Violation('A license was moved too often');
   for (const { values, limit, own } of KINDS) {
     const bound = after[values].filter((value) => !before[values].includes(value));
     const lost = before[values].filter((value) => !after[values].includes(value));
@@ -357,7 +372,10 @@ function checkBindings(
     if (task?.kind !== 'validation') continue;
     const used = before[values].filter((value) => !isIdle(value));
     const isInUse = lost.some((value) => !isIdle(value));
-    if (isInUse || (lost.length > 0 && used.length >= after[limit])) {
+    if (isMove) {
+      const isFull = before[values].length === after[limit];
+      if (lost.length > (isFull ? 1 : 0)) throw new Violation(`A move freed ${lost.join()}`);
+    } else if (isInUse || (lost.length > 0 && used.length >= after[limit])) {
       throw new Violation(`A validation took over a slot in use: ${lost.join()}`);
     }
     if (lost.length > bound.length || bound.some((value) => value !== task.request[own])) {

@@ -73,6 +73,26 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     replacements: { 'src/validation/bind.ts': [['when idle_at <', 'when 0 >']] },
   },
 
+  // Moves
+  {
+    name: 'a move beyond the budget',
+    broken: /moved too often/,
+    scene: 'taken over',
+    replacements: {
+      'src/resources/licenses/take-over.ts': [['if (left === 0)', 'if (left === -1)']],
+    },
+  },
+  {
+    name: 'a move that does not check whether the license has changed since',
+    broken: /moved too often|A move freed|exceed|was not requested/,
+    scene: 'taken over',
+    replacements: {
+      'src/resources/licenses/queries.ts': [
+        ['when: [isUnchanged(licenses, row), ...when],', 'when: [...when],'],
+      ],
+    },
+  },
+
   // First use
   {
     name: 'an expiry that is started twice',

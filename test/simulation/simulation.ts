@@ -264,6 +264,7 @@ export class Simulation {
       ip: at(ADDRESSES, command.ip ?? command.address) ?? '',
       connectingAddress,
       hwid: command.hwid === null ? null : (at(HWIDS, command.hwid) ?? null),
+      takesOver: command.takesOver ?? false,
     };
   }
 
@@ -285,13 +286,14 @@ export class Simulation {
       oldest: this.#invariants.oldestStates(isolate),
       quiet,
     };
-    const { licenseKey, productId, ip, connectingAddress, hwid } = request;
+    const { licenseKey, productId, ip, connectingAddress, hwid, takesOver } = request;
     const body = {
       licenseKey,
       productId,
       productVersion: task.marker,
       ...(hwid !== null && { hwid }),
       ...(ip !== connectingAddress && { ip }),
+      ...(takesOver && { takeOver: true }),
     };
     const { invocation, response } = isolate.request(
       new Request(`http://licet.test/api/${token ? 'v2' : 'v1'}/validate`, {
@@ -396,7 +398,8 @@ export class Simulation {
     ) => {
       const { secret = '', productId } = this.#items.licenses[license] ?? {};
       const addresses = { ip: address, connectingAddress: address };
-      const request = { licenseKey: secret, productId: productId ?? 0, hwid, ...addresses };
+      const machine = { hwid, takesOver: false, ...addresses };
+      const request = { licenseKey: secret, productId: productId ?? 0, ...machine };
       this.#validate(isolate, request, license, token, quiet);
       await this.#pass(pauseMs);
     };

@@ -19,6 +19,8 @@ export interface LicenseState {
   maxHWIDs: number;
   ips: string[];
   hwids: string[];
+  /** How often a program has taken it over. */
+  resets: number;
 }
 
 export interface TokenState {
@@ -113,7 +115,8 @@ const LICENSES = `
     'ips', (select json_group_array(value order by position) from bindings b
             where b.license_id = l.id and b.type = 'IP'),
     'hwids', (select json_group_array(value order by position) from bindings b
-              where b.license_id = l.id and b.type = 'HWID')) as json
+              where b.license_id = l.id and b.type = 'HWID'),
+    'resets', (select count(*) from self_resets s where s.license_id = l.id)) as json
   from licenses l`;
 const TOKENS = `
   select 'token ' || id as subject, token_hash as secret, revision, json_object(
@@ -214,6 +217,8 @@ export interface ValidationRequest {
   ip: string;
   connectingAddress: string;
   hwid: string | null;
+  /** Whether a person wants to move the license here. */
+  takesOver: boolean;
 }
 
 const familyOf = (address: string) => (address.includes(':') ? 'ipv6' : 'ipv4');
@@ -239,6 +244,9 @@ export function blacklistOutcome(
   const isBlocked = applying.some(([type, data]) => type === 'HWID' && data === hwid);
   return isBlocked ? 'Hardware ID is blacklisted' : null;
 }
+
+/** How often programs may take a license over. No run is as long as the 30 days after which one returns. */
+export const SELF_RESETS = 2;
 
 /** The message of a valid response, with its limits. */
 export const validMessage = (maxIPs: number, maxHWIDs: number): string =>

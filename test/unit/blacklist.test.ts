@@ -120,21 +120,29 @@ const blacklist = {
   addresses: { keys: [], productIds: [], reasons: [] },
   networks: { keys: [], productIds: [], reasons: [] },
 };
-const good = { format: 2, revision: 1, blacklist, products: { 602: { offlineDays: 7 } } };
+const settings = { offlineDays: 7, checkAfterHours: 24, entitlements: { edition: 'gold' } };
+const good = { format: 3, revision: 1, blacklist, products: { 602: settings } };
+
+const withSettings = (changed: object): object => ({
+  ...good,
+  products: { 602: { ...settings, ...changed } },
+});
 
 it('a policy in KV is read as it was written', () => {
   const policy = decodePolicy(JSON.stringify(good));
-  expect(policy).toMatchObject({ revision: 1, products: { 602: { offlineDays: 7 } } });
+  expect(policy).toMatchObject({ revision: 1, products: { 602: settings } });
   expect(policy && JSON.parse(encodePolicy(policy))).toEqual(good);
 });
 
 it.each([
-  ['of another format', { ...good, format: 1 }],
+  ['of another format', { ...good, format: 2 }],
   ['without a revision', { ...good, revision: undefined }],
   ['without a blacklist', { ...good, blacklist: undefined }],
   ['without products', { ...good, products: undefined }],
-  ['with a product without offline days', { ...good, products: { 602: {} } }],
-  ['with text for offline days', { ...good, products: { 602: { offlineDays: '7' } } }],
+  ['with a product without offline days', withSettings({ offlineDays: undefined })],
+  ['with text for offline days', withSettings({ offlineDays: '7' })],
+  ['with text for hours', withSettings({ checkAfterHours: '24' })],
+  ['with text for entitlements', withSettings({ entitlements: 'edition=gold' })],
   ['that is null', null],
   ['that is a list', []],
 ])('no policy is read from a value %s', (_, value) => {

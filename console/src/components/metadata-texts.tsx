@@ -1,4 +1,5 @@
 import type { License } from '@licet/client';
+import { formatEnd } from '../format.ts';
 import type { Metadata } from '../metadata.ts';
 import { screenTexts } from '../screen-texts.ts';
 import { texts } from '../texts.ts';
@@ -24,15 +25,17 @@ export const MetadataTexts = ({
 
 /** What counts for a license, each with a link to the licenses for which it counts too. */
 export const EntitlementTexts = ({
-  entitlements,
-}: {
-  entitlements: License['effectiveEntitlements'];
-}) =>
-  Object.entries(entitlements).map(([name, value]) => (
+  effectiveEntitlements,
+  entitlementsExpire: { ...ends },
+}: Pick<License, 'effectiveEntitlements' | 'entitlementsExpire'>) =>
+  Object.entries(effectiveEntitlements).map(([name, value]) => (
     <p key={name} className="break-words">
       <TextLink to="/licenses" search={{ entitlement: `${name}:${value}` }} className="underline">
         {value === true ? name : `${name} = ${value}`}
       </TextLink>
+      {ends[name] && (
+        <span className="text-muted">{screenTexts.entitlements.until(formatEnd(ends[name]))}</span>
+      )}
     </p>
   ));
 

@@ -1,18 +1,19 @@
 import { readFileSync } from 'node:fs';
 import http from 'node:http';
 import https from 'node:https';
-import { styleText } from 'node:util';
 import { Command, Option } from '@commander-js/extra-typings';
 import { Licet, LicetError, type SigningKey } from '@licet/client';
 import { MARKET_KINDS, type MarketKind } from '@licet/contract/enums';
 import { parseJson } from '@licet/contract/json';
 import { DOCTOR_KEY } from '@licet/contract/license-key';
 import { argumentError, type CliCommand, cutPage, parseArguments } from './command-line.ts';
+import { type Check, print, startOf } from './doctor-check.ts';
 import { marketProbes } from './doctor-market.ts';
+import { examineProgram } from './doctor-program.ts';
 import { type Fields, fieldsOf } from './import/kinds.ts';
 import { callOf, documentOf, QUIET_CALL } from './invocation.ts';
 import { LANGUAGES } from './signing-keys.ts';
-import { CliError, done } from './terminal.ts';
+import { CliError } from './terminal.ts';
 
 /** `npm run doctor`: sends the requests of shipped programs, and reports those that fail. */
 
@@ -34,18 +35,37 @@ const newProgram = () =>
       ).choices(MARKET_KINDS),
     )
     .option('--secret <file>', 'with --market: a file with the secret of the market')
-    .option('--timeout <seconds>', 'how long to wait for each response', '10')
+    .addOption(
+      new Option(
+        '--program <command>',
+        'start your program with a good service, a dead one, a fake one, a slow one and a moved clock',
+      ).conflicts('market'),
+    )
+    .option(
+      '--timeout <seconds>',
+      'how long to wait for each response; with --program, how long to watch each start',
+      '10',
+    )
     .addHelpText(
       'after',
       `
 It validates the license key LICET-DOCTOR, which no license has: each address adds three rejected requests
 to the history, and one for each signing key, with a remark that names the doctor. With --market, its
-requests are not listed under What arrived. Exit status: 0 all is well, 1 something would break, 2 no
-response, or wrong arguments.`,
+requests are not listed under What arrived.
+
+With --program, a shell runs the command about nine times, each for at most --timeout seconds (30 more with
+the slow service), and ends it. The program reads the address from the variable LICET_URL, or from {url} in
+the command. It has the key of a license that is valid, and no lease from before: delete licet.mark first.
+It runs if it is there at the end, or exits with 0; it must exit with another status if it may not run.
+
+Examples:
+  ${callOf('doctor')} https://license.example.com
+  ${callOf('doctor')} https://license.example.com --program "java -jar plugin-test.jar"
+
+Exit status: 0 all is well, 1 something would break, 2 no response, or wrong arguments.`,
     );
 
 const MAX_TEXT_LENGTH = 64 * 1024;
-const MAX_SHOWN_LENGTH = 100;
 
 interface ReadResponse {
   status: number;
@@ -293,13 +313,6 @@ function send(address: URL, probe: Probe, timeoutMs: number): Promise<ReadRespon
   });
 }
 
-/** The beginning of a server's text, without control characters for the terminal. */
-const startOf = (text: string, maxLength = MAX_SHOWN_LENGTH): string =>
-  text
-    .replace(/[\s\p{Cc}\p{Cf}]+/gu, ' ')
-    .trim()
-    .slice(0, maxLength);
-
 /** Describes a response in one line. */
 function describe({ status, headers, text }: ReadResponse): string {
   const names = ['location', 'cf-mitigated', 'content-type'];
@@ -313,14 +326,6 @@ const PROXIED =
   'DNS: the record of the name must be "Proxied"; then Cloudflare responds on http and https.';
 const CERTIFICATE =
   'SSL/TLS, "Edge Certificates": one that is valid, for this name, of a known authority.';
-
-/** The result of a probe, or of a check of signatures. */
-interface Check {
-  what: string;
-  mark: 'good' | 'minor' | 'bad';
-  /** Titles and texts. */
-  details?: readonly (readonly [title: string, text: string])[];
-}
 
 interface Finding {
   probe: Probe;
@@ -373,13 +378,6 @@ const NOTHING_RESPONDS: Check = {
     ['change', PROXIED],
   ],
 };
-
-function print({ what, mark, details = [] }: Check): void {
-  if (mark === 'good') done(what);
-  else
-    console.log(`${mark === 'minor' ? styleText('yellow', '•') : styleText('red', '✗')} ${what}`);
-  for (const [title, text] of details) console.log(`    ${title.padEnd(8)}${text}`);
-}
 
 const FAKE_BODY = { valid: true, message: 'License is valid' };
 
@@ -535,7 +533,7 @@ const withoutPath = (check: Check, path: string): Check => ({
 async function run(args: readonly string[]): Promise<number> {
   const program = newProgram();
   await parseArguments(program, args);
-  const { timeout, market, secret } = program.opts();
+  const { timeout, market, secret, program: sellersProgram } = program.opts();
   const [text = process.env.LICET_URL] = program.processedArgs;
   if (!text) throw argumentError('Give the URL of a service, or set LICET_URL.');
   const timeoutMs = Number(timeout) * 1000;
@@ -545,6 +543,7 @@ async function run(args: readonly string[]): Promise<number> {
 
   if (market !== undefined) return examineMarket(market, text, secret, timeoutMs);
   const addresses = addressesOf(text);
+  if (sellersProgram !== undefined) return examineProgram(addresses, sellersProgram, timeoutMs);
   const checked = await Promise.all(
     addresses.map(async (address) => {
       const probes = PROBES.filter(({ tls }) => address.protocol === 'https:' || !tls);
@@ -579,4 +578,9 @@ async function run(args: readonly string[]): Promise<number> {
   return failed === 0 ? 0 : 1;
 }
 
-export const command: CliCommand = { onUnreadOutput: 'go on', run };
+export const command: CliCommand = {
+  onUnreadOutput: 'go on',
+  // A program that --program started ends too.
+  stopMessage: () => 'Stopped.',
+  run,
+};

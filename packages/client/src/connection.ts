@@ -73,6 +73,8 @@ export interface Call extends CreateOptions {
   ifMatch?: string | undefined;
   /** False for endpoints without a token. */
   isGuarded?: boolean;
+  /** Whether a second request does what one does. So it is with each GET. */
+  isRepeatable?: boolean;
   /** The end of the time limit, if the call is more than one request. */
   timeout?: AbortSignal;
 }
@@ -113,6 +115,14 @@ const randomKey = (): string =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
     byte.toString(16).padStart(2, '0'),
   ).join('');
+
+const CLOSED_CODES: readonly unknown[] = ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'];
+
+/** Whether the connection was closed before a response. Node says so; browsers repeat such a request themselves. */
+function isClosed(error: unknown): boolean {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return isObject(cause) && 'code' in cause && CLOSED_CODES.includes(cause.code);
+}
 
 /** Sends all HTTP requests. */
 export class Connection {
@@ -163,13 +173,21 @@ export class Connection {
     });
   }
 
-  /** Sends a request and reads the response, whatever its status. */
+  /**
+   * Sends a request and reads the response, whatever its status. A server closes a connection that was idle, maybe while
+   * a request is on its way (RFC 9112, 9.3.1): a repeatable one is then sent once more.
+   */
   async exchange(method: string, path: string, call: Call = {}): Promise<ReadResponse> {
     const { signal, timeout = AbortSignal.timeout(this.#timeoutMs) } = call;
+    const { isRepeatable = method === 'GET' } = call;
     const either = signal ? AbortSignal.any([signal, timeout]) : timeout;
-    const request = this.#requestOf(method, path, call, either);
+    const request = (): Request => this.#requestOf(method, path, call, either);
+    const first = request();
     try {
-      const response = await this.#fetch(request);
+      const response = await this.#fetch(first).catch((error: unknown) => {
+        if (isRepeatable && isClosed(error)) return this.#fetch(request());
+        throw error;
+      });
       const { status, headers: responded } = response;
       return { status, headers: responded, text: await response.text() };
     } catch (cause) {

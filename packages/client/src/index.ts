@@ -1,6 +1,6 @@
 import type { Call, CallOptions, Check, CreateOptions, LicetOptions } from './connection.ts';
 import { Connection, hasId, isObject, LicetError } from './connection.ts';
-import type { SigningKey } from './signatures.ts';
+import type { SignedClaims, SigningKey } from './signatures.ts';
 import { newNonce, pinKey, verifyResponse } from './signatures.ts';
 import type {
   InvalidResponse,
@@ -12,7 +12,7 @@ import type {
 
 export type { CallOptions, CreateOptions, LicetOptions } from './connection.ts';
 export { LicetError } from './connection.ts';
-export type { SigningKey } from './signatures.ts';
+export type { SignedClaims, SigningKey } from './signatures.ts';
 export type * from './types.ts';
 
 /** 250 licenses take the 10 ms of CPU time that the Free plan gives a request. */
@@ -31,6 +31,13 @@ export interface ValidateOptions extends CallOptions {
    */
   signingKeys?: readonly SigningKey[] | undefined;
 }
+
+/** The decision on a license. Without `signingKeys` it has no claims, whatever the server sends. */
+export type Validation = (ValidResponse | InvalidResponse) & {
+  [Name in keyof SignedClaims]: SignedClaims[Name] | undefined;
+};
+
+const UNSIGNED = { entitlements: undefined, checkAfter: undefined };
 
 /** A part of a list. */
 export interface Page<Item> {
@@ -542,11 +549,12 @@ export class Licet {
   /**
    * Validates a license like a program, without the token. Returns a rejection; throws if nothing was decided
    * (429, 503, no response), and with `signingKeys` also if the response is not signed for this request.
+   * `takeOver` in the request moves the license here, if a person asks for it.
    */
   validate(
     request: ValidationRequest,
     { signal, signingKeys }: ValidateOptions = {},
-  ): Promise<ValidResponse | InvalidResponse> {
+  ): Promise<Validation> {
     const call = { isGuarded: false, signal };
     return this.#validate('/api/v1/validate', request, call, signingKeys);
   }
@@ -555,7 +563,7 @@ export class Licet {
   validateWithToken(
     request: ValidationRequest,
     { signal, signingKeys }: ValidateOptions = {},
-  ): Promise<ValidResponse | InvalidResponse> {
+  ): Promise<Validation> {
     return this.#validate('/api/v2/validate', request, { signal }, signingKeys);
   }
 
@@ -564,11 +572,12 @@ export class Licet {
     request: ValidationRequest,
     call: Call,
     signingKeys: readonly SigningKey[] | undefined,
-  ): Promise<ValidResponse | InvalidResponse> {
+  ): Promise<Validation> {
     if (!signingKeys) {
       const { response, body } = await this.#ask(path, { ...call, body: request });
       // The request was invalid: that is no decision on the license.
-      return response.headers.has('Error-Code') ? this.#connection.fail(response) : body;
+      if (response.headers.has('Error-Code')) this.#connection.fail(response);
+      return { ...body, ...UNSIGNED };
     }
     if (crypto.subtle === undefined) throw new TypeError('signingKeys needs a page of https');
     const keys = signingKeys.map(pinKey);
@@ -577,8 +586,7 @@ export class Licet {
       const signedCall = { ...call, body: { ...request, nonce, kid: key.kid } };
       const { response, body } = await this.#ask(path, signedCall);
       try {
-        await verifyResponse(body, request, nonce, key);
-        return body;
+        return { ...body, ...(await verifyResponse(body, request, nonce, key)) };
       } catch (cause) {
         // The service may no longer have this key: that response is unsigned.
         const mayBeRetired = response.status === 400 && body.signed === undefined;
@@ -591,7 +599,8 @@ export class Licet {
   }
 
   async #ask(path: string, call: Call) {
-    const response = await this.#connection.exchange('POST', path, call);
+    // A second validation of a program binds nothing more.
+    const response = await this.#connection.exchange('POST', path, { ...call, isRepeatable: true });
     if (![200, 400].includes(response.status)) this.#connection.fail(response);
     const isValid = response.status === 200;
     // A response from another server must not make a license valid.

@@ -76,17 +76,19 @@ export const newNonce = (): string => toBase64url(crypto.getRandomValues(new Uin
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-const readPart = (part: string): Record<string, unknown> => ({
+type Claims = Record<string, unknown>;
+
+const readPart = (part: string): Claims => ({
   ...JSON.parse(decoder.decode(fromBase64url(part))),
 });
 
-/** @throws Error unless the token is signed with the key and has the type and the claims */
+/** @returns its claims. @throws Error unless the token is signed with the key and has the type and the claims */
 async function verifyToken(
   token: unknown,
   { kid, alg, algorithm, jwk }: PinnedKey,
   typ: string,
-  expected: Record<string, unknown>,
-): Promise<void> {
+  expected: Claims,
+): Promise<Claims> {
   if (typeof token !== 'string') throw new Error('there is none');
   const parts = token.split('.');
   const [header = '', payload = '', signature = ''] = parts;
@@ -103,11 +105,39 @@ async function verifyToken(
   for (const [name, value] of Object.entries(expected)) {
     if (claims[name] !== value) throw new Error(`its ${name} is different`);
   }
+  return claims;
+}
+
+/** What a signed response says beside its body. An unsigned one says none of it. */
+export interface SignedClaims {
+  /** What the license allows, by name: true, a number or a text. */
+  entitlements: ReadonlyMap<string, true | number | string>;
+  /** When to ask again, in seconds since 1970: also if an entitlement ends then. Undefined for an older service. */
+  checkAfter: number | undefined;
+}
+
+function readEntitlement(text: string): [name: string, value: true | number | string] {
+  const [name = '', ...values] = text.split('=');
+  if (values.length === 0) return [name, true];
+  const value = values.join('=');
+  const number = Number(value);
+  return [name, Number.isSafeInteger(number) && String(number) === value ? number : value];
+}
+
+/** A claim of another type says nothing. */
+function readClaims({ entitlements, checkAfter, entitlementsUntil }: Claims): SignedClaims {
+  const texts = typeof entitlements === 'string' ? entitlements.split(' ').filter(Boolean) : [];
+  const times = [checkAfter, entitlementsUntil].filter(Number.isSafeInteger).map(Number);
+  return {
+    entitlements: new Map(texts.map(readEntitlement)),
+    checkAfter: Number.isSafeInteger(checkAfter) ? Math.min(...times) : undefined,
+  };
 }
 
 /**
  * Verifies a response to a validation, and its lease if it has one.
  *
+ * @returns what it says beside its body
  * @throws Error unless the key signed the response to this request
  */
 export async function verifyResponse(
@@ -115,10 +145,11 @@ export async function verifyResponse(
   { licenseKey, productId, hwid }: ValidationRequest,
   nonce: string,
   key: PinnedKey,
-): Promise<void> {
+): Promise<SignedClaims> {
   const keyText = encoder.encode(licenseKey);
   const sub = toBase64url(new Uint8Array(await crypto.subtle.digest('SHA-256', keyText)));
   const own = { aud: String(productId), sub, hwid: hwid ?? null, valid };
-  await verifyToken(signed, key, 'licet-validation+jwt', { ...own, message, nonce });
+  const claims = await verifyToken(signed, key, 'licet-validation+jwt', { ...own, message, nonce });
   if ('lease' in others) await verifyToken(others.lease, key, 'licet-lease+jwt', own);
+  return readClaims(claims);
 }

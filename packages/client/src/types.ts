@@ -75,7 +75,6 @@ export const IMPORT_FIELDS = {
     'metadata',
     'entitlements',
     'entitlementsExpire',
-    'effectiveEntitlements',
     'customer',
   ],
   blacklists: [

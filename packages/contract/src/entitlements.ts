@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { withKeptNames } from './fields.ts';
 import {
   ENTITLEMENT_NAME,
   ENTITLEMENT_NAME_MESSAGE,
@@ -53,7 +54,7 @@ function inOrder<Value>(sent: Readonly<Record<string, Value>> | null) {
 
 /** An object with such values by name; null or empty for none. */
 function byName<Value extends z.ZodType>(schema: Value) {
-  return z
+  const values = z
     .record(name, schema)
     .refine((sent) => Object.keys(sent).length <= MAX_ENTITLEMENTS, {
       error: `must have at most ${MAX_ENTITLEMENTS} names`,
@@ -63,6 +64,7 @@ function byName<Value extends z.ZodType>(schema: Value) {
     })
     .nullable()
     .transform((sent) => inOrder(sent));
+  return withKeptNames(values, ENTITLEMENT_NAME_MESSAGE);
 }
 
 const HOW_TO_CHANGE = 'A PUT replaces all of them; null leaves none.';

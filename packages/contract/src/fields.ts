@@ -20,6 +20,7 @@ import {
   REQUEST_TYPES,
   WEBHOOK_FORMATS,
 } from './enums.ts';
+import { isObject } from './json.ts';
 import { MAX_DORMANT_DAYS, MAX_HWID_BYTES, MAX_LIMIT, MAX_TEXT_LENGTH } from './limits.ts';
 import { RESPONSE_TYPES } from './outcomes.ts';
 import { fitsHwid, isStorable } from './texts.ts';
@@ -170,3 +171,14 @@ export const purchaseState = z.enum(PURCHASE_STATES).meta({
   id: 'PurchaseState',
   description: 'Whether a purchase has its license, has lost it, or waits for a product.',
 });
+
+const NOT_KEPT = '__proto__';
+
+/** An object by names that rejects the one name which a record leaves out without a word. */
+export const withKeptNames = <Names extends z.ZodType>(names: Names, message: string) =>
+  z.preprocess((sent, context) => {
+    if (isObject(sent) && Object.hasOwn(sent, NOT_KEPT)) {
+      context.addIssue({ code: 'custom', path: [NOT_KEPT], message });
+    }
+    return sent;
+  }, names);

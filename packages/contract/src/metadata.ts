@@ -1,6 +1,5 @@
 import * as z from 'zod';
-import { text } from './fields.ts';
-import { isObject } from './json.ts';
+import { text, withKeptNames } from './fields.ts';
 import {
   MAX_METADATA_LENGTH,
   MAX_METADATA_NAMES,
@@ -22,16 +21,6 @@ function inOrder(sent: Metadata | null): Metadata | null {
   return Object.fromEntries(filled.sort(([one], [other]) => (one < other ? -1 : 1)));
 }
 
-const NOT_KEPT = '__proto__';
-
-/** Rejects the name that the check of a record would leave out without a word. */
-function checkNames(sent: unknown, context: z.core.$RefinementCtx): unknown {
-  if (isObject(sent) && Object.hasOwn(sent, NOT_KEPT)) {
-    context.addIssue({ code: 'custom', path: [NOT_KEPT], message: METADATA_NAME_MESSAGE });
-  }
-  return sent;
-}
-
 const texts = z
   .record(z.string().regex(METADATA_NAME, METADATA_NAME_MESSAGE), text(MAX_METADATA_LENGTH))
   .refine((sent) => Object.keys(sent).length <= MAX_METADATA_NAMES, {
@@ -40,7 +29,7 @@ const texts = z
   .nullable()
   .transform(inOrder);
 
-const sentMetadata = z.preprocess(checkNames, texts);
+const sentMetadata = withKeptNames(texts, METADATA_NAME_MESSAGE);
 
 /** The field of a resource. */
 export const metadata = optional(

@@ -39,9 +39,11 @@ export const wireValues = (values: LicenseValues, now: number) => ({
   licenseStatus: statusAt(values, now),
   hwids: [...values.hwids],
   ips: [...values.ips],
-  entitlementsExpire: Object.fromEntries(
-    Object.entries(values.entitlementsExpire ?? {}).map(([name, end]) => [name, toTimestamp(end)]),
-  ),
+  entitlementsExpire:
+    values.entitlementsExpire &&
+    Object.fromEntries(
+      Object.entries(values.entitlementsExpire).map(([name, end]) => [name, toTimestamp(end)]),
+    ),
 });
 
 /**
@@ -49,15 +51,18 @@ export const wireValues = (values: LicenseValues, now: number) => ({
  *
  * @param now milliseconds since 1970; the status depends on it
  */
-export const toLicense = (row: LicenseRow, now: number) =>
-  pickLicense({
+export function toLicense(row: LicenseRow, now: number) {
+  const values = wireValues(row, now);
+  return pickLicense({
     ...row,
-    ...wireValues(row, now),
+    ...values,
     productIdString: String(row.productId),
     createdDate: toTimestamp(row.createdAt),
     updatedDate: toTimestamp(row.updatedAt),
     metadata: row.metadata ?? {},
     entitlements: row.entitlements ?? {},
+    entitlementsExpire: values.entitlementsExpire ?? {},
     effectiveEntitlements: Object.fromEntries(effectiveEntitlements(row, now)),
     customer: row.customer && toCustomer(row.customer),
   });
+}

@@ -53,8 +53,10 @@ export const products = sqliteTable(
     entitlements: text('entitlements', { mode: 'json' }).$type<Entitlements>(),
   },
   (t) => [
-    // Has the products that each load of the policy reads, and finds none of the others for their licenses.
-    index('products_policy').on(t.id).where(isInPolicy(t)),
+    // Covers the products that each load of the policy reads, and finds none of the others for their licenses.
+    index('products_policy')
+      .on(t.id, t.offlineDays, t.checkAfterHours, t.entitlements)
+      .where(isInPolicy(t)),
     check('products_offline_days', sql`${t.offlineDays} between 0 and 90`),
     check('products_product_type', oneOf(t.productType, PRODUCT_TYPES)),
     check('products_default_max_ips', sql`${t.defaultMaxIPs} >= -1`),

@@ -547,6 +547,47 @@ describeInBrowser('the console in a browser', () => {
     await page.getByText('silver').first().waitFor();
   });
 
+  it('entitlements of a license lie over those of its product, have ends, and filter the list', async () => {
+    const edition = `gold-${Date.now()}`;
+    const entitlements = { edition: 'silver', pro: true, trial: true } as const;
+    const sold = await licet.products.create({ name: 'Sold', productType: 'OTHER', entitlements });
+    const { id, licenseKey } = await newLicense({ productId: sold.id });
+    await newLicense({ productId: sold.id });
+    const page = await openConsole(`/licenses/${id}/edit`);
+    const group = page.getByRole('group', { name: 'Entitlements' });
+    await group.getByText('edition = silver, from the product').waitFor();
+    await group.getByRole('button', { name: 'Change for this license' }).first().click();
+    await group.getByLabel('Value').fill('24 carat');
+    await group.getByText('A value has at most 40 letters').waitFor();
+    await group.getByLabel('Value').fill(edition);
+    await group.getByLabel('edition ends on').fill('2099-12-31');
+    await group.getByRole('button', { name: 'Take away' }).last().click();
+    await group.getByText('trial taken away').waitFor();
+    await group.getByRole('button', { name: 'Add an entitlement' }).click();
+    const name = group.getByLabel('Name').last();
+    await name.fill('Players');
+    await group.getByText('A name has lower-case letters').waitFor();
+    await name.fill('edition');
+    await group.getByText('Another row has this name.').waitFor();
+    await name.fill('max_players');
+    await group.getByLabel('Value').last().fill('-1');
+    expect(await accessibilityFindings(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Changes saved').waitFor();
+    const stored = await licet.licenses.get(id);
+    expect(stored.entitlements).toEqual({ edition, max_players: -1, trial: null });
+    expect(stored.effectiveEntitlements).toEqual({ edition, max_players: -1, pro: true });
+    expect(Object.keys(stored.entitlementsExpire)).toEqual(['edition']);
+
+    await page.getByText('until 31 Dec 2099').waitFor();
+    await page.getByRole('link', { name: `edition = ${edition}` }).click();
+    const rows = page.getByRole('table', { name: 'Licenses' }).getByRole('row');
+    await expect.poll(() => rows.count()).toBe(2);
+    expect(await rows.last().textContent()).toContain(licenseKey);
+    await page.getByRole('button', { name: `Entitlement: edition = ${edition}` }).click();
+    await expect.poll(() => rows.count()).toBeGreaterThan(2);
+  });
+
   it('two edits at once are shown side by side, and the chosen values are saved', async () => {
     const { id } = await newLicense({ notes: 'first', maxIPs: 1 });
     expectFailure(new RegExp(`^412 PUT /api/v2/licenses/${id}$`));

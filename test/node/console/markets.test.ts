@@ -84,9 +84,14 @@ describeInBrowser('markets in the console', () => {
     await dialog.getByRole('radio', { name: 'Never' }).check();
     await dialog.getByRole('radio', { name: 'From first use' }).check();
     expect(await days.inputValue()).toBe('30');
+    await dialog.getByRole('button', { name: 'Add an entitlement' }).click();
+    await dialog.getByLabel('Name').fill('edition');
+    await dialog.getByLabel('Value').fill('gold');
     await dialog.getByRole('button', { name: 'Save' }).click();
-    await page.getByText('30 days, 3 addresses').waitFor();
-    expect((await licet.markets.list())[0]?.products).toMatchObject([{ item: '62494', maxIPs: 3 }]);
+    await page.getByText('30 days, 3 addresses, edition = gold').waitFor();
+    expect((await licet.markets.list())[0]?.products).toMatchObject([
+      { item: '62494', maxIPs: 3, entitlements: { edition: 'gold' } },
+    ]);
     expect(await accessibilityFindings(page)).toEqual([]);
     await page.setViewportSize(PHONE);
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360);
@@ -283,7 +288,7 @@ describeInBrowser('markets in the console', () => {
     const page = await openConsole(`/markets/${id}/edit`);
     await page.getByLabel('After a dispute or chargeback').selectOption('wait');
     await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByText('Deactivate it when the dispute is lost', { exact: true }).waitFor();
+    await page.getByText('Deactivate when it is lost', { exact: true }).waitFor();
     expect(await licet.markets.get(id)).toMatchObject({ onDispute: 'wait' });
     const reader = await openConsole(`/markets/${id}`, { token: await tokenWith('ALL_READ') });
     await reader.getByText('Only a token that may change everything').waitFor();

@@ -270,7 +270,8 @@ function Details({
                   screenTexts.entitlements.title,
                   <EntitlementTexts
                     key="entitlements"
-                    entitlements={license.effectiveEntitlements}
+                    effectiveEntitlements={license.effectiveEntitlements}
+                    entitlementsExpire={license.entitlementsExpire}
                   />,
                 ] as const,
               ]),

@@ -12,6 +12,7 @@ import { Section } from '../../components/page.tsx';
 import { Nothing } from '../../components/section-rows.tsx';
 import { type SimpleColumn, SimpleTable } from '../../components/simple-table.tsx';
 import { toasts } from '../../components/toasts.tsx';
+import { entitlementLines } from '../../entitlements.ts';
 import { numberIn, textIn } from '../../form-data.ts';
 import { productName } from '../../format.ts';
 import { useProductNames, useProducts } from '../../products.ts';
@@ -67,11 +68,18 @@ export function Mapping({
         </TextLink>
       ),
     ],
-    [words.terms, (row) => words.describe(row)],
+    [
+      words.terms,
+      (row) => {
+        const lines = [words.describe(row), entitlementLines(row.entitlements ?? {})];
+        const terms = lines.filter(Boolean).join('\n').replaceAll('\n', ', ');
+        return <span className="sm:inline-block sm:min-w-24">{terms}</span>;
+      },
+    ],
     [
       words.change,
       ({ id: _, ...mapped }) => (
-        <span className="inline-flex flex-wrap gap-x-4">
+        <span className="inline-flex gap-x-4 max-sm:flex-wrap">
           <Button
             look="link"
             className={IN_ROW}

@@ -1,6 +1,7 @@
 import { isObject } from '@licet/contract/json';
 import { valuesIn } from '../csv.ts';
-import { FIELDS, isField, REQUIRED } from './fields.ts';
+import { entitlementsIn } from '../entitlements.ts';
+import { DERIVED, ENTITLEMENTS, FIELDS, isField, REQUIRED } from './fields.ts';
 import { type Fields, fieldsOf, type TableKind } from './kinds.ts';
 import { type Preset, presetOf, valueIn } from './presets.ts';
 import { fieldLike, fieldOfUsualWord, foldName, isDeciding, meantField } from './suggestion.ts';
@@ -44,9 +45,6 @@ export interface Columns {
 
 /** Fields that may have several columns: the strictest status counts, and notes are joined. */
 const SHARED = ['licenseStatus', 'notes'];
-
-/** Fields that follow from others, and are not stored. */
-const DERIVED = ['productIdString'];
 
 const fieldOf = (
   kind: TableKind,
@@ -129,6 +127,9 @@ const LISTS = new Map([
 
 const MAX_DEPTH = 5;
 
+/** Objects that are one value. */
+const WHOLE = [...ENTITLEMENTS, ...DERIVED];
+
 /** The values of an object by their paths: `customer.email`. */
 export function* valuesByName(
   item: Fields,
@@ -137,7 +138,8 @@ export function* valuesByName(
 ): Generator<readonly [name: string, value: unknown]> {
   for (const [name, value] of Object.entries(item)) {
     const path = `${prefix}${name}`;
-    if (isObject(value) && depth < MAX_DEPTH) yield* valuesByName(value, `${path}.`, depth + 1);
+    const isInner = isObject(value) && !WHOLE.includes(path);
+    if (isInner && depth < MAX_DEPTH) yield* valuesByName(value, `${path}.`, depth + 1);
     else yield [path, value];
   }
 }
@@ -203,6 +205,9 @@ function readCell(
   }
   if (field === 'notes' && !isBlank(earlier))
     return isBlank(value) ? earlier : `${earlier}\n${value}`;
+  if (ENTITLEMENTS.includes(field) && typeof value === 'string') {
+    return entitlementsIn(value) ?? value;
+  }
   const separator = LISTS.get(field);
   return separator && typeof value === 'string' ? valuesIn(value, separator) : value;
 }

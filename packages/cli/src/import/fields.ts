@@ -28,6 +28,12 @@ export const REQUIRED: Readonly<Record<TableKind, readonly string[]>> = {
   purchases: [],
 };
 
+/** Fields that follow from others, and are not stored. */
+export const DERIVED = ['productIdString', 'effectiveEntitlements'];
+
+/** Fields that hold values by their names, which are one column. */
+export const ENTITLEMENTS = ['entitlements', 'entitlementsExpire'];
+
 /** The fields that hold texts by their names. Each text has a column: `metadata.plan`. */
 const METADATA: Readonly<Partial<Record<TableKind, readonly string[]>>> = {
   licenses: ['metadata', 'customer.metadata'],

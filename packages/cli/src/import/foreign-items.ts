@@ -11,6 +11,7 @@ import {
   METADATA_NAME_MESSAGE,
 } from '@licet/contract/limits';
 import { fitsHwid, isStorable } from '@licet/contract/texts';
+import { DERIVED } from './fields.ts';
 import type { Kind } from './kinds.ts';
 import type { Result } from './results.ts';
 import { readWord, truthOf } from './words.ts';
@@ -87,8 +88,7 @@ function readFields(kind: Kind, sent: JsonObject, ignored: string[], prefix = ''
     // Metadata of another form is a field of another service.
     const isKnown = name !== 'metadata' || isObject(value);
     if (isKnown && IMPORT_FIELDS[kind].includes(name)) values[name] = readValue(name, value);
-    // Follows from `productId`.
-    else if (name === 'productIdString') continue;
+    else if (DERIVED.includes(name)) continue;
     else if (!isBlank(value)) ignored.push(`${prefix}${name.slice(0, MAX_NAME_LENGTH)}`);
   }
   return values;
@@ -227,6 +227,14 @@ function readMetadata(values: Values, sent: JsonObject, outer: readonly string[]
   return changes;
 }
 
+/** Reads the ends of entitlements. One that is none is left out. */
+function readEnds(values: Values): void {
+  const { entitlementsExpire } = values;
+  if (!isObject(entitlementsExpire)) return;
+  const ends = Object.entries(entitlementsExpire).map(([name, end]) => [name, toIsoTime(end)]);
+  values.entitlementsExpire = Object.fromEntries(ends.filter(([, end]) => end !== null));
+}
+
 function readLicense(values: Values, sent: JsonObject, ignored: string[]): Change[] {
   const { customer } = values;
   const changes: Change[] = [];
@@ -237,6 +245,7 @@ function readLicense(values: Values, sent: JsonObject, ignored: string[]): Chang
     values.customer = owner;
   }
   deriveType(values);
+  readEnds(values);
   return [
     ...changes,
     ...removeExpiry(values, sent),

@@ -3,8 +3,9 @@ import { isObject } from '@licet/contract/json';
 import { endOfDay, isDay } from '@licet/contract/time-zone';
 import { CliError } from '../cli-error.ts';
 import { Duplicates } from './duplicates.ts';
+import { ENTITLEMENTS } from './fields.ts';
 import { type Readable, readItem, withChanges } from './foreign-items.ts';
-import { fieldsOf, KINDS, type Kind, type Source } from './kinds.ts';
+import { type Fields, fieldsOf, KINDS, type Kind, type Source } from './kinds.ts';
 import { ProductNames } from './product-names.ts';
 import { type Named, type Result, rejection } from './results.ts';
 
@@ -179,8 +180,11 @@ export class Import {
       const readable = readItem(kind, item);
       if (kind === 'products') this.#productNames.add(readable.item);
       const product = await this.#productNames.resolve(readable.item);
-      await this.#endDay(readable.item);
-      const { productId } = fieldsOf(readable.item);
+      await this.#endDays(readable.item);
+      const fields = fieldsOf(readable.item);
+      const { productId } = fields;
+      // A cell that was not read.
+      const twice = ENTITLEMENTS.find((name) => typeof fields[name] === 'string');
       const named: Named = { where, id, licenseKey, productId, duplicateOf };
       const ownBytes = byteLengthOf(readable.item);
       if (product !== undefined) {
@@ -188,6 +192,8 @@ export class Import {
       } else if (this.#refusedProducts.has(Number(productId))) {
         const rejected = rejection(`product ${productId} was rejected`);
         yield { named, ...NOTHING, rejected };
+      } else if (twice !== undefined) {
+        yield { named, ...NOTHING, rejected: rejection(`${twice} has a name twice`) };
       } else if (ownBytes > MAX_ITEM_BYTES) {
         yield { named, ...NOTHING, rejected: rejection('larger than 1 MB') };
       } else {
@@ -196,13 +202,22 @@ export class Import {
     }
   }
 
-  /** Puts the end of a day in the place of a day alone: people mean it so (3). */
-  async #endDay(item: unknown): Promise<void> {
-    if (!isObject(item) || typeof item.expiryDate !== 'string' || !isDay(item.expiryDate)) return;
+  /** Puts the end of a day in the place of each day alone: people mean it so (3). */
+  async #endDays(item: unknown): Promise<void> {
+    if (!isObject(item)) return;
+    await this.#endDay(item, 'expiryDate');
+    const ends = item.entitlementsExpire;
+    if (!isObject(ends)) return;
+    for (const name of Object.keys(ends)) await this.#endDay(ends, name);
+  }
+
+  async #endDay(fields: Fields, name: string): Promise<void> {
+    const day = fields[name];
+    if (typeof day !== 'string' || !isDay(day)) return;
     this.#timeZone ??= this.#target.timeZone();
-    const end = endOfDay(item.expiryDate, await this.#timeZone);
+    const end = endOfDay(day, await this.#timeZone);
     // The service rejects a day that does not exist.
-    if (!Number.isNaN(end)) Object.assign(item, { expiryDate: new Date(end).toISOString() });
+    if (!Number.isNaN(end)) Object.assign(fields, { [name]: new Date(end).toISOString() });
   }
 
   async #send(kind: Kind, batch: Batch): Promise<void> {

@@ -25,8 +25,17 @@ import { toTimestamp } from '@licet/contract/time';
 import { clockTime, dayUntil } from '@licet/contract/time-zone';
 import { argumentError } from '../command-line.ts';
 import { csvFile } from '../csv.ts';
+import { entitlementsText } from '../entitlements.ts';
 import { CliError } from '../terminal.ts';
 import { stripControlCharacters } from '../text.ts';
+import {
+  END_OPTION,
+  ENTITLEMENT_FILTER,
+  ENTITLEMENT_OPTION,
+  entitlementRows,
+  NO_ENTITLEMENT_OPTION,
+  namedInLicense,
+} from './entitlements.ts';
 import {
   type Column,
   collectUpTo,
@@ -167,6 +176,7 @@ const fieldsOf = (
   Created: `${timeText(license.createdDate)} (UTC)`,
   Notes: license.notes,
   Metadata: metadataText(license.metadata),
+  ...entitlementRows(license, timeZone),
 });
 
 /** Whether a text can be a key in a path. Dots alone would change the path. */
@@ -255,7 +265,10 @@ const withFields = <Args extends unknown[], Opts extends OptionValues, Global ex
     .addOption(new Option('--status <status>').argParser(rejectStatus).hideHelp())
     .option('--platform-id <id>', 'the id of its owner there')
     .option('--notes <text>', 'free text')
-    .option(...METADATA_OPTION);
+    .option(...METADATA_OPTION)
+    .option(...ENTITLEMENT_OPTION)
+    .option(...NO_ENTITLEMENT_OPTION)
+    .option(...END_OPTION);
 
 interface FieldOptions {
   maxIps?: number | undefined;
@@ -324,6 +337,7 @@ export function addLicenses(parent: CommandUnknownOpts, open: OpenSession): void
     .option('--at-limit', 'only those without a free slot for an address or a hardware ID')
     .option('--ip <range>', 'only licenses with a request from this address or CIDR range')
     .option(...METADATA_FILTER)
+    .option(...ENTITLEMENT_FILTER)
     .option('--idle-slots', 'only those with an idle slot, which a new value may take')
     .option(...LIMIT_OPTION)
     .addHelpText(
@@ -335,6 +349,7 @@ export function addLicenses(parent: CommandUnknownOpts, open: OpenSession): void
         'licenses list --at-limit',
         'licenses list --ip 192.0.2.0/24',
         'licenses list --metadata plan=gold',
+        'licenses list --entitlement edition:gold',
       ),
     )
     .action(
@@ -372,13 +387,16 @@ export function addLicenses(parent: CommandUnknownOpts, open: OpenSession): void
         'licenses create --product 1 --expires 2030-01-31 --max-ips 2 --platform MARKET_A --platform-id 48213',
         'licenses create --product "Chunk Guard" --count 100 --csv',
         'licenses create --product 1 --expires-after-days 30',
+        'licenses create --product 1 --entitlement edition=gold --entitlement pro',
       ),
     )
     .action(async ({ product, count, csv, ...options }) => {
       const { licet, output } = open();
       if (csv && output.isJson) throw argumentError('Give --csv or --json, not both.');
+      const withNamed = await namedInLicense(licet, options);
       const created = await licet.licenses.createBatch({
         ...(await fieldsOfOptions(licet, options)),
+        ...withNamed({ entitlements: {}, entitlementsExpire: {} }),
         productId: await productIdOf(licet, product),
         ...((await expiryFields(licet, options)) ?? { licenseType: 'PERMANENT' }),
         metadata: options.metadata,
@@ -391,9 +409,14 @@ export function addLicenses(parent: CommandUnknownOpts, open: OpenSession): void
           : `${created.length} licenses created. Their keys:`;
       output.doneAll(message, created, ({ licenseKey }) => (csv ? undefined : licenseKey));
       if (!csv) return;
-      const texts = Object.entries(first?.metadata ?? {});
-      const headings = [...CSV_FIELDS, ...texts.map(([name]) => `metadata.${name}`)];
-      const cells = texts.map(([, text]) => stripControlCharacters(text));
+      const { metadata = {}, entitlements = {}, entitlementsExpire = {} } = first ?? {};
+      const columns = [
+        ...Object.entries(metadata).map(([name, text]) => [`metadata.${name}`, text] as const),
+        ['entitlements', entitlementsText(entitlements)] as const,
+        ['entitlementsExpire', entitlementsText(entitlementsExpire)] as const,
+      ].filter(([, cell]) => cell !== '');
+      const headings = [...CSV_FIELDS, ...columns.map(([name]) => name)];
+      const cells = columns.map(([, cell]) => stripControlCharacters(cell));
       const rows = created.map((license) => [...csvRowOf(license), ...cells]);
       process.stdout.write(csvFile([headings, ...rows]));
     });
@@ -459,6 +482,8 @@ ${examples('licenses find 7K2M-9QX4', 'licenses find ada@shop.example', 'license
         'licenses edit 7341 --expires never',
         'licenses edit 7341 --customer 17',
         'licenses edit 7341 --metadata plan=gold --metadata trial=',
+        'licenses edit 7341 --entitlement pro --entitlement-end pro=2030-01-31',
+        'licenses edit 7341 --no-entitlement edition --entitlement max_players=',
       ),
     )
     .action(async (text, options) => {
@@ -471,12 +496,14 @@ ${examples('licenses find 7K2M-9QX4', 'licenses find ada@shop.example', 'license
         productId: await optionalProductId(licet, product),
         ...(await expiryFields(licet, options)),
       };
-      const texts = options.metadata;
-      const license = await (texts === undefined
+      const { metadata: texts, entitlement, entitlementEnd } = options;
+      const withNamed = await namedInLicense(licet, options);
+      const license = await ((texts ?? entitlement ?? entitlementEnd) === undefined
         ? licet.licenses.update(id, changes)
-        : licet.licenses.change(id, ({ metadata }) => ({
+        : licet.licenses.change(id, (current) => ({
             ...changes,
-            metadata: { ...metadata, ...texts },
+            metadata: { ...current.metadata, ...texts },
+            ...withNamed(current),
           })));
       output.done(`License ${id} is changed: ${license.licenseKey}`, license);
     });

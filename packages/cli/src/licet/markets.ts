@@ -14,6 +14,7 @@ import {
 } from '@licet/contract/enums';
 import { MAX_PAGE_DELIVERIES } from '@licet/contract/limits';
 import { argumentError } from '../command-line.ts';
+import { ENTITLEMENT_OPTION, namedInProduct } from './entitlements.ts';
 import { type Column, examples, firstOf, timeText } from './output.ts';
 import { idArgument, integerFrom, type OpenSession } from './session.ts';
 
@@ -208,8 +209,16 @@ export function addMarkets(parent: CommandUnknownOpts, open: OpenSession): void 
         'what a quantity above one makes: one license each, or one with larger limits',
       ).choices(QUANTITY_MEANINGS),
     )
-    .addHelpText('after', examples('markets map 1 62494 1', 'markets map 1 62494 1 --ips 2'))
-    .action(async (id, item, productId, { type, days, ips, hwids, quantity }) => {
+    .option(...ENTITLEMENT_OPTION)
+    .addHelpText(
+      'after',
+      examples(
+        'markets map 1 62494 1',
+        'markets map 1 62494 1 --ips 2',
+        'markets map 1 62495 1 --entitlement edition=gold',
+      ),
+    )
+    .action(async (id, item, productId, { type, days, ips, hwids, quantity, entitlement }) => {
       const { licet, output } = open();
       const market = await licet.markets.change(id, ({ products }) => ({
         products: [
@@ -222,6 +231,7 @@ export function addMarkets(parent: CommandUnknownOpts, open: OpenSession): void 
             maxIPs: ips,
             maxHWIDs: hwids,
             quantity,
+            entitlements: entitlement && namedInProduct({}, entitlement),
           },
         ],
       }));

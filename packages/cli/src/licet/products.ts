@@ -7,7 +7,9 @@ import {
 import type { Product } from '@licet/client';
 import { PRODUCT_TYPES } from '@licet/contract/enums';
 import {
+  DEFAULT_CHECK_AFTER_HOURS,
   DEFAULT_LIMIT,
+  MAX_CHECK_AFTER_HOURS,
   MAX_EXPIRES_AFTER_DAYS,
   MAX_IDLE_DAYS,
   MAX_LIMIT,
@@ -16,6 +18,12 @@ import {
   SELF_RESET_DAYS,
 } from '@licet/contract/limits';
 import { argumentError } from '../command-line.ts';
+import {
+  ENTITLEMENT_OPTION,
+  entitlementsShown,
+  NO_ENTITLEMENT_OPTION,
+  namedInProduct,
+} from './entitlements.ts';
 import { type Column, collectUpTo, examples, limitText, timeText } from './output.ts';
 import {
   daysField,
@@ -34,6 +42,29 @@ const COLUMNS: Column<Product>[] = [
   { title: 'MAX HWIDS', text: ({ defaultMaxHWIDs }) => limitText(defaultMaxHWIDs) },
   { title: 'CHANGED (UTC)', text: ({ updatedDate }) => timeText(updatedDate) },
 ];
+
+const daysText = (days: number | null): string => (days === null ? 'never' : `${days} d`);
+
+const rowsOf = (product: Product): Record<string, string> => ({
+  Id: String(product.id),
+  Name: product.name,
+  Type: product.productTypeOther || product.productType,
+  Description: product.description,
+  'Max addresses': limitText(product.defaultMaxIPs),
+  'Max hardware IDs': limitText(product.defaultMaxHWIDs),
+  'Leases last': `${product.offlineDays} d`,
+  'Programs ask again': `after ${product.checkAfterHours} h`,
+  'Licenses expire': product.defaultExpiresAfterDays
+    ? `${product.defaultExpiresAfterDays} d from first use`
+    : 'never',
+  'Idle addresses': daysText(product.ipIdleDays),
+  'Idle hardware IDs': daysText(product.hwidIdleDays),
+  'Self-resets': `${product.selfResets} in ${SELF_RESET_DAYS} d`,
+  'Self-rotation': product.selfRotate ? 'yes' : 'no',
+  Entitlements: entitlementsShown(product.entitlements),
+  Created: `${timeText(product.createdDate)} (UTC)`,
+  Changed: `${timeText(product.updatedDate)} (UTC)`,
+});
 
 const PRODUCT = ['<product>', 'its id or its name'] as const;
 
@@ -57,6 +88,11 @@ const withFields = <Args extends unknown[], Opts extends OptionValues, Global ex
       integerFrom(0, MAX_OFFLINE_DAYS),
     )
     .option(
+      '--check-after <hours>',
+      `hours after which a running program asks again, up to ${MAX_CHECK_AFTER_HOURS}; ${DEFAULT_CHECK_AFTER_HOURS} unless set`,
+      integerFrom(1, MAX_CHECK_AFTER_HOURS),
+    )
+    .option(
       '--expires-after-days <n>',
       'days from first use, of TEMPORARY licenses that are created without an expiry; "never" unless set',
       daysOrNever(MAX_EXPIRES_AFTER_DAYS),
@@ -77,13 +113,16 @@ const withFields = <Args extends unknown[], Opts extends OptionValues, Global ex
         '--self-rotate <choice>',
         'whether the customer may replace a leaked key, once a day; no unless set',
       ).choices(['yes', 'no'] as const),
-    );
+    )
+    .option(...ENTITLEMENT_OPTION)
+    .option(...NO_ENTITLEMENT_OPTION);
 
 interface FieldOptions {
   description?: string | undefined;
   maxIps?: number | undefined;
   maxHwids?: number | undefined;
   offlineDays?: number | undefined;
+  checkAfter?: number | undefined;
   expiresAfterDays?: number | 'never' | undefined;
   ipIdleDays?: number | 'never' | undefined;
   hwidIdleDays?: number | 'never' | undefined;
@@ -96,6 +135,7 @@ const fieldsOf = (options: FieldOptions) => ({
   defaultMaxIPs: options.maxIps,
   defaultMaxHWIDs: options.maxHwids,
   offlineDays: options.offlineDays,
+  checkAfterHours: options.checkAfter,
   defaultExpiresAfterDays: daysField(options.expiresAfterDays),
   ipIdleDays: daysField(options.ipIdleDays),
   hwidIdleDays: daysField(options.hwidIdleDays),
@@ -119,6 +159,17 @@ export function addProducts(parent: CommandUnknownOpts, open: OpenSession): void
       output.list(listed, COLUMNS, 'No products found.');
     });
 
+  products
+    .command('show')
+    .description('show all fields of a product')
+    .argument(...PRODUCT)
+    .addHelpText('after', examples('products show 1', 'products show "Chunk Guard"'))
+    .action(async (text) => {
+      const { licet, output } = open();
+      const product = await licet.products.get(await productIdOf(licet, text));
+      output.object(product, rowsOf(product));
+    });
+
   withFields(products.command('create'))
     .description('create a product; prints its id, for your program')
     .argument('<name>', 'its name')
@@ -133,6 +184,7 @@ export function addProducts(parent: CommandUnknownOpts, open: OpenSession): void
         name,
         productType: type,
         ...fieldsOf(options),
+        entitlements: options.entitlement && namedInProduct({}, options.entitlement),
       });
       output.done(`Product "${product.name}" created. Its id:`, product, String(product.id));
     });
@@ -142,16 +194,25 @@ export function addProducts(parent: CommandUnknownOpts, open: OpenSession): void
     .argument(...PRODUCT)
     .option('--name <name>', 'its new name')
     .addOption(typeOption())
-    .addHelpText('after', examples('products edit 1 --name "Chunk Guard 2" --max-ips 3'))
+    .addHelpText(
+      'after',
+      examples(
+        'products edit 1 --name "Chunk Guard 2" --max-ips 3',
+        'products edit 1 --entitlement edition=silver --no-entitlement trial',
+      ),
+    )
     .action(async (text, options) => {
       if (Object.keys(options).length === 0) throw argumentError('Nothing to change.');
       const { licet, output } = open();
-      const { name, type } = options;
-      const product = await licet.products.update(await productIdOf(licet, text), {
-        name,
-        productType: type,
-        ...fieldsOf(options),
-      });
+      const { name, type, entitlement } = options;
+      const id = await productIdOf(licet, text);
+      const changes = { name, productType: type, ...fieldsOf(options) };
+      const product = await (entitlement === undefined
+        ? licet.products.update(id, changes)
+        : licet.products.change(id, ({ entitlements }) => ({
+            ...changes,
+            entitlements: namedInProduct(entitlements, entitlement),
+          })));
       output.done(`Product ${product.id} "${product.name}" is changed.`, product);
     });
 

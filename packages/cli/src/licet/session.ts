@@ -324,7 +324,8 @@ export const momentOf = (text: string): number | undefined => timestamp.safePars
 /** The hours by which the last zone is behind UTC. */
 const LAST_ZONE_HOURS = 12;
 
-function futureMoment(text: string): string {
+/** Parses a date or time to come, or never. */
+export function futureMoment(text: string): string {
   if (text === NEVER) return text;
   const moment = momentOf(text);
   if (moment === undefined) {
