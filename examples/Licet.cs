@@ -144,13 +144,14 @@ public sealed class Licet : IDisposable
         {
             for (var state = State.Valid; state != State.Refused; )
             {
-                // The clock may be set, and the machine sleep.
+                // Looks each hour: a machine sleeps, a clock is set.
                 for (long left; (left = time - Now()) > 0; )
                     await Task.Delay(TimeSpan.FromSeconds(Math.Min(left, 3600)), end).ConfigureAwait(false);
                 end.ThrowIfCancellationRequested();
                 var answer = await Decide(hwid, false).ConfigureAwait(false);
                 end.ThrowIfCancellationRequested();
-                try { if (OnAnswer != null) OnAnswer(answer); } catch (Exception) { } // Its fault does not end the asking.
+                try { if (OnAnswer != null) OnAnswer(answer); }
+                catch (Exception problem) { Console.Error.WriteLine(problem); } // It does not end the asking.
                 state = answer.State;
                 time = NextTime(answer);
             }

@@ -131,7 +131,8 @@ public final class Licet {
                 answer = decide(false);
                 if (start == starts) onAnswer.accept(answer);
             } catch (Throwable problem) {
-                // A fault of onAnswer does not end the asking.
+                // A fault of onAnswer is shown, and does not end the asking.
+                Thread.currentThread().getThreadGroup().uncaughtException(Thread.currentThread(), problem);
             }
             time = nextTime(answer);
         }
@@ -143,7 +144,7 @@ public final class Licet {
         return counts ? answer.checkAfter : now() + early(3600);
     }
 
-    /** Returns whether this start is still the last one at that time. The clock may be set, and the machine sleep. */
+    /** Returns at that time whether this start is still the last one. Looks each hour: a machine sleeps, a clock is set. */
     private synchronized boolean waits(long time, int start) throws InterruptedException {
         while (start == starts && now() < time) wait(Math.max(1, Math.min(3600, time - now())) * 1000);
         return start == starts;

@@ -153,7 +153,8 @@ public final class Licet17 {
                 answer = decide(false);
                 if (start == starts) onAnswer.accept(answer);
             } catch (Throwable problem) {
-                // A fault of onAnswer does not end the asking.
+                // A fault of onAnswer is shown, and does not end the asking.
+                Thread.currentThread().getThreadGroup().uncaughtException(Thread.currentThread(), problem);
             }
             time = nextTime(answer);
         }
@@ -164,7 +165,7 @@ public final class Licet17 {
         return counts ? answer.checkAfter : now() + early(3600);
     }
 
-    /** Returns whether this start is still the last one at that time. The clock may be set, and the machine sleep. */
+    /** Returns at that time whether this start is still the last one. Looks each hour: a machine sleeps, a clock is set. */
     private synchronized boolean waits(long time, int start) {
         try {
             while (start == starts && now() < time) wait(Math.max(1, Math.min(3600, time - now())) * 1000);

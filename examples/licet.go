@@ -196,7 +196,7 @@ func (program Program) start(takesOver bool) Answer {
 
 func (program Program) askAgain(hwid string, next int64, isLast func() bool) {
 	for {
-		// The clock may be set, and the machine sleep.
+		// Looks each hour: a machine sleeps, a clock is set.
 		for left := next - time.Now().Unix(); left > 0; left = next - time.Now().Unix() {
 			time.Sleep(time.Duration(math.Min(float64(left), 3600)) * time.Second)
 		}
@@ -214,9 +214,13 @@ func (program Program) askAgain(hwid string, next int64, isLast func() bool) {
 	}
 }
 
-// tell calls OnAnswer: a panic in it does not end the asking.
+// tell calls OnAnswer: a panic in it is shown, and does not end the asking.
 func (program Program) tell(answer Answer) {
-	defer func() { _ = recover() }()
+	defer func() {
+		if problem := recover(); problem != nil {
+			fmt.Fprintln(os.Stderr, "OnAnswer:", problem)
+		}
+	}()
 	if program.OnAnswer != nil {
 		program.OnAnswer(answer)
 	}

@@ -346,7 +346,7 @@ local function start(program, takes_over)
     local lines = { time, license_key, program.product_id, hwid }
     return time .. " " .. sha256(table.concat(lines, "\n"))
   end
-  -- The answer that lets the program run. Less a random part of up to a tenth, not all installations ask at once.
+  -- The answer that lets the program run. A random part of up to a tenth: else all installations check at once.
   local function good(state, text, claims)
     local now, part = os.time(), tonumber(sha256(hwid .. os.time()):sub(1, 4), 16) / 0xffff
     local check_after = check_after_of(claims or "", math.ceil(now + 86400 - 8640 * part))

@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import { batch } from '../db/client.ts';
 import { touchPolicy } from '../db/outbox.ts';
 import { isOneOf } from '../db/predicates.ts';
-import { differsInPolicy } from '../resources/policy.ts';
+import { differsInPolicy } from '../resources/products/product-policy.ts';
 import { type ProductRow, toProduct } from '../resources/products/queries.ts';
 import { products } from '../resources/products/schema.ts';
 import { insertRows, type Planner, planRows, refusal, selectUsedIds } from './plan.ts';

@@ -5,7 +5,7 @@ import { sha256 } from '../lib/sha256.ts';
 import type { Signer } from '../lib/signing-keys.ts';
 import { entitlementClaims } from '../resources/licenses/entitlements.ts';
 import type { LicenseSnapshot } from '../resources/licenses/snapshot.ts';
-import type { ProductPolicy } from '../resources/policy.ts';
+import type { ProductPolicy } from '../resources/products/product-policy.ts';
 import type { SignatureRequest, ValidationRequest } from './request.ts';
 
 /** Signed responses and leases (1.8). */

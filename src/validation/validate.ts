@@ -8,7 +8,7 @@ import type { Signer } from '../lib/signing-keys.ts';
 import { newRecord, type RecordDetails } from '../requests/record.ts';
 import { normalizeLicenseKey } from '../resources/licenses/rules.ts';
 import type { LicenseSnapshot } from '../resources/licenses/snapshot.ts';
-import { DEFAULT_PRODUCT_POLICY } from '../resources/policy.ts';
+import { DEFAULT_PRODUCT_POLICY } from '../resources/products/product-policy.ts';
 import type { Services } from '../services.ts';
 import {
   type Circumstances,

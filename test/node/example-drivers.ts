@@ -31,6 +31,8 @@ export interface Driver {
   start: string;
   /** Whether it asks again by itself: while it runs, once beside a start, once when the process ends, or if it is told. */
   asksAgain: 'running' | 'once' | 'at its end' | 'if told';
+  /** Its objects have a method that ends the asking. */
+  canClose?: boolean;
   /** A validation takes most of a second, because it starts dozens of programs: some tests run in the long form only. */
   isSlow?: boolean;
 }
@@ -148,6 +150,7 @@ class Driver {
   builtWith: 'Driver.java Plugin.java -nowarn -Xlint:-options',
   start: 'java Driver',
   asksAgain: 'running',
+  canClose: true,
 });
 
 const nodeDriver = (file: 'licet.ts' | 'licet.mjs', driver: string): Driver => ({
@@ -391,6 +394,7 @@ static class Driver {
     build: 'mcs -r:System.Net.Http -r:Licet.exe Driver.cs Lines.cs',
     start: 'mono Driver.exe',
     asksAgain: 'running',
+    canClose: true,
   },
   'licet.go': {
     alg: 'ES256',

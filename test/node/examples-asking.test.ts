@@ -292,6 +292,26 @@ for (const program of programs.filter(({ file }) => file !== 'licet.mjs')) {
       },
     );
 
+    it.runIf(driver.canClose)(
+      'an example asks no more after its end, and asks again once if it checked twice',
+      async () => {
+        const respond: Responder = (asked, nth) => {
+          const claims = { checkAfter: nowSeconds() + SOON_SECONDS };
+          return honest({ valid: nth < 3, claims })(asked, nth);
+        };
+        const closed = await validate({ respond, call: 'check and close' });
+        expect(closed.state).toBe('valid');
+        const twice = await validate({ respond, call: 'check twice' });
+        expect(twice.state).toBe('valid');
+        await until(() => laterOf(twice) !== '');
+        // A second one that asked at the same time has responded by now.
+        await validate({});
+        expect(laterOf(twice)).toBe('refused\n');
+        expect(twice.asked).toHaveLength(3);
+        expect(closed.asked).toHaveLength(1);
+      },
+    );
+
     const past = nowSeconds() - 1;
     const late: [string, Claims][] = [
       ['is past its checkAfter', { checkAfter: past }],

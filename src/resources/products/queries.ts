@@ -8,7 +8,7 @@ import { differ, newestId } from '../../db/events.ts';
 import { idOfNewest } from '../../db/idempotency.ts';
 import { touchPolicy } from '../../db/outbox.ts';
 import { containsText, rowsById } from '../../db/predicates.ts';
-import { differsInPolicy } from '../policy.ts';
+import { differsInPolicy } from './product-policy.ts';
 import { products } from './schema.ts';
 
 export type ProductRow = typeof products.$inferSelect;
