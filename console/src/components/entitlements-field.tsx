@@ -1,3 +1,4 @@
+import { entitlementValue } from '@licet/cli/entitlements';
 import type { License, Product } from '@licet/client';
 import {
   ENTITLEMENT_NAME,
@@ -7,7 +8,7 @@ import {
 } from '@licet/contract/limits';
 import { useRef, useState } from 'react';
 import { endOfDay, toDay } from '../dates.ts';
-import { type Entitlements, entitlementText, entitlementValue } from '../entitlements.ts';
+import { type Entitlements, entitlementText } from '../entitlements.ts';
 import { screenTexts } from '../screen-texts.ts';
 import { Button } from './button.tsx';
 import { FieldGroup, TextField } from './form.tsx';
@@ -29,7 +30,7 @@ export function entitlementsOf(data: FormData): Fields {
       named.flatMap(({ kind, name, value }) =>
         kind === 'inherited'
           ? []
-          : [[name.trim(), kind === 'gone' ? null : entitlementValue(value)]],
+          : [[name.trim(), kind === 'gone' ? null : entitlementValue(value.trim())]],
       ),
     ),
     entitlementsExpire: Object.fromEntries(
@@ -101,7 +102,7 @@ export function EntitlementsField({
     return rows.some((row) => row.key < key && row.name.trim() === typed) ? words.twice : '';
   };
   const valueFaultOf = ({ value }: Row): string =>
-    value.trim() === '' || ENTITLEMENT_TEXT.test(value.trim()) ? '' : words.wrongValue;
+    ENTITLEMENT_TEXT.test(String(entitlementValue(value.trim()))) ? '' : words.wrongValue;
   const ofProduct = (row: Omit<Row, 'key' | 'kind'>, kind: Row['kind'], key?: number) => (
     <>
       <p className="min-w-0 self-center break-words text-muted">
