@@ -108,6 +108,9 @@ export interface FullRefusal {
   remarks: string | null;
 }
 
+/** A kind of slots that a request wants, or that it would take them over from others (1.8). */
+export type WantedSlots = SlotKind | 'TAKEN_OVER';
+
 /** The parts that a request may use, which an isolate keeps between requests. */
 export class Services {
   readonly db: Database;
@@ -240,25 +243,25 @@ export class Services {
   /**
    * Notes a refusal by D1 for want of a slot.
    *
-   * @param full the kinds of slots of which none was free
+   * @param wanted the kinds of slots of which none was free
    * @param now milliseconds since 1970
    */
   noteFull(
     { id, revision }: LicenseRevision,
-    full: readonly SlotKind[],
+    wanted: readonly WantedSlots[],
     refusal: FullRefusal,
     now: number,
   ): void {
-    this.#full.set(`${id} ${full}`, { revision, until: now + FULL_MS, refusal });
+    this.#full.set(`${id} ${wanted}`, { revision, until: now + FULL_MS, refusal });
   }
 
   /** The refusal of a moment ago, of this revision of a license for these kinds of slots. */
   findFull(
     { id, revision }: LicenseRevision,
-    full: readonly SlotKind[],
+    wanted: readonly WantedSlots[],
     now: number,
   ): FullRefusal | undefined {
-    const known = this.#full.get(`${id} ${full}`);
+    const known = this.#full.get(`${id} ${wanted}`);
     return known?.revision === revision && now < known.until ? known.refusal : undefined;
   }
 

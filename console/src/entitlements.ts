@@ -1,3 +1,4 @@
+import { entitlementValueText } from '@licet/cli/entitlements';
 import type { License } from '@licet/client';
 
 /** Entitlements as people type and read them. */
@@ -5,17 +6,9 @@ import type { License } from '@licet/client';
 export type Entitlements = License['effectiveEntitlements'];
 type Entitlement = Entitlements[string];
 
-/** The value as a field has it: true is an empty one. */
+/** The value as a field has it: true is an empty one, and a text that looks like a number is in quotation marks. */
 export const entitlementText = (value: Entitlement): string =>
-  value === true ? '' : String(value);
-
-/** The value that a text means: a number if it is an integer, and true if it is empty. */
-export function entitlementValue(typed: string): Entitlement {
-  const text = typed.trim();
-  if (text === '' || text === 'true') return true;
-  const number = Number(text);
-  return /^-?\d+$/.test(text) && Number.isSafeInteger(number) ? number : text;
-}
+  value === true ? '' : entitlementValueText(value);
 
 /** All of them as text, such as `edition = gold`, a line for each. Null is one that is taken away. */
 export const entitlementLines = (entitlements: object, takenAway = ''): string =>

@@ -45,6 +45,9 @@ async function findInstallations(
   return rows.map(({ id }) => id);
 }
 
+/** Whether a remark names values that gave way: `Took the slot of …`, or `Took over the slot of …`. */
+const NAMES_VALUES = sql.raw(`details ->> 'remarks' glob 'Took *the slot of *'`);
+
 /** The statements that erase installations. A program that still asks becomes another installation. */
 function eraseInstallations(db: Database, ids: readonly number[]) {
   return {
@@ -69,7 +72,7 @@ function eraseInstallations(db: Database, ids: readonly number[]) {
       .update(requests)
       .set({
         details: sql`json_remove(${requests.details}, '$.licenseKey',
-        iif(details ->> 'remarks' glob 'Took the slot of *', '$.remarks', '$.licenseKey'))`,
+        iif(${NAMES_VALUES}, '$.remarks', '$.licenseKey'))`,
       })
       .where(
         sql`(bucket, product_id, installation_id) in (
@@ -78,7 +81,7 @@ function eraseInstallations(db: Database, ids: readonly number[]) {
               cross join installations i on i.id = lost.value
               cross join buckets b on b.bucket between
                 ${bucketAtSql(sql`i.first_seen_at`)} and ${bucketAtSql(sql`i.last_seen_at`)})
-          and (details ->> 'remarks' glob 'Took the slot of *' or details ->> 'licenseKey' is not null)`,
+          and (${NAMES_VALUES} or details ->> 'licenseKey' is not null)`,
       ),
   };
 }

@@ -95,7 +95,7 @@ const isEventOf = (
 
 /**
  * The statement that erases a customer from events: all values of the customer's own events, the personal fields of
- * licenses, and the addresses from which customers made changes.
+ * licenses, and the addresses from which customers and their programs made changes.
  */
 function eraseEvents({ db, customer }: Person) {
   const paths = PERSONAL_FIELDS.map((field) => sql`${`$.${field}`}`);
@@ -104,7 +104,7 @@ function eraseEvents({ db, customer }: Person) {
     .set({
       changes: sql`case ${events.resourceType} when 'license'
         then json_remove(${events.changes}, ${sql.join(paths, sql`, `)}) end`,
-      ip: sql`iif(${events.actor} is 'customer', null, ${events.ip})`,
+      ip: sql`iif(${events.actor} in ('customer', 'program'), null, ${events.ip})`,
     })
     .where(isEventOf(customer));
 }

@@ -12,7 +12,7 @@ import { keysMeantBy, statusAt, whyNoKey } from '../resources/licenses/rules.ts'
 import type { LicenseSnapshot } from '../resources/licenses/snapshot.ts';
 import { takeOver } from '../resources/licenses/take-over.ts';
 import type { Policy } from '../resources/policy.ts';
-import { type FullRefusal, type Services, senderOf } from '../services.ts';
+import { type FullRefusal, type Services, senderOf, type WantedSlots } from '../services.ts';
 import { bind, type IdleSlot } from './bind.ts';
 import type { ValidationRequest } from './request.ts';
 
@@ -291,16 +291,11 @@ export function confirmSlots(
   const { outcome, snapshots } = decision;
   const license = snapshots.license.value;
   if (!license) return decision;
-  if ('full' in outcome && !request.takesOver) {
-    const refusal = services.findFull(
-      license,
-      kindsOf(outcome.full, request),
-      circumstances.requestedAt,
-    );
+  if ('full' in outcome) {
+    const wanted = wantedOf(outcome.full, request);
+    const refusal = services.findFull(license, wanted, circumstances.requestedAt);
     if (refusal) return refuseFull(snapshots, outcome.full, refusal);
-  } else if (!('full' in outcome || (outcome.responseType === 'VALID' && outcome.mustBeStored))) {
-    return decision;
-  }
+  } else if (outcome.responseType !== 'VALID' || !outcome.mustBeStored) return decision;
   const binding = bindSlots(services, license, snapshots, request, circumstances);
   return request.takesOver ? takeOverIfFull(services, binding, request, circumstances) : binding;
 }
@@ -326,8 +321,13 @@ async function takeOverIfFull(
   if (moved.result === 'free') {
     return bindSlots(services, license, snapshots, request, circumstances);
   }
-  const { remarks } = moved;
-  if (moved.result === 'refused') return remarks === null ? decision : { ...decision, remarks };
+  const remarks = moved.remarks ?? decision.remarks ?? null;
+  if (moved.result === 'refused') {
+    const type = outcome.responseType === 'MAX_IPS_REACHED' ? 'IP' : 'HWID';
+    const wanted = wantedOf(outcome.full, request);
+    services.noteFull(license, wanted, { type, remarks }, circumstances.requestedAt);
+    return { ...decision, remarks };
+  }
   // Another program may have taken it over since, and this one was valid before.
   const after = { ...snapshots, license: { ...snapshots.license, value: moved.license } };
   return { outcome: decideFrom(after, request, circumstances), snapshots: after, remarks };
@@ -336,6 +336,12 @@ async function takeOverIfFull(
 /** The kinds of the slots of which none is free: each has its own (1.2). */
 const kindsOf = (full: FullTypes, { ip }: ValidationRequest): SlotKind[] =>
   full.map((type) => (type === 'IP' && ip !== null && !isGlobal(ip) ? 'LOCAL' : type));
+
+/** The same, and whether the request would take them over. */
+const wantedOf = (full: FullTypes, request: ValidationRequest): WantedSlots[] => [
+  ...kindsOf(full, request),
+  ...(request.takesOver ? (['TAKEN_OVER'] as const) : []),
+];
 
 /** Such as `2026-10-01`: in UTC. */
 const dayOf = (time: number): string => new Date(time).toISOString().slice(0, 10);

@@ -393,6 +393,16 @@ it('a flood of made-up addresses asks a full license for a slot once a second [1
   expect(await askAll(isolate)).toEqual(ALL_VALID);
 });
 
+it('a flood of requests that would take a license over reads its slots once a second [1.7.29, 1.8.41]', async () => {
+  const { statementsWith, flood } = newFloodedIsolate();
+  const full = await create.license({ productId, maxIPs: 1, ips: ['192.0.2.1'] });
+  const madeUp = (attempt: number) =>
+    askFor(full, { ip: `100.64.${attempt >> 8}.${attempt & 255}`, takeOver: true });
+  expect(await flood(300, madeUp)).toEqual({ 400: 100, 429: 200 });
+  expect(statementsWith('where place = 1')).toBeLessThan(10);
+  expect(statementsWith('insert into "bindings"')).toBeLessThan(10);
+});
+
 it('a flood of unknown tokens asks D1 for no more of them than the limit, under v2 validate as well [1.1.4, 1.7.14, 1.7.19]', async () => {
   const { statementsWith, flood, ping } = newFloodedIsolate();
   const { token } = await create.token(['ALL_READ']);

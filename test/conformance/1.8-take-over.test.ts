@@ -1,6 +1,8 @@
+import { env } from 'cloudflare:workers';
 import { DAY_MS } from '@licet/contract/durations';
 import { event } from '@licet/contract/events';
 import { expect, it, vi } from 'vitest';
+import { newIsolate } from '../support/app.ts';
 import {
   call,
   create,
@@ -10,6 +12,7 @@ import {
   updateLicense,
   validate,
 } from '../support/client.ts';
+import { withFaults } from '../support/faults.ts';
 
 /** Decisions 1.8: a program takes a license over, within the self-resets of its product. */
 
@@ -149,4 +152,39 @@ it('a license that waits for its first use begins with the move [1.8.40]', async
   const { expiryDate, expiresAfterDays } = await get.license(license.id);
   expect(expiresAfterDays).toBeNull();
   expect(expiryDate?.slice(0, 10)).toBe(dayIn(30));
+});
+
+it('a move whose response is lost counts once, and its program is valid when it asks again [1.8.40]', async () => {
+  const license = await newLicense(2);
+  let isLost = true;
+  const DB = withFaults(env.DB, (sql) => {
+    if (!isLost || !sql.includes('insert into "self_resets"')) return null;
+    isLost = false;
+    return 'response is lost';
+  });
+  const isolate = newIsolate({ DB });
+  const { licenseKey, productId } = license;
+  const move = () => isolate.validate({ licenseKey, productId, hwid: 'THIRD', takeOver: true });
+  expect((await move()).status).toBe(503);
+  expect((await move()).status).toBe(200);
+  expect(await hwidsOf(license)).toEqual(['NEW', 'THIRD']);
+  expect(await eventsOf(license)).toHaveLength(1);
+});
+
+it.each([
+  ['DEACTIVATED', 'License is deactivated'],
+  ['DELETED', 'License not found or invalid'],
+])('takeOver moves no license that is %s [1.8.41]', async (licenseStatus, message) => {
+  const license = await newLicense(3);
+  await updateLicense(license.id, { licenseStatus });
+  expect((await ask(license, 'THIRD')).json).toEqual({ valid: false, message });
+  expect(await hwidsOf(license)).toEqual(['OLD', 'NEW']);
+});
+
+it('takeOver by a replaced key moves nothing [1.8.41]', async () => {
+  const license = await newLicense(3);
+  expect((await call('POST', `/api/v2/licenses/${license.id}/rotate`)).status).toBe(200);
+  const { json } = await ask(license, 'THIRD');
+  expect(json).toEqual({ valid: false, message: 'License not found or invalid' });
+  expect(await hwidsOf(license)).toEqual(['OLD', 'NEW']);
 });

@@ -357,6 +357,25 @@ it('forgetting returns 503 after five seconds without the database for records, 
   expect(await readDatabase()).not.toContain('HW-OF-OUTAGE');
 });
 
+it('the addresses and the values of a program that took a license over are erased [1.8.42, 5.18, 6.18]', async () => {
+  const { id: productId } = await create.product({ selfResets: 1 });
+  const { licenseKey, customer } = await create.license({
+    ...{ productId, ownerChatId: 'chat-of-moving', maxHWIDs: 1, hwids: ['HW-LEFT-BEHIND'] },
+  });
+  const moved = await validate(
+    { licenseKey, productId, hwid: 'HW-OF-MOVING', takeOver: true },
+    { connectingAddress: '203.0.113.91' },
+  );
+  expect(moved.status).toBe(200);
+  await historyOf({ licenseKey }, 1);
+  const values = ['203.0.113.91', 'HW-LEFT-BEHIND', 'HW-OF-MOVING'];
+  const before = await readDatabase();
+  for (const value of values) expect(before).toContain(value);
+  await forget(customer?.id);
+  const after = await readDatabase();
+  for (const value of values) expect(after).not.toContain(value);
+});
+
 it('a history of 5,000 installations is erased by two requests, and its count stays [6.21]', async () => {
   const { id, licenseKey, customer, productId } = await create.license({ ownerChatId: 'many' });
   await env.DB.prepare(

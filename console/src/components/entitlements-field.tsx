@@ -1,3 +1,4 @@
+import { entitlementValue } from '@licet/cli/entitlements';
 import type { License, Product } from '@licet/client';
 import {
   ENTITLEMENT_NAME,
@@ -7,7 +8,7 @@ import {
 } from '@licet/contract/limits';
 import { useRef, useState } from 'react';
 import { endOfDay, toDay } from '../dates.ts';
-import { type Entitlements, entitlementText, entitlementValue } from '../entitlements.ts';
+import { type Entitlements, entitlementText } from '../entitlements.ts';
 import { screenTexts } from '../screen-texts.ts';
 import { Button } from './button.tsx';
 import { FieldGroup, TextField } from './form.tsx';
@@ -29,7 +30,7 @@ export function entitlementsOf(data: FormData): Fields {
       named.flatMap(({ kind, name, value }) =>
         kind === 'inherited'
           ? []
-          : [[name.trim(), kind === 'gone' ? null : entitlementValue(value)]],
+          : [[name.trim(), kind === 'gone' ? null : entitlementValue(value.trim())]],
       ),
     ),
     entitlementsExpire: Object.fromEntries(
@@ -47,7 +48,8 @@ export const entitlementsOfProduct = (data: FormData): Product['entitlements'] =
   );
 
 interface Row {
-  key: number;
+  /** Undefined for one of the product that nobody has touched here. */
+  key: number | undefined;
   /** Of the product alone, taken away, or of the license itself. */
   kind: 'inherited' | 'gone' | 'own';
   name: string;
@@ -83,74 +85,47 @@ export function EntitlementsField({
   inherited?: Entitlements | undefined;
   isCard?: boolean;
 }) {
-  const [rows, setRows] = useState(() => rowsOf(stored));
+  const [rows, setRows] = useState<readonly Row[]>(() => rowsOf(stored));
   const next = useRef(rows.length);
-  const add = (row: Omit<Row, 'key'>): void =>
-    setRows((known) => [...known, { ...row, key: next.current++ }]);
-  const change = (changed: Row): void =>
-    setRows((known) => known.map((row) => (row.key === changed.key ? changed : row)));
-  const untouched = Object.entries(inherited ?? {})
-    .filter(([name]) => rows.every((row) => row.name.trim() !== name))
-    .map(([name, value]) => ({ name, value: entitlementText(value), end: null }));
-  const faultOf = ({ name, key }: Row): string => {
-    const typed = name.trim();
+  const put = (row: Row): void => {
+    const placed = { ...row, key: row.key ?? next.current++ };
+    const isNew = row.key === undefined;
+    setRows((known) =>
+      isNew ? [...known, placed] : known.map((one) => (one.key === row.key ? placed : one)),
+    );
+  };
+  const remove = ({ key }: Row): void => setRows((known) => known.filter((row) => row.key !== key));
+  const ofProduct = (name: string): Row => {
+    const value = entitlementText(inherited?.[name] ?? true);
+    return { key: undefined, kind: 'inherited', name, value, end: null };
+  };
+  const untouched = Object.keys(inherited ?? {})
+    .filter((name) => rows.every((row) => row.name.trim() !== name))
+    .map(ofProduct);
+  // In an order that no change of a row moves: a field that moves loses the focus.
+  const others = [...untouched, ...rows.filter(({ kind }) => kind !== 'own')];
+  const shown = [
+    ...others.sort((one, other) => (one.name < other.name ? -1 : 1)),
+    ...rows.filter(({ kind }) => kind === 'own'),
+  ];
+  const faultOf = (row: Row): string => {
+    const typed = row.name.trim();
     if (typed === '') return '';
     if (!ENTITLEMENT_NAME.test(typed) || RESERVED_ENTITLEMENTS.includes(typed)) {
       return words.wrongName;
     }
-    return rows.some((row) => row.key < key && row.name.trim() === typed) ? words.twice : '';
+    return rows.find(({ name }) => name.trim() === typed) === row ? '' : words.twice;
   };
   const valueFaultOf = ({ value }: Row): string =>
-    value.trim() === '' || ENTITLEMENT_TEXT.test(value.trim()) ? '' : words.wrongValue;
-  const ofProduct = (row: Omit<Row, 'key' | 'kind'>, kind: Row['kind'], key?: number) => (
-    <>
-      <p className="min-w-0 self-center break-words text-muted">
-        <span className="font-mono text-sm">{row.name}</span>{' '}
-        {kind === 'gone' ? words.takenAway : words.ofProduct(String(inherited?.[row.name] ?? ''))}
-      </p>
-      <div className="flex flex-wrap gap-2">
-        {kind === 'inherited' && (
-          <Button
-            onClick={() => {
-              const own = {
-                ...row,
-                kind: 'own' as const,
-                value: entitlementText(inherited?.[row.name] ?? true),
-              };
-              if (key === undefined) add(own);
-              else change({ ...own, key });
-            }}
-          >
-            {words.change}
-          </Button>
-        )}
-        <Button
-          look="quiet"
-          onClick={() => {
-            const other = kind === 'gone' ? 'inherited' : 'gone';
-            if (key === undefined) add({ ...row, kind: other });
-            else if (other === 'inherited') setRows(rows.filter((one) => one.key !== key));
-            else change({ ...row, kind: other, key });
-          }}
-        >
-          {kind === 'gone' ? words.restore : words.takeAway}
-        </Button>
-      </div>
-    </>
-  );
+    ENTITLEMENT_TEXT.test(String(entitlementValue(value.trim()))) ? '' : words.wrongValue;
   const line =
     'grid min-w-0 items-end gap-2 sm:col-span-2 sm:grid-cols-[minmax(0,1fr)_minmax(0,1fr)_auto]';
   return (
     <FieldGroup title={words.title} isCard={isCard}>
       <input type="hidden" name={NAME} value={JSON.stringify(rows)} />
       <p className="text-xs text-muted sm:col-span-2">{words.hint}</p>
-      {untouched.map((row) => (
-        <div key={row.name} className={line}>
-          {ofProduct(row, 'inherited')}
-        </div>
-      ))}
-      {rows.map((row) => (
-        <div key={row.key} className={line}>
+      {shown.map((row) => (
+        <div key={row.kind === 'own' ? row.key : row.name} className={line}>
           {row.kind === 'own' ? (
             <>
               <TextField
@@ -162,7 +137,7 @@ export function EntitlementsField({
                 autoCapitalize="none"
                 error={faultOf(row)}
                 ref={(input) => input?.setCustomValidity(faultOf(row))}
-                onChange={({ target }) => change({ ...row, name: target.value })}
+                onChange={({ target }) => put({ ...row, name: target.value })}
               />
               <TextField
                 label={words.value}
@@ -171,28 +146,51 @@ export function EntitlementsField({
                 value={row.value}
                 error={valueFaultOf(row)}
                 ref={(input) => input?.setCustomValidity(valueFaultOf(row))}
-                onChange={({ target }) => change({ ...row, value: target.value })}
+                onChange={({ target }) => put({ ...row, value: target.value })}
               />
               <Button
                 look="quiet"
                 aria-label={words.remove(row.name)}
                 title={words.remove(row.name)}
-                onClick={() => setRows(rows.filter(({ key }) => key !== row.key))}
+                onClick={() => remove(row)}
               >
                 <X size={16} aria-hidden />
               </Button>
             </>
           ) : (
-            ofProduct(row, row.kind, row.key)
+            <>
+              <p className="min-w-0 self-center break-words text-muted">
+                <span className="font-mono text-sm">{row.name}</span>{' '}
+                {row.kind === 'gone'
+                  ? words.takenAway
+                  : words.ofProduct(String(inherited?.[row.name] ?? ''))}
+              </p>
+              {row.kind === 'gone' ? (
+                <Button look="quiet" onClick={() => remove(row)}>
+                  {words.restore}
+                </Button>
+              ) : (
+                <div className="flex flex-wrap gap-2">
+                  <Button
+                    onClick={() => put({ ...row, kind: 'own', value: ofProduct(row.name).value })}
+                  >
+                    {words.change}
+                  </Button>
+                  <Button look="quiet" onClick={() => put({ ...row, kind: 'gone' })}>
+                    {words.takeAway}
+                  </Button>
+                </div>
+              )}
+            </>
           )}
           {inherited && row.kind !== 'gone' && (
             <TextField
               label={words.end(row.name)}
-              name={`entitlement end ${row.key}`}
+              name={`entitlement end ${row.key ?? row.name}`}
               type="date"
               value={toDay(row.end)}
               onChange={({ target }) =>
-                change({
+                put({
                   ...row,
                   end: endOfDay(target.value, stored.entitlementsExpire?.[row.name]),
                 })
@@ -203,7 +201,9 @@ export function EntitlementsField({
       ))}
       {rows.length < MAX_ENTITLEMENTS && (
         <div className="sm:col-span-2">
-          <Button onClick={() => add({ kind: 'own', name: '', value: '', end: null })}>
+          <Button
+            onClick={() => put({ key: undefined, kind: 'own', name: '', value: '', end: null })}
+          >
             <Plus size={16} aria-hidden />
             {words.add}
           </Button>

@@ -14,12 +14,12 @@ export function entitlementValue(text: string): Entitlement {
 }
 
 /** A text that {@link entitlementValue} reads as this value. */
-const textOf = (value: unknown): string =>
+export const entitlementValueText = (value: unknown): string =>
   typeof value === 'string' && entitlementValue(value) !== value ? `"${value}"` : String(value);
 
 function entitlementText([name, value]: readonly [string, unknown]): string {
   if (value === null) return `!${name}`;
-  return value === true ? name : `${name}=${textOf(value)}`;
+  return value === true ? name : `${name}=${entitlementValueText(value)}`;
 }
 
 /** All of them, or all ends, in one text. */

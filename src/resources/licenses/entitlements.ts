@@ -52,7 +52,8 @@ export function entitlementClaims(sources: EntitlementSources, now: number): Ent
     entitlements: counting
       .map(([name, value]) => (value === true ? name : `${name}=${value}`))
       .join(' '),
-    ...(until !== Infinity && { entitlementsUntil: Math.floor(until / 1000) }),
+    // The end of a day is within a second: a program that asks at its beginning would still get what ends.
+    ...(until !== Infinity && { entitlementsUntil: Math.ceil(until / 1000) }),
   };
 }
 

@@ -54,8 +54,8 @@ function missingOf(
   ipv6SlotPrefix: number,
 ): Missing[] {
   const missing: Missing[] = [];
-  const isBound = (address: string) => slotOf(address, ipv6SlotPrefix);
-  if (ip !== null && maxIPs !== -1 && !ips.some((one) => isBound(one) === isBound(ip))) {
+  const slot = (address: string) => slotOf(address, ipv6SlotPrefix);
+  if (ip !== null && maxIPs !== -1 && !ips.some((one) => slot(one) === slot(ip))) {
     const global = countGlobal(ips);
     const kind = isGlobal(ip) ? 'IP' : 'LOCAL';
     const count = kind === 'IP' ? global : ips.length - global;

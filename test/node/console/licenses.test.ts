@@ -561,6 +561,7 @@ describeInBrowser('the console in a browser', () => {
     await group.getByText('A value has at most 40 letters').waitFor();
     await group.getByLabel('Value').fill(edition);
     await group.getByLabel('edition ends on').fill('2099-12-31');
+    await group.getByLabel('pro ends on').fill('2098-12-31');
     await group.getByRole('button', { name: 'Take away' }).last().click();
     await group.getByText('trial taken away').waitFor();
     await group.getByRole('button', { name: 'Add an entitlement' }).click();
@@ -577,7 +578,7 @@ describeInBrowser('the console in a browser', () => {
     const stored = await licet.licenses.get(id);
     expect(stored.entitlements).toEqual({ edition, max_players: -1, trial: null });
     expect(stored.effectiveEntitlements).toEqual({ edition, max_players: -1, pro: true });
-    expect(Object.keys(stored.entitlementsExpire)).toEqual(['edition']);
+    expect(Object.keys(stored.entitlementsExpire)).toEqual(['edition', 'pro']);
 
     await page.getByText('until 31 Dec 2099').waitFor();
     await page.getByRole('link', { name: `edition = ${edition}` }).click();
