@@ -126,7 +126,7 @@ setInterval(isThere, 100);
       '✗ A slow service, after a good response',
     ]);
     expect(output).toContain('The good service: it ran on for 6 s: "Enabled"');
-    expect(output).toContain('breaks  servers of customers; BuiltByBit counts it as malware');
+    expect(output).toContain('breaks  servers of customers; BuiltByBit may count it as malware');
     expect(code).toBe(1);
     expect(() => process.kill(Number(readFileSync(child, 'utf8')), 0)).toThrow('ESRCH');
   });

@@ -237,7 +237,7 @@ const GOOD: Start = {
 const LOST: Start = {
   title: 'The service goes away while it runs',
   mustRun: true,
-  breaks: 'servers of customers; BuiltByBit counts it as malware',
+  breaks: 'servers of customers; BuiltByBit may count it as malware',
   change: 'Ask at the start and after checkAfter. Change nothing while the service is not reached.',
 };
 const DEAD: Start = {
