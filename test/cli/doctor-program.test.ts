@@ -85,7 +85,7 @@ describe('npm run doctor -- --program', () => {
       expect(output).toMatch(
         /✗ A fake service, .*: it exited with status 0 .*: "License is valid"/,
       );
-      expect(output).toContain('breaks  you: it runs for all who lead its address elsewhere');
+      expect(output).toContain('breaks  you: it runs for anybody who points it at another server');
       expect(output).toContain('not what markets and customers may expect: docs/drm.md.');
       expect(code).toBe(1);
     },
