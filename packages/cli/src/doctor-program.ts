@@ -282,7 +282,9 @@ function checkOf(
   const what = `${title}: it ${did}`;
   if (mayRun === mustRun) {
     if (mustRun || refusedBy === null || status === refusedBy) return { what, mark: 'good' };
-    const details = [['change', `Look for a fault in it: without a lease it exits with ${refusedBy}.`]] as const;
+    const details = [
+      ['change', `Look for a fault in it: without a lease it exits with ${refusedBy}.`],
+    ] as const;
     return { what, mark: 'minor', details };
   }
   const details = [
