@@ -197,7 +197,7 @@ export const texts = {
   palette: {
     open: 'Search or paste anything',
     label: 'Search',
-    placeholder: 'Key, address, hardware ID, e-mail, order, text',
+    placeholder: 'Key, address, e-mail, order',
     hint: 'Paste a license key, an address, a hardware ID, an e-mail or an account. Text needs at least three characters.',
     nothing: 'Nothing found. Check the spelling, or paste the whole key.',
     searching: 'Searching',

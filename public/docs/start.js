@@ -38,6 +38,20 @@ const followTheme = () => document.documentElement.classList.toggle('dark-mode',
 dark.addEventListener('change', followTheme);
 followTheme();
 
+/** Names the parts that Swagger UI leaves without a name or landmark, and keeps the order of headings. */
+function nameParts() {
+  const attributes = [
+    ['#servers', 'aria-label', 'Servers'],
+    ['.information-container section', 'aria-label', 'About'],
+    ['.scheme-container > section', 'aria-label', 'Server and token'],
+    ['section.models', 'aria-label', 'Schemas'],
+    ['.opblock-tag, section.models > h4', 'aria-level', '2'],
+  ];
+  for (const [selector, name, value] of attributes) {
+    for (const part of document.querySelectorAll(selector)) part.setAttribute(name, value);
+  }
+}
+
 const page = SwaggerUIBundle({
   url: '/openapi.json',
   dom_id: '#interface',
@@ -48,6 +62,7 @@ const page = SwaggerUIBundle({
   validatorUrl: null,
   plugins: [showLargeAnswersPlainly, keepToken],
   onComplete: () => {
+    nameParts();
     const token = sessionStorage.getItem(KEPT_TOKEN);
     if (token) page.preauthorizeApiKey('TOKEN', token);
   },

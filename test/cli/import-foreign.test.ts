@@ -614,7 +614,7 @@ ${key},${name},PERMANENT,"pro; max_players = 100;!trial;build=""7"";tier=gold","
 
   it('an export with entitlements is imported as it was', async () => {
     const product = { name: 'Entitled', productType: 'OTHER', checkAfterHours: 12 } as const;
-    const defaults = { edition: 'silver', 'module.economy': true, max_players: -1 };
+    const defaults = { edition: 'silver', 'module.economy': true, max_players: -1 } as const;
     const { id } = await client().products.create({ ...product, entitlements: defaults });
     const made = await client().licenses.create({
       ...{ productId: id, licenseType: 'PERMANENT' },

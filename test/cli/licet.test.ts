@@ -771,11 +771,13 @@ describe('licet customers', () => {
 
     await edit('--entitlement-end', 'pro=never', '--entitlement-end', 'edition=2099-01-31');
     await edit('--entitlement', 'edition=', '--notes', 'Changed');
+    await edit('--entitlement-end', 'build=2099-01-31');
+    await edit('--no-entitlement', 'build');
     expect(await licet.licenses.findByKey(key)).toMatchObject({
       notes: 'Changed',
-      entitlements: { build: '7', max_players: null, pro: true },
+      entitlements: { build: null, max_players: null, pro: true },
       entitlementsExpire: {},
-      effectiveEntitlements: { build: '7', edition: 'silver', pro: true },
+      effectiveEntitlements: { edition: 'silver', pro: true },
     });
   });
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
-import { checkLicense } from '../../examples/licet.mjs';
+import { checkLicense } from '../../examples/licet.ts';
 import { listen, ownFolder } from '../node/own.ts';
 
 /** The expectations of docs/drm.md. */

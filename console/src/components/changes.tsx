@@ -157,59 +157,64 @@ const Value = ({ field, value, names }: { field: string; value: unknown; names: 
     ))
   );
 
-/** All fields of an event before and after the change; on a phone one below the other. */
-export const ChangeTable = ({ changes, names }: { changes: Changes; names: Names }) => (
-  <table className="w-full table-fixed text-left max-sm:block">
-    <thead className="max-sm:sr-only">
-      <tr className="border-b border-line text-xs text-muted">
-        {[words.field, words.before, words.after].map((header) => (
-          <th key={header} scope="col" className="py-2 pr-3 font-medium">
-            {header}
-          </th>
-        ))}
-      </tr>
-    </thead>
-    <tbody className="max-sm:block">
-      {Object.entries(changes).map(([field, { before, after }]) => {
-        const isWithheld = isBlank(before) && isBlank(after);
-        return (
-          <tr
-            key={field}
-            className="border-line align-top not-last:border-b max-sm:block max-sm:py-2"
-          >
-            <th
-              scope="row"
-              title={field}
-              className="py-2 pr-3 font-medium break-words max-sm:block max-sm:py-0.5"
-            >
-              {fieldName(field)}
+/** All fields of an event before and after the change, or only after it; on a phone one below the other. */
+export function ChangeTable({ changes, names }: { changes: Changes; names: Names }) {
+  // An object that was created has nothing before.
+  const sides = (['before', 'after'] as const).filter(
+    (side) => side === 'after' || Object.values(changes).some((change) => !isBlank(change[side])),
+  );
+  return (
+    <table className="w-full table-fixed text-left max-sm:block">
+      <thead className="max-sm:sr-only">
+        <tr className="border-b border-line text-xs text-muted">
+          {[words.field, ...sides.map((side) => words[side])].map((header) => (
+            <th key={header} scope="col" className="py-2 pr-3 font-medium">
+              {header}
             </th>
-            {isWithheld ? (
-              <td colSpan={2} className="py-2 text-muted max-sm:block max-sm:py-0.5">
-                {words.withheld}
-              </td>
-            ) : (
-              [before, after].map((value, index) => (
-                <td
-                  // biome-ignore lint/suspicious/noArrayIndexKey: before and after never move
-                  key={index}
-                  className="py-2 pr-3 max-sm:flex max-sm:items-baseline max-sm:py-0.5"
-                >
-                  <span aria-hidden className="w-14 shrink-0 text-xs text-muted sm:hidden">
-                    {index === 0 ? words.before : words.after}
-                  </span>
-                  <div className="min-w-0">
-                    <Value field={field} value={value} names={names} />
-                  </div>
+          ))}
+        </tr>
+      </thead>
+      <tbody className="max-sm:block">
+        {Object.entries(changes).map(([field, change]) => {
+          const isWithheld = isBlank(change.before) && isBlank(change.after);
+          return (
+            <tr
+              key={field}
+              className="border-line align-top not-last:border-b max-sm:block max-sm:py-2"
+            >
+              <th
+                scope="row"
+                title={field}
+                className="py-2 pr-3 font-medium break-words max-sm:block max-sm:py-0.5"
+              >
+                {fieldName(field)}
+              </th>
+              {isWithheld ? (
+                <td colSpan={sides.length} className="py-2 text-muted max-sm:block max-sm:py-0.5">
+                  {words.withheld}
                 </td>
-              ))
-            )}
-          </tr>
-        );
-      })}
-    </tbody>
-  </table>
-);
+              ) : (
+                sides.map((side) => (
+                  <td
+                    key={side}
+                    className="py-2 pr-3 max-sm:flex max-sm:items-baseline max-sm:py-0.5"
+                  >
+                    <span aria-hidden className="w-14 shrink-0 text-xs text-muted sm:hidden">
+                      {words[side]}
+                    </span>
+                    <div className="min-w-0">
+                      <Value field={field} value={change[side]} names={names} />
+                    </div>
+                  </td>
+                ))
+              )}
+            </tr>
+          );
+        })}
+      </tbody>
+    </table>
+  );
+}
 
 /** The first ending that fits counts. */
 const TONES: readonly (readonly [ending: string, tone: Tone])[] = [

@@ -5,7 +5,7 @@ import { Cut } from './cut.tsx';
 
 /** A hardware ID in a table, marked if many machines share it. */
 export const Hwid = ({ value }: { value: string }) => (
-  <span className="flex items-center gap-1.5">
+  <span className="flex items-center gap-1.5 max-sm:inline-flex max-sm:max-w-full">
     <span className="min-w-0">
       <Cut isMono>{value}</Cut>
     </span>

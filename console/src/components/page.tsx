@@ -26,8 +26,8 @@ export function Page({
   return (
     <div className="mx-auto flex w-full max-w-7xl flex-col gap-5 px-4 py-5 sm:px-6 lg:py-8">
       <div className="flex flex-wrap items-center gap-x-4 gap-y-3 sm:items-start">
-        {/* On a phone a long title takes a line of its own, above the actions. */}
-        <div className={`flex-1 ${lead ? 'min-w-52' : 'min-w-0 max-sm:basis-auto'}`}>
+        {/* Below 1,024 px a long title takes a line of its own, above the actions. */}
+        <div className={`flex-1 ${lead ? 'min-w-52' : 'min-w-0 max-lg:basis-auto'}`}>
           <h1 className="text-xl font-semibold tracking-tight break-words sm:py-1">{heading}</h1>
           {lead && <div className="mt-1 text-muted sm:mt-0">{lead}</div>}
         </div>
@@ -176,7 +176,7 @@ export const AddressMark = ({ tone = 'bad' }: { tone?: 'bad' | 'warn' }) => (
         href="/docs/one-machine#behind-a-proxy"
         target="_blank"
         rel="noreferrer"
-        className="rounded-sm underline underline-offset-2"
+        className="rounded-sm whitespace-nowrap underline underline-offset-2"
       >
         {texts.ownAddressGuide}
       </a>

@@ -43,7 +43,7 @@ export function WithPane({
           <div className="pointer-events-none absolute top-12 right-0 bottom-0 z-10 w-96">
             <section
               aria-label={title}
-              className="pointer-events-auto sticky top-20 max-h-[calc(100dvh-6rem)] overflow-y-auto rounded-xl border border-line bg-raised shadow-raised"
+              className="pointer-events-auto sticky top-20 max-h-[calc(100dvh-6rem)] overflow-y-auto rounded-xl border border-line bg-raised break-words shadow-raised"
             >
               <div className="flex items-center py-1.5 pr-2 pl-5">
                 <h2 className="flex-1 font-semibold">{title}</h2>
@@ -78,6 +78,6 @@ export const PaneDialog = ({
   children: ReactNode;
 }) => (
   <Dialog title={title} isOpen={isOpen} onClose={onClose}>
-    <div className="-mx-4 sm:-mx-5">{isOpen && children}</div>
+    <div className="-mx-4 break-words sm:-mx-5">{isOpen && children}</div>
   </Dialog>
 );

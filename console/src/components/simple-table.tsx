@@ -14,7 +14,7 @@ const CARD = {
   table: 'max-sm:block',
   head: 'max-sm:hidden',
   row: 'max-sm:flex max-sm:flex-wrap max-sm:items-baseline max-sm:gap-x-4 max-sm:gap-y-1 max-sm:px-4 max-sm:py-3',
-  cell: 'max-sm:min-w-0 max-sm:p-0! max-sm:wrap-anywhere',
+  cell: 'max-sm:min-w-0 max-sm:p-0! max-sm:wrap-anywhere max-sm:has-[.line-clamp-2]:w-full',
   header: 'text-xs text-muted sm:hidden',
 };
 const NO_CARD: typeof CARD = { table: '', head: '', row: '', cell: '', header: 'hidden' };
@@ -39,6 +39,9 @@ export const SimpleTable = <Row extends { id: number | string }>({
   /** Keeps text apart from the number before it, which stands at the right end of its column. */
   const gapOf = (index: number): string =>
     columns[index - 1]?.[2] === 'number' && columns[index]?.[2] !== 'number' ? 'sm:pl-6!' : '';
+  /** The column before a wide one at the end is the last on a tablet. */
+  const endOf = (index: number): string =>
+    index === columns.length - 2 && columns[index + 1]?.[2] === 'wide' ? 'sm:max-lg:pr-5' : '';
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: viewers without a mouse scroll it by keyboard
     <div className="overflow-x-auto" tabIndex={0}>
@@ -49,7 +52,7 @@ export const SimpleTable = <Row extends { id: number | string }>({
               <th
                 key={header}
                 scope="col"
-                className={`px-2 py-2 font-medium whitespace-nowrap first:pl-4 last:pr-4 sm:first:pl-5 sm:last:pr-5 lg:not-first:pl-3 lg:not-last:pr-3 ${kind === 'wide' ? WIDE_CLASS : ''} ${kind === 'number' ? 'text-right' : gapOf(index)}`}
+                className={`px-2 py-2 font-medium whitespace-nowrap first:pl-4 last:pr-4 sm:first:pl-5 sm:last:pr-5 lg:not-first:pl-3 lg:not-last:pr-3 ${endOf(index)} ${kind === 'wide' ? WIDE_CLASS : ''} ${kind === 'number' ? 'text-right' : gapOf(index)}`}
               >
                 {header}
               </th>
@@ -70,7 +73,7 @@ export const SimpleTable = <Row extends { id: number | string }>({
                 return (
                   <td
                     key={header}
-                    className={`px-2 py-2 first:pl-4 last:pr-4 ${card.cell} sm:first:pl-5 sm:last:pr-5 lg:not-first:pl-3 lg:not-last:pr-3 ${isNarrow ? '' : phone} ${kind === 'wide' ? WIDE_CLASS : ''} ${kind === 'number' ? (isNarrow ? 'text-right' : 'sm:text-right') : gapOf(index)}`}
+                    className={`px-2 py-2 first:pl-4 last:pr-4 ${card.cell} sm:first:pl-5 sm:last:pr-5 lg:not-first:pl-3 lg:not-last:pr-3 ${endOf(index)} ${isNarrow ? '' : phone} ${kind === 'wide' ? WIDE_CLASS : ''} ${kind === 'number' ? (isNarrow ? 'text-right' : 'sm:text-right') : gapOf(index)}`}
                   >
                     {index > 0 && (
                       <span aria-hidden className={card.header}>

@@ -12,4 +12,4 @@ const TONES: Record<Tone, string> = {
 
 /** The classes of a badge. */
 export const badgeClass = (tone: Tone): string =>
-  `inline-flex rounded-md px-1.5 py-0.5 text-xs font-medium whitespace-nowrap ${TONES[tone]}`;
+  `inline-flex rounded-md px-1.5 py-0.5 text-xs font-medium tracking-normal whitespace-nowrap ${TONES[tone]}`;

@@ -288,7 +288,7 @@ describeInBrowser('markets in the console', () => {
     const page = await openConsole(`/markets/${id}/edit`);
     await page.getByLabel('After a dispute or chargeback').selectOption('wait');
     await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByText('Deactivate it when the dispute is lost', { exact: true }).waitFor();
+    await page.getByText('Deactivate when it is lost', { exact: true }).waitFor();
     expect(await licet.markets.get(id)).toMatchObject({ onDispute: 'wait' });
     const reader = await openConsole(`/markets/${id}`, { token: await tokenWith('ALL_READ') });
     await reader.getByText('Only a token that may change everything').waitFor();

@@ -253,7 +253,7 @@ describeInBrowser('webhooks in the console', () => {
     const alerts = page.getByRole('region', { name: 'Worth a look' });
     const line = (text: string) => alerts.getByRole('listitem').filter({ hasText: text });
     const [one] = await licet.licenses.list({ limit: 1 });
-    await line('No free slot').getByText('203.0.113.77 was refused').waitFor();
+    await line('No free slot').getByText('refused 203.0.113.77').waitFor();
     await line('No free slot')
       .getByRole('link', { name: `…${one?.licenseKey.slice(-4)}` })
       .waitFor();
@@ -261,7 +261,7 @@ describeInBrowser('webhooks in the console', () => {
     for (const [text, label, href] of [
       ['203.0.113.77', 'Free a slot', '/console/licenses/1#slots'],
       ['used from 14 addresses', 'Installations', '/console/licenses/2#installations'],
-      ['a program from 198.51.100.23 was refused: Leaked key', 'See requests', '/console/history?'],
+      ['refused a program from 198.51.100.23: Leaked key', 'See requests', '/console/history?'],
       ['succeeded for five days', 'Open webhook', '/console/webhooks/99'],
     ] as const) {
       const link = line(text).getByRole('link', { name: label });

@@ -12,7 +12,7 @@ import { MetadataTexts } from '../../components/metadata-texts.tsx';
 import { Facts, Notice, Page, Section } from '../../components/page.tsx';
 import { SectionRows } from '../../components/section-rows.tsx';
 import { type SimpleColumn, SimpleTable } from '../../components/simple-table.tsx';
-import { Time } from '../../components/time.tsx';
+import { EndTime, Time } from '../../components/time.tsx';
 import { toasts } from '../../components/toasts.tsx';
 import { datedName, saveFile } from '../../csv.ts';
 import { formatNumber, formatSlots, productName } from '../../format.ts';
@@ -263,7 +263,7 @@ function LicenseSection({
         expiryDate === null ? (
           <span className="text-muted">{noDate(expiresAfterDays)}</span>
         ) : (
-          <Time value={expiryDate} show="end" />
+          <EndTime value={expiryDate} />
         ),
     ],
     [headers.ips, ({ ips, maxIPs }) => formatSlots(countTaken(ips), maxIPs), 'number'],
@@ -274,6 +274,7 @@ function LicenseSection({
         notes && (
           <span className="line-clamp-2 wrap-anywhere sm:max-w-60 sm:min-w-24">{notes}</span>
         ),
+      'wide',
     ],
   ];
   return (

@@ -64,7 +64,7 @@ const columnsOf = (
     id: 'type',
     header: words.columns.type,
     cell: ({ type }) => <TypeBadge type={type} />,
-    width: 'w-44',
+    width: 'w-42 xl:w-44',
     phone: 'title',
   },
   {

@@ -123,7 +123,7 @@ function RightProduct({ record: { licenseId, productId } }: { record: LicenseReq
 }
 
 const Value = ({ value, children }: { value: string; children?: ReactNode }) => (
-  <span className="-my-1.5 -mr-3 flex items-center gap-1 sm:mr-0">
+  <span className="-my-1.5 -mr-3 flex items-center sm:mr-0 sm:gap-1">
     <span className="min-w-0 flex-1 py-1.5 font-mono text-xs break-all">{value}</span>
     {children}
     <CopyButton value={value} label={words.copy(value)} isIcon />

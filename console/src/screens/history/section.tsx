@@ -69,7 +69,18 @@ export function HistorySection({
         ]
       : []),
     [headers.ip, ({ ip }) => mono(ip)],
-    [headers.hwid, ({ hwid }) => hwid && <Hwid value={hwid} />],
+    [
+      headers.hwid,
+      ({ hwid }) =>
+        hwid && (
+          // Beside the column of keys there is less room.
+          <span
+            className={`sm:block ${hasKeys ? 'sm:max-w-32 lg:max-w-40' : 'sm:max-w-56 lg:max-w-64'}`}
+          >
+            <Hwid value={hwid} />
+          </span>
+        ),
+    ],
     [
       headers.version,
       ({ productVersion }) =>

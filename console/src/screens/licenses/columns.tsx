@@ -24,7 +24,7 @@ export const columnsOf = (products: ReadonlyMap<number, string>): readonly Colum
     id: 'licenseKey',
     header: words.licenseKey,
     cell: ({ licenseKey }) => <Cut isMono>{licenseKey}</Cut>,
-    width: 'w-52',
+    width: 'w-51 xl:w-52',
     phone: 'title',
   },
   {
@@ -65,7 +65,7 @@ export const columnsOf = (products: ReadonlyMap<number, string>): readonly Colum
       </span>
     ),
     sort: { ascending: 'expiryDate', descending: '-expiryDate' },
-    width: 'w-39 xl:w-42',
+    width: 'w-38 xl:w-42',
     phone: 'lastEnd',
   },
   {

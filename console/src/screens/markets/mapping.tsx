@@ -72,13 +72,14 @@ export function Mapping({
       words.terms,
       (row) => {
         const lines = [words.describe(row), entitlementLines(row.entitlements ?? {})];
-        return lines.filter(Boolean).join('\n').replaceAll('\n', ', ');
+        const terms = lines.filter(Boolean).join('\n').replaceAll('\n', ', ');
+        return <span className="sm:inline-block sm:min-w-24">{terms}</span>;
       },
     ],
     [
       words.change,
       ({ id: _, ...mapped }) => (
-        <span className="inline-flex flex-wrap gap-x-4">
+        <span className="inline-flex gap-x-4 max-sm:flex-wrap">
           <Button
             look="link"
             className={IN_ROW}

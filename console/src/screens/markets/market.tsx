@@ -174,7 +174,7 @@ function Steps({ market: { addresses, isPublic, kind } }: { market: Market }) {
           href={`/docs/${kind}`}
           target="_blank"
           rel="noreferrer"
-          className="rounded-sm text-accent underline underline-offset-2"
+          className="-my-1.25 rounded-sm py-1.25 text-accent underline underline-offset-2"
         >
           {words.guide}
         </a>

@@ -88,7 +88,7 @@ const COLUMNS: readonly Column<Purchase>[] = [
     id: 'created',
     header: words.columns.created,
     cell: ({ createdAt }) => <Time value={createdAt} show="ago" />,
-    width: 'w-36',
+    width: 'w-31 xl:w-36',
     sort: { ascending: 'id', descending: NEWEST_FIRST },
     phone: 'lastEnd',
   },

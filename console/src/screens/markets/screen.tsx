@@ -66,7 +66,7 @@ const COLUMNS: readonly Column<Market>[] = [
     cell: ({ sales }) => (
       <>
         {formatNumber(sales)}
-        <span className="md:hidden"> {words.salesShort}</span>
+        <span className="md:hidden"> {words.salesShort(sales)}</span>
       </>
     ),
     width: 'w-32',

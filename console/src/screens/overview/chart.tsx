@@ -106,7 +106,7 @@ export function Chart({
       aria-valuemax={last}
       aria-valuenow={pointed ?? last}
       aria-valuetext={describePoint(pointed ?? last)}
-      className="flex cursor-pointer rounded-lg pt-3 pr-3 select-none"
+      className="flex cursor-pointer rounded-lg pt-3 pr-5 select-none sm:pr-3"
       onKeyDown={onKeyDown}
       onFocus={({ currentTarget }) => {
         // A click also sets the focus, but already names its bar.

@@ -91,8 +91,7 @@ function HeatMap({
           key={column}
           x={column * CELL}
           y={-6}
-          fontSize={13}
-          className="fill-muted"
+          className="fill-muted text-[13px] sm:max-xl:text-[9px]"
           aria-hidden
         >
           {name}

@@ -65,7 +65,7 @@ export function OutcomeSection({ data, range }: { data: Statistics; range: Range
       {groups.every(({ total }) => total === 0) ? (
         <Empty title={words.noValidations}>{words.noValidationsLead[range]}</Empty>
       ) : (
-        <div className="flex flex-col gap-3 px-2 pt-1 pb-4 sm:px-3">
+        <div className="relative flex flex-col gap-3 px-2 pt-1 pb-4 sm:px-3">
           <Chart
             timesMs={timesMs}
             groups={groups}
@@ -86,32 +86,30 @@ export function OutcomeSection({ data, range }: { data: Statistics; range: Range
               </li>
             ))}
           </ul>
-          <div className="relative">
-            <div className="sr-only">
-              <table>
-                <caption>{words.outcomes}</caption>
-                <thead>
-                  <tr>
-                    <th scope="col">{words.time}</th>
-                    {groups.map(({ name }) => (
-                      <th key={name} scope="col">
-                        {name}
-                      </th>
+          <div className="sr-only">
+            <table>
+              <caption>{words.outcomes}</caption>
+              <thead>
+                <tr>
+                  <th scope="col">{words.time}</th>
+                  {groups.map(({ name }) => (
+                    <th key={name} scope="col">
+                      {name}
+                    </th>
+                  ))}
+                </tr>
+              </thead>
+              <tbody>
+                {series.map(({ time }, index) => (
+                  <tr key={time}>
+                    <th scope="row">{nameOf(time)}</th>
+                    {groups.map(({ name, counts }) => (
+                      <td key={name}>{formatNumber(counts[index] ?? 0)}</td>
                     ))}
                   </tr>
-                </thead>
-                <tbody>
-                  {series.map(({ time }, index) => (
-                    <tr key={time}>
-                      <th scope="row">{nameOf(time)}</th>
-                      {groups.map(({ name, counts }) => (
-                        <td key={name}>{formatNumber(counts[index] ?? 0)}</td>
-                      ))}
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
-            </div>
+                ))}
+              </tbody>
+            </table>
           </div>
         </div>
       )}

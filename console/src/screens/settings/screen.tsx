@@ -236,7 +236,10 @@ function Discord({ settings }: { settings: DiscordSettings }) {
           {!isReady && '--application APPLICATION_ID --public-key PUBLIC_KEY --guild SERVER_ID '}
           --client-secret secret.txt
         </code>
-        <a href="/docs/discord" className="text-accent underline underline-offset-2">
+        <a
+          href="/docs/discord"
+          className="-my-1.25 rounded-sm py-1.25 text-accent underline underline-offset-2"
+        >
           {words.discordGuide}
         </a>
       </div>

@@ -64,18 +64,18 @@ export function Deliveries({ webhook }: { webhook: Webhook }) {
         </TextLink>
       ),
     ],
-    [headers.event, titleOf],
+    [headers.event, (row) => <span className="lg:whitespace-nowrap">{titleOf(row)}</span>],
     [
       headers.object,
       (row) =>
         row.type === PING_TYPE || !hasObject(row) ? null : (
-          <span className="wrap-anywhere sm:block sm:min-w-40">
+          <span className="wrap-anywhere sm:block sm:max-w-40 sm:min-w-32 lg:max-w-96">
             <DeliveryObject delivery={row} />
           </span>
         ),
     ],
     [headers.state, (row) => <DeliveryBadge state={row.state} />],
-    [headers.status, ({ status }) => status, 'number'],
+    [headers.status, ({ status }) => status, 'wide'],
     [headers.attempts, ({ attempts }) => formatNumber(attempts), 'number'],
     [headers.next, ({ nextAttemptAt }) => nextAttemptAt && <NextAttempt at={nextAttemptAt} />],
   ];

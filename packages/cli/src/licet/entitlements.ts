@@ -96,14 +96,14 @@ interface EntitlementOptions {
 
 type Fields = Pick<License, 'entitlements' | 'entitlementsExpire'>;
 
-/** The entitlements of a license with those that options name. One that is removed has no end any longer. */
+/** The entitlements of a license with those that options name. One that is removed or taken away has no end any longer. */
 export async function namedInLicense(
   licet: Licet,
   { entitlement = {}, entitlementEnd = {} }: EntitlementOptions,
 ): Promise<(current: Fields) => Fields> {
   const ends: Record<string, string | undefined> = {};
   for (const [name, value] of Object.entries(entitlement)) {
-    if (value === undefined) ends[name] = undefined;
+    if (value === undefined || value === null) ends[name] = undefined;
   }
   for (const [name, date] of Object.entries(entitlementEnd)) {
     ends[name] = (await expiryField(licet, date)) ?? undefined;
