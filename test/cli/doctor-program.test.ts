@@ -2,7 +2,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { readRootToken } from '@licet/cli/root-token';
 import { Licet } from '@licet/client';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { ownFolder } from '../node/own.ts';
 import { sharedService } from '../node/shared-service.ts';
 import { hasTools } from '../node/tools.ts';
@@ -128,7 +128,11 @@ setInterval(isThere, 100);
     expect(output).toContain('The good service: it ran on for 6 s: "Enabled"');
     expect(output).toContain('breaks  servers of customers; BuiltByBit may count it as malware');
     expect(code).toBe(1);
-    expect(() => process.kill(Number(readFileSync(child, 'utf8')), 0)).toThrow('ESRCH');
+    // A killed process stands in the list until the first process has read its status.
+    const pid = Number(readFileSync(child, 'utf8'));
+    await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow('ESRCH'), {
+      timeout: 10_000,
+    });
   });
 
   it('the doctor says which step a program lacks before it can be examined', async () => {
