@@ -276,7 +276,7 @@ const BACK: Start = {
 /** @param refusedBy the status of a program that may not run. With a moved clock it may also fail, with another one */
 function checkOf(
   { title, mustRun, breaks, change }: Start,
-  { mayRun, status, did }: Program,
+  { mayRun, hasEnded, status, did }: Program,
   refusedBy: number | null,
 ): Check {
   const what = `${title}: it ${did}`;
@@ -290,7 +290,7 @@ function checkOf(
   const details = [
     ['expects', mustRun ? 'it runs' : 'it exits with another status than 0'],
     ['breaks', breaks],
-    ['change', change],
+    ['change', hasEnded ? change : `${change} If it exits later, raise --timeout.`],
   ] as const;
   return { what, mark: 'bad', details };
 }
