@@ -220,6 +220,7 @@ async function keepAsking({ markFile, onAnswer }, askAgain, at) {
       continue;
     }
     const answer = await askAgain();
+    if (latest.get(markFile) !== own) return;
     try {
       await onAnswer?.(answer);
     } catch (error) {

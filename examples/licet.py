@@ -237,6 +237,8 @@ def _keep_asking(mark_file: str, ask: Callable[[], Answer], at: float, on_answer
                 time.sleep(min(left_seconds, 3600))
                 continue
             answer = ask()
+            if _latest[mark_file] is not own:
+                return
             try:
                 if on_answer:
                     on_answer(answer)

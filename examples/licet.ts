@@ -257,6 +257,7 @@ async function keepAsking(
       continue;
     }
     const answer = await askAgain();
+    if (latest.get(markFile) !== own) return;
     try {
       await onAnswer?.(answer);
     } catch (error) {
