@@ -74,7 +74,7 @@ describe('npm run doctor -- --program', () => {
     ];
     const canMove = hasTools('npm run doctor with a moved clock', 'faketime');
     expect(marksOf(output).slice(5)).toEqual(canMove ? moved : ['• A moved clock was not tried']);
-    expect(output).toContain('\nAll is well.');
+    expect(output).toContain(canMove ? '\nAll is well.' : '\nAll that was tried is well.');
     expect(code).toBe(0);
   });
 

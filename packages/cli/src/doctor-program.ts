@@ -394,9 +394,10 @@ export async function examineProgram(
     }
   }
   const failed = checks.filter(({ mark }) => mark === 'bad').length;
+  const all = checks.some(({ mark }) => mark === 'minor') ? 'All that was tried' : 'All';
   console.log(
     failed === 0
-      ? '\nAll is well.'
+      ? `\n${all} is well.`
       : `\n${failed} of these are not what markets and customers may expect: ${documentOf('drm')}.`,
   );
   return failed === 0 ? 0 : 1;
