@@ -27,7 +27,7 @@ public sealed class Licet : IDisposable
         internal string Lease;
         internal Dictionary<string, string> Claims = new Dictionary<string, string>();
 
-        /// <summary>The value of what the license allows, "true" for one without; null if it does not count. Signed only.</summary>
+        /// <summary>The value as text, "true" for one without a value; null if the license has none. Needs public keys.</summary>
         public string Entitlement(string name)
         {
             string text;

@@ -36,7 +36,7 @@ public final class Licet {
             this.checkAfter = mayRun() ? checkAfter(claims, now() + early(86400)) : 0;
         }
 
-        /** The value of what the license allows, "true" for one without; null if it does not count. Signed only. */
+        /** The value as text, "true" for one without a value; null if the license has none. Needs public keys. */
         public String entitlement(String name) {
             String text = claims.getOrDefault("entitlements", "");
             // As it is written: within quotes, and without escapes.
@@ -184,7 +184,7 @@ public final class Licet {
         return result;
     }
 
-    /** Returns a valid answer by a lease that counts and needs no new question yet, or null. */
+    /** Returns a valid answer by a lease that counts and is not past its time to ask again, or null. */
     private Answer freshLease() {
         if (publicKeys.isEmpty()) return null;
         try {

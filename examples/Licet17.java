@@ -75,7 +75,7 @@ public final class Licet17 {
             return state == State.VALID || state == State.GRACE;
         }
 
-        /** The value, "true" for one without; null for an entitlement that does not count. */
+        /** The value as text, "true" for one without a value; null if the license has none. Needs public keys. */
         public String entitlement(String name) {
             return entitlements.get(name);
         }
@@ -213,7 +213,7 @@ public final class Licet17 {
         return new Answer(state, message, 0, Collections.emptyMap());
     }
 
-    /** Returns a valid answer by a lease that counts and needs no new question yet, or null. */
+    /** Returns a valid answer by a lease that counts and is not past its time to ask again, or null. */
     private Answer freshLease() {
         if (publicKeys.isEmpty()) return null;
         try {

@@ -60,7 +60,7 @@ type Answer struct {
 
 func (answer Answer) MayRun() bool { return answer.State == Valid || answer.State == Grace }
 
-// Entitlement returns the value of what the license allows, "true" for one without, and whether it counts. Signed only.
+// Entitlement returns the value, "true" for one without a value, and whether the license has it. Needs public keys.
 func (answer Answer) Entitlement(name string) (string, bool) {
 	for _, part := range strings.Split(answer.entitlements, " ") {
 		own, value, hasValue := strings.Cut(part, "=")
@@ -471,7 +471,7 @@ func (program Program) ask(hwid, nonce, key string, takesOver bool) reply {
 	switch believed["valid"] {
 	case true:
 		if program.PublicKeys == "" {
-			believed = nil // for what the license allows
+			believed = nil // unsigned claims have no entitlements
 		}
 		return reply{Answer: Answer{State: Valid, Message: message}, lease: said["lease"], claims: believed}
 	case false:

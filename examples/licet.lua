@@ -291,7 +291,7 @@ local function check_after_of(claims, otherwise)
   return math.min(time, time_of(claims, "entitlementsUntil") or time)
 end
 
--- Returns what an answer says about the license.
+-- Returns the third value of a check.
 local function details_of(claims, check_after)
   local details = { check_after = check_after }
   function details.entitlement(name)
@@ -414,7 +414,7 @@ end
 -- good answer is kept; and public_keys, KID:N of one or two RS256 keys with a space between, if only signed
 -- answers count: then the lease is in mark_file; and hwid, in place of the id of the installation, where README.md
 -- says so. Returns "valid", "grace" (both may run), "refused" or "unreachable"; a text for the user; and a table:
--- entitlement(name) is the value of what the license allows, "true" for one without, or nil, signed only; check_after
+-- entitlement(name) is its value as text, "true" for one without a value, or nil, with public keys only; check_after
 -- is when to check again, in seconds since 1970, or 0 if the program may not run; and ask, if it started from a lease:
 -- call it when nobody waits. It asks the service, and returns the same. Raises an error if the url or a public key is
 -- none.

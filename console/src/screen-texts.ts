@@ -642,7 +642,7 @@ export const screenTexts = {
     },
     selfResets: 'Resets by the customer in 30 days',
     selfResetsHint:
-      'How often the customer may free slots of a license, on their page or in Discord. 0: never; suggested: 3.',
+      'How often the customer may free slots of a license, on their page or in Discord, or move it from the program. 0: never; suggested: 3.',
     selfRotate: 'The customer may replace a leaked key',
     selfRotateHint:
       'On their page, once a day for each license. Their programs then need the new key.',
@@ -656,7 +656,7 @@ export const screenTexts = {
       'For this many days, a program that verifies signed responses can start without the service. 0: never. A deactivated license can still run that long, too.',
     checkAfterHours: 'Hours until a program asks again',
     checkAfterHoursHint:
-      'A running program asks again after this time, and at each start. 24 hours unless set; fewer cost more.',
+      'A program asks at each start, and again after this time while it runs. Suggested: 24. Fewer hours cost more.',
     more: 'For your shop',
     moreFields: {
       url: 'Page of the product',
@@ -708,7 +708,7 @@ export const screenTexts = {
   entitlements: {
     title: 'Entitlements',
     ends: 'Ends of entitlements',
-    hint: 'What the license allows, by name: a program reads it in signed responses. An empty value means yes; -1 is unlimited.',
+    hint: 'Names and values that a program reads in signed responses. An empty value means yes; -1 is unlimited.',
     name: 'Name',
     value: 'Value',
     yes: 'yes',
@@ -723,7 +723,7 @@ export const screenTexts = {
       value === 'true' ? 'from the product' : `= ${value}, from the product`,
     twice: 'Another row has this name.',
     wrongName:
-      'A name has lower-case letters, digits, dots, hyphens and underscores, and begins with a letter.',
+      'A name has lower-case letters, digits, dots, hyphens and underscores, and begins with a letter. It is not valid, message, signed or lease.',
     wrongValue: 'A value has at most 40 letters, digits and signs _ . : + -',
     until: (end: string) => ` until ${end}`,
     filter: (text: string) => `Entitlement: ${text.replace(':', ' = ')}`,

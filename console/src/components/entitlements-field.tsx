@@ -72,7 +72,7 @@ function rowsOf(stored: Partial<Fields>): Row[] {
 }
 
 /**
- * What a license allows, a row for each name: its value and, at a license, its end.
+ * Entitlements, a row for each name: its value and, at a license, its end.
  *
  * @param inherited those of the product, for a license
  */

@@ -23,7 +23,7 @@ export const MetadataTexts = ({
     </p>
   ));
 
-/** What counts for a license, each with a link to the licenses for which it counts too. */
+/** The entitlements that count for a license, each with a link to the licenses that have it too. */
 export const EntitlementTexts = ({
   effectiveEntitlements,
   entitlementsExpire: { ...ends },

@@ -219,13 +219,13 @@ const SIGNING = documentOf('signing');
 const NO_LEASE: Start = {
   title: 'A dead service, before any response',
   mustRun: false,
-  breaks: 'the following: it has a lease from before, or needs no license',
-  change: `Delete its lease (${LEASE_FILE}), and try again. Then a program that runs asks nobody.`,
+  breaks: 'the starts below, if it has a lease from before; you, if it asks nobody',
+  change: `Delete its lease (${LEASE_FILE}), and try again. If it still runs, it needs no license.`,
 };
 const FAKE: Start = {
   title: 'A fake service, without a right signature',
   mustRun: false,
-  breaks: 'you: it runs for all who lead its address elsewhere',
+  breaks: 'you: it runs for anybody who points it at another server',
   change: `Build in the public key of the service, and check each signature: ${SIGNING}.`,
 };
 const GOOD: Start = {
@@ -237,7 +237,7 @@ const GOOD: Start = {
 const LOST: Start = {
   title: 'The service goes away while it runs',
   mustRun: true,
-  breaks: 'servers of customers; BuiltByBit counts it as malware',
+  breaks: 'servers of customers; BuiltByBit may count it as malware',
   change: 'Ask at the start and after checkAfter. Change nothing while the service is not reached.',
 };
 const DEAD: Start = {
@@ -276,19 +276,21 @@ const BACK: Start = {
 /** @param refusedBy the status of a program that may not run. With a moved clock it may also fail, with another one */
 function checkOf(
   { title, mustRun, breaks, change }: Start,
-  { mayRun, status, did }: Program,
+  { mayRun, hasEnded, status, did }: Program,
   refusedBy: number | null,
 ): Check {
   const what = `${title}: it ${did}`;
   if (mayRun === mustRun) {
     if (mustRun || refusedBy === null || status === refusedBy) return { what, mark: 'good' };
-    const details = [['change', `Look whether it failed: it stops with ${refusedBy}.`]] as const;
+    const details = [
+      ['change', `Look for a fault in it: without a lease it exits with ${refusedBy}.`],
+    ] as const;
     return { what, mark: 'minor', details };
   }
   const details = [
     ['expects', mustRun ? 'it runs' : 'it exits with another status than 0'],
     ['breaks', breaks],
-    ['change', change],
+    ['change', hasEnded ? change : `${change} If it exits later, raise --timeout.`],
   ] as const;
   return { what, mark: 'bad', details };
 }

@@ -53,10 +53,10 @@ It validates the license key LICET-DOCTOR, which no license has: each address ad
 to the history, and one for each signing key, with a remark that names the doctor. With --market, its
 requests are not listed under What arrived.
 
-With --program, a shell runs the command about nine times, each for at most --timeout seconds (30 more with
-the slow service), and ends it. The program reads the address from the variable LICET_URL, or from {url} in
+With --program, a shell runs the command eight times, each for --timeout seconds (30 more with the slow
+service), and ends it. The program reads the address from the variable LICET_URL, or from {url} in
 the command. It has the key of a license that is valid, and no lease from before: delete licet.mark first.
-It runs if it is there at the end, or exits with 0; it must exit with another status if it may not run.
+It counts as running if it has not exited by then, or exits with 0; it must exit with another status if it may not run.
 
 Examples:
   ${callOf('doctor')} https://license.example.com

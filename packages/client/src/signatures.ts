@@ -108,11 +108,11 @@ async function verifyToken(
   return claims;
 }
 
-/** What a signed response says beside its body. An unsigned one says none of it. */
+/** The claims of a signed response that its body lacks. An unsigned response has none of them. */
 export interface SignedClaims {
-  /** What the license allows, by name: true, a number or a text. */
+  /** True, a number or a text by name. */
   entitlements: ReadonlyMap<string, true | number | string>;
-  /** When to ask again, in seconds since 1970: also if an entitlement ends then. Undefined for an older service. */
+  /** When to ask again, in seconds since 1970, or the earliest end of an entitlement if that is sooner. Undefined for an older service. */
   checkAfter: number | undefined;
 }
 

@@ -146,7 +146,7 @@ export interface ValidationRequest {
   kid?: string | null | undefined;
   /** True asks for a lease. It needs a nonce and a hardware ID. */
   lease?: boolean | null | undefined;
-  /** True if a person wants to move the license here: if no slot is free, the one that was used longest ago gives way, and counts as a self-reset of the product. */
+  /** True if a person wants to move the license to this machine: if no slot is free, the value that was used longest ago gives way. That counts as one of `selfResets` of the product. */
   takeOver?: boolean | null | undefined;
 }
 
@@ -185,7 +185,7 @@ export interface ProductCreate {
   offlineDays?: number | null | undefined;
   /** Hours after which a running program asks again: `checkAfter` in signed responses and leases. 24 unless set. */
   checkAfterHours?: number | null | undefined;
-  /** What licenses of the product allow, by name: true, an integer (-1 is unlimited) or a text. At most 50 names and 2048 bytes. A PUT replaces all of them; null leaves none. Programs see them in signed responses and leases alone. */
+  /** Entitlements of all licenses of the product, by name: true, an integer (-1 is unlimited) or a text. At most 50 names and 2048 bytes. A PUT replaces all of them; null leaves none. Programs see them in signed responses and leases alone. */
   entitlements?: Record<string, true | number | string> | null | undefined;
   /** Days without a request after which a new address may take the slot of a bound one. Null, the default, is never. */
   ipIdleDays?: number | null | undefined;
@@ -193,7 +193,7 @@ export interface ProductCreate {
   hwidIdleDays?: number | null | undefined;
   /** `expiresAfterDays` of `TEMPORARY` licenses that are created without it and without an `expiryDate`. */
   defaultExpiresAfterDays?: number | null | undefined;
-  /** How often, in 30 days, the customer may free slots of a license without you. 0, the default, is never. */
+  /** How often, in 30 days, the customer may free slots of a license without you, or move it by `takeOver` of the program. 0, the default, is never. */
   selfResets?: number | null | undefined;
   /** Whether the customer may replace a leaked key of a license without you, once a day. False unless set. */
   selfRotate?: boolean | null | undefined;
@@ -231,7 +231,7 @@ export interface ProductUpdate {
   offlineDays?: number | undefined;
   /** Hours after which a running program asks again: `checkAfter` in signed responses and leases. 24 unless set. */
   checkAfterHours?: number | undefined;
-  /** What licenses of the product allow, by name: true, an integer (-1 is unlimited) or a text. At most 50 names and 2048 bytes. A PUT replaces all of them; null leaves none. Programs see them in signed responses and leases alone. */
+  /** Entitlements of all licenses of the product, by name: true, an integer (-1 is unlimited) or a text. At most 50 names and 2048 bytes. A PUT replaces all of them; null leaves none. Programs see them in signed responses and leases alone. */
   entitlements?: Record<string, true | number | string> | null | undefined;
   /** Days without a request after which a new address may take the slot of a bound one. Null, the default, is never. */
   ipIdleDays?: number | null | undefined;
@@ -239,7 +239,7 @@ export interface ProductUpdate {
   hwidIdleDays?: number | null | undefined;
   /** `expiresAfterDays` of `TEMPORARY` licenses that are created without it and without an `expiryDate`. */
   defaultExpiresAfterDays?: number | null | undefined;
-  /** How often, in 30 days, the customer may free slots of a license without you. 0, the default, is never. */
+  /** How often, in 30 days, the customer may free slots of a license without you, or move it by `takeOver` of the program. 0, the default, is never. */
   selfResets?: number | undefined;
   /** Whether the customer may replace a leaked key of a license without you, once a day. False unless set. */
   selfRotate?: boolean | undefined;
@@ -297,9 +297,9 @@ export interface LicenseCreate {
   notes?: string | null | undefined;
   /** Texts of your own, by their names: at most 20 of 500 characters. A PUT replaces all of them; a name with an empty text is left out, and null leaves none. For administrators and shops: no validation and no page of a customer shows them. */
   metadata?: Record<string, string> | null | undefined;
-  /** What this license allows beside `entitlements` of its product, or in their place: a value by name, or null, which takes the one of the product away. A PUT replaces all of them; null leaves none. Programs see them in signed responses and leases alone. */
+  /** Entitlements of this license by name. A value counts in the place of the product's, and null takes that of the product away. A PUT replaces all of them; null leaves none. Programs see them in signed responses and leases alone. */
   entitlements?: Record<string, true | number | string | null> | null | undefined;
-  /** The ends of entitlements, of the license or its product, by name. From then on it does not count. A PUT replaces all of them; null leaves none. */
+  /** The ends of entitlements by name. From then on neither the value of the license nor that of the product counts. A PUT replaces all of them; null leaves none. */
   entitlementsExpire?: Record<string, string> | null | undefined;
   /** Set by the service: must not be sent. */
   effectiveEntitlements?: null | undefined;
@@ -360,9 +360,9 @@ export interface LicenseBatch {
   notes?: string | null | undefined;
   /** Texts of your own, by their names: at most 20 of 500 characters. A PUT replaces all of them; a name with an empty text is left out, and null leaves none. For administrators and shops: no validation and no page of a customer shows them. */
   metadata?: Record<string, string> | null | undefined;
-  /** What this license allows beside `entitlements` of its product, or in their place: a value by name, or null, which takes the one of the product away. A PUT replaces all of them; null leaves none. Programs see them in signed responses and leases alone. */
+  /** Entitlements of this license by name. A value counts in the place of the product's, and null takes that of the product away. A PUT replaces all of them; null leaves none. Programs see them in signed responses and leases alone. */
   entitlements?: Record<string, true | number | string | null> | null | undefined;
-  /** The ends of entitlements, of the license or its product, by name. From then on it does not count. A PUT replaces all of them; null leaves none. */
+  /** The ends of entitlements by name. From then on neither the value of the license nor that of the product counts. A PUT replaces all of them; null leaves none. */
   entitlementsExpire?: Record<string, string> | null | undefined;
   /** Set by the service: must not be sent. */
   effectiveEntitlements?: null | undefined;
@@ -422,9 +422,9 @@ export interface LicenseUpdate {
   notes?: string | null | undefined;
   /** Texts of your own, by their names: at most 20 of 500 characters. A PUT replaces all of them; a name with an empty text is left out, and null leaves none. For administrators and shops: no validation and no page of a customer shows them. */
   metadata?: Record<string, string> | null | undefined;
-  /** What this license allows beside `entitlements` of its product, or in their place: a value by name, or null, which takes the one of the product away. A PUT replaces all of them; null leaves none. Programs see them in signed responses and leases alone. */
+  /** Entitlements of this license by name. A value counts in the place of the product's, and null takes that of the product away. A PUT replaces all of them; null leaves none. Programs see them in signed responses and leases alone. */
   entitlements?: Record<string, true | number | string | null> | null | undefined;
-  /** The ends of entitlements, of the license or its product, by name. From then on it does not count. A PUT replaces all of them; null leaves none. */
+  /** The ends of entitlements by name. From then on neither the value of the license nor that of the product counts. A PUT replaces all of them; null leaves none. */
   entitlementsExpire?: Record<string, string> | null | undefined;
   /** Set by the service: accepted and ignored. */
   effectiveEntitlements?: unknown | undefined;
@@ -1186,7 +1186,7 @@ export interface Product {
   offlineDays: number;
   /** Hours after which a running program asks again: `checkAfter` in signed responses and leases. 24 unless set. */
   checkAfterHours: number;
-  /** What licenses of the product allow, by name: true, an integer (-1 is unlimited) or a text. At most 50 names and 2048 bytes. A PUT replaces all of them; null leaves none. Programs see them in signed responses and leases alone. */
+  /** Entitlements of all licenses of the product, by name: true, an integer (-1 is unlimited) or a text. At most 50 names and 2048 bytes. A PUT replaces all of them; null leaves none. Programs see them in signed responses and leases alone. */
   entitlements: Record<string, true | number | string>;
   /** Days without a request after which a new address may take the slot of a bound one. Null, the default, is never. */
   ipIdleDays: number | null;
@@ -1194,7 +1194,7 @@ export interface Product {
   hwidIdleDays: number | null;
   /** `expiresAfterDays` of `TEMPORARY` licenses that are created without it and without an `expiryDate`. */
   defaultExpiresAfterDays: number | null;
-  /** How often, in 30 days, the customer may free slots of a license without you. 0, the default, is never. */
+  /** How often, in 30 days, the customer may free slots of a license without you, or move it by `takeOver` of the program. 0, the default, is never. */
   selfResets: number;
   /** Whether the customer may replace a leaked key of a license without you, once a day. False unless set. */
   selfRotate: boolean;
@@ -1246,11 +1246,11 @@ export interface License {
   notes: string;
   /** Texts of your own, by their names: at most 20 of 500 characters. A PUT replaces all of them; a name with an empty text is left out, and null leaves none. For administrators and shops: no validation and no page of a customer shows them. */
   metadata: Record<string, string>;
-  /** What this license allows beside `entitlements` of its product, or in their place: a value by name, or null, which takes the one of the product away. A PUT replaces all of them; null leaves none. Programs see them in signed responses and leases alone. */
+  /** Entitlements of this license by name. A value counts in the place of the product's, and null takes that of the product away. A PUT replaces all of them; null leaves none. Programs see them in signed responses and leases alone. */
   entitlements: Record<string, true | number | string | null>;
-  /** The ends of entitlements, of the license or its product, by name. From then on it does not count. A PUT replaces all of them; null leaves none. */
+  /** The ends of entitlements by name. From then on neither the value of the license nor that of the product counts. A PUT replaces all of them; null leaves none. */
   entitlementsExpire: Record<string, string>;
-  /** What counts now: `entitlements` of the product and of the license together, without those that have ended. */
+  /** The entitlements that count now: those of the product and of the license together, without those that have ended. */
   effectiveEntitlements: Record<string, true | number | string>;
   /** The owner, according to `customerId`, `customerEmail` or the owner fields; set by the service. */
   customer: Customer | null;

@@ -77,7 +77,7 @@ export const productEntitlements = optional(
   defaults.default(null),
   defaults,
   z.record(z.string(), wireValue),
-  `What licenses of the product allow, by name: true, an integer (-1 is unlimited) or a text. At most ${MAX_ENTITLEMENTS} names and ${MAX_ENTITLEMENT_BYTES} bytes. ${HOW_TO_CHANGE} ${SEEN_BY}`,
+  `Entitlements of all licenses of the product, by name: true, an integer (-1 is unlimited) or a text. At most ${MAX_ENTITLEMENTS} names and ${MAX_ENTITLEMENT_BYTES} bytes. ${HOW_TO_CHANGE} ${SEEN_BY}`,
 );
 
 /** The field of a product of a market. One that was mapped before has none. */
@@ -96,17 +96,17 @@ export const licenseEntitlements = {
     own.default(null),
     own,
     z.record(z.string(), wireValue.nullable()),
-    `What this license allows beside \`entitlements\` of its product, or in their place: a value by name, or null, which takes the one of the product away. ${HOW_TO_CHANGE} ${SEEN_BY}`,
+    `Entitlements of this license by name. A value counts in the place of the product's, and null takes that of the product away. ${HOW_TO_CHANGE} ${SEEN_BY}`,
   ),
   entitlementsExpire: optional(
     ends.default(null),
     ends,
     z.record(z.string(), wireTimestamp),
-    `The ends of entitlements, of the license or its product, by name. From then on it does not count. ${HOW_TO_CHANGE}`,
+    `The ends of entitlements by name. From then on neither the value of the license nor that of the product counts. ${HOW_TO_CHANGE}`,
   ),
   effectiveEntitlements: setByService(
     z.record(z.string(), wireValue),
-    'What counts now: `entitlements` of the product and of the license together, without those that have ended.',
+    'The entitlements that count now: those of the product and of the license together, without those that have ended.',
   ),
 };
 

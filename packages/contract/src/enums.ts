@@ -211,5 +211,5 @@ export type ImportKind = (typeof IMPORT_KINDS)[number];
 /** The outcomes of an item of an import. */
 export const IMPORT_OUTCOMES = ['created', 'unchanged', 'kept', 'refused'] as const;
 
-/** The senders of events without a token by which events are listed. */
+/** The senders without a token, of which events can be listed alone. */
 export const EVENT_ACTORS = ['service', 'customer', 'program'] as const;

@@ -89,7 +89,7 @@ export const productFields = {
     selfResets.nullish().transform((value) => value ?? 0),
     selfResets,
     z.int(),
-    'How often, in 30 days, the customer may free slots of a license without you. 0, the default, is never.',
+    'How often, in 30 days, the customer may free slots of a license without you, or move it by `takeOver` of the program. 0, the default, is never.',
   ),
   selfRotate: optional(
     z

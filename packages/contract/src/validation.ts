@@ -56,7 +56,7 @@ export const validationRequest = named(
       .boolean()
       .nullish()
       .describe(
-        'True if a person wants to move the license here: if no slot is free, the one that was used longest ago gives way, and counts as a self-reset of the product.',
+        'True if a person wants to move the license to this machine: if no slot is free, the value that was used longest ago gives way. That counts as one of `selfResets` of the product.',
       ),
   }),
   {

@@ -33,7 +33,7 @@ const takeAwayArgument = (name: string, earlier: Named = {}): Named => ({
 /** The arguments of `option()` for entitlements to set. */
 export const ENTITLEMENT_OPTION = [
   '--entitlement <name=value>',
-  'what it allows: a name alone is true; again for another one; nothing after = removes it',
+  'an entitlement; a name alone is true; again for another one; nothing after = removes it',
   namedArgument,
 ] as const;
 

@@ -105,7 +105,7 @@ const withFields = <Args extends unknown[], Opts extends OptionValues, Global ex
     .option('--hwid-idle-days <n>', 'for hardware IDs, likewise', daysOrNever(MAX_IDLE_DAYS))
     .option(
       '--self-resets <n>',
-      `how often in ${SELF_RESET_DAYS} days the customer may free slots of a license, up to ${MAX_SELF_RESETS}; 0 unless set`,
+      `how often in ${SELF_RESET_DAYS} days the customer may free slots or move the program, up to ${MAX_SELF_RESETS}; 0 unless set`,
       integerFrom(0, MAX_SELF_RESETS),
     )
     .addOption(
