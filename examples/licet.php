@@ -125,6 +125,9 @@ final class Licet
         if ($this->publicKeys === '' || $takesOver) return $this->askFirst($hwid, $takesOver);
         [$leftSeconds, $lease, $isNewTime] = $this->kept(time(), $hwid, true);
         if ($leftSeconds <= 0) return $this->askFirst($hwid);
+        if (self::checkAfter($lease, 0) <= time()) {
+            return $this->grace('The license service was not reached.', $leftSeconds, $lease);
+        }
         if ($isNewTime) $this->askBeside($hwid);
         return $this->running('valid', 'License is valid', $lease);
     }
@@ -175,11 +178,15 @@ final class Licet
             $advice = 'If this continues, ask the seller of the program.';
         }
         [$leftSeconds, $lease] = $this->publicKeys === '' ? [$this->markSeconds($now, $hwid), []] : $this->kept($now, $hwid, false);
-        if ($leftSeconds > 0) {
-            $hours = (int) ceil($leftSeconds / 3600);
-            return $this->running('grace', "$problem The last good answer counts for $hours h more.", $lease);
-        }
-        return new LicetAnswer('unreachable', "$problem $advice");
+        return $leftSeconds > 0
+            ? $this->grace($problem, $leftSeconds, $lease)
+            : new LicetAnswer('unreachable', "$problem $advice");
+    }
+
+    private function grace(string $problem, int $leftSeconds, array $lease): LicetAnswer
+    {
+        $hours = (int) ceil($leftSeconds / 3600);
+        return $this->running('grace', "$problem The last good answer counts for $hours h more.", $lease);
     }
 
     /** The answer of a program that may run. Claims that nobody signed do not count. */
@@ -220,7 +227,10 @@ final class Licet
         $seen = max($lease['iat'], (int) $latest);
         // The clock may be a day wrong: time zones differ that much.
         $left = $now >= $seen - 86400 ? $lease['exp'] - $now : 0;
-        if ($isStart && self::checkAfter($lease, 0) <= $now) $left = 0;
+        $checkAfter = self::checkAfter($lease, 0);
+        // Asked in vain within the hour: else each page would wait for a service that is away.
+        $wasAsked = $checkAfter > 0 && $seen >= $checkAfter && abs($now - $seen) < 3600;
+        if ($isStart && $checkAfter <= $now && !$wasAsked) $left = 0;
         $isNewTime = $left > 0 && $now - $seen >= ($isStart ? 3600 : 1);
         if ($isNewTime) $this->keepLease($jws, $now);
         return [$left, $lease, $isNewTime];

@@ -329,6 +329,17 @@ for (const program of programs.filter(({ file }) => file !== 'licet.mjs')) {
       },
     );
 
+    it.runIf(file === 'licet.php')(
+      'an example in which each page is a start asks a service that is away once an hour',
+      async () => {
+        const kept = await keptWith({ checkAfter: nowSeconds() - 1 });
+        const first = await validate({ respond: async () => [400, REFUSED], kept });
+        expect([first.state, first.asked.length]).toEqual(['grace', 2]);
+        const next = await validate({ respond: async () => [400, REFUSED], kept: first.kept });
+        expect([next.state, next.asked.length]).toEqual(['grace', 0]);
+      },
+    );
+
     it('an example that moves the license asks first, and says so [1.8.40]', async () => {
       const kept = await keptWith();
       const refused = await validate({ respond: honest({ valid: false }), kept, call: 'move' });
