@@ -104,11 +104,11 @@ export function EntitlementsField({
     value.trim() === '' || ENTITLEMENT_TEXT.test(value.trim()) ? '' : words.wrongValue;
   const ofProduct = (row: Omit<Row, 'key' | 'kind'>, kind: Row['kind'], key?: number) => (
     <>
-      <p className="min-w-0 self-center break-words text-muted">
+      <p className="min-w-0 self-center break-words text-muted max-sm:col-span-2">
         <span className="font-mono text-sm">{row.name}</span>{' '}
         {kind === 'gone' ? words.takenAway : words.ofProduct(String(inherited?.[row.name] ?? ''))}
       </p>
-      <div className="flex flex-wrap gap-2">
+      <div className="col-span-2 flex flex-wrap gap-2">
         {kind === 'inherited' && (
           <Button
             onClick={() => {
@@ -139,7 +139,7 @@ export function EntitlementsField({
     </>
   );
   const line =
-    'grid min-w-0 items-end gap-2 sm:col-span-2 sm:grid-cols-[minmax(0,1fr)_minmax(0,1fr)_auto]';
+    'grid min-w-0 grid-cols-[minmax(0,1fr)_auto] items-end gap-2 sm:col-span-2 sm:grid-cols-[minmax(0,1fr)_minmax(0,1fr)_auto]';
   return (
     <FieldGroup title={words.title} isCard={isCard}>
       <input type="hidden" name={NAME} value={JSON.stringify(rows)} />
@@ -153,17 +153,19 @@ export function EntitlementsField({
         <div key={row.key} className={line}>
           {row.kind === 'own' ? (
             <>
-              <TextField
-                label={words.name}
-                name={`entitlement name ${row.key}`}
-                value={row.name}
-                required
-                spellCheck="false"
-                autoCapitalize="none"
-                error={faultOf(row)}
-                ref={(input) => input?.setCustomValidity(faultOf(row))}
-                onChange={({ target }) => change({ ...row, name: target.value })}
-              />
+              <div className="max-sm:col-span-2">
+                <TextField
+                  label={words.name}
+                  name={`entitlement name ${row.key}`}
+                  value={row.name}
+                  required
+                  spellCheck="false"
+                  autoCapitalize="none"
+                  error={faultOf(row)}
+                  ref={(input) => input?.setCustomValidity(faultOf(row))}
+                  onChange={({ target }) => change({ ...row, name: target.value })}
+                />
+              </div>
               <TextField
                 label={words.value}
                 name={`entitlement value ${row.key}`}
@@ -186,18 +188,20 @@ export function EntitlementsField({
             ofProduct(row, row.kind, row.key)
           )}
           {inherited && row.kind !== 'gone' && (
-            <TextField
-              label={words.end(row.name)}
-              name={`entitlement end ${row.key}`}
-              type="date"
-              value={toDay(row.end)}
-              onChange={({ target }) =>
-                change({
-                  ...row,
-                  end: endOfDay(target.value, stored.entitlementsExpire?.[row.name]),
-                })
-              }
-            />
+            <div className="max-sm:col-span-2">
+              <TextField
+                label={words.end(row.name)}
+                name={`entitlement end ${row.key}`}
+                type="date"
+                value={toDay(row.end)}
+                onChange={({ target }) =>
+                  change({
+                    ...row,
+                    end: endOfDay(target.value, stored.entitlementsExpire?.[row.name]),
+                  })
+                }
+              />
+            </div>
           )}
         </div>
       ))}
