@@ -119,7 +119,7 @@ export function EntitlementsField({
   const valueFaultOf = ({ value }: Row): string =>
     ENTITLEMENT_TEXT.test(String(entitlementValue(value.trim()))) ? '' : words.wrongValue;
   const line =
-    'grid min-w-0 items-end gap-2 sm:col-span-2 sm:grid-cols-[minmax(0,1fr)_minmax(0,1fr)_auto]';
+    'grid min-w-0 grid-cols-[minmax(0,1fr)_auto] items-end gap-2 sm:col-span-2 sm:grid-cols-[minmax(0,1fr)_minmax(0,1fr)_auto]';
   return (
     <FieldGroup title={words.title} isCard={isCard}>
       <input type="hidden" name={NAME} value={JSON.stringify(rows)} />
@@ -128,17 +128,19 @@ export function EntitlementsField({
         <div key={row.kind === 'own' ? row.key : row.name} className={line}>
           {row.kind === 'own' ? (
             <>
-              <TextField
-                label={words.name}
-                name={`entitlement name ${row.key}`}
-                value={row.name}
-                required
-                spellCheck="false"
-                autoCapitalize="none"
-                error={faultOf(row)}
-                ref={(input) => input?.setCustomValidity(faultOf(row))}
-                onChange={({ target }) => put({ ...row, name: target.value })}
-              />
+              <div className="max-sm:col-span-2">
+                <TextField
+                  label={words.name}
+                  name={`entitlement name ${row.key}`}
+                  value={row.name}
+                  required
+                  spellCheck="false"
+                  autoCapitalize="none"
+                  error={faultOf(row)}
+                  ref={(input) => input?.setCustomValidity(faultOf(row))}
+                  onChange={({ target }) => put({ ...row, name: target.value })}
+                />
+              </div>
               <TextField
                 label={words.value}
                 name={`entitlement value ${row.key}`}
@@ -159,7 +161,7 @@ export function EntitlementsField({
             </>
           ) : (
             <>
-              <p className="min-w-0 self-center break-words text-muted">
+              <p className="min-w-0 self-center break-words text-muted max-sm:col-span-2">
                 <span className="font-mono text-sm">{row.name}</span>{' '}
                 {row.kind === 'gone'
                   ? words.takenAway
@@ -170,7 +172,7 @@ export function EntitlementsField({
                   {words.restore}
                 </Button>
               ) : (
-                <div className="flex flex-wrap gap-2">
+                <div className="col-span-2 flex flex-wrap gap-2">
                   <Button
                     onClick={() => put({ ...row, kind: 'own', value: ofProduct(row.name).value })}
                   >
@@ -184,18 +186,20 @@ export function EntitlementsField({
             </>
           )}
           {inherited && row.kind !== 'gone' && (
-            <TextField
-              label={words.end(row.name)}
-              name={`entitlement end ${row.key ?? row.name}`}
-              type="date"
-              value={toDay(row.end)}
-              onChange={({ target }) =>
-                put({
-                  ...row,
-                  end: endOfDay(target.value, stored.entitlementsExpire?.[row.name]),
-                })
-              }
-            />
+            <div className="max-sm:col-span-2">
+              <TextField
+                label={words.end(row.name)}
+                name={`entitlement end ${row.key ?? row.name}`}
+                type="date"
+                value={toDay(row.end)}
+                onChange={({ target }) =>
+                  put({
+                    ...row,
+                    end: endOfDay(target.value, stored.entitlementsExpire?.[row.name]),
+                  })
+                }
+              />
+            </div>
           )}
         </div>
       ))}

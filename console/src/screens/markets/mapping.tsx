@@ -73,7 +73,7 @@ export function Mapping({
       (row) => {
         const lines = [words.describe(row), entitlementLines(row.entitlements ?? {})];
         const terms = lines.filter(Boolean).join('\n').replaceAll('\n', ', ');
-        return <span className="sm:inline-block sm:min-w-24">{terms}</span>;
+        return <span className="wrap-anywhere sm:inline-block sm:min-w-24">{terms}</span>;
       },
     ],
     [
