@@ -254,8 +254,8 @@ export function Actor({ actor }: { actor: Event['actor'] }) {
   const { isConsole } = actor;
   const name = senderName(actor);
   return (
-    <span>
-      <span className="inline-block max-w-38 truncate align-bottom" title={name}>
+    <span className="whitespace-nowrap">
+      <span className="inline-block max-w-48 truncate align-bottom" title={name}>
         {name}
       </span>
       {isConsole && <span className="text-muted"> ({words.console})</span>}

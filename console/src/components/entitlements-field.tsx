@@ -139,7 +139,7 @@ export function EntitlementsField({
     </>
   );
   const line =
-    'grid min-w-0 grid-cols-[minmax(0,1fr)_auto] items-end gap-2 sm:col-span-2 sm:grid-cols-[minmax(0,1fr)_minmax(0,1fr)_auto]';
+    'grid min-w-0 grid-cols-[minmax(0,1fr)_auto] items-start gap-2 sm:col-span-2 sm:grid-cols-[minmax(0,1fr)_minmax(0,1fr)_auto]';
   return (
     <FieldGroup title={words.title} isCard={isCard}>
       <input type="hidden" name={NAME} value={JSON.stringify(rows)} />
@@ -177,6 +177,7 @@ export function EntitlementsField({
               />
               <Button
                 look="quiet"
+                className="mt-6.5"
                 aria-label={words.remove(row.name)}
                 title={words.remove(row.name)}
                 onClick={() => setRows(rows.filter(({ key }) => key !== row.key))}

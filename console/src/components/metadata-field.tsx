@@ -70,7 +70,7 @@ export function MetadataField({
       {rows.map((row) => (
         <div
           key={row.key}
-          className="grid min-w-0 grid-cols-[minmax(0,1fr)_auto] items-end gap-2 sm:col-span-2 sm:grid-cols-[minmax(0,1fr)_minmax(0,2fr)_auto]"
+          className="grid min-w-0 grid-cols-[minmax(0,1fr)_auto] items-start gap-2 sm:col-span-2 sm:grid-cols-[minmax(0,1fr)_minmax(0,2fr)_auto]"
         >
           <div className="max-sm:col-span-2">
             <TextField
@@ -102,6 +102,7 @@ export function MetadataField({
           />
           <Button
             look="quiet"
+            className="mt-6.5"
             aria-label={words.remove(row.name)}
             title={words.remove(row.name)}
             onClick={() => remove(row.key)}

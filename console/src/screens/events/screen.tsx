@@ -83,7 +83,11 @@ const columnsOf = (
   {
     id: 'actor',
     header: words.columns.actor,
-    cell: ({ actor }) => <Actor actor={actor} />,
+    cell: ({ actor }) => (
+      <span className="*:whitespace-normal **:max-w-full">
+        <Actor actor={actor} />
+      </span>
+    ),
     width: 'w-45',
     phone: 'lineEnd',
   },
