@@ -14,6 +14,7 @@ import { FieldGroup, TextField } from './form.tsx';
 import { Plus, X } from './icons.tsx';
 
 const words = screenTexts.entitlements;
+const rowWords = screenTexts.metadata;
 
 type Fields = Pick<License, 'entitlements' | 'entitlementsExpire'>;
 
@@ -98,7 +99,7 @@ export function EntitlementsField({
     if (!ENTITLEMENT_NAME.test(typed) || RESERVED_ENTITLEMENTS.includes(typed)) {
       return words.wrongName;
     }
-    return rows.some((row) => row.key < key && row.name.trim() === typed) ? words.twice : '';
+    return rows.some((row) => row.key < key && row.name.trim() === typed) ? rowWords.twice : '';
   };
   const valueFaultOf = ({ value }: Row): string =>
     value.trim() === '' || ENTITLEMENT_TEXT.test(value.trim()) ? '' : words.wrongValue;
@@ -155,7 +156,7 @@ export function EntitlementsField({
             <>
               <div className="max-sm:col-span-2">
                 <TextField
-                  label={words.name}
+                  label={rowWords.name}
                   name={`entitlement name ${row.key}`}
                   value={row.name}
                   required
@@ -178,8 +179,8 @@ export function EntitlementsField({
               <Button
                 look="quiet"
                 className="mt-6.5"
-                aria-label={words.remove(row.name)}
-                title={words.remove(row.name)}
+                aria-label={rowWords.remove(row.name)}
+                title={rowWords.remove(row.name)}
                 onClick={() => setRows(rows.filter(({ key }) => key !== row.key))}
               >
                 <X size={16} aria-hidden />

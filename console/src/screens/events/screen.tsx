@@ -83,11 +83,7 @@ const columnsOf = (
   {
     id: 'actor',
     header: words.columns.actor,
-    cell: ({ actor }) => (
-      <span className="*:whitespace-normal **:max-w-full">
-        <Actor actor={actor} />
-      </span>
-    ),
+    cell: ({ actor }) => <Actor actor={actor} />,
     width: 'w-45',
     phone: 'lineEnd',
   },
