@@ -9,12 +9,11 @@ import { useRef, useState } from 'react';
 import { endOfDay, toDay } from '../dates.ts';
 import { type Entitlements, entitlementText, entitlementValue } from '../entitlements.ts';
 import { screenTexts } from '../screen-texts.ts';
-import { Button } from './button.tsx';
+import { Button, IconButton } from './button.tsx';
 import { FieldGroup, TextField } from './form.tsx';
 import { Plus, X } from './icons.tsx';
 
 const words = screenTexts.entitlements;
-const rowWords = screenTexts.metadata;
 
 type Fields = Pick<License, 'entitlements' | 'entitlementsExpire'>;
 
@@ -99,13 +98,13 @@ export function EntitlementsField({
     if (!ENTITLEMENT_NAME.test(typed) || RESERVED_ENTITLEMENTS.includes(typed)) {
       return words.wrongName;
     }
-    return rows.some((row) => row.key < key && row.name.trim() === typed) ? rowWords.twice : '';
+    return rows.some((row) => row.key < key && row.name.trim() === typed) ? words.twice : '';
   };
   const valueFaultOf = ({ value }: Row): string =>
     value.trim() === '' || ENTITLEMENT_TEXT.test(value.trim()) ? '' : words.wrongValue;
   const ofProduct = (row: Omit<Row, 'key' | 'kind'>, kind: Row['kind'], key?: number) => (
     <>
-      <p className="min-w-0 self-center break-words text-muted max-sm:col-span-2">
+      <p className="min-w-0 self-center break-words text-muted">
         <span className="font-mono text-sm">{row.name}</span>{' '}
         {kind === 'gone' ? words.takenAway : words.ofProduct(String(inherited?.[row.name] ?? ''))}
       </p>
@@ -156,7 +155,7 @@ export function EntitlementsField({
             <>
               <div className="max-sm:col-span-2">
                 <TextField
-                  label={rowWords.name}
+                  label={words.name}
                   name={`entitlement name ${row.key}`}
                   value={row.name}
                   required
@@ -176,34 +175,30 @@ export function EntitlementsField({
                 ref={(input) => input?.setCustomValidity(valueFaultOf(row))}
                 onChange={({ target }) => change({ ...row, value: target.value })}
               />
-              <Button
-                look="quiet"
+              <IconButton
+                label={words.remove(row.name)}
                 className="mt-6.5"
-                aria-label={rowWords.remove(row.name)}
-                title={rowWords.remove(row.name)}
                 onClick={() => setRows(rows.filter(({ key }) => key !== row.key))}
               >
                 <X size={16} aria-hidden />
-              </Button>
+              </IconButton>
             </>
           ) : (
             ofProduct(row, row.kind, row.key)
           )}
           {inherited && row.kind !== 'gone' && (
-            <div className="max-sm:col-span-2">
-              <TextField
-                label={words.end(row.name)}
-                name={`entitlement end ${row.key}`}
-                type="date"
-                value={toDay(row.end)}
-                onChange={({ target }) =>
-                  change({
-                    ...row,
-                    end: endOfDay(target.value, stored.entitlementsExpire?.[row.name]),
-                  })
-                }
-              />
-            </div>
+            <TextField
+              label={words.end(row.name)}
+              name={`entitlement end ${row.key}`}
+              type="date"
+              value={toDay(row.end)}
+              onChange={({ target }) =>
+                change({
+                  ...row,
+                  end: endOfDay(target.value, stored.entitlementsExpire?.[row.name]),
+                })
+              }
+            />
           )}
         </div>
       ))}

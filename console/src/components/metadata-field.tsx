@@ -7,7 +7,7 @@ import {
 import { useRef, useState } from 'react';
 import type { Metadata } from '../metadata.ts';
 import { screenTexts } from '../screen-texts.ts';
-import { Button } from './button.tsx';
+import { Button, IconButton } from './button.tsx';
 import { FieldGroup, TextField } from './form.tsx';
 import { Plus, X } from './icons.tsx';
 
@@ -100,15 +100,13 @@ export function MetadataField({
             maxLength={MAX_METADATA_LENGTH}
             onChange={({ target }) => change({ ...row, text: target.value })}
           />
-          <Button
-            look="quiet"
+          <IconButton
+            label={words.remove(row.name)}
             className="mt-6.5"
-            aria-label={words.remove(row.name)}
-            title={words.remove(row.name)}
             onClick={() => remove(row.key)}
           >
             <X size={16} aria-hidden />
-          </Button>
+          </IconButton>
         </div>
       ))}
       {rows.length < MAX_METADATA_NAMES && (
