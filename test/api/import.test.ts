@@ -829,7 +829,10 @@ it.each([
     const suggested = FIELDS[kind].filter((name) => !name.includes('.'));
     expect(suggested.toSorted()).toEqual(
       taken
-        .filter((name) => !['productIdString', 'customer', 'metadata'].includes(name))
+        .filter(
+          (name) =>
+            !['productIdString', 'customer', 'metadata', 'effectiveEntitlements'].includes(name),
+        )
         .toSorted(),
     );
   },

@@ -82,7 +82,7 @@ export function TextLink({
   return (
     <Link
       {...props}
-      className={`-my-1.25 rounded-sm py-1.25 text-accent underline-offset-2 hover:underline pointer-coarse:-my-3.5 pointer-coarse:py-3.5 ${className}`}
+      className={`-my-1.25 rounded-sm py-1.25 text-accent underline-offset-4 hover:underline pointer-coarse:-my-3.5 pointer-coarse:py-3.5 ${className}`}
     />
   );
 }

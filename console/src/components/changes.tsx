@@ -106,12 +106,12 @@ function OneChange({
     ];
     return signed.join(', ');
   }
-  const [old, current] = [before, after].map((value) => {
+  const [old, current] = [before, after].map((value) =>
     // A day is enough for a line.
-    if (typeof value === 'string' && TIMESTAMP.test(value)) return formatDate(value);
-    const text = formatValue(field, value, names);
-    return typeof value === 'object' ? text.replaceAll('\n', ', ') : text;
-  });
+    typeof value === 'string' && TIMESTAMP.test(value)
+      ? formatDate(value)
+      : formatValue(field, value, names),
+  );
   if (isBlank(before) && isBlank(after)) return words.withheld;
   if (isBlank(before)) return current;
   return (
@@ -254,8 +254,8 @@ export function Actor({ actor }: { actor: Event['actor'] }) {
   const { isConsole } = actor;
   const name = senderName(actor);
   return (
-    <span>
-      <span className="inline-block max-w-38 truncate align-bottom" title={name}>
+    <span className="whitespace-nowrap">
+      <span className="inline-block max-w-48 truncate align-bottom" title={name}>
         {name}
       </span>
       {isConsole && <span className="text-muted"> ({words.console})</span>}

@@ -10,7 +10,7 @@ import { useRef, useState } from 'react';
 import { endOfDay, toDay } from '../dates.ts';
 import { type Entitlements, entitlementText } from '../entitlements.ts';
 import { screenTexts } from '../screen-texts.ts';
-import { Button } from './button.tsx';
+import { Button, IconButton } from './button.tsx';
 import { FieldGroup, TextField } from './form.tsx';
 import { Plus, X } from './icons.tsx';
 
@@ -119,7 +119,7 @@ export function EntitlementsField({
   const valueFaultOf = ({ value }: Row): string =>
     ENTITLEMENT_TEXT.test(String(entitlementValue(value.trim()))) ? '' : words.wrongValue;
   const line =
-    'grid min-w-0 grid-cols-[minmax(0,1fr)_auto] items-end gap-2 sm:col-span-2 sm:grid-cols-[minmax(0,1fr)_minmax(0,1fr)_auto]';
+    'grid min-w-0 grid-cols-[minmax(0,1fr)_auto] items-start gap-2 sm:col-span-2 sm:grid-cols-[minmax(0,1fr)_minmax(0,1fr)_auto]';
   return (
     <FieldGroup title={words.title} isCard={isCard}>
       <input type="hidden" name={NAME} value={JSON.stringify(rows)} />
@@ -150,14 +150,13 @@ export function EntitlementsField({
                 ref={(input) => input?.setCustomValidity(valueFaultOf(row))}
                 onChange={({ target }) => put({ ...row, value: target.value })}
               />
-              <Button
-                look="quiet"
-                aria-label={words.remove(row.name)}
-                title={words.remove(row.name)}
+              <IconButton
+                label={words.remove(row.name)}
+                className="mt-6.5"
                 onClick={() => remove(row)}
               >
                 <X size={16} aria-hidden />
-              </Button>
+              </IconButton>
             </>
           ) : (
             <>

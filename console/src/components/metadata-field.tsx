@@ -7,7 +7,7 @@ import {
 import { useRef, useState } from 'react';
 import type { Metadata } from '../metadata.ts';
 import { screenTexts } from '../screen-texts.ts';
-import { Button } from './button.tsx';
+import { Button, IconButton } from './button.tsx';
 import { FieldGroup, TextField } from './form.tsx';
 import { Plus, X } from './icons.tsx';
 
@@ -70,7 +70,7 @@ export function MetadataField({
       {rows.map((row) => (
         <div
           key={row.key}
-          className="grid min-w-0 grid-cols-[minmax(0,1fr)_auto] items-end gap-2 sm:col-span-2 sm:grid-cols-[minmax(0,1fr)_minmax(0,2fr)_auto]"
+          className="grid min-w-0 grid-cols-[minmax(0,1fr)_auto] items-start gap-2 sm:col-span-2 sm:grid-cols-[minmax(0,1fr)_minmax(0,2fr)_auto]"
         >
           <div className="max-sm:col-span-2">
             <TextField
@@ -100,14 +100,13 @@ export function MetadataField({
             maxLength={MAX_METADATA_LENGTH}
             onChange={({ target }) => change({ ...row, text: target.value })}
           />
-          <Button
-            look="quiet"
-            aria-label={words.remove(row.name)}
-            title={words.remove(row.name)}
+          <IconButton
+            label={words.remove(row.name)}
+            className="mt-6.5"
             onClick={() => remove(row.key)}
           >
             <X size={16} aria-hidden />
-          </Button>
+          </IconButton>
         </div>
       ))}
       {rows.length < MAX_METADATA_NAMES && (

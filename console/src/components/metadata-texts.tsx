@@ -17,11 +17,7 @@ export const MetadataTexts = ({
   Object.entries(metadata).map(([name, text]) => (
     <p key={name} className="break-words">
       <span className="text-muted">{name}:</span>{' '}
-      <TextLink
-        to={list}
-        search={{ metadata: `${name}:${text}` }}
-        className="underline underline-offset-4"
-      >
+      <TextLink to={list} search={{ metadata: `${name}:${text}` }} className="underline">
         {text}
       </TextLink>
     </p>
@@ -34,11 +30,7 @@ export const EntitlementTexts = ({
 }: Pick<License, 'effectiveEntitlements' | 'entitlementsExpire'>) =>
   Object.entries(effectiveEntitlements).map(([name, value]) => (
     <p key={name} className="break-words">
-      <TextLink
-        to="/licenses"
-        search={{ entitlement: `${name}:${value}` }}
-        className="underline underline-offset-4"
-      >
+      <TextLink to="/licenses" search={{ entitlement: `${name}:${value}` }} className="underline">
         {value === true ? name : `${name} = ${value}`}
       </TextLink>
       {ends[name] && (

@@ -245,7 +245,7 @@ function ExportRow({ kind }: { kind: Kind }) {
   ] as const;
   return (
     <li className="flex flex-wrap items-center gap-2 border-line py-2.5 not-last:border-b">
-      <span className={`flex-1 ${refusal === undefined ? 'min-w-16' : 'min-w-48'}`}>
+      <span className={`flex-1 ${refusal === undefined ? 'min-w-16' : 'max-sm:min-w-full'}`}>
         {name}
         {refusal !== undefined && <span className="block text-muted">{refusal}</span>}
       </span>

@@ -69,7 +69,7 @@ export function Deliveries({ webhook }: { webhook: Webhook }) {
       headers.object,
       (row) =>
         row.type === PING_TYPE || !hasObject(row) ? null : (
-          <span className="wrap-anywhere sm:block sm:max-w-40 sm:min-w-32 lg:max-w-96">
+          <span className="wrap-anywhere sm:block sm:max-w-40 sm:min-w-32 lg:max-w-72">
             <DeliveryObject delivery={row} />
           </span>
         ),
