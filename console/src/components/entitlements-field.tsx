@@ -50,7 +50,7 @@ export const entitlementsOfProduct = (data: FormData): Product['entitlements'] =
 interface Row {
   /** Undefined for one of the product that nobody has touched here. */
   key: number | undefined;
-  /** Of the product alone, taken away, or of the license itself. */
+  /** A row of the product alone, one that is taken away, or one of the license itself. */
   kind: 'inherited' | 'gone' | 'own';
   name: string;
   value: string;
