@@ -19,9 +19,12 @@ function parse(text: string): unknown {
 }
 
 globalThis.fetch = async (input, init) => {
-  const response = await fetchUnchecked(input, init);
   const url = new URL(input instanceof Request ? input.url : input);
   const isService = startedServices.has(url.origin) || inject('sharedService') === url.origin;
+  const request = new Request(input, init);
+  // The service closes idle connections, and a request that takes one at that moment fails.
+  if (isService) request.headers.set('Connection', 'close');
+  const response = await fetchUnchecked(request);
   if (isService && url.pathname.includes('/api/')) {
     const { status, headers } = response;
     const text = await response.clone().text();
