@@ -1,7 +1,11 @@
 import type { ExampleFile } from './files.ts';
 import type { Filling } from './fill.ts';
+import { GO_MODULE, JAVA_PACKAGE, NPM_NAME } from './packages.ts';
 
 const quoted = (text: string): string => `'${text}'`;
+
+/** @param isPackaged whether the example comes from its package, and not as a file beside the program */
+type Lines = (values: Filling, isPackaged?: boolean) => string;
 
 /** Bukkit's names. The task of the scheduler runs on the server's main thread. */
 const java = (type: string, construct: string, message: string): string => `private ${type} licet;
@@ -21,9 +25,9 @@ public void onDisable() {
 }`;
 
 const node =
-  (file: string) =>
-  ({ url, productId, publicKeys }: Filling): string =>
-    `import { checkLicense } from './${file}';
+  (file: string): Lines =>
+  ({ url, productId, publicKeys }, isPackaged) =>
+    `import { checkLicense } from '${isPackaged ? NPM_NAME : `./${file}`}';
 
 const { mayRun, message } = await checkLicense({
   url: ${quoted(url)},
@@ -39,8 +43,9 @@ if (!mayRun) process.exit(1);`;
  * The lines of a program that calls an example. The license key comes from the customer's configuration. They need no
  * import that they do not have, because a program may have none of it.
  */
-export const LINES: Readonly<Record<ExampleFile, (values: Filling) => string>> = {
-  'Licet.java': ({ url, productId, publicKeys }) =>
+export const LINES: Readonly<Record<ExampleFile, Lines>> = {
+  'Licet.java': ({ url, productId, publicKeys }, isPackaged) =>
+    (isPackaged ? `import ${JAVA_PACKAGE}.Licet;\n\n` : '') +
     java(
       'Licet',
       `    licet = new Licet("${url}", ${productId}, "1.4.0", getConfig().getString("license"),
@@ -68,7 +73,10 @@ answer = check_license(
 print(answer.message)
 if not answer.may_run:
     raise SystemExit(1)`,
-  'licet.php': ({ url, productId, publicKeys }) => `require 'licet.php';
+  'licet.php': (
+    { url, productId, publicKeys },
+    isPackaged,
+  ) => `require '${isPackaged ? 'vendor/autoload.php' : 'licet.php'}';
 
 $licet = new Licet(
     ${quoted(url)}, ${productId}, '1.4.0', $config['license'] ?? null, 'licet.mark',${publicKeys ? `\n    ${quoted(publicKeys)},` : ''}
@@ -92,15 +100,15 @@ local state, message = licet.check({
 })
 print(message)
 if state ~= "valid" and state ~= "grace" then os.exit(1) end`,
-  'licet.go': ({ url, productId, publicKeys }) => `package main
+  'licet.go': ({ url, productId, publicKeys }, isPackaged) => `package main
 
 import (
 	"fmt"
 	"os"
-)
+${isPackaged ? `\n	licet "${GO_MODULE}"\n` : ''})
 
 func requireLicense(licenseKey string) {
-	program := Program{
+	program := ${isPackaged ? 'licet.' : ''}Program{
 		URL: "${url}", ProductID: ${productId}, ProductVersion: "1.4.0",
 		LicenseKey: licenseKey, MarkFile: "licet.mark",
 		TimeoutSeconds: 10, RetrySeconds: 2, GraceHours: 72,${publicKeys ? `\n		PublicKeys: "${publicKeys}",` : ''}

@@ -1,0 +1,70 @@
+import { readFileSync } from 'node:fs';
+import { LINES } from '../../console/src/screens/program/lines.ts';
+import {
+  BUILD_LINES,
+  type PackagedFile,
+  REPOSITORY,
+} from '../../console/src/screens/program/packages.ts';
+
+/** What all the packages take from the project: its version, its examples and its documents. */
+
+const { version, license }: { version: string; license: string } = JSON.parse(
+  readFileSync('package.json', 'utf8'),
+);
+
+export { license, version };
+
+/** The files of this version in the repository. */
+const TREE = `${REPOSITORY}/blob/v${version}`;
+
+export const LICENSE_TEXT = readFileSync('LICENSE', 'utf8');
+export const AUTHORS = 'The Licet authors';
+export const SUMMARY = 'Asks Licet, a license service, whether a license key may run here';
+
+/** The first line of the part that tries an example out: it is no part of a program. */
+const TRY_OUT = /^.*\b(?:tries it out|is tried out)\b.*$/im;
+/** Lua's file returns its functions before that part, if a program has loaded it. */
+const LUA_RETURN = /^if not \(arg .* then (return \w+) end .*$/m;
+
+/** An example without the part that tries it out. */
+export function exampleOf(file: PackagedFile | 'LicetGuard.java'): string {
+  const source = readFileSync(`examples/${file}`, 'utf8').replace(LUA_RETURN, '$1');
+  const end = source.search(TRY_OUT);
+  return `${source.slice(0, end === -1 ? undefined : end).trimEnd()}\n`;
+}
+
+/** The sections of the examples' README, whose links lead into the repository: a package has no other file of it. */
+function sections(): string {
+  const text = readFileSync('examples/README.md', 'utf8');
+  return text
+    .slice(text.indexOf('\n## Behaviour'))
+    .replaceAll(/\]\((?!#|https?:)(\.\.\/)?/g, (_, up) => `](${TREE}/${up ? '' : 'examples/'}`);
+}
+
+/** The code in the README of a package: for no service yet. */
+const SAMPLE = {
+  url: 'https://license.example.com',
+  productId: 602,
+  publicKeys: 'KID:KEY KID:KEY',
+};
+
+/** The README of a package: how it is added and called, and all that the examples' README says about its behaviour. */
+export function readmeOf(file: PackagedFile, language: string): string {
+  const fence = '```';
+  return `# Licet for ${language}
+
+Asks [Licet](${REPOSITORY}), a license service that sellers run themselves, whether a license key may run here. No
+dependencies. ${BUILD_LINES[file](version).includes('(') ? 'In the build file' : 'To add it'}:
+
+${fence}
+${BUILD_LINES[file](version)}
+${fence}
+
+In your program, with the URL, the product id and the public keys of your service, as *In your program* of its console
+shows them:
+
+${fence}${file.split('.').at(-1)}
+${LINES[file](SAMPLE, true)}
+${fence}
+${sections()}`;
+}
