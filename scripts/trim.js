@@ -2,7 +2,7 @@ import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * Removes 107 MB that nothing here uses, after `npm ci`. JavaScript, because the machine's Node may run it. Whatever is
+ * Removes 95 MB that nothing here uses, after `npm ci`. JavaScript, because the machine's Node may run it. Whatever is
  * not found stays: the project works with and without these files.
  */
 
@@ -25,6 +25,5 @@ function trim(folder, pattern) {
 trim('node/node_modules', /^node-[\w-]+[\\/]include$/);
 // Code of sharp for this machine. Only Cloudflare Images needs it, which miniflare then loads.
 trim('@img', /^sharp-[\w-]+$/);
-// Maps of bundles that are not debugged here.
-trim('miniflare/dist', /\.map$/);
+// Maps of a bundle that is not debugged here.
 trim('swagger-ui-dist', /\.map$/);

@@ -7,7 +7,7 @@ import type { Tools } from '../../scripts/deployment.ts';
 import { misunderstanding } from '../docs/wrangler-commands.ts';
 
 /**
- * An account of Cloudflare behind a wrangler which prints what wrangler 4.135.0 prints, as far as
+ * An account of Cloudflare behind a wrangler which prints what wrangler 4.151.1 prints, as far as
  * scripts/deployment.ts reads it. That it does is shown by the test with the real one.
  */
 export class FakeWrangler {
