@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import tailwindcss from '@tailwindcss/vite';
 import { defineConfig, type Plugin } from 'vite';
+import manifest from '../package.json' with { type: 'json' };
 import { ALIASES } from './aliases.ts';
 
 /**
@@ -41,6 +42,7 @@ export default defineConfig({
   root: import.meta.dirname,
   base: '/console/',
   plugins: [tailwindcss(), blocking],
+  define: { __VERSION__: JSON.stringify(manifest.version) },
   resolve: { alias: ALIASES },
   server: {
     proxy: {
@@ -66,6 +68,7 @@ export default defineConfig({
           groups: [
             {
               // The customer's page loads no more than it needs.
+              debugName: 'page',
               name: (id, graph) => (isOfMyPage(id, graph, new Set()) ? 'page' : null),
               minShareCount: 2,
               priority: 2,

@@ -1548,7 +1548,7 @@ export const screenTexts = {
 
   program: {
     title: 'In your program',
-    lead: 'One small file asks this service whether a license key is valid.',
+    lead: 'One small package or file asks this service whether a license key is valid.',
     product: 'Product',
     noProductTitle: 'Create a product first',
     noProduct: 'Its id goes into your program.',
@@ -1568,18 +1568,25 @@ export const screenTexts = {
     },
     filled: (id: number) =>
       `The address of this service and the product id ${id} are filled in. The key comes from your customer’s configuration.`,
+    addTitle: 'Add it to your build',
+    copyBuildLine: 'Copy the line',
+    addNote: 'Released versions are in the registry. Before that, take the file below.',
+    addMore: 'More on packages',
     linesTitle: 'Write these lines',
     copyLines: 'Copy the lines',
     linesOf: (file: string) => `Lines that call ${file}`,
-    save: (file: string) => {
-      const ending = file.split('.').at(-1);
-      const edits = {
-        java: ' Add the package line of your class at its top.',
-        cs: ' Delete the class Demo at its end.',
-        go: ' Delete the function main at its end.',
+    save: (file: string, isPackaged: boolean) => {
+      const edits: Readonly<Record<string, string>> = {
+        java: `Add the package line of your class at its top${isPackaged ? ', and leave out the import above' : ''}.`,
+        ts: 'Import from ./licet.ts.',
+        mjs: 'Import from ./licet.mjs.',
+        php: 'Require licet.php.',
+        cs: 'Delete the class Demo at its end.',
+        go: 'Delete the function main at its end, and write Program without licet and its import.',
       };
-      const edit = Object.entries(edits).find(([each]) => each === ending)?.[1] ?? '';
-      return `Save this file in the folder of your program.${edit} The lines above call it.`;
+      const edit = edits[file.split('.').at(-1) ?? ''];
+      const lead = isPackaged ? 'In place of the package, save' : 'Save';
+      return `${lead} this file in the folder of your program.${edit ? ` ${edit}` : ''} The lines above call it.`;
     },
     showFile: (lines: number) => `Show its ${lines} lines`,
     copy: 'Copy the file',

@@ -1,14 +1,16 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { readRootToken } from '@licet/cli/root-token';
 import { Licet } from '@licet/client';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { LINES } from '../../console/src/screens/program/lines.ts';
 import {
   GO_MODULE,
   JAVA_ARTIFACT,
   JAVA_GROUP,
   JAVA_PACKAGE,
+  type PackagedFile,
 } from '../../console/src/screens/program/packages.ts';
 import { messageFor, runIn } from './example-programs.ts';
 import { listenWith, ownFolder } from './own.ts';
@@ -28,6 +30,10 @@ const tryOutOf = (file: string): string => {
   const source = readFileSync(`examples/${file}`, 'utf8');
   return source.slice(source.search(/^.*\b(?:tries it out|is tried out)\b.*$/im));
 };
+
+/** The lines that the console shows for a package. */
+const linesOf = (file: PackagedFile): string =>
+  LINES[file]({ url: 'http://localhost', productId: 602, publicKeys: 'KID:KEY KID:KEY' }, true);
 
 /** A project that uses a package. */
 export interface Consumer {
@@ -137,6 +143,8 @@ export function tryPackage(name: string, consumer: Consumer): void {
   });
 }
 
+const PYTHON_DEMO = `import os, sys\nfrom licet import check_license, move_license\n${tryOutOf('licet.py')}`;
+
 export const CONSUMERS = {
   npm: {
     registry: 'npm',
@@ -144,10 +152,12 @@ export const CONSUMERS = {
     tools: ['node'],
     files: {
       'package.json': '{ "private": true }',
+      'lines.mts': `declare const config: { license?: string };\n${linesOf('licet.ts')}`,
       // By this name it tries itself out.
       'licet.mjs': `import { checkLicense, moveLicense } from '@licet/program';\n${tryOutOf('licet.mjs')}`,
     },
-    install: 'npm install --offline --no-audit --no-fund $PACKAGES/*.tgz',
+    install: `npm install --offline --no-audit --no-fund $PACKAGES/*.tgz
+tsc --noEmit --strict --module nodenext --types node --typeRoots ${resolve('node_modules/@types')} lines.mts`,
     run: 'node licet.mjs',
   },
   Maven: {
@@ -179,7 +189,7 @@ cp local/${JAVA_GROUP.replaceAll('.', '/')}/${JAVA_ARTIFACT}/$VERSION/*.jar .`,
     alg: 'RS256',
     tools: ['python3'],
     files: {
-      'demo.py': `import os, sys\nfrom licet import check_license, move_license\n${tryOutOf('licet.py')}`,
+      'demo.py': PYTHON_DEMO,
     },
     install: 'python3 -m venv env\nenv/bin/pip install -q --no-index $PACKAGES/*.whl',
     run: 'env/bin/python demo.py',
@@ -189,7 +199,7 @@ cp local/${JAVA_GROUP.replaceAll('.', '/')}/${JAVA_ARTIFACT}/$VERSION/*.jar .`,
     alg: 'RS256',
     tools: ['/usr/bin/python3'],
     files: {
-      'demo.py': `import os, sys\nfrom licet import check_license, move_license\n${tryOutOf('licet.py')}`,
+      'demo.py': PYTHON_DEMO,
     },
     // Debian's Python has the tools that build a package.
     install: `/usr/bin/python3 -m venv --system-site-packages env
@@ -236,6 +246,7 @@ mcs -r:System.Net.Http -out:Demo.exe packages/Licet.$VERSION/content/Licet.cs De
     alg: 'ES256',
     tools: ['go', 'unzip'],
     files: {
+      'app/lines.go': linesOf('licet.go'),
       'app/main.go': `package main\n\nimport (\n\t"fmt"\n\t"os"\n\t"strconv"\n\n\t. "${GO_MODULE}"\n)\n\n${tryOutOf('licet.go')}`,
     },
     install: `proxy=proxy/${GO_MODULE}/@v

@@ -40,6 +40,7 @@ describeInBrowser('the examples in the console', () => {
     await page.getByText('Waiting for your program’s first validation').waitFor();
     await page.getByRole('link', { name: 'TypeScript' }).click();
     await page.getByText('Node 24 is required:').waitFor();
+    await page.getByText('npm install @licet/program').waitFor();
     const { keys } = await licet.signingKeys();
     const [es256 = ''] = keys.flatMap((key) => (key.kty === 'EC' ? `${key.x}.${key.y}` : []));
     const lines = page.getByRole('region', { name: 'Lines that call licet.ts' });

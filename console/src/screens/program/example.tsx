@@ -18,8 +18,12 @@ import { type ExampleFile, FILES } from './files.ts';
 import { fillIn } from './fill.ts';
 import { faultOfSpareKey, usePublicKeys } from './keys.ts';
 import { LINES } from './lines.ts';
+import { BUILD_LINES, isPackaged } from './packages.ts';
 
 const words = screenTexts.program;
+
+/** The version of the project, put in by the build. */
+declare const __VERSION__: string;
 
 interface Chosen {
   file: ExampleFile;
@@ -140,9 +144,26 @@ function Filled({
     ...(isSigned && publicKeys.length > 0 && { publicKeys: publicKeys.slice(0, 2).join(' ') }),
   };
   const filled = fillIn(source, values);
-  const lines = LINES[file](values);
+  const buildLine = isPackaged(file) ? BUILD_LINES[file](__VERSION__) : undefined;
+  const lines = LINES[file](values, buildLine !== undefined);
   return (
     <>
+      {buildLine && (
+        <Section title={words.addTitle}>
+          <div className="flex flex-col gap-3 px-4 py-4 sm:px-5">
+            <Line label={words.copyBuildLine} text={buildLine} />
+            <p className="text-muted">
+              {words.addNote}{' '}
+              <a
+                href="/docs/packages"
+                className="rounded-sm text-accent underline underline-offset-2"
+              >
+                {words.addMore}
+              </a>
+            </p>
+          </div>
+        </Section>
+      )}
       <Section
         title={words.linesTitle}
         actions={<CopyButton value={lines} label={words.copyLines} />}
@@ -197,7 +218,7 @@ function Filled({
           </div>
         }
       >
-        <p className="px-4 pt-3 text-muted sm:px-5">{words.save(file)}</p>
+        <p className="px-4 pt-3 text-muted sm:px-5">{words.save(file, buildLine !== undefined)}</p>
         <details
           className="group"
           open={isOpen}
