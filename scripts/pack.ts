@@ -11,6 +11,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
+import { REPOSITORY } from '../console/src/screens/program/packages.ts';
 
 /**
  * `npm run pack`: makes a file of each package that `npm install` takes. Node runs no TypeScript in `node_modules`, so a
@@ -30,15 +31,23 @@ try {
     execFileSync('tsc', ['--build', source], { stdio: 'inherit' });
     mkdirSync(join(copy, 'docs'), { recursive: true });
     cpSync(join(source, 'dist'), join(copy, 'dist'), { recursive: true });
-    copyFileSync(join(source, 'README.md'), join(copy, 'README.md'));
+    const readme = readFileSync(join(source, 'README.md'), 'utf8');
+    writeFileSync(join(copy, 'README.md'), readme.replaceAll('](../../docs/', '](docs/'));
     if (name === 'cli') {
       for (const file of DOCUMENTS) copyFileSync(file, join(copy, 'docs', basename(file)));
     }
     const text = readFileSync(join(source, 'package.json'), 'utf8');
-    const { scripts, ...manifest } = JSON.parse(
-      text.replaceAll(/"(\.\/)?src\/([^"]+)\.ts"/g, '"$1dist/$2.js"'),
+    // The sources cannot be published by mistake; the packed file can be published.
+    const {
+      scripts,
+      private: _,
+      ...manifest
+    } = JSON.parse(text.replaceAll(/"(\.\/)?src\/([^"]+)\.ts"/g, '"$1dist/$2.js"'));
+    const repository = { type: 'git', url: `git+${REPOSITORY}.git` };
+    writeFileSync(
+      join(copy, 'package.json'),
+      `${JSON.stringify({ ...manifest, repository }, null, 2)}\n`,
     );
-    writeFileSync(join(copy, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
     return copy;
   });
   execFileSync('npm', ['pack', ...folders, ...process.argv.slice(2)], { stdio: 'inherit' });

@@ -20,6 +20,7 @@ const NOT_FOUND = '404';
 /** The documents by subject. */
 export const SUBJECTS = {
   'In your program': [
+    'docs/packages.md',
     'examples/README.md',
     'docs/signing.md',
     'docs/entitlements.md',

@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { OUTCOMES, RESPONSE_TYPES } from '@licet/contract/outcomes';
 import { load } from 'js-yaml';
 import { describe, expect, it } from 'vitest';
+import { BUILD_LINES } from '../../console/src/screens/program/packages.ts';
 
 /** The workflow, the settings and the documents of the repository agree. */
 
@@ -23,6 +24,9 @@ interface Workflow {
     string,
     {
       if?: string;
+      needs?: string;
+      environment?: string;
+      permissions?: object;
       'timeout-minutes'?: number;
       strategy?: { matrix: { node: number[] } };
       steps: Step[];
@@ -95,16 +99,60 @@ describe('the workflow of GitHub Actions', () => {
   });
 });
 
-it('the workflow of a release tests, and takes the actions of the other workflow', () => {
+describe('the workflow of a release', () => {
   const { on, permissions, jobs } = readYaml<
     Pick<Workflow, 'permissions' | 'jobs'> & { on: object }
   >('.github/workflows/release.yml');
-  expect(on).toEqual({ push: { tags: ['v[0-9]+.[0-9]+.[0-9]+'] } });
-  expect(permissions).toEqual({ contents: 'read' });
-  const steps = Object.values(jobs).flatMap((job) => job.steps);
-  expect(steps.map(({ run }) => run)).toContain('npm ci && npm test');
-  const pinned = read('.github/workflows/ci.yml');
-  for (const { uses } of steps) if (uses) expect(pinned).toContain(`uses: ${uses} #`);
+  const { build, draft, ...registries } = jobs;
+
+  it('the workflow of a release tests, and takes the actions of the other workflow', () => {
+    expect(on).toEqual({ push: { tags: ['v[0-9]+.[0-9]+.[0-9]+'] } });
+    expect(permissions).toEqual({ contents: 'read' });
+    const steps = Object.values(jobs).flatMap((job) => job.steps);
+    expect(steps.map(({ run }) => run)).toContain('npm ci && npm test');
+    const own = /^(actions\/(upload|download)-artifact|pypa\/gh-action-pypi-publish|NuGet\/login)@/;
+    const pinned = read('.github/workflows/ci.yml');
+    for (const { uses } of steps) {
+      if (!uses) continue;
+      expect(uses).toMatch(/@[0-9a-f]{40}$/);
+      if (!own.test(uses)) expect(pinned).toContain(`uses: ${uses} #`);
+    }
+  });
+
+  it('the workflow of a release makes the files without any right, and compares their hashes in each other job', () => {
+    expect(build?.permissions).toBeUndefined();
+    for (const job of [draft, ...Object.values(registries)]) {
+      expect(job?.needs).toBe('build');
+      const steps = job?.steps.filter(({ uses }) => !uses?.startsWith('actions/checkout@')) ?? [];
+      expect(steps[0]?.uses).toMatch(/^actions\/download-artifact@/);
+      expect(steps[1]?.run).toBe('cd release && echo "$SUMS" | sha256sum --check --strict');
+      expect(JSON.stringify(steps)).not.toMatch(/npm (ci|install|run)/);
+    }
+  });
+
+  it('each registry of a release has a job in an environment of its own, with no more rights than it needs', () => {
+    const identity = { contents: 'read', 'id-token': 'write' };
+    expect(
+      Object.entries(registries).map(([name, job]) => [name, job.environment, job.permissions]),
+    ).toEqual([
+      ['maven', 'maven', { contents: 'read' }],
+      ['npm', 'npm', identity],
+      ['pypi', 'pypi', identity],
+      ['packagist', 'packagist', { contents: 'read' }],
+      ['nuget', 'nuget', identity],
+      ['luarocks', 'luarocks', { contents: 'read' }],
+      ['go', 'go', { contents: 'write' }],
+    ]);
+  });
+
+  it.each(Object.keys(registries))('docs/publishing.md has what the job of %s reads', (name) => {
+    const row = read('docs/publishing.md')
+      .split('\n')
+      .find((line) => line.startsWith(`| \`${name}\` |`));
+    const wanted = JSON.stringify(registries[name]).matchAll(/\b(?:secrets|vars)\.(\w+)/g);
+    expect(row).toBeDefined();
+    for (const [, variable] of wanted) expect(row).toContain(`\`${variable}\``);
+  });
 });
 
 it('the workflow of a release packs the packages by the command of their README', () => {
@@ -124,6 +172,13 @@ it.each<string>(workspaces)(
     for (const [name, needed] of ours) expect(needed, name).toBe(version);
   },
 );
+
+it('docs/packages.md has the line of each build file, with the version of the project', () => {
+  const document = read('docs/packages.md');
+  for (const lineOf of Object.values(BUILD_LINES))
+    expect(document).toContain(`\`${lineOf(version)}\``);
+  expect(document.match(/\b\d+\.\d+\.\d+\b/g)?.filter((each) => each !== version)).toEqual([]);
+});
 
 it('the changelog has a section for the version of package.json', () => {
   expect(read('CHANGELOG.md')).toContain(`\n## [${version}] - `);

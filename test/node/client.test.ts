@@ -72,6 +72,27 @@ async function failureOf(call: Promise<unknown>): Promise<LicetError> {
   return error;
 }
 
+it('the README of the client names each of its methods', () => {
+  const readme = readFileSync('packages/client/README.md', 'utf8');
+  const licet = new Licet({ url: 'http://localhost' });
+  const methodsOf = (object: object): string[] => {
+    const prototype: unknown = Object.getPrototypeOf(object);
+    if (!prototype || prototype === Object.prototype) return [];
+    const own = Object.getOwnPropertyNames(prototype);
+    return [...own.filter((name) => name !== 'constructor'), ...methodsOf(prototype)];
+  };
+  const resources = Object.entries(licet).filter(([, value]) => typeof value === 'object');
+  const named = new Set(readme.match(/\w+/g));
+  // Types alone keep this one from others.
+  const missing = resources.flatMap(([name, resource]) =>
+    [name, ...methodsOf(resource).filter((method) => method !== 'remove')].filter(
+      (each) => !named.has(each),
+    ),
+  );
+  expect([...missing, ...methodsOf(licet).filter((name) => !named.has(name))]).toEqual([]);
+  expect(resources.length).toBeGreaterThan(10);
+});
+
 describe('for each operation there is a method', () => {
   const PARAMETERS: Record<string, string> = {
     id: '7',

@@ -27,7 +27,8 @@ const ours = join(consumer, 'node_modules/@licet');
 
 interface Manifest {
   version: string;
-  private: boolean;
+  private?: boolean;
+  repository?: { url: string };
   engines: { node: string };
   dependencies?: Record<string, string>;
 }
@@ -38,7 +39,8 @@ function readManifest(folder: string): Manifest {
 }
 
 function copyProject(): void {
-  for (const file of ['package.json', 'scripts/pack.ts', ...globSync('docs/*.md')]) {
+  const names = 'console/src/screens/program/packages.ts';
+  for (const file of ['package.json', 'scripts/pack.ts', names, ...globSync('docs/*.md')]) {
     cpSync(file, join(project, file));
   }
   cpSync('packages', join(project, 'packages'), {
@@ -149,13 +151,23 @@ describe('the installed client', () => {
   it('the package of the client needs nothing, and runs what its README shows', () => {
     expect(readManifest(join(ours, 'client'))).not.toHaveProperty('dependencies');
     const readme = readFileSync(join(ours, 'client/README.md'), 'utf8');
-    const [, script = ''] = /```js\n(.*?)```/s.exec(readme) ?? [];
-    writeFileSync(join(consumer, 'readme.mjs'), script);
+    const scripts = [...readme.matchAll(/```js\n(.*?)```/gs)].map(([, script = '']) => script);
+    expect(scripts).toHaveLength(2);
     for (const node of nodes) {
-      expect(runScript(node, 'readme.mjs')).toMatch(
-        /^([\w-]{24})\n\1 \n409 Product has licenses, cannot delete\n$/,
-      );
+      const [first, second] = scripts.map((script) => {
+        writeFileSync(join(consumer, 'readme.mjs'), script);
+        return runScript(node, 'readme.mjs');
+      });
+      expect(first).toMatch(/^([\w-]{24})\n\1 \n409 Product has licenses, cannot delete\n$/);
+      expect(second).toMatch(/^frees 192\.0\.2\.10\ntrue\ntrue 20\d\d-.*\n(license\.rotated\n)+$/);
     }
+  });
+
+  it.each(PACKAGES)('@licet/%s can be published, from its file alone', (name) => {
+    const { private: isPrivate, repository } = readManifest(join(ours, name));
+    expect(isPrivate).toBeUndefined();
+    expect(repository?.url).toMatch(/^git\+https:/);
+    expect(readManifest(join('packages', name)).private).toBe(true);
   });
 
   it('the packages are typed for their users, without the types of Node', () => {
