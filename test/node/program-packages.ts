@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { readRootToken } from '@licet/cli/root-token';
@@ -16,7 +16,7 @@ import { messageFor, runIn } from './example-programs.ts';
 import { listenWith, ownFolder } from './own.ts';
 import { freePort } from './service.ts';
 import { sharedService } from './shared-service.ts';
-import { hasTools } from './tools.ts';
+import { canRun, hasTools } from './tools.ts';
 
 /**
  * The packages of `npm run packages`, each installed into an empty project without a network. The project is the part of
@@ -41,6 +41,8 @@ export interface Consumer {
   registry: string;
   alg: 'ES256' | 'RS256';
   tools: readonly string[];
+  /** Packages of the machine, and a command that fails without them. */
+  needs?: { packages: string; command: string };
   /** Its files by their names. */
   files: Readonly<Record<string, string>>;
   /** Commands that install the package from the folder `$PACKAGES`, and build the project. */
@@ -57,7 +59,11 @@ export function makePackages(folder: string, ...registries: string[]): string {
 /** Tries a package with a service, a fake one and none. */
 export function tryPackage(name: string, consumer: Consumer): void {
   const tests = `the package ${name}`;
-  describe.skipIf(!hasTools(tests, ...consumer.tools))(tests, () => {
+  const { tools, needs } = consumer;
+  const isPossible =
+    hasTools(tests, ...tools) &&
+    (!needs || canRun(spawnSync('sh', ['-c', needs.command]).status === 0, needs.packages, tests));
+  describe.skipIf(!isPossible)(tests, () => {
     const folder = ownFolder();
     const lease = join(folder, 'first.mark');
     let url: string;
@@ -164,6 +170,10 @@ tsc --noEmit --strict --module nodenext --types node --typeRoots ${resolve('node
     registry: 'maven',
     alg: 'RS256',
     tools: ['mvn', 'java'],
+    needs: {
+      packages: 'maven-debian-helper',
+      command: 'test -d /usr/share/maven-repo/org/apache/maven/plugins/maven-compiler-plugin',
+    },
     files: {
       'src/main/java/Demo.java': `import java.nio.file.*;\nimport ${JAVA_PACKAGE}.Licet;\n${tryOutOf('Licet.java')}`,
       'pom.xml': `<project xmlns="http://maven.apache.org/POM/4.0.0">
@@ -198,6 +208,10 @@ cp local/${JAVA_GROUP.replaceAll('.', '/')}/${JAVA_ARTIFACT}/$VERSION/*.jar .`,
     registry: 'pypi',
     alg: 'RS256',
     tools: ['/usr/bin/python3'],
+    needs: {
+      packages: 'python3-setuptools, python3-wheel and python3-venv',
+      command: '/usr/bin/python3 -c "import ensurepip, setuptools, wheel"',
+    },
     files: {
       'demo.py': PYTHON_DEMO,
     },
@@ -210,6 +224,10 @@ env/bin/pip install -q --no-index --no-build-isolation $PACKAGES/*.tar.gz`,
     registry: 'composer',
     alg: 'RS256',
     tools: ['php', 'composer'],
+    needs: {
+      packages: 'php-curl and php-zip',
+      command: 'php -r \'exit(extension_loaded("curl") && extension_loaded("zip") ? 0 : 1);\'',
+    },
     files: {
       'composer.json': `{
   "repositories": [{ "type": "artifact", "url": "artifacts" }, { "packagist.org": false }],
@@ -235,6 +253,10 @@ mcs -r:System.Net.Http -out:Demo.exe packages/Licet.$VERSION/content/Licet.cs De
     registry: 'luarocks',
     alg: 'RS256',
     tools: ['lua5.4', 'luarocks', 'curl', 'openssl'],
+    needs: {
+      packages: 'liblua5.4-dev',
+      command: 'test -e /usr/include/lua5.4/lua.h',
+    },
     files: {
       'demo.lua': `local licet = require("licet")\n${tryOutOf('licet.lua').replace(/^if misformed[\s\S]*?^end$/m, '')}`,
     },
