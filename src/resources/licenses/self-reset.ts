@@ -44,7 +44,7 @@ const isWantedBy =
   };
 
 /** The resets of licenses that count. @param now milliseconds since 1970 */
-export const selectResets = (db: Database, ids: readonly number[], now: number) =>
+const selectResets = (db: Database, ids: readonly number[], now: number) =>
   db
     .select({
       id: selfResets.licenseId,
@@ -55,7 +55,7 @@ export const selectResets = (db: Database, ids: readonly number[], now: number) 
     .groupBy(selfResets.licenseId);
 
 /** The budget of a license. @param used a JSON array of the times of its resets, if it has any */
-export function budgetOf(allowed: number, used = '[]'): Resets {
+function budgetOf(allowed: number, used = '[]'): Resets {
   const times: number[] = JSON.parse(used);
   // If more are used than are allowed now, some must return first.
   const next = times[Math.max(0, times.length - allowed)];
@@ -82,7 +82,7 @@ const without = ({ left, returnsAt, ...resets }: Resets, now: number): Resets =>
 });
 
 /** The entries of the blacklist that can concern the slots of a license. */
-export const selectEntries = (db: Database, { productId, ips, hwids }: LicenseRow) =>
+const selectEntries = (db: Database, { productId, ips, hwids }: LicenseRow) =>
   db
     .select({ type: blacklists.licenseDataType, data: blacklists.data })
     .from(blacklists)
@@ -92,6 +92,22 @@ export const selectEntries = (db: Database, { productId, ips, hwids }: LicenseRo
         or(isOneOf(blacklists.data, [...ips, ...hwids]), sql`${blacklists.data} like '%/%'`),
       ),
     );
+
+/** The statements that read what a reset of a license depends on: its budget, and the blacklist. */
+export const selectBudget = ({ db, now }: Sender, row: LicenseRow) => ({
+  product: db
+    .select({ allowed: products.selfResets })
+    .from(products)
+    .where(eq(products.id, row.productId)),
+  used: selectResets(db, [row.id], now),
+  entries: selectEntries(db, row),
+});
+
+/** The budget that these statements have read. */
+export const readBudget = (read: {
+  product: readonly { allowed: number }[];
+  used: readonly { times: string }[];
+}): Resets => budgetOf(read.product[0]?.allowed ?? 0, read.used[0]?.times);
 
 /** Whether a value is on the blacklist: freeing it would dodge it. */
 export function blockedBy(rows: readonly { type: LicenseDataType; data: string }[]) {
@@ -134,19 +150,13 @@ async function resetOnce(sender: Sender, row: LicenseRow, choose: Choose): Promi
   const { db, now } = sender;
   const { id } = row;
   const read = await batch(db, {
-    product: db
-      .select({ allowed: products.selfResets })
-      .from(products)
-      .where(eq(products.id, row.productId)),
-    used: selectResets(db, [id], now),
-    entries: selectEntries(db, row),
+    ...selectBudget(sender, row),
     pairs: selectPairs(db, id, now),
   });
-  const allowed = read.product[0]?.allowed ?? 0;
-  const resets = budgetOf(allowed, read.used[0]?.times);
+  const resets = readBudget(read);
   const isBlocked = blockedBy(read.entries);
   if (row.state !== 'ACTIVE') return { outcome: 'deactivated', resets };
-  if (allowed === 0) return { outcome: 'not allowed', resets };
+  if (resets.allowed === 0) return { outcome: 'not allowed', resets };
   const slots = [
     ...row.ips.map((value) => ({ type: 'IP' as const, value })),
     ...row.hwids.map((value) => ({ type: 'HWID' as const, value })),

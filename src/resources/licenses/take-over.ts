@@ -1,14 +1,13 @@
 import { countGlobal, isGlobal, slotOf } from '@licet/contract/addresses';
 import type { LicenseDataType } from '@licet/contract/enums';
-import { eq, sql } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
 import { type Sender, untilNotOvertaken } from '../../db/change.ts';
 import { batch, type Database } from '../../db/client.ts';
-import { products } from '../products/schema.ts';
 import type { SlotKind } from './address-slots.ts';
 import { findLicense, moveLicense } from './queries.ts';
 import { type LicenseRow, valuesOf } from './row.ts';
 import { startedExpiryOf, statusAt } from './rules.ts';
-import { blockedBy, budgetOf, countReset, selectEntries, selectResets } from './self-reset.ts';
+import { blockedBy, countReset, readBudget, selectBudget } from './self-reset.ts';
 import { slotsOf } from './slot-uses.ts';
 
 /** A license that its program moves to another machine, within the budget of the product (1.8, 10). */
@@ -93,12 +92,7 @@ async function takeOverOnce(sender: Sender, licenseId: number, move: Move): Prom
     statusAt(row, now) === 'ACTIVE';
   if (!row || !isMeant) return stays(null);
   const read = await batch(db, {
-    product: db
-      .select({ allowed: products.selfResets })
-      .from(products)
-      .where(eq(products.id, row.productId)),
-    used: selectResets(db, [licenseId], now),
-    entries: selectEntries(db, row),
+    ...selectBudget(sender, row),
     oldest: selectOldest(db, licenseId, now),
   });
   const missing = missingOf(row, move, db.ipv6SlotPrefix);
@@ -110,7 +104,7 @@ async function takeOverOnce(sender: Sender, licenseId: number, move: Move): Prom
   });
   if (freed.length < full.length) return stays(null);
   if (freed.length === 0) return { result: 'free' };
-  const { allowed, left, returnsAt } = budgetOf(read.product[0]?.allowed ?? 0, read.used[0]?.times);
+  const { allowed, left, returnsAt } = readBudget(read);
   if (allowed === 0) return stays('takeOver needs selfResets of the product, which are 0');
   if (freed.some(blockedBy(read.entries))) {
     return stays('takeOver would free a value that is on the blacklist');
