@@ -1577,16 +1577,16 @@ export const screenTexts = {
     linesOf: (file: string) => `Lines that call ${file}`,
     save: (file: string, isPackaged: boolean) => {
       const edits: Readonly<Record<string, string>> = {
-        java: `Add the package line of your class at its top${isPackaged ? ', and leave out the import above' : ''}.`,
-        ts: 'Import from ./licet.ts.',
-        mjs: 'Import from ./licet.mjs.',
-        php: 'Require licet.php.',
+        java: `Add the package line of your class at its top${isPackaged ? ', and leave out the import of the lines' : ''}.`,
+        ts: 'Import it from ./licet.ts.',
+        mjs: 'Import it from ./licet.mjs.',
+        php: 'Require licet.php in place of vendor/autoload.php.',
         cs: 'Delete the class Demo at its end.',
-        go: 'Delete the function main at its end, and write Program without licet and its import.',
+        go: 'Delete the function main at its end. In the lines, leave out the import of licet, and write Program without licet.',
       };
       const edit = edits[file.split('.').at(-1) ?? ''];
       const lead = isPackaged ? 'In place of the package, save' : 'Save';
-      return `${lead} this file in the folder of your program.${edit ? ` ${edit}` : ''} The lines above call it.`;
+      return `${lead} this file in the folder of your program. The lines above call it.${edit ? ` ${edit}` : ''}`;
     },
     showFile: (lines: number) => `Show its ${lines} lines`,
     copy: 'Copy the file',
