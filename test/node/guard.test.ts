@@ -1,0 +1,446 @@
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { globSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
+import { delimiter, dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { messageFor, nowSeconds } from './example-programs.ts';
+import { newKeys } from './forged-responses.ts';
+import { atEndOfFile, ownFolder } from './own.ts';
+import {
+  type Asked,
+  honestBy,
+  type Responder,
+  type SignedService,
+  startSignedService,
+} from './signed-service.ts';
+import { hasTools, pathOf } from './tools.ts';
+
+/** The guard of the examples, in a server that has as much of Spigot and Folia as it meets. */
+
+const isRunnable = hasTools('examples/LicetGuard.java', 'javac', 'java');
+const folder = ownFolder();
+const { pinned } = newKeys('RS256');
+
+const [, section = ''] = readFileSync('examples/README.md', 'utf8').split(
+  '\n## The guard of a plugin\n',
+);
+/** The code of the README: the plugin, the line that names a command, and the line that stops it at a refusal. */
+const [plugin = '', withCommand = ''] = [...section.matchAll(/\n```java\n(.+?)\n```/gs)].map(
+  ([, code = '']) => code,
+);
+const [, stopping = ''] = /`(licet\.onAnswer = .+ \};)`/.exec(section) ?? [];
+const START = 'LicetGuard.start(this, licet);';
+const CLOSE = 'if (licet != null) licet.close();';
+
+/** The plugin of the README with other code in the place of its last line. */
+const pluginWith = (name: string, start: string, members = 'void enableFeatures() {}'): string =>
+  `package shop;
+public class ${name} extends org.bukkit.plugin.java.JavaPlugin {
+${plugin
+  .replace('"https://license.example.com"', 'getConfig().getString("url")')
+  .replace('"KID:KEY KID:KEY"', 'getConfig().getString("keys")')
+  .replace(START, start)}
+${members}
+}
+`;
+
+const FEATURES = `void enableFeatures() {
+    getLogger().info("features on " + Thread.currentThread().getName());
+}`;
+const ON_COMMAND = `public boolean onCommand(org.bukkit.command.CommandSender sender, org.bukkit.command.Command command,
+    String label, String[] args) {
+    if (args[0].equals("fail")) throw new IllegalStateException("A fault of the plugin");
+    sender.sendMessage("own executor: " + label + " " + String.join(" ", args));
+    return args[0].equals("open");
+}`;
+const SETTING = `void enableFeatures() {
+    getCommand("shop").setExecutor((sender, command, label, args) -> {
+        sender.sendMessage("new executor: " + args[0]);
+        return true;
+    });
+}`;
+
+const PLUGINS = [
+  pluginWith('Plain', START),
+  pluginWith('Shop', withCommand, `${FEATURES}\n${ON_COMMAND}`),
+  pluginWith('Setting', withCommand, SETTING),
+  pluginWith(
+    'Optional',
+    'LicetGuard.start(this, licet, null, answer -> enableFeatures());',
+    FEATURES,
+  ),
+  pluginWith('Stopping', `${stopping}\n${START}`),
+  pluginWith(
+    'Watching',
+    `licet.onAnswer = answer -> getLogger().info("later " + answer.state);\n${START}`,
+  ),
+  pluginWith('Forgetful', START).replace(CLOSE, ''),
+  pluginWith('Unknown', 'LicetGuard.start(this, licet, "store", answer -> {});'),
+  pluginWith('Foreign', 'LicetGuard.start(new net.md_5.bungee.api.plugin.Plugin(), licet);'),
+];
+
+/** Writes the files that each begin with their package line. @returns their paths */
+function writeJava(into: string, text: string): string[] {
+  return text.split(/^(?=package )/m).flatMap((file) => {
+    const [, name = ''] = /^package (.+);$/m.exec(file) ?? [];
+    const [, type] = /^(?:public .*?)?(?:class|interface) (\w+)/m.exec(file) ?? [];
+    if (!type) return [];
+    const path = join(into, name.replaceAll('.', '/'), `${type}.java`);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, file);
+    return [path];
+  });
+}
+
+/** Compiles for Java 8. */
+function compile(sources: string[], into: string, ...options: string[]): void {
+  const args = ['--release', '8', '-Xlint:-options', '-d', into, ...options, ...sources];
+  execFileSync('javac', args, { stdio: 'pipe' });
+}
+
+type Kind = 'Spigot' | 'Folia';
+const classPaths: Record<Kind, string> = {
+  Folia: join(folder, 'classes'),
+  // The interface of its server lacks a method.
+  Spigot: [join(folder, 'spigot-classes'), join(folder, 'classes')].join(delimiter),
+};
+
+function compileServers(): void {
+  const program = ['Licet', 'LicetGuard'].map(
+    (name) => `package shop;\n${readFileSync(`examples/${name}.java`, 'utf8')}`,
+  );
+  const files = [readFileSync('test/node/bukkit.java', 'utf8'), ...program, ...PLUGINS];
+  const sources = files.flatMap((text) => writeJava(join(folder, 'sources'), text));
+  compile(sources, join(folder, 'classes'));
+  const ofFolia = readFileSync(join(folder, 'sources/org/bukkit/Server.java'), 'utf8');
+  const ofSpigot = ofFolia.replace(/^.*GlobalRegionScheduler.*$/m, '');
+  const [server = ''] = writeJava(join(folder, 'spigot-sources'), ofSpigot);
+  compile([server], join(folder, 'spigot-classes'), '-cp', join(folder, 'classes'));
+}
+
+/** The version and the path of each Java of the machine: the one in PATH first, then those where Debian has them. */
+const javas = isRunnable
+  ? [pathOf('java'), ...globSync('/usr/lib/jvm/*/bin/java')]
+      .map((path) => realpathSync(path))
+      .filter((path, at, paths) => paths.indexOf(path) === at)
+      .map((java) => {
+        const { stderr } = spawnSync(java, ['-version'], { encoding: 'utf8' });
+        return { java, version: /version "(?:1\.)?(\d+)/.exec(stderr)?.[1] ?? java };
+      })
+  : [];
+const machines = javas.flatMap(({ java, version }, at) =>
+  (at === 0 ? (['Spigot', 'Folia'] as const) : (['Spigot'] as const)).map((kind) => ({
+    java,
+    version,
+    kind,
+  })),
+);
+
+let service: SignedService;
+beforeAll(async () => {
+  if (isRunnable) compileServers();
+  service = await startSignedService();
+});
+
+/** A server with a plugin: what happened there, and what the service was asked. */
+interface Server {
+  events: string[];
+  asked: Asked[];
+  send: (verb: 'type' | 'disable' | 'settle', text?: string) => void;
+  /** Waits for an event, by its beginning. */
+  seen: (event: string) => Promise<void>;
+}
+
+/** Starts the servers of a Java, which are one process. @returns the start of a plugin there */
+function startServers(java: string, kind: Kind) {
+  const options = ['-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC', '-cp', classPaths[kind]];
+  // In Turkish, a small I has no dot.
+  const languages = kind === 'Folia' ? ['-Duser.language=tr', '-Duser.country=TR'] : [];
+  const main = ['org.bukkit.craftbukkit.Main', ...(kind === 'Folia' ? ['folia'] : [])];
+  const child = spawn(java, [...options, ...languages, ...main]);
+  atEndOfFile(() => child.kill());
+  child.stderr.pipe(process.stderr);
+  const servers = new Map<string, string[]>();
+  createInterface(child.stdout).on('line', (line) => {
+    const [, name = '', event = ''] = /^(\w+)\|(.*)$/.exec(line) ?? [];
+    servers.get(name)?.push(event);
+  });
+  return (plugin: string, respond: Responder | undefined, place = newPlace()): Server => {
+    const name = `server${++started}`;
+    const events: string[] = [];
+    const asked: Asked[] = [];
+    servers.set(name, events);
+    if (respond) service.responders.set(name, { respond, asked });
+    const url = respond ? `${service.address}/${name}` : service.closedAddress;
+    const say = (...parts: string[]) => child.stdin.write(`${[name, ...parts].join('|')}\n`);
+    say('enable', plugin, place, url, pinned.constant);
+    return {
+      events,
+      asked,
+      send: (verb, text = '') => say(verb, text),
+      seen: (event) =>
+        vi.waitUntil(() => events.some((one) => one.startsWith(event)), {
+          timeout: 60_000,
+          interval: 20,
+        }),
+    };
+  };
+}
+
+let started = 0;
+const newPlace = (): string => join(folder, `place-${++started}`);
+
+const VALID = 'License is valid';
+const REFUSED = messageFor('License is deactivated');
+const valid = honestBy(pinned, { leaseDays: 3, claims: { checkAfter: nowSeconds() + 5000 } });
+const refused = honestBy(pinned, { valid: false });
+const never: Responder = () => new Promise(() => {});
+const startsWith = (text: string) => expect.stringMatching(new RegExp(`^${text}`));
+
+/** A responder that waits for a signal. */
+function heldBack(respond: Responder): { respond: Responder; release: () => void } {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  return {
+    respond: async (...asked) => {
+      await promise;
+      return respond(...asked);
+    },
+    release: resolve,
+  };
+}
+
+describe.skipIf(!isRunnable).each(machines)(
+  'the guard on $kind with Java $version',
+  ({ java, kind }) => {
+    let start: ReturnType<typeof startServers>;
+    beforeAll(() => {
+      start = startServers(java, kind);
+    });
+
+    /** Starts a plugin in a place that has a fresh lease. */
+    async function startFromLease(plugin: string, respond: Responder): Promise<Server> {
+      const place = newPlace();
+      const before = start('Plain', valid, place);
+      await before.seen(`INFO|${VALID}`);
+      before.send('disable');
+      await before.seen('server|disabled');
+      return start(plugin, respond, place);
+    }
+
+    it('a plugin is enabled at once, and runs with a valid license [1.8.44]', async () => {
+      const { respond, release } = heldBack(valid);
+      const server = start('Plain', respond);
+      await server.seen('server|enabled');
+      await vi.waitUntil(() => server.asked.length === 1);
+      expect(server.events).toEqual(['server|enabled']);
+      release();
+      await server.seen('INFO');
+      server.send('disable');
+      server.send('settle');
+      await server.seen('server|settled');
+      expect(server.events).toEqual([
+        'server|enabled',
+        `INFO|${VALID}`,
+        'server|disabled',
+        'server|settled',
+      ]);
+    });
+
+    it('a plugin that is refused is disabled on the main thread, and its log has the message for the buyer [1.8.44]', async () => {
+      const server = start('Plain', refused);
+      server.send('settle');
+      await server.seen('server|disabled');
+      await server.seen('server|settled');
+      expect(server.events).toEqual([
+        'server|enabled',
+        `WARNING|${REFUSED}`,
+        'server|disabled',
+        'server|settled',
+      ]);
+    });
+
+    it.concurrent('a plugin without a lease is disabled if the service cannot be reached', async () => {
+      const server = start('Plain', undefined);
+      await server.seen('server|disabled');
+      expect(server.events).toEqual([
+        'server|enabled',
+        startsWith('WARNING.The license service cannot be reached '),
+        'server|disabled',
+      ]);
+    });
+
+    it('nothing happens to a plugin that is disabled before the answer [1.8.44]', async () => {
+      for (const answer of [valid, refused]) {
+        const { respond, release } = heldBack(answer);
+        const server = start('Plain', respond);
+        await vi.waitUntil(() => server.asked.length === 1);
+        server.send('disable');
+        await server.seen('server|disabled');
+        release();
+        server.send('settle');
+        await server.seen('server|settled');
+        expect(server.events).toEqual(['server|enabled', 'server|disabled', 'server|settled']);
+      }
+    });
+
+    it('a plugin starts at once from its lease, though the service never responds', async () => {
+      const server = await startFromLease('Optional', never);
+      await server.seen('INFO|features');
+      expect(server.events).toEqual([
+        'server|enabled',
+        `INFO|${VALID}`,
+        'INFO|features on Server thread',
+      ]);
+    });
+
+    it('a plugin with features and no command is disabled if it may not run', async () => {
+      const server = start('Optional', refused);
+      await server.seen('server|disabled');
+      expect(server.events).toEqual(['server|enabled', `WARNING|${REFUSED}`, 'server|disabled']);
+    });
+
+    it('a running plugin that is refused says so and runs on', async () => {
+      const { respond, release } = heldBack(refused);
+      const server = await startFromLease('Plain', respond);
+      await server.seen(`INFO|${VALID}`);
+      release();
+      await server.seen('WARNING');
+      server.send('settle');
+      await server.seen('server|settled');
+      expect(server.events).toEqual([
+        'server|enabled',
+        `INFO|${VALID}`,
+        `WARNING|${REFUSED}`,
+        'server|settled',
+      ]);
+    });
+
+    it('the line of the README disables a running plugin that is refused', async () => {
+      const { respond, release } = heldBack(refused);
+      const server = await startFromLease('Stopping', respond);
+      await server.seen(`INFO|${VALID}`);
+      release();
+      await server.seen('server|disabled');
+      expect(server.events.slice(2)).toEqual([`WARNING|${REFUSED}`, 'server|disabled']);
+    });
+
+    it('the own function of a plugin gets each later answer, and the log only a new state', async () => {
+      const { respond, release } = heldBack(valid);
+      const server = await startFromLease('Watching', respond);
+      await server.seen(`INFO|${VALID}`);
+      release();
+      await server.seen('INFO|later VALID');
+      expect(server.events).toEqual(['server|enabled', `INFO|${VALID}`, 'INFO|later VALID']);
+    });
+
+    it('a plugin that never closes the license asks no more after it is disabled', async () => {
+      const { respond, release } = heldBack(valid);
+      const server = await startFromLease('Forgetful', respond);
+      await vi.waitUntil(() => server.asked.length === 1);
+      await server.seen(`INFO|${VALID}`);
+      server.send('disable');
+      await server.seen('server|disabled');
+      release();
+      server.send('settle');
+      await server.seen('server|settled');
+      expect(server.events.slice(2)).toEqual(['server|disabled', 'server|settled']);
+    });
+
+    it('a command shows the license and moves it, and the own executor takes the rest once the features are on [1.8.45]', async () => {
+      const { respond: later, release } = heldBack(valid);
+      const server = start('Shop', (asked, nth) => (nth === 1 ? refused : later)(asked, nth));
+      await server.seen('WARNING');
+      const said = async (command: string, last: string): Promise<string[]> => {
+        const before = server.events.length;
+        server.send('type', command);
+        await vi.waitUntil(() => server.events.slice(before).some((one) => one.startsWith(last)));
+        return server.events.slice(before);
+      };
+      const next = 'Asks again at the next start of the server, or for /store license move.';
+      expect(await said('store LICENSE', 'said|Asks')).toEqual([
+        `said|${REFUSED}`,
+        'said|State: refused',
+        `said|${next}`,
+      ]);
+      expect(await said('shop open', 'said')).toEqual([`said|${REFUSED}`]);
+      expect(await said('shop', 'said')).toEqual([`said|${REFUSED}`]);
+      expect(await said('shop license move', 'said')).toEqual([
+        'said|Moving the license to this server ...',
+      ]);
+      release();
+      await server.seen('INFO|features');
+      expect(server.events.slice(-3)).toEqual([
+        `INFO|${VALID}`,
+        `said|${VALID}`,
+        'INFO|features on Server thread',
+      ]);
+      expect(server.asked.map(({ takeOver }) => takeOver)).toEqual([undefined, true]);
+      expect(await said('shop license', 'said|Asks')).toEqual([
+        `said|${VALID}`,
+        'said|State: valid',
+        expect.stringMatching(/^said\|Asks again at 20\d\d-\d\d-\d\d \d\d:\d\d \S+\.$/),
+      ]);
+      expect(await said('store open now', 'said')).toEqual(['said|own executor: store open now']);
+      expect(await said('shop license key', 'said|usage')).toEqual([
+        'said|own executor: shop license key',
+        'said|usage',
+      ]);
+      expect(await said('shop fail', 'thrown')).toEqual([
+        'thrown|Unhandled exception: java.lang.IllegalStateException: A fault of the plugin',
+      ]);
+      await said('shop license move', `said|${VALID}`);
+      server.send('disable');
+      server.send('settle');
+      await server.seen('server|settled');
+      expect(server.events.filter((event) => event.startsWith('INFO'))).toHaveLength(2);
+    });
+
+    it('a command says that the license is being checked, and is not taken away by the features', async () => {
+      const { respond, release } = heldBack(valid);
+      const server = start('Setting', respond);
+      for (const command of ['shop open', 'shop license']) server.send('type', command);
+      const checking = 'said|The license is being checked. Try again in a moment.';
+      await vi.waitUntil(() => server.events.length === 3);
+      expect(server.events).toEqual(['server|enabled', checking, checking]);
+      release();
+      await server.seen('INFO');
+      server.send('type', 'shop open');
+      await vi.waitUntil(() => server.events.at(-1)?.startsWith('said') === true);
+      server.send('type', 'shop license');
+      await server.seen('said|Asks');
+      expect(server.events.slice(3, 7)).toEqual([
+        `INFO|${VALID}`,
+        'said|new executor: open',
+        `said|${VALID}`,
+        'said|State: valid',
+      ]);
+    });
+
+    it.concurrent('a running plugin whose service is away asks again within an hour', async () => {
+      const { respond, release } = heldBack(async () => [503, {}]);
+      const server = await startFromLease('Shop', respond);
+      await server.seen('INFO|features');
+      release();
+      await server.seen('INFO|The license service cannot be reached');
+      server.send('type', 'shop license');
+      await server.seen('said|Asks');
+      expect(server.events.slice(-2)).toEqual([
+        'said|State: grace',
+        'said|Asks again within an hour.',
+      ]);
+    });
+
+    it.each([
+      ['Unknown', "plugin.yml has no command 'store'; add it under commands:"],
+      [
+        'Foreign',
+        'net.md_5.bungee.api.plugin.Plugin does not extend org.bukkit.plugin.java.JavaPlugin: LicetGuard is for Spigot, Paper, Purpur and Folia only',
+      ],
+    ])('the plugin %s learns at its start: %s', async (plugin, message) => {
+      const server = start(plugin, never);
+      await server.seen('thrown');
+      expect(server.events).toEqual([`thrown|java.lang.IllegalArgumentException: ${message}`]);
+      expect(server.asked).toEqual([]);
+    });
+  },
+);
