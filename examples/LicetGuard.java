@@ -23,9 +23,10 @@ public final class LicetGuard {
     private final Ref command;
     private final Consumer<Licet.Answer> features;
     private volatile boolean isRunning;
-    private Ref ownExecutor;
+    private volatile Ref ownExecutor;
     private Object executor;
     private Licet.Answer last;
+    private String message = "The license is being checked. Try again in a moment.";
     private boolean asksAgain;
 
     /**
@@ -86,23 +87,28 @@ public final class LicetGuard {
                 licet.close();
                 return;
             }
-            note(answer, answer.state != Licet.State.REFUSED);
+            take(answer, null, text -> {});
             own.accept(answer);
         };
-        licet.check().whenComplete((answer, problem) -> take(answer, problem, last() == null, text -> {}));
+        licet.check().whenComplete((answer, problem) -> {
+            synchronized (this) {
+                // A later answer, or that of a move, can be faster.
+                if (last == null) take(answer, problem, text -> {});
+            }
+        });
     }
 
-    private void move(Ref sender) {
+    private synchronized void move(Ref sender) {
+        asksAgain = false;
         sender.call("sendMessage", "Moving the license to this server ...");
         licet.move().whenComplete((answer, problem) ->
-            take(answer, problem, true, text -> sender.call("sendMessage", text)));
+            take(answer, problem, text -> sender.call("sendMessage", text)));
     }
 
-    /** @param isLatest whether no later answer was faster */
-    private void take(Licet.Answer answer, Throwable problem, boolean isLatest, Consumer<String> person) {
+    private void take(Licet.Answer answer, Throwable problem, Consumer<String> person) {
         if (!host.isEnabled()) return;
-        if (problem != null) host.logger().log(Level.SEVERE, "The license could not be checked", problem);
-        else if (isLatest) note(answer, answer.mayRun());
+        if (problem == null) note(answer);
+        else fail(problem);
         host.run(() -> {
             person.accept(problem == null ? answer.message : problem.toString());
             if (isRunning) return;
@@ -115,15 +121,18 @@ public final class LicetGuard {
     }
 
     /** Keeps the answer for the command, and logs it if its state is new. */
-    private synchronized void note(Licet.Answer answer, boolean asksAgain) {
+    private synchronized void note(Licet.Answer answer) {
         boolean isNew = last == null || last.state != answer.state;
         last = answer;
-        this.asksAgain = asksAgain;
+        message = answer.message;
+        // A running plugin asks on while the service is away.
+        asksAgain = answer.mayRun() || asksAgain && answer.state == Licet.State.UNREACHABLE;
         if (isNew) host.logger().log(answer.mayRun() ? Level.INFO : Level.WARNING, answer.message);
     }
 
-    private synchronized Licet.Answer last() {
-        return last;
+    private synchronized void fail(Throwable problem) {
+        message = problem.toString();
+        host.logger().log(Level.SEVERE, "The license could not be checked", problem);
     }
 
     /** Takes the calls of the command's executor. */
@@ -152,7 +161,7 @@ public final class LicetGuard {
     }
 
     private synchronized String message() {
-        return last == null ? "The license is being checked. Try again in a moment." : last.message;
+        return message;
     }
 
     /** The server of a plugin. */
@@ -192,7 +201,7 @@ public final class LicetGuard {
             manager.call("disablePlugin", plugin.object);
         }
 
-        /** Runs a task on the main thread, or in the global region, as long as the plugin is enabled. */
+        /** Runs a task on the main thread, or in the global region. Disabling the plugin ends it. */
         void run(Runnable task) {
             try {
                 scheduler.call(isRegional ? "run" : "runTask", plugin.object, task(task));
@@ -203,10 +212,7 @@ public final class LicetGuard {
         }
 
         private Object task(Runnable task) {
-            Runnable own = () -> {
-                if (isEnabled()) task.run();
-            };
-            return isRegional ? (Consumer<Object>) scheduled -> own.run() : own;
+            return isRegional ? (Consumer<Object>) scheduled -> task.run() : task;
         }
     }
 

@@ -351,10 +351,7 @@ public final class Main {
                 JavaPlugin made = (JavaPlugin) Class.forName("shop." + part[2]).getConstructor().newInstance();
                 made.init(server, logger(server), new File(part[3]), path -> config(path, part));
                 plugins.put(part[0], made);
-                server.queue(() -> {
-                    made.setEnabled(true);
-                    server.print("server", "enabled");
-                });
+                server.queue(() -> made.setEnabled(true));
             } else if (part[1].equals("type")) {
                 server.queue(() -> type(server, plugin, part[2].split(" ")));
             } else if (part[1].equals("disable")) {
