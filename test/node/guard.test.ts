@@ -266,7 +266,7 @@ describe.skipIf(!isRunnable).each(machines)('the guard on %s with Java %s', (kin
     ]);
   });
 
-  it('a plugin that is refused is disabled on the main thread, and its log has the message for the buyer [1.8.44]', async () => {
+  it('a plugin that is refused is disabled on the main thread, and its log has the message for the buyer [1.8.44, 1.8.45]', async () => {
     const server = start('Plain', refused);
     await server.seen('server|disabled');
     server.send('settle');
@@ -283,7 +283,7 @@ describe.skipIf(!isRunnable).each(machines)('the guard on %s with Java %s', (kin
     ]);
   });
 
-  it('nothing happens to a plugin that is disabled before the answer [1.8.44]', async () => {
+  it('nothing happens to a plugin that is disabled before the answer [1.8.45]', async () => {
     for (const answer of [valid, refused]) {
       const { respond, release } = heldBack(answer);
       const server = start('Plain', respond);
@@ -363,7 +363,7 @@ describe.skipIf(!isRunnable).each(machines)('the guard on %s with Java %s', (kin
     expect(server.events.slice(1)).toEqual(['server|disabled', 'server|settled']);
   });
 
-  it('a command shows the license and moves it, and the own executor takes the rest once the features are on [1.8.45]', async () => {
+  it('a command shows the license and moves it, and the own executor takes the rest once the features are on [1.8.46, 1.8.47]', async () => {
     const { respond: later, release } = heldBack(valid);
     const server = start('Shop', (asked, nth) => (nth === 1 ? refused : later)(asked, nth));
     await server.seen('WARNING');
