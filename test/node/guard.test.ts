@@ -1,5 +1,5 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { globSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
+import { globSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
@@ -167,6 +167,8 @@ beforeAll(async () => {
 
 /** A server with a plugin: what happened there, and what the service was asked. */
 interface Server {
+  /** The data folder of the plugin. */
+  place: string;
   events: string[];
   asked: Asked[];
   send: (verb: 'type' | 'disable' | 'settle', text?: string) => void;
@@ -198,6 +200,7 @@ function startServers(java: string, kind: Kind) {
     const say = (...parts: string[]) => child.stdin.write(`${[name, ...parts].join('|')}\n`);
     say('enable', plugin, place, url, pinned.constant);
     return {
+      place,
       events,
       asked,
       send: (verb, text = '') => say(verb, text),
@@ -434,18 +437,25 @@ describe.skipIf(!isRunnable).each(machines)('the guard on %s with Java %s', (kin
     ]);
   });
 
-  it('a running plugin whose service is away asks again within an hour', async () => {
+  it('a running plugin whose service is away asks again within an hour, also without a lease', async () => {
     const { respond, release } = heldBack(async () => [503, {}]);
     const server = await startFromLease('Shop', respond);
     await server.seen('INFO|features');
+    rmSync(join(server.place, 'licet.mark'));
     release();
-    await server.seen('INFO|The license service cannot be reached');
+    await server.seen('WARNING|The license service cannot be reached');
     server.send('type', 'shop license');
     await server.seen('said|Asks');
     expect(server.events.slice(-2)).toEqual([
-      'said|State: grace',
+      'said|State: unreachable',
       'said|Asks again within an hour.',
     ]);
+    // A move is a new start.
+    server.send('type', 'shop license move');
+    await server.seen('said|Moving');
+    await until(() => server.events.at(-1)?.startsWith('said|The license service') === true);
+    server.send('type', 'shop license');
+    await server.seen('said|Asks again at the next start');
   });
 
   it('an answer that a move has overtaken changes nothing', async () => {
