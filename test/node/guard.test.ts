@@ -121,12 +121,14 @@ function compile(sources: string[], into: string, ...options: string[]): void {
   execFileSync('javac', args, { stdio: 'pipe' });
 }
 
-type Kind = 'Spigot' | 'Folia';
-const classPaths: Record<Kind, string> = {
-  Folia: join(folder, 'classes'),
-  // The interface of its server lacks a method.
-  Spigot: [join(folder, 'spigot-classes'), join(folder, 'classes')].join(delimiter),
+/** The lines that the interface of the server lacks; that of Folia lacks none. */
+const LACKING = {
+  Spigot: /^.*GlobalRegionScheduler.*$/gm,
+  Older: /^.*(?:GlobalRegion|Bukkit)Scheduler.*$/gm,
 };
+type Kind = 'Folia' | keyof typeof LACKING;
+const classPathOf = (kind: Kind): string =>
+  [join(folder, kind), join(folder, 'classes')].join(delimiter);
 
 function compileServers(): void {
   const program = ['Licet', 'LicetGuard'].map(
@@ -135,10 +137,11 @@ function compileServers(): void {
   const files = [readFileSync('test/node/bukkit.java', 'utf8'), ...program, ...PLUGINS];
   const sources = files.flatMap((text) => writeJava(join(folder, 'sources'), text));
   compile(sources, join(folder, 'classes'));
-  const ofFolia = readFileSync(join(folder, 'sources/org/bukkit/Server.java'), 'utf8');
-  const ofSpigot = ofFolia.replace(/^.*GlobalRegionScheduler.*$/m, '');
-  const [server = ''] = writeJava(join(folder, 'spigot-sources'), ofSpigot);
-  compile([server], join(folder, 'spigot-classes'), '-cp', join(folder, 'classes'));
+  const server = readFileSync(join(folder, 'sources/org/bukkit/Server.java'), 'utf8');
+  for (const [kind, lines] of Object.entries(LACKING)) {
+    const source = writeJava(join(folder, `${kind}-source`), server.replace(lines, ''));
+    compile(source, join(folder, kind), '-cp', join(folder, 'classes'));
+  }
 }
 
 /** The version and the path of each Java of the machine: the one in PATH first, then those where Debian has them. */
@@ -178,7 +181,7 @@ interface Server {
 
 /** Starts the servers of a Java, which are one process. @returns the start of a plugin there */
 function startServers(java: string, kind: Kind) {
-  const options = [...FAST, '-cp', classPaths[kind]];
+  const options = [...FAST, '-cp', classPathOf(kind)];
   // In Turkish, a small I has no dot.
   const languages = kind === 'Folia' ? ['-Duser.language=tr', '-Duser.country=TR'] : [];
   const main = ['org.bukkit.craftbukkit.Main', ...(kind === 'Folia' ? ['folia'] : [])];
@@ -507,3 +510,14 @@ describe.skipIf(!isRunnable).each(machines)('the guard on %s with Java %s', (kin
     expect(server.asked).toEqual([]);
   });
 });
+
+it.runIf(isRunnable)(
+  'a plugin on a server without a scheduler learns that at its start',
+  async () => {
+    const server = startServers('java', 'Older')('Plain', never);
+    await server.seen('thrown');
+    expect(server.events).toEqual([
+      'thrown|java.lang.IllegalArgumentException: org.bukkit.Server has no method getScheduler as Bukkit has it',
+    ]);
+  },
+);
