@@ -123,7 +123,7 @@ abstract class Bukkit {
 it.runIf(hasTools('the plugins of the documents', 'javac'))(
   'the compiler takes the Java of the documents that calls the example',
   () => {
-    const pieces = codeIn('java').filter(([, code]) => code.includes('licet.'));
+    const pieces = codeIn('java').filter(([, code]) => /\blicet[.,]/.test(code));
     expect(pieces.length).toBeGreaterThan(3);
     const plugins = pieces.map(([, code], at) => {
       const isClassBody = /^@Override$/m.test(code);
@@ -131,9 +131,12 @@ it.runIf(hasTools('the plugins of the documents', 'javac'))(
       const field = code.includes('private Licet licet;') ? '' : 'Licet licet;';
       return `class Plugin${at} extends Bukkit {\n${field}\n${body}\n}`;
     });
-    writeFileSync(join(folder, 'Licet.java'), readFileSync('examples/Licet.java'));
+    const examples = ['Licet.java', 'LicetGuard.java'];
+    for (const name of examples) {
+      writeFileSync(join(folder, name), readFileSync(join('examples', name)));
+    }
     writeFileSync(join(folder, 'Plugins.java'), [BUKKIT, ...plugins].join('\n'));
-    execFileSync('javac', ['--release', '8', '-Xlint:-options', 'Licet.java', 'Plugins.java'], {
+    execFileSync('javac', ['--release', '8', '-Xlint:-options', ...examples, 'Plugins.java'], {
       cwd: folder,
       stdio: 'pipe',
     });
