@@ -1,14 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import {
-  existsSync,
-  globSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -86,12 +78,10 @@ export function maven(): Files {
   try {
     const names = ['Licet.java', 'LicetGuard.java'] as const;
     const sources: Files = Object.fromEntries(
-      names
-        .filter((name) => existsSync(`examples/${name}`))
-        .map((name) => [
-          `${PACKAGE_FOLDER}/${name}`,
-          `package ${JAVA_PACKAGE};\n\n${exampleOf(name)}`,
-        ]),
+      names.map((name) => [
+        `${PACKAGE_FOLDER}/${name}`,
+        `package ${JAVA_PACKAGE};\n\n${exampleOf(name)}`,
+      ]),
     );
     mkdirSync(join(folder, PACKAGE_FOLDER), { recursive: true });
     for (const [name, text] of Object.entries(sources)) writeFileSync(join(folder, name), text);

@@ -176,6 +176,12 @@ tsc --noEmit --strict --module nodenext --types node --typeRoots ${resolve('node
     },
     files: {
       'src/main/java/Demo.java': `import java.nio.file.*;\nimport ${JAVA_PACKAGE}.Licet;\n${tryOutOf('Licet.java')}`,
+      'src/main/java/Shop.java': `import ${JAVA_PACKAGE}.*;
+class Shop {
+  void onEnable(Licet licet) {
+    LicetGuard.start(this, licet);
+  }
+}`,
       'pom.xml': `<project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
   <groupId>shop</groupId><artifactId>plugin</artifactId><version>1</version>
