@@ -205,6 +205,10 @@ export const TextArea = ({
   />
 );
 
+/** Gives the focus to a control that is there after the next render, in the place of one that is gone. */
+export const focusSoon = (name: string): void =>
+  void setTimeout(() => document.getElementsByName(name)[0]?.focus());
+
 const SELECT = 'appearance-none truncate pr-8';
 
 /** The arrow of a select, alike in every browser. */
@@ -320,7 +324,7 @@ export const FilterSelect = <Value extends string | number>({
       onChange={({ target }) =>
         onChange(options.find(([known]) => String(known) === target.value)?.[0])
       }
-      className={`${CONTROL} ${SELECT} md:w-auto md:max-w-44 ${any === undefined || value === undefined ? 'border-line' : 'border-accent bg-accent-soft'}`}
+      className={`${CONTROL} ${SELECT} md:w-auto md:max-w-56 ${any === undefined || value === undefined ? 'border-line' : 'border-accent bg-accent-soft'}`}
     >
       {optionsOf(any === undefined ? options : [['', any], ...options])}
     </select>
