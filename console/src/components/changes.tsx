@@ -109,12 +109,12 @@ function OneChange({
     ];
     return signed.join(', ');
   }
-  const [old, current] = [before, after].map((value) =>
-    // A day is enough for a line, which has no line breaks.
-    typeof value === 'string' && TIMESTAMP.test(value)
-      ? formatDate(value)
-      : formatValue(field, value, names).replaceAll('\n', ', '),
-  );
+  const [old, current] = [before, after].map((value) => {
+    // A day is enough for a line.
+    if (typeof value === 'string' && TIMESTAMP.test(value)) return formatDate(value);
+    const text = formatValue(field, value, names);
+    return typeof value === 'object' ? text.replaceAll('\n', ', ') : text;
+  });
   if (isBlank(before) && isBlank(after)) return words.withheld;
   if (isBlank(before)) return current;
   return (

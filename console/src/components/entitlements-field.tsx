@@ -173,26 +173,24 @@ export function EntitlementsField({
                   ? words.takenAway
                   : words.ofProduct(String(inherited?.[row.name] ?? ''))}
               </p>
-              {row.kind === 'gone' ? (
-                <Button
-                  look="quiet"
-                  name={`entitlement name ${row.key}`}
-                  onClick={() => remove(row)}
-                >
-                  {words.restore}
-                </Button>
-              ) : (
-                <div className="col-span-2 flex flex-wrap gap-2">
-                  <Button
-                    onClick={() => turn({ ...row, kind: 'own', value: ofProduct(row.name).value })}
-                  >
-                    {words.change}
+              <div className="col-span-2 flex flex-wrap gap-2">
+                {row.kind === 'gone' ? (
+                  <Button name={`entitlement name ${row.key}`} onClick={() => remove(row)}>
+                    {words.restore}
                   </Button>
-                  <Button look="quiet" onClick={() => turn({ ...row, kind: 'gone' })}>
-                    {words.takeAway}
-                  </Button>
-                </div>
-              )}
+                ) : (
+                  <>
+                    <Button
+                      onClick={() =>
+                        turn({ ...row, kind: 'own', value: ofProduct(row.name).value })
+                      }
+                    >
+                      {words.change}
+                    </Button>
+                    <Button onClick={() => turn({ ...row, kind: 'gone' })}>{words.takeAway}</Button>
+                  </>
+                )}
+              </div>
             </>
           )}
           {inherited && row.kind !== 'gone' && (

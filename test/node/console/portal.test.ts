@@ -614,7 +614,7 @@ describeInBrowser("the customer's page", () => {
       const fields = { selfResets: 0, url: 'https://shop.example/guard' };
       const { customerId } = await buy(fields, values);
       const page = await openMine(customerId);
-    await page.setViewportSize(NARROW);
+      await page.setViewportSize(NARROW);
       const card = page.getByRole('article');
       await card.getByText(words).waitFor();
       const help = card.getByRole('link', { name: 'Get help' });

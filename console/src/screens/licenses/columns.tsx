@@ -57,7 +57,9 @@ export const columnsOf = (products: ReadonlyMap<number, string>): readonly Colum
     cell: ({ expiryDate, expiresAfterDays }) => (
       <span className="whitespace-nowrap">
         {expiresAfterDays === null && (
-          <span className="max-[22rem]:sr-only md:hidden">{words.expires}: </span>
+          <span className={`md:hidden ${expiryDate === null ? '' : 'max-sm:sr-only'}`}>
+            {words.expires}:{' '}
+          </span>
         )}
         {expiryDate === null ? (
           <span className="text-muted">{screenTexts.licenses.noDate(expiresAfterDays)}</span>
