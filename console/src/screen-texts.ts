@@ -261,7 +261,7 @@ export const screenTexts = {
     },
     questions: {
       expiring: 'Expiring within a week',
-      expired: 'Expired in the last 30 days',
+      expired: 'Expired within 30 days',
       unused: 'Never used',
       dormant: 'Dormant for 90 days',
       full: 'Without a free slot',

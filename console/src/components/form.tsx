@@ -209,7 +209,7 @@ export const TextArea = ({
 export const focusSoon = (name: string): void =>
   void setTimeout(() => document.getElementsByName(name)[0]?.focus());
 
-const SELECT = 'appearance-none truncate pr-7.5';
+const SELECT = 'appearance-none truncate pr-7';
 
 /** The arrow of a select, alike in every browser. */
 const Arrow = ({ children }: { children: ReactNode }) => (
@@ -324,7 +324,7 @@ export const FilterSelect = <Value extends string | number>({
       onChange={({ target }) =>
         onChange(options.find(([known]) => String(known) === target.value)?.[0])
       }
-      className={`${CONTROL} ${SELECT} md:w-auto md:max-w-46 ${any === undefined || value === undefined ? 'border-line' : 'border-accent bg-accent-soft'}`}
+      className={`${CONTROL} ${SELECT} md:w-auto md:max-w-51 ${any === undefined || value === undefined ? 'border-line' : 'border-accent bg-accent-soft'}`}
     >
       {optionsOf(any === undefined ? options : [['', any], ...options])}
     </select>

@@ -328,7 +328,7 @@ describeInBrowser('the layout of the console', () => {
     const page = await openConsole(`/licenses?productId=${id}`);
     for (const [question, label, found] of [
       ['expiring', 'Expiring within a week', [expiring]],
-      ['expired', 'Expired in the last 30 days', [expired]],
+      ['expired', 'Expired within 30 days', [expired]],
       ['full', 'Without a free slot', [full]],
       ['unused', 'Never used', [full, expired, expiring]],
       ['dormant', 'Dormant for 90 days', []],
@@ -358,9 +358,9 @@ describeInBrowser('the layout of the console', () => {
       await page.setViewportSize({ width, height: 900 });
       const room = await page.evaluate<number>(`{
         const select = document.querySelector('select[aria-label="Show"]');
-        const { font, paddingLeft, paddingRight } = getComputedStyle(select);
+        const { fontSize, fontFamily, paddingLeft, paddingRight } = getComputedStyle(select);
         const context = document.createElement('canvas').getContext('2d');
-        context.font = font;
+        context.font = fontSize + ' ' + fontFamily;
         const { width } = context.measureText(select.selectedOptions[0].text);
         select.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight) - width;
       }`);
