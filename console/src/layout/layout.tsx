@@ -156,6 +156,9 @@ export const NotFound = () => (
   </Page>
 );
 
+/** Time until a screen that could not be loaded looks again whether the service is in reach. */
+const RETRY_MS = 3_000;
+
 /** The screen in place of one that has failed. */
 export function ScreenFailure({ error }: ErrorComponentProps) {
   const router = useRouter();
@@ -163,11 +166,13 @@ export function ScreenFailure({ error }: ErrorComponentProps) {
   const isMissing = isOfMissingPart(error);
   const again = useCallback(async () => setAway(!(await reload(error))), [error]);
   useEffect(() => {
-    if (!isMissing) return;
-    if (!wasReloaded(error)) void again();
-    addEventListener('online', again);
-    return () => removeEventListener('online', again);
+    if (isMissing && !wasReloaded(error)) void again();
   }, [error, isMissing, again]);
+  useEffect(() => {
+    if (!isAway) return;
+    const timer = setInterval(again, RETRY_MS);
+    return () => clearInterval(timer);
+  }, [isAway, again]);
   const { errors } = texts;
   return (
     <Page title={isAway ? errors.title : errors.screenTitle}>
