@@ -428,7 +428,8 @@ export function FilterText({
       onKeyDown={(event) => {
         if (event.key === 'Enter') send(event.currentTarget.value.trim());
       }}
-      className={`${CONTROL} border-line md:w-54`}
+      // A short label leaves room for the filters beside it.
+      className={`${CONTROL} border-line ${label.length < 20 ? 'md:w-46' : 'md:w-54'}`}
     />
   );
 }
