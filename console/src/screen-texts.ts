@@ -206,8 +206,8 @@ export const screenTexts = {
         action: 'Create a token',
       },
       market: {
-        title: 'Connect your shop',
-        lead: 'Optional: each purchase at a market then makes a license by itself.',
+        title: 'Connect your shop (optional)',
+        lead: 'Each purchase at a market then makes a license by itself.',
         action: 'Add a market',
       },
     },
@@ -261,7 +261,7 @@ export const screenTexts = {
     },
     questions: {
       expiring: 'Expiring within a week',
-      expired: 'Expired in the last 30 days',
+      expired: 'Expired within 30 days',
       unused: 'Never used',
       dormant: 'Dormant for 90 days',
       full: 'Without a free slot',
@@ -1538,6 +1538,7 @@ export const screenTexts = {
     noChanges: 'This event has no changed fields.',
     none: 'None',
     withheld: 'Changed; its values are not kept',
+    changed: (name: string) => `${name} changed`,
     yes: 'Yes',
     no: 'No',
     moreChanges: (count: number) => `and ${count} more`,

@@ -109,7 +109,13 @@ function render(document: string, text: string): string {
       },
       table(token: Tokens.Table): string {
         plain.parser = this.parser;
-        return scrolled('Table', plain.table(token));
+        const table = plain.table(token);
+        const hasHead = token.header.some(({ text }) => text !== '');
+        return scrolled('Table', hasHead ? table : table.replace(/<thead>.*<\/thead>\n/s, ''));
+      },
+      codespan({ text }: Tokens.Codespan): string {
+        // The hyphens of an option are no place for a line break.
+        return `<code>${escaped(text).replaceAll(/(?<= |^)-[\w-]{1,24}/g, '<span>$&</span>')}</code>`;
       },
       code({ text, lang }: Tokens.Code): string {
         // A diagram for GitHub, which draws it; here it would be its source. The text says the same.

@@ -100,18 +100,21 @@ function OneChange({
   names: Names;
 }) {
   if (Array.isArray(before) || Array.isArray(after)) {
+    const namesIn = (list: unknown, other: unknown): string[] =>
+      without(list, other).map((value) => formatValue(field, value, names));
+    const [gone, added] = [namesIn(before, after), namesIn(after, before)];
     const signed = [
-      ...without(before, after).map((value) => `−${formatValue(field, value, names)}`),
-      ...without(after, before).map((value) => `+${formatValue(field, value, names)}`),
+      ...gone.map((name) => (added.includes(name) ? words.changed(name) : `−${name}`)),
+      ...added.filter((name) => !gone.includes(name)).map((name) => `+${name}`),
     ];
     return signed.join(', ');
   }
-  const [old, current] = [before, after].map((value) =>
+  const [old, current] = [before, after].map((value) => {
     // A day is enough for a line.
-    typeof value === 'string' && TIMESTAMP.test(value)
-      ? formatDate(value)
-      : formatValue(field, value, names),
-  );
+    if (typeof value === 'string' && TIMESTAMP.test(value)) return formatDate(value);
+    const text = formatValue(field, value, names);
+    return typeof value === 'object' ? text.replaceAll('\n', ', ') : text;
+  });
   if (isBlank(before) && isBlank(after)) return words.withheld;
   if (isBlank(before)) return current;
   return (
@@ -254,8 +257,8 @@ export function Actor({ actor }: { actor: Event['actor'] }) {
   const { isConsole } = actor;
   const name = senderName(actor);
   return (
-    <span className="whitespace-nowrap">
-      <span className="inline-block max-w-48 truncate align-bottom" title={name}>
+    <span>
+      <span className="inline-block max-w-38 truncate align-bottom" title={name}>
         {name}
       </span>
       {isConsole && <span className="text-muted"> ({words.console})</span>}

@@ -11,7 +11,7 @@ import { endOfDay, toDay } from '../dates.ts';
 import { type Entitlements, entitlementText } from '../entitlements.ts';
 import { screenTexts } from '../screen-texts.ts';
 import { Button, IconButton } from './button.tsx';
-import { FieldGroup, TextField } from './form.tsx';
+import { FieldGroup, focusSoon, TextField } from './form.tsx';
 import { Plus, X } from './icons.tsx';
 
 const words = screenTexts.entitlements;
@@ -20,6 +20,7 @@ type Fields = Pick<License, 'entitlements' | 'entitlementsExpire'>;
 
 /** The field of the form that has the rows as JSON. */
 const NAME = 'entitlements';
+const ADD = 'entitlement add';
 
 /** The entitlements in a form, and the ends of those of a license. */
 export function entitlementsOf(data: FormData): Fields {
@@ -87,14 +88,20 @@ export function EntitlementsField({
 }) {
   const [rows, setRows] = useState<readonly Row[]>(() => rowsOf(stored));
   const next = useRef(rows.length);
-  const put = (row: Row): void => {
+  const put = (row: Row): number => {
     const placed = { ...row, key: row.key ?? next.current++ };
     const isNew = row.key === undefined;
     setRows((known) =>
       isNew ? [...known, placed] : known.map((one) => (one.key === row.key ? placed : one)),
     );
+    return placed.key;
   };
-  const remove = ({ key }: Row): void => setRows((known) => known.filter((row) => row.key !== key));
+  /** Puts a row that has other controls than before. */
+  const turn = (row: Row): void => focusSoon(`entitlement name ${put(row)}`);
+  const remove = ({ key }: Row): void => {
+    setRows((known) => known.filter((row) => row.key !== key));
+    focusSoon(ADD);
+  };
   const ofProduct = (name: string): Row => {
     const value = entitlementText(inherited?.[name] ?? true);
     return { key: undefined, kind: 'inherited', name, value, end: null };
@@ -166,22 +173,24 @@ export function EntitlementsField({
                   ? words.takenAway
                   : words.ofProduct(String(inherited?.[row.name] ?? ''))}
               </p>
-              {row.kind === 'gone' ? (
-                <Button look="quiet" onClick={() => remove(row)}>
-                  {words.restore}
-                </Button>
-              ) : (
-                <div className="col-span-2 flex flex-wrap gap-2">
-                  <Button
-                    onClick={() => put({ ...row, kind: 'own', value: ofProduct(row.name).value })}
-                  >
-                    {words.change}
+              <div className="col-span-2 flex flex-wrap gap-2">
+                {row.kind === 'gone' ? (
+                  <Button name={`entitlement name ${row.key}`} onClick={() => remove(row)}>
+                    {words.restore}
                   </Button>
-                  <Button look="quiet" onClick={() => put({ ...row, kind: 'gone' })}>
-                    {words.takeAway}
-                  </Button>
-                </div>
-              )}
+                ) : (
+                  <>
+                    <Button
+                      onClick={() =>
+                        turn({ ...row, kind: 'own', value: ofProduct(row.name).value })
+                      }
+                    >
+                      {words.change}
+                    </Button>
+                    <Button onClick={() => turn({ ...row, kind: 'gone' })}>{words.takeAway}</Button>
+                  </>
+                )}
+              </div>
             </>
           )}
           {inherited && row.kind !== 'gone' && (
@@ -205,7 +214,8 @@ export function EntitlementsField({
       {rows.length < MAX_ENTITLEMENTS && (
         <div className="sm:col-span-2">
           <Button
-            onClick={() => put({ key: undefined, kind: 'own', name: '', value: '', end: null })}
+            name={ADD}
+            onClick={() => turn({ key: undefined, kind: 'own', name: '', value: '', end: null })}
           >
             <Plus size={16} aria-hidden />
             {words.add}

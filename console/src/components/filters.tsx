@@ -44,6 +44,7 @@ export function Filters({
           <ButtonLink
             to={to}
             look="quiet"
+            className="max-md:col-span-2"
             aria-label={texts.table.clearFilters}
             title={texts.table.clearFilters}
           >

@@ -205,7 +205,11 @@ export const TextArea = ({
   />
 );
 
-const SELECT = 'appearance-none truncate pr-8';
+/** Gives the focus to a control that is there after the next render, in the place of one that is gone. */
+export const focusSoon = (name: string): void =>
+  void setTimeout(() => document.getElementsByName(name)[0]?.focus());
+
+const SELECT = 'appearance-none truncate pr-7';
 
 /** The arrow of a select, alike in every browser. */
 const Arrow = ({ children }: { children: ReactNode }) => (
@@ -320,7 +324,7 @@ export const FilterSelect = <Value extends string | number>({
       onChange={({ target }) =>
         onChange(options.find(([known]) => String(known) === target.value)?.[0])
       }
-      className={`${CONTROL} ${SELECT} md:w-auto md:max-w-44 ${any === undefined || value === undefined ? 'border-line' : 'border-accent bg-accent-soft'}`}
+      className={`${CONTROL} ${SELECT} md:w-auto md:max-w-51 ${any === undefined || value === undefined ? 'border-line' : 'border-accent bg-accent-soft'}`}
     >
       {optionsOf(any === undefined ? options : [['', any], ...options])}
     </select>
@@ -424,7 +428,8 @@ export function FilterText({
       onKeyDown={(event) => {
         if (event.key === 'Enter') send(event.currentTarget.value.trim());
       }}
-      className={`${CONTROL} border-line md:w-54`}
+      // A short label leaves room for the filters beside it.
+      className={`${CONTROL} border-line ${label.length < 20 ? 'md:w-46' : 'md:w-54'}`}
     />
   );
 }

@@ -8,13 +8,14 @@ import { useRef, useState } from 'react';
 import type { Metadata } from '../metadata.ts';
 import { screenTexts } from '../screen-texts.ts';
 import { Button, IconButton } from './button.tsx';
-import { FieldGroup, TextField } from './form.tsx';
+import { FieldGroup, focusSoon, TextField } from './form.tsx';
 import { Plus, X } from './icons.tsx';
 
 const words = screenTexts.metadata;
 
 const NAME = 'metadata name ';
 const TEXT = 'metadata text ';
+const ADD = 'metadata add';
 
 /** The metadata in a form. */
 export const metadataOf = (data: FormData): Metadata =>
@@ -45,17 +46,14 @@ export function MetadataField({
     Object.entries(stored).map(([name, text], key) => ({ key, name, text })),
   );
   const next = useRef(rows.length);
-  /** The row whose name gets the focus when it appears. */
-  const added = useRef<number>(undefined);
-  const add = useRef<HTMLButtonElement>(null);
   const addRow = (): void => {
-    added.current = next.current++;
-    setRows([...rows, { key: added.current, name: '', text: '' }]);
+    const key = next.current++;
+    setRows([...rows, { key, name: '', text: '' }]);
+    focusSoon(`${NAME}${key}`);
   };
   const remove = (key: number): void => {
     setRows(rows.filter((row) => row.key !== key));
-    // The button that had the focus is gone.
-    setTimeout(() => add.current?.focus());
+    focusSoon(ADD);
   };
   const change = (changed: Row): void =>
     setRows(rows.map((row) => (row.key === changed.key ? changed : row)));
@@ -82,12 +80,7 @@ export function MetadataField({
               spellCheck="false"
               autoCapitalize="none"
               error={faultOf(row)}
-              ref={(input) => {
-                input?.setCustomValidity(faultOf(row) ?? '');
-                if (!input || added.current !== row.key) return;
-                added.current = undefined;
-                input.focus();
-              }}
+              ref={(input) => input?.setCustomValidity(faultOf(row) ?? '')}
               onChange={({ target }) => change({ ...row, name: target.value })}
             />
           </div>
@@ -111,7 +104,7 @@ export function MetadataField({
       ))}
       {rows.length < MAX_METADATA_NAMES && (
         <div className="sm:col-span-2">
-          <Button ref={add} onClick={addRow}>
+          <Button name={ADD} onClick={addRow}>
             <Plus size={16} aria-hidden />
             {words.add}
           </Button>

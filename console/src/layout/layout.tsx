@@ -1,5 +1,5 @@
 import { type ErrorComponentProps, Link, Outlet, useRouter } from '@tanstack/react-router';
-import { lazy, Suspense, useEffect, useRef, useState } from 'react';
+import { lazy, Suspense, useCallback, useEffect, useRef, useState } from 'react';
 import { Button, ButtonLink } from '../components/button.tsx';
 import { ConfirmHost } from '../components/confirm.tsx';
 import { Dialog } from '../components/dialog.tsx';
@@ -10,7 +10,7 @@ import { Sign } from '../components/sign.tsx';
 import { useShortcuts } from '../shortcuts.ts';
 import { texts } from '../texts.ts';
 import { Guard } from './guard.tsx';
-import { isOfMissingPart, reloadOnce } from './missing-part.ts';
+import { isOfMissingPart, reload, wasReloaded } from './missing-part.ts';
 import { BottomNavigation, SideNavigation } from './navigation.tsx';
 import { SessionMenu } from './session-menu.tsx';
 
@@ -156,27 +156,39 @@ export const NotFound = () => (
   </Page>
 );
 
+/** Time until a screen that could not be loaded looks again whether the service is in reach. */
+const RETRY_MS = 3_000;
+
 /** The screen in place of one that has failed. */
 export function ScreenFailure({ error }: ErrorComponentProps) {
   const router = useRouter();
+  const [isAway, setAway] = useState(false);
+  const isMissing = isOfMissingPart(error);
+  const again = useCallback(async () => setAway(!(await reload(error))), [error]);
   useEffect(() => {
-    if (isOfMissingPart(error)) void reloadOnce();
-  }, [error]);
+    if (isMissing && !wasReloaded(error)) void again();
+  }, [error, isMissing, again]);
+  useEffect(() => {
+    if (!isAway) return;
+    const timer = setInterval(again, RETRY_MS);
+    return () => clearInterval(timer);
+  }, [isAway, again]);
+  const { errors } = texts;
   return (
-    <Page title={texts.errors.screenTitle}>
+    <Page title={isAway ? errors.title : errors.screenTitle}>
       <EmptyScreen
         actions={
           <>
-            <Button look="primary" onClick={() => location.reload()}>
-              {texts.errors.reload}
+            <Button look="primary" onClick={again}>
+              {errors.reload}
             </Button>
             <ButtonLink to="/" onClick={() => router.invalidate()}>
-              {texts.errors.notFoundHome}
+              {errors.notFoundHome}
             </ButtonLink>
           </>
         }
       >
-        {isOfMissingPart(error) ? texts.errors.partMissing : texts.errors.unexpected}
+        {isAway ? errors.noResponse : isMissing ? errors.partMissing : errors.unexpected}
       </EmptyScreen>
     </Page>
   );

@@ -205,7 +205,7 @@ function Machine({ machine }: { machine: PortalMachine }) {
   const { ip, hwid, isThisBrowser, isPrivate, lastUsed, idleDate } = machine;
   const idle = idleDate === null ? '' : `, ${words.idle(dayOf(idleDate))}`;
   return (
-    <div className="min-w-0 flex-1 basis-36">
+    <div className="min-w-0 flex-auto">
       <dl className="grid grid-cols-[auto_1fr] items-baseline gap-x-3">
         {ip !== null && (
           <>
@@ -226,7 +226,8 @@ function Machine({ machine }: { machine: PortalMachine }) {
           </>
         )}
       </dl>
-      <p className="text-xs text-muted">
+      {/* Of no weight for the width: a long address alone takes the line from its button. */}
+      <p className="w-0 min-w-full text-xs text-muted">
         <time dateTime={lastUsed} title={timeOf(lastUsed)}>
           {words.lastUsed(agoOf(lastUsed))}
         </time>

@@ -164,7 +164,8 @@ export function Page() {
         {seller?.name && <div className="mb-4 flex">{title}</div>}
         <Licenses data={view.data} contact={contact} onOver={end} onChange={reload} />
       </main>
-      {contact !== undefined && (
+      {/* An empty list has a button for it. */}
+      {contact !== undefined && view.data.licenses.length > 0 && (
         <footer className="border-t border-line pt-4">
           <a
             href={contact}

@@ -183,6 +183,25 @@ export async function logOut(page: Page, tokenName: string): Promise<void> {
   await page.getByLabel('Token', { exact: true }).waitFor();
 }
 
+/**
+ * Takes the session of a page away, and waits for the log-in that an act of the page leads to. The requests wait for the
+ * act: a refresh in the background would take away the control that it uses.
+ */
+export async function loseSession(page: Page, act: () => Promise<unknown>): Promise<void> {
+  expectFailure(/^401 GET /);
+  const acted = Promise.withResolvers<void>();
+  const requests = '**/api/v2/**';
+  await page.route(requests, async (route) => {
+    await acted.promise;
+    await route.continue();
+  });
+  await page.context().clearCookies();
+  await act();
+  acted.resolve();
+  await page.getByLabel('Token', { exact: true }).waitFor();
+  await page.unroute(requests);
+}
+
 const sessions = new Map<string, Promise<string>>();
 
 /** The cookie of a session, begun as the page does; one for each token. */

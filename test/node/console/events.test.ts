@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { sharedService } from '../shared-service.ts';
 import {
   accessibilityFindings,
+  cutCells,
   describeInBrowser,
   licet,
   newLicense,
@@ -31,6 +32,41 @@ describeInBrowser('the events in the console', () => {
     await page.reload();
     await dialog.waitFor();
     expect(await accessibilityFindings(page)).toEqual([]);
+  });
+
+  it('each event fits its line: several entitlements, a product of a market that has changed, a long token', async () => {
+    const { token } = await licet.tokens.create({
+      name: 'Seventeen letters',
+      intents: ['ALL_READ_WRITE'],
+    });
+    const page = await openConsole('/events', { token });
+    const mapped = { productId: product.id, licenseType: 'PERMANENT' } as const;
+    const guard = { ...mapped, item: 'guard' };
+    const { id } = await licet.markets.create({
+      kind: 'stripe',
+      name: 'Stripe',
+      products: [guard, { ...mapped, item: 'gone' }, { ...mapped, item: 'kept' }],
+    });
+    const entitlements = { edition: 'gold', max_players: 20 };
+    await licet.markets.update(id, {
+      products: [
+        { ...mapped, item: 'kept' },
+        { ...mapped, item: 'new' },
+        { ...guard, entitlements },
+      ],
+    });
+    await licet.products.update(product.id, { entitlements });
+    const row = page.getByRole('row');
+    await page.goto(`/console/events?resourceType=market&resourceId=${id}`);
+    await row.getByText('Products: guard changed, −gone, +new').waitFor();
+    await page.goto(`/console/events?resourceType=product&resourceId=${product.id}`);
+    await row.getByText(/^Entitlements: (.*→ )?edition = gold, max_players = 20$/).waitFor();
+    await page.goto('/console/events?type=session.created');
+    await row.filter({ hasText: 'Seventeen letters (console)' }).first().waitFor();
+    for (const width of [1280, 768]) {
+      await page.setViewportSize({ width, height: 900 });
+      expect(await cutCells(page), `at ${width} px`).toEqual([]);
+    }
   });
 
   it('filters of events by type, object, token and day stay in the address', async () => {

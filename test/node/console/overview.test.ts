@@ -254,7 +254,7 @@ describeInBrowser('the overview in a browser', () => {
     await steps.getByText('1 of 5 done').waitFor();
     await steps.getByRole('link', { name: 'Create a license' }).waitFor();
     // The shop is offered, and not counted.
-    await steps.getByText('Connect your shop').waitFor();
+    await steps.getByText('Connect your shop (optional)').waitFor();
     // Only the token is left.
     for (const name of ['licenses', 'requests']) empty.delete(name);
     await page.clock.fastForward(5_000);

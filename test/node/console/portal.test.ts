@@ -406,6 +406,35 @@ describeInBrowser("the customer's page", () => {
     expectFailure(BEFORE_LINK);
   });
 
+  it('a list without licenses has one way to get help', async () => {
+    await licet.portalSettings.update({ contact: 'mailto:a@shop.example' });
+    const { id } = await licet.customers.create({ email: `${randomUUID()}@shop.example` });
+    const page = await newPage({ own: { baseURL: await sharedService(), locale: 'en-GB' } });
+    await page.goto(await linkFor(id));
+    await page.getByRole('button', { name: 'Open my licenses' }).click();
+    await page.getByText('You have no licenses here.').waitFor();
+    expect(await page.getByRole('link', { name: 'Get help' }).count()).toBe(1);
+    expect(await accessibilityFindings(page)).toEqual([]);
+    expectFailure(BEFORE_LINK);
+  });
+
+  it('a long address takes at most two lines of a small phone', async () => {
+    // Alike at both ends, so that nothing of them is left out.
+    const ips = [1, 2].map((net) => `2a01:4f8:85a3:8d${net}:1319:8a2e:370:7344`);
+    const { customerId } = await buy({}, { ips });
+    const page = await openMine(customerId);
+    await page.setViewportSize(NARROW);
+    await page.getByText('Servers and computers', { exact: true }).click();
+    await page.getByText(ips[1] ?? '').waitFor();
+    const lines = await page.evaluate<number[]>(
+      `[...document.querySelectorAll('li dd')]
+        .filter((value) => value.textContent.includes('2a01:'))
+        .map((value) => value.offsetHeight / parseFloat(getComputedStyle(value).lineHeight))`,
+    );
+    expect(lines).toHaveLength(2);
+    expect(Math.max(...lines)).toBeLessThanOrEqual(2);
+  });
+
   it('a link that chat programs have fetched still opens, a used one says what to do, and a second tab shares the session', async () => {
     const { customerId } = await buy();
     const link = await linkFor(customerId);
@@ -584,7 +613,8 @@ describeInBrowser("the customer's page", () => {
       await licet.portalSettings.update({ contact: 'https://discord.gg/example' });
       const fields = { selfResets: 0, url: 'https://shop.example/guard' };
       const { customerId } = await buy(fields, values);
-      const page = await openMine(customerId, { viewport: NARROW });
+      const page = await openMine(customerId);
+      await page.setViewportSize(NARROW);
       const card = page.getByRole('article');
       await card.getByText(words).waitFor();
       const help = card.getByRole('link', { name: 'Get help' });

@@ -1,6 +1,7 @@
 import { LICENSE_DATA_TYPES } from '@licet/contract/enums';
-import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { createRoute } from '@tanstack/react-router';
 import * as z from 'zod/mini';
+import { lazyScreen } from '../../layout/lazy-screen.tsx';
 import { rootRoute } from '../../layout/root.tsx';
 import { id, oneOf, open, text } from '../../search.ts';
 
@@ -17,5 +18,5 @@ export const blacklistRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: 'blacklist',
   validateSearch: search,
-  component: lazyRouteComponent(() => import('./screen.tsx'), 'Screen'),
+  component: lazyScreen(() => import('./screen.tsx'), 'Screen'),
 });

@@ -1,5 +1,6 @@
-import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { createRoute } from '@tanstack/react-router';
 import * as z from 'zod/mini';
+import { lazyScreen } from '../../layout/lazy-screen.tsx';
 import { rootRoute } from '../../layout/root.tsx';
 import { id, idParams, isNew, metadata, text } from '../../search.ts';
 
@@ -7,7 +8,7 @@ export const customersRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: 'customers',
   validateSearch: z.object({ q: text, metadata, after: id, open: isNew }),
-  component: lazyRouteComponent(() => import('./screen.tsx'), 'Screen'),
+  component: lazyScreen(() => import('./screen.tsx'), 'Screen'),
 });
 
 export const customerRoute = createRoute({
@@ -16,12 +17,12 @@ export const customerRoute = createRoute({
   params: idParams,
   /** `open` is the request in the dialog. */
   validateSearch: z.object({ open: id }),
-  component: lazyRouteComponent(() => import('./customer.tsx'), 'Screen'),
+  component: lazyScreen(() => import('./customer.tsx'), 'Screen'),
 });
 
 export const customerEditRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: 'customers/$id/edit',
   params: idParams,
-  component: lazyRouteComponent(() => import('./customer.tsx'), 'EditScreen'),
+  component: lazyScreen(() => import('./customer.tsx'), 'EditScreen'),
 });

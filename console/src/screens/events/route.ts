@@ -1,6 +1,7 @@
 import { EVENT_ACTORS, EVENT_RESOURCES, EVENT_TYPES } from '@licet/contract/enums';
-import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { createRoute } from '@tanstack/react-router';
 import * as z from 'zod/mini';
+import { lazyScreen } from '../../layout/lazy-screen.tsx';
 import { rootRoute } from '../../layout/root.tsx';
 import { day, id, oneOf } from '../../search.ts';
 
@@ -23,7 +24,7 @@ export const eventsRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: 'events',
   validateSearch: search,
-  component: lazyRouteComponent(() => import('./screen.tsx'), 'Screen'),
+  component: lazyScreen(() => import('./screen.tsx'), 'Screen'),
 });
 
 /** The last changes of the session's token. */
@@ -31,5 +32,5 @@ export const mineRoute = createRoute({
   getParentRoute: () => rootRoute,
   // Not under /events: each token may read its own.
   path: 'changes',
-  component: lazyRouteComponent(() => import('./mine.tsx'), 'Screen'),
+  component: lazyScreen(() => import('./mine.tsx'), 'Screen'),
 });

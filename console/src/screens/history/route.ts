@@ -1,5 +1,6 @@
-import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { createRoute } from '@tanstack/react-router';
 import * as z from 'zod/mini';
+import { lazyScreen } from '../../layout/lazy-screen.tsx';
 import { rootRoute } from '../../layout/root.tsx';
 import { id, oneOf, text } from '../../search.ts';
 
@@ -27,5 +28,5 @@ export const historyRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: 'history',
   validateSearch: search,
-  component: lazyRouteComponent(() => import('./screen.tsx'), 'Screen'),
+  component: lazyScreen(() => import('./screen.tsx'), 'Screen'),
 });

@@ -182,7 +182,7 @@ function DropZone({
         setOver(false);
         onChoose(event.dataTransfer.files[0]);
       }}
-      className={`flex cursor-pointer flex-col items-center gap-2 rounded-xl border-2 border-dashed px-6 py-8 text-center focus-within:outline-2 focus-within:outline-offset-2 focus-within:outline-accent ${isOver ? 'border-accent bg-accent-soft' : 'border-line hover:bg-hover'}`}
+      className={`flex cursor-pointer flex-col items-center gap-2 rounded-xl border-2 border-dashed px-6 py-8 text-center text-balance focus-within:outline-2 focus-within:outline-offset-2 focus-within:outline-accent ${isOver ? 'border-accent bg-accent-soft' : 'border-line hover:bg-hover'}`}
     >
       <FileUp size={24} aria-hidden className="text-muted" />
       <span className="max-w-full font-medium break-words">{file ? file.name : words.drop}</span>

@@ -32,7 +32,9 @@ export const installationsQuery = (id: number) =>
   });
 
 const mono = (value: string | null) =>
-  value && <span className="font-mono text-[0.8125rem] break-all sm:min-w-32">{value}</span>;
+  value && (
+    <span className="font-mono text-[0.8125rem] break-all sm:min-w-32 xl:min-w-78">{value}</span>
+  );
 
 const KINDS = [
   ['ips', 'ip'],

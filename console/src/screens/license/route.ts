@@ -1,5 +1,6 @@
-import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { createRoute } from '@tanstack/react-router';
 import * as z from 'zod/mini';
+import { lazyScreen } from '../../layout/lazy-screen.tsx';
 import { rootRoute } from '../../layout/root.tsx';
 import { id } from '../../search.ts';
 
@@ -14,12 +15,12 @@ export const licenseRoute = createRoute({
   params,
   /** `open` is the request in the dialog. */
   validateSearch: z.object({ open: id }),
-  component: lazyRouteComponent(() => import('./screen.tsx'), 'Screen'),
+  component: lazyScreen(() => import('./screen.tsx'), 'Screen'),
 });
 
 export const licenseEditRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: 'licenses/$licenseId/edit',
   params,
-  component: lazyRouteComponent(() => import('./edit.tsx'), 'Screen'),
+  component: lazyScreen(() => import('./edit.tsx'), 'Screen'),
 });

@@ -56,7 +56,11 @@ export const columnsOf = (products: ReadonlyMap<number, string>): readonly Colum
     header: words.expires,
     cell: ({ expiryDate, expiresAfterDays }) => (
       <span className="whitespace-nowrap">
-        {expiresAfterDays === null && <span className="md:hidden">{words.expires}: </span>}
+        {expiresAfterDays === null && (
+          <span className={`md:hidden ${expiryDate === null ? '' : 'max-sm:sr-only'}`}>
+            {words.expires}:{' '}
+          </span>
+        )}
         {expiryDate === null ? (
           <span className="text-muted">{screenTexts.licenses.noDate(expiresAfterDays)}</span>
         ) : (

@@ -1,6 +1,7 @@
 import { LICENSE_STATUSES, LICENSE_TYPES } from '@licet/contract/enums';
-import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router';
+import { createRoute, redirect } from '@tanstack/react-router';
 import * as z from 'zod/mini';
+import { lazyScreen } from '../../layout/lazy-screen.tsx';
 import { rootRoute } from '../../layout/root.tsx';
 import { day, entitlement, id, isNew, metadata, oneOf, text } from '../../search.ts';
 import { exampleSearch } from '../program/search.ts';
@@ -39,14 +40,14 @@ export const licensesRoute = createRoute({
   beforeLoad: ({ search: { open } }) => {
     if (open === 'new') throw redirect({ to: '/licenses/new', replace: true });
   },
-  component: lazyRouteComponent(() => import('./screen.tsx'), 'Screen'),
+  component: lazyScreen(() => import('./screen.tsx'), 'Screen'),
 });
 
 export const licenseNewRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: 'licenses/new',
   validateSearch: z.object({ productId: id, email: text, ...exampleSearch }),
-  component: lazyRouteComponent(() => import('./new.tsx'), 'Screen'),
+  component: lazyScreen(() => import('./new.tsx'), 'Screen'),
 });
 
 /** The licenses from the first to the last id, which were created at once. */
@@ -54,5 +55,5 @@ export const licensesCreatedRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: 'licenses/created',
   validateSearch: z.object({ first: id, last: id }),
-  component: lazyRouteComponent(() => import('./created.tsx'), 'Screen'),
+  component: lazyScreen(() => import('./created.tsx'), 'Screen'),
 });

@@ -1,6 +1,7 @@
 import { PURCHASE_STATES } from '@licet/contract/enums';
-import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { createRoute } from '@tanstack/react-router';
 import * as z from 'zod/mini';
+import { lazyScreen } from '../../layout/lazy-screen.tsx';
 import { rootRoute } from '../../layout/root.tsx';
 import { id, idParams, isNew, oneOf, text } from '../../search.ts';
 
@@ -11,7 +12,7 @@ export const marketsRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: 'markets',
   validateSearch: z.object({ open: isNew }),
-  component: lazyRouteComponent(() => import('./screen.tsx'), 'Screen'),
+  component: lazyScreen(() => import('./screen.tsx'), 'Screen'),
 });
 
 export const marketRoute = createRoute({
@@ -20,14 +21,14 @@ export const marketRoute = createRoute({
   params: idParams,
   /** `open` is the request in the dialog. */
   validateSearch: z.object({ open: id }),
-  component: lazyRouteComponent(() => import('./market.tsx'), 'Screen'),
+  component: lazyScreen(() => import('./market.tsx'), 'Screen'),
 });
 
 export const marketEditRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: 'markets/$id/edit',
   params: idParams,
-  component: lazyRouteComponent(() => import('./market.tsx'), 'EditScreen'),
+  component: lazyScreen(() => import('./market.tsx'), 'EditScreen'),
 });
 
 export const purchasesRoute = createRoute({
@@ -42,5 +43,5 @@ export const purchasesRoute = createRoute({
     after: id,
     open: id,
   }),
-  component: lazyRouteComponent(() => import('./purchases.tsx'), 'Screen'),
+  component: lazyScreen(() => import('./purchases.tsx'), 'Screen'),
 });

@@ -1,5 +1,6 @@
-import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { createRoute } from '@tanstack/react-router';
 import * as z from 'zod/mini';
+import { lazyScreen } from '../../layout/lazy-screen.tsx';
 import { rootRoute } from '../../layout/root.tsx';
 import { oneOf } from '../../search.ts';
 
@@ -13,5 +14,5 @@ export const overviewRoute = createRoute({
     /** The period of the chart and of the lists below it. */
     range: oneOf(RANGES),
   }),
-  component: lazyRouteComponent(() => import('./screen.tsx'), 'Screen'),
+  component: lazyScreen(() => import('./screen.tsx'), 'Screen'),
 });

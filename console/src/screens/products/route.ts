@@ -1,5 +1,6 @@
-import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { createRoute } from '@tanstack/react-router';
 import * as z from 'zod/mini';
+import { lazyScreen } from '../../layout/lazy-screen.tsx';
 import { rootRoute } from '../../layout/root.tsx';
 import { idParams, isNew } from '../../search.ts';
 
@@ -7,19 +8,19 @@ export const productsRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: 'products',
   validateSearch: z.object({ open: isNew }),
-  component: lazyRouteComponent(() => import('./screen.tsx'), 'Screen'),
+  component: lazyScreen(() => import('./screen.tsx'), 'Screen'),
 });
 
 export const productRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: 'products/$id',
   params: idParams,
-  component: lazyRouteComponent(() => import('./product.tsx'), 'Screen'),
+  component: lazyScreen(() => import('./product.tsx'), 'Screen'),
 });
 
 export const productEditRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: 'products/$id/edit',
   params: idParams,
-  component: lazyRouteComponent(() => import('./product.tsx'), 'EditScreen'),
+  component: lazyScreen(() => import('./product.tsx'), 'EditScreen'),
 });

@@ -1,5 +1,6 @@
-import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { createRoute } from '@tanstack/react-router';
 import * as z from 'zod/mini';
+import { lazyScreen } from '../../layout/lazy-screen.tsx';
 import { rootRoute } from '../../layout/root.tsx';
 import { id } from '../../search.ts';
 import { exampleSearch } from './search.ts';
@@ -15,5 +16,5 @@ export const programRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: 'program',
   validateSearch: search,
-  component: lazyRouteComponent(() => import('./screen.tsx'), 'Screen'),
+  component: lazyScreen(() => import('./screen.tsx'), 'Screen'),
 });

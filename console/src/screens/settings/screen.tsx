@@ -231,7 +231,7 @@ function Discord({ settings }: { settings: DiscordSettings }) {
       )}
       <p>{isReady ? words.discordReady : words.discordNone}</p>
       <div className="flex flex-wrap items-center gap-2">
-        <code className="min-w-0 rounded-lg border border-line bg-page px-3 py-2 text-[0.8125rem] break-all">
+        <code className="min-w-0 rounded-lg border border-line bg-page px-3 py-2 text-[0.8125rem] break-words">
           npm run licet -- discord setup{' '}
           {!isReady && '--application APPLICATION_ID --public-key PUBLIC_KEY --guild SERVER_ID '}
           --client-secret secret.txt

@@ -1,6 +1,7 @@
 import { DELIVERY_STATES } from '@licet/contract/enums';
-import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { createRoute } from '@tanstack/react-router';
 import * as z from 'zod/mini';
+import { lazyScreen } from '../../layout/lazy-screen.tsx';
 import { rootRoute } from '../../layout/root.tsx';
 import { id, idParams, isNew, oneOf } from '../../search.ts';
 
@@ -8,7 +9,7 @@ export const webhooksRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: 'webhooks',
   validateSearch: z.object({ open: isNew }),
-  component: lazyRouteComponent(() => import('./screen.tsx'), 'Screen'),
+  component: lazyScreen(() => import('./screen.tsx'), 'Screen'),
 });
 
 export const webhookRoute = createRoute({
@@ -17,12 +18,12 @@ export const webhookRoute = createRoute({
   params: idParams,
   /** The state of the listed deliveries, and the one in the dialog. */
   validateSearch: z.object({ state: oneOf(DELIVERY_STATES), open: id }),
-  component: lazyRouteComponent(() => import('./webhook.tsx'), 'Screen'),
+  component: lazyScreen(() => import('./webhook.tsx'), 'Screen'),
 });
 
 export const webhookEditRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: 'webhooks/$id/edit',
   params: idParams,
-  component: lazyRouteComponent(() => import('./webhook.tsx'), 'EditScreen'),
+  component: lazyScreen(() => import('./webhook.tsx'), 'EditScreen'),
 });
