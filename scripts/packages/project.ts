@@ -33,11 +33,15 @@ export function exampleOf(file: PackagedFile | 'LicetGuard.java'): string {
   return `${source.slice(0, end === -1 ? undefined : end).trimEnd()}\n`;
 }
 
-/** The sections of the examples' README, whose links lead into the repository: a package has no other file of it. */
+/**
+ * The sections of the examples' README. Links to its other sections and to other files lead into the repository: a package
+ * has neither.
+ */
 function sections(): string {
   const text = readFileSync('examples/README.md', 'utf8');
   return text
     .slice(text.indexOf('\n## Behaviour'))
+    .replaceAll('](#the-guard-of-a-plugin)', '](README.md#the-guard-of-a-plugin)')
     .replaceAll(/\]\((?!#|https?:)(\.\.\/)?/g, (_, up) => `](${TREE}/${up ? '' : 'examples/'}`);
 }
 
