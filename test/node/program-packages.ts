@@ -176,11 +176,16 @@ tsc --noEmit --strict --module nodenext --types node --typeRoots ${resolve('node
     },
     files: {
       'src/main/java/Demo.java': `import java.nio.file.*;\nimport ${JAVA_PACKAGE}.Licet;\n${tryOutOf('Licet.java')}`,
-      'src/main/java/Shop.java': `import ${JAVA_PACKAGE}.*;
-class Shop {
-  void onEnable(Licet licet) {
-    LicetGuard.start(this, licet);
-  }
+      'src/main/java/Shop.java': linesOf('Licet.java').replace(
+        /\n\n([\s\S]+)$/,
+        '\n\nabstract class Shop extends Plugin {\n$1\n}',
+      ),
+      'src/main/java/Plugin.java': `abstract class Plugin {
+    interface Config { String getString(String path); }
+    abstract java.io.File getDataFolder();
+    abstract Config getConfig();
+    public abstract void onEnable();
+    public abstract void onDisable();
 }`,
       'pom.xml': `<project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>

@@ -8,21 +8,24 @@ const quoted = (text: string): string => `'${text}'`;
 type Lines = (values: Filling, isPackaged?: boolean) => string;
 
 /** Bukkit's names. The task of the scheduler runs on the server's main thread. */
-const java = (type: string, construct: string, message: string): string => `private ${type} licet;
+const java = (type: string, construct: string, start: string): string => `private ${type} licet;
 
 @Override
 public void onEnable() {
 ${construct}
-    licet.check().whenComplete((answer, problem) -> getServer().getScheduler().runTask(this, () -> {
-        getLogger().info(problem == null ? answer.${message} : problem.toString());
-        if (problem != null || !answer.mayRun()) getServer().getPluginManager().disablePlugin(this);
-    }));
+${start}
 }
 
 @Override
 public void onDisable() {
     if (licet != null) licet.close();
 }`;
+
+const javaCheck = (message: string): string =>
+  `    licet.check().whenComplete((answer, problem) -> getServer().getScheduler().runTask(this, () -> {
+        getLogger().info(problem == null ? answer.${message} : problem.toString());
+        if (problem != null || !answer.mayRun()) getServer().getPluginManager().disablePlugin(this);
+    }));`;
 
 const node =
   (file: string): Lines =>
@@ -45,7 +48,7 @@ if (!mayRun) process.exit(1);`;
  */
 export const LINES: Readonly<Record<ExampleFile, Lines>> = {
   'Licet.java': ({ url, productId, publicKeys }, isPackaged) =>
-    (isPackaged ? `import ${JAVA_PACKAGE}.Licet;\n\n` : '') +
+    (isPackaged ? `import ${JAVA_PACKAGE}.*;\n\n` : '') +
     java(
       'Licet',
       `    licet = new Licet("${url}", ${productId}, "1.4.0", getConfig().getString("license"),
@@ -54,14 +57,14 @@ export const LINES: Readonly<Record<ExampleFile, Lines>> = {
             ? `\n    licet.publicKeys = "${publicKeys}"; // without this line, the plugin trusts every server`
             : ''
         }`,
-      'message',
+      isPackaged ? '    LicetGuard.start(this, licet);' : javaCheck('message'),
     ),
   'Licet17.java': ({ url, productId, publicKeys }) =>
     java(
       'Licet17',
       `    licet = new Licet17("${url}", ${productId}, "1.4.0", getConfig().getString("license"),
         getDataFolder().toPath().resolve("licet.mark")${publicKeys ? `,\n        "${publicKeys}"` : ''});`,
-      'message()',
+      javaCheck('message()'),
     ),
   'licet.ts': node('licet.ts'),
   'licet.mjs': node('licet.mjs'),
