@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import {
   JAVA_ARTIFACT,
   JAVA_GROUP,
@@ -38,6 +38,7 @@ const pom = `<?xml version="1.0" encoding="UTF-8"?>
   </developers>
   <scm>
     <connection>scm:git:${REPOSITORY}.git</connection>
+    <developerConnection>scm:git:${REPOSITORY}.git</developerConnection>
     <url>${REPOSITORY}</url>
     <tag>v${version}</tag>
   </scm>
@@ -54,9 +55,12 @@ Implementation-Version: ${version}\r
 const jar = (files: Files): Uint8Array =>
   zip({ 'META-INF/MANIFEST.MF': MANIFEST, 'META-INF/LICENSE': LICENSE_TEXT, ...files });
 
-/** The files of a folder. */
+/** The files of a folder, also those without an extension: other documentation links by `element-list`. */
 function filesIn(folder: string): Files {
-  const names = globSync('**/*.*', { cwd: folder }).sort();
+  const names = readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => relative(folder, join(parentPath, name)))
+    .sort();
   return Object.fromEntries(names.map((name) => [name, readFileSync(join(folder, name))]));
 }
 
@@ -92,7 +96,8 @@ export function maven(): Files {
       });
     // Newer JDKs warn that they will drop Java 8.
     run('javac', '--release', '8', '-Xlint:-options', '-d', 'classes');
-    run('javadoc', '-quiet', '-notimestamp', '-Xdoclint:none', '-d', 'javadoc');
+    // Javadoc speaks the language of the machine.
+    run('javadoc', '-locale', 'en_US', '-quiet', '-notimestamp', '-Xdoclint:none', '-d', 'javadoc');
     const base = `${JAVA_ARTIFACT}-${version}`;
     const place = `${JAVA_GROUP.replaceAll('.', '/')}/${JAVA_ARTIFACT}/${version}`;
     const files = withChecksums({
