@@ -97,7 +97,15 @@ export function maven(): Files {
     // Newer JDKs warn that they will drop Java 8.
     run('javac', '--release', '8', '-Xlint:-options', '-d', 'classes');
     // The documentation would have the language of the machine.
-    run('javadoc', '-J-Duser.language=en', '-quiet', '-notimestamp', '-Xdoclint:none', '-d', 'javadoc');
+    run(
+      'javadoc',
+      '-J-Duser.language=en',
+      '-quiet',
+      '-notimestamp',
+      '-Xdoclint:none',
+      '-d',
+      'javadoc',
+    );
     const base = `${JAVA_ARTIFACT}-${version}`;
     const place = `${JAVA_GROUP.replaceAll('.', '/')}/${JAVA_ARTIFACT}/${version}`;
     const files = withChecksums({
