@@ -80,6 +80,14 @@ public final class LicetGuard {
         command.call("setExecutor", executor);
     }
 
+    /** An executor that completes its words does so no longer behind another one. */
+    private void completeWords() {
+        Ref completer = command.call("getTabCompleter");
+        if (completer.object == null && completer.type.isInstance(ownExecutor.object)) {
+            command.call("setTabCompleter", ownExecutor.object);
+        }
+    }
+
     private void check() {
         Consumer<Licet.Answer> own = licet.onAnswer;
         licet.onAnswer = answer -> {
@@ -113,10 +121,14 @@ public final class LicetGuard {
             person.accept(problem == null ? answer.message : problem.toString());
             if (isRunning) return;
             isRunning = problem == null && answer.mayRun();
-            if (isRunning) features.accept(answer);
-            else if (command == null) host.disable();
-            // The features may have set an executor.
-            if (command != null) takeCommand();
+            try {
+                if (isRunning) features.accept(answer);
+                else if (command == null) host.disable();
+            } finally {
+                // The features may have set an executor, also before a fault of theirs.
+                if (command != null) takeCommand();
+            }
+            if (command != null && isRunning) completeWords();
         });
     }
 

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import {
   JAVA_ARTIFACT,
   JAVA_GROUP,
@@ -10,7 +10,15 @@ import {
   REPOSITORY,
 } from '../../console/src/screens/program/packages.ts';
 import { type Files, zip } from './archive.ts';
-import { AUTHORS, exampleOf, LICENSE_TEXT, license, SUMMARY, version } from './project.ts';
+import {
+  AUTHORS,
+  exampleOf,
+  LICENSE_TEXT,
+  license,
+  readmeOf,
+  SUMMARY,
+  version,
+} from './project.ts';
 
 const PACKAGE_FOLDER = JAVA_PACKAGE.replaceAll('.', '/');
 const CHECKSUMS = ['md5', 'sha1', 'sha256', 'sha512'];
@@ -38,6 +46,7 @@ const pom = `<?xml version="1.0" encoding="UTF-8"?>
   </developers>
   <scm>
     <connection>scm:git:${REPOSITORY}.git</connection>
+    <developerConnection>scm:git:${REPOSITORY}.git</developerConnection>
     <url>${REPOSITORY}</url>
     <tag>v${version}</tag>
   </scm>
@@ -54,9 +63,12 @@ Implementation-Version: ${version}\r
 const jar = (files: Files): Uint8Array =>
   zip({ 'META-INF/MANIFEST.MF': MANIFEST, 'META-INF/LICENSE': LICENSE_TEXT, ...files });
 
-/** The files of a folder. */
+/** The files of a folder, also those without an extension: other documentation links by `element-list`. */
 function filesIn(folder: string): Files {
-  const names = globSync('**/*.*', { cwd: folder }).sort();
+  const names = readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => relative(folder, join(parentPath, name)))
+    .sort();
   return Object.fromEntries(names.map((name) => [name, readFileSync(join(folder, name))]));
 }
 
@@ -92,13 +104,25 @@ export function maven(): Files {
       });
     // Newer JDKs warn that they will drop Java 8.
     run('javac', '--release', '8', '-Xlint:-options', '-d', 'classes');
-    run('javadoc', '-quiet', '-notimestamp', '-Xdoclint:none', '-d', 'javadoc');
+    // The documentation would have the language of the machine.
+    run(
+      'javadoc',
+      '-J-Duser.language=en',
+      '-quiet',
+      '-notimestamp',
+      '-Xdoclint:none',
+      '-d',
+      'javadoc',
+    );
     const base = `${JAVA_ARTIFACT}-${version}`;
     const place = `${JAVA_GROUP.replaceAll('.', '/')}/${JAVA_ARTIFACT}/${version}`;
     const files = withChecksums({
       [`${place}/${base}.pom`]: pom,
       [`${place}/${base}.jar`]: jar(filesIn(join(folder, 'classes'))),
-      [`${place}/${base}-sources.jar`]: jar(sources),
+      [`${place}/${base}-sources.jar`]: jar({
+        'META-INF/README.md': readmeOf('Licet.java', 'Java'),
+        ...sources,
+      }),
       [`${place}/${base}-javadoc.jar`]: jar(filesIn(join(folder, 'javadoc'))),
     });
     return { [`${base}-bundle.zip`]: zip(files) };

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { posix } from 'node:path';
 import { LINES } from '../../console/src/screens/program/lines.ts';
 import {
   BUILD_LINES,
@@ -34,15 +35,21 @@ export function exampleOf(file: PackagedFile | 'LicetGuard.java'): string {
 }
 
 /**
- * The sections of the examples' README. Links to its other sections and to other files lead into the repository: a package
- * has neither.
+ * The sections of the examples' README. Links to the sections before them, and to other files, lead into the repository:
+ * a package has neither.
  */
 function sections(): string {
-  const text = readFileSync('examples/README.md', 'utf8');
-  return text
-    .slice(text.indexOf('\n## Behaviour'))
-    .replaceAll('](#the-guard-of-a-plugin)', '](README.md#the-guard-of-a-plugin)')
-    .replaceAll(/\]\((?!#|https?:)(\.\.\/)?/g, (_, up) => `](${TREE}/${up ? '' : 'examples/'}`);
+  const readme = readFileSync('examples/README.md', 'utf8');
+  const text = readme.slice(readme.indexOf('\n## Behaviour'));
+  const anchors = new Set(
+    [...text.matchAll(/^## (.+)$/gm)].map(
+      ([, heading = '']) => `#${heading.toLowerCase().replaceAll(' ', '-')}`,
+    ),
+  );
+  return text.replaceAll(/(?<=\]\()(?!https?:)[^)]+/g, (link) => {
+    if (anchors.has(link)) return link;
+    return `${TREE}/${link.startsWith('#') ? `examples/README.md${link}` : posix.join('examples', link)}`;
+  });
 }
 
 /** The code in the README of a package: for no service yet. */
@@ -70,5 +77,7 @@ shows them:
 ${fence}${file.split('.').at(-1)}
 ${LINES[file](SAMPLE, true)}
 ${fence}
+
+The rest is for all languages. Import the names that you use from there; in Go, write \`licet.\` before them.
 ${sections()}`;
 }

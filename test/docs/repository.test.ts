@@ -1,9 +1,12 @@
-import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { execFileSync } from 'node:child_process';
+import { existsSync, globSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { delimiter, dirname, join } from 'node:path';
 import { OUTCOMES, RESPONSE_TYPES } from '@licet/contract/outcomes';
 import { load } from 'js-yaml';
 import { describe, expect, it } from 'vitest';
 import { BUILD_LINES } from '../../console/src/screens/program/packages.ts';
+import { zip } from '../../scripts/packages/archive.ts';
+import { ownFolder } from '../node/own.ts';
 
 /** The workflow, the settings and the documents of the repository agree. */
 
@@ -103,7 +106,7 @@ describe('the workflow of a release', () => {
   const { on, permissions, jobs } = readYaml<
     Pick<Workflow, 'permissions' | 'jobs'> & { on: object }
   >('.github/workflows/release.yml');
-  const { build, draft, ...registries } = jobs;
+  const { prove, build, draft, ...registries } = jobs;
 
   it('the workflow of a release tests, and takes the actions of the other workflow', () => {
     expect(on).toEqual({ push: { tags: ['v[0-9]+.[0-9]+.[0-9]+'] } });
@@ -120,7 +123,9 @@ describe('the workflow of a release', () => {
   });
 
   it('the workflow of a release makes the files without any right, and compares their hashes in each other job', () => {
-    expect(build?.permissions).toBeUndefined();
+    expect([prove?.permissions, build?.permissions]).toEqual([undefined, undefined]);
+    expect(build?.needs).toBe('prove');
+    expect(JSON.stringify(build)).not.toContain('npm test');
     for (const job of [draft, ...Object.values(registries)]) {
       expect(job?.needs).toBe('build');
       const steps = job?.steps.filter(({ uses }) => !uses?.startsWith('actions/checkout@')) ?? [];
@@ -143,6 +148,61 @@ describe('the workflow of a release', () => {
       ['luarocks', 'luarocks', { contents: 'read' }],
       ['go', 'go', { contents: 'write' }],
     ]);
+  });
+
+  it('the workflow of a release publishes at npm only the packages that are not there with this version', () => {
+    const folder = ownFolder();
+    // The client is there, the contract in another version.
+    writeFileSync(
+      join(folder, 'npm'),
+      `#!/bin/sh
+case "$1 $2" in
+  'view @licet/client@1.2.3') echo 1.2.3 ;;
+  'view @licet/contract@'*) ;;
+  view*) echo 'npm error code E404' >&2; exit 1 ;;
+  *) echo "$2" ;;
+esac
+`,
+      { mode: 0o755 },
+    );
+    const run = registries.npm?.steps.find((step) => step.run?.includes('npm publish'))?.run ?? '';
+    const output = execFileSync('bash', ['-ec', run], {
+      encoding: 'utf8',
+      env: { PATH: `${folder}${delimiter}${process.env.PATH}`, GITHUB_REF_NAME: 'v1.2.3' },
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    expect(output.trim().split('\n')).toEqual(
+      ['contract', 'cli', 'program'].map((name) => `./release/licet-${name}-1.2.3.tgz`),
+    );
+  });
+
+  it('the workflow of a release leaves no file of an earlier one in the repository for Packagist', () => {
+    const folder = ownFolder();
+    const run = (command: string, env: NodeJS.ProcessEnv = {}): string =>
+      execFileSync('bash', ['-ec', command], {
+        cwd: folder,
+        encoding: 'utf8',
+        env: { PATH: `${folder}/bin${delimiter}${process.env.PATH}`, HOME: folder, ...env },
+        stdio: ['ignore', 'pipe', 'ignore'],
+      });
+    mkdirSync(join(folder, 'bin'));
+    mkdirSync(join(folder, 'release'));
+    writeFileSync(join(folder, 'bin/gh'), '#!/bin/sh\n', { mode: 0o755 });
+    run('git init -q --bare packagist.git');
+    const step = registries.packagist?.steps.find(({ run = '' }) => run.includes('git push'));
+    for (const [tag, file] of [
+      ['v1.2.3', 'old.php'],
+      ['v1.2.4', 'new.php'],
+    ] as const) {
+      const archive = zip({ 'composer.json': '{}', [file]: '<?php' });
+      writeFileSync(join(folder, `release/licet-php-${tag.slice(1)}.zip`), archive);
+      run(`rm -rf repository\n${step?.run}`, {
+        COMPOSER_REPOSITORY: join(folder, 'packagist.git'),
+        GITHUB_REF_NAME: tag,
+      });
+      const files = run(`git -C packagist.git ls-tree --name-only ${tag}`);
+      expect(files.trim().split('\n')).toEqual(['composer.json', file]);
+    }
   });
 
   it.each(Object.keys(registries))('docs/publishing.md has what the job of %s reads', (name) => {

@@ -56,6 +56,12 @@ public interface CommandExecutor {
 
 package org.bukkit.command;
 
+public interface TabCompleter {
+    java.util.List<String> onTabComplete(CommandSender sender, Command command, String alias, String[] args);
+}
+
+package org.bukkit.command;
+
 public abstract class Command {
     public abstract boolean execute(CommandSender sender, String label, String[] args);
 }
@@ -75,6 +81,7 @@ import org.bukkit.plugin.Plugin;
 public final class PluginCommand extends Command {
     private final Plugin owner;
     private CommandExecutor executor;
+    private TabCompleter completer;
 
     PluginCommand(Plugin owner) {
         this.owner = owner;
@@ -87,6 +94,23 @@ public final class PluginCommand extends Command {
 
     public void setExecutor(CommandExecutor executor) {
         this.executor = executor == null ? owner : executor;
+    }
+
+    public TabCompleter getTabCompleter() {
+        return completer;
+    }
+
+    public void setTabCompleter(TabCompleter completer) {
+        this.completer = completer;
+    }
+
+    public java.util.List<String> tabComplete(CommandSender sender, String alias, String[] args) {
+        java.util.List<String> words = null;
+        if (completer != null) words = completer.onTabComplete(sender, this, alias, args);
+        if (words == null && executor instanceof TabCompleter) {
+            words = ((TabCompleter) executor).onTabComplete(sender, this, alias, args);
+        }
+        return words == null ? java.util.Arrays.asList("names", "of", "players") : words;
     }
 
     @Override
@@ -124,7 +148,7 @@ public class IllegalPluginAccessException extends RuntimeException {
 
 package org.bukkit.plugin;
 
-public interface Plugin extends org.bukkit.command.CommandExecutor {
+public interface Plugin extends org.bukkit.command.CommandExecutor, org.bukkit.command.TabCompleter {
     org.bukkit.Server getServer();
     java.util.logging.Logger getLogger();
     boolean isEnabled();
@@ -201,6 +225,10 @@ public abstract class JavaPlugin implements Plugin {
 
     public boolean onCommand(CommandSender sender, Command command, String label, String[] args) {
         return false;
+    }
+
+    public java.util.List<String> onTabComplete(CommandSender sender, Command command, String alias, String[] args) {
+        return null;
     }
 }
 
@@ -335,7 +363,8 @@ import org.bukkit.command.CommandSender;
 import org.bukkit.plugin.java.JavaPlugin;
 
 /**
- * Reads lines of `server|verb|…`, each with a server of its own: `enable|CLASS|FOLDER|URL|KEYS`, `type|COMMAND`, `disable`,
+ * Reads lines of `server|verb|…`, each with a server of its own: `enable|CLASS|FOLDER|URL|KEYS`, `type|COMMAND`,
+ * `complete|COMMAND`, `disable`,
  * and `settle`, which ends when the plugin has no thread and the server no task. Prints each event as `server|kind|text`.
  */
 public final class Main {
@@ -354,6 +383,10 @@ public final class Main {
                 server.queue(() -> made.setEnabled(true));
             } else if (part[1].equals("type")) {
                 server.queue(() -> type(server, plugin, part[2].split(" ")));
+            } else if (part[1].equals("complete")) {
+                String[] words = part[2].split(" ");
+                server.queue(() -> server.print("completed", String.join(" ",
+                    plugin.getCommand("shop").tabComplete(null, words[0], Arrays.copyOfRange(words, 1, words.length)))));
             } else if (part[1].equals("disable")) {
                 server.queue(() -> server.getPluginManager().disablePlugin(plugin));
             } else {

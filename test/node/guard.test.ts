@@ -63,6 +63,18 @@ const SETTING = `void enableFeatures() {
     });
 }`;
 
+const COMPLETING = `public java.util.List<String> onTabComplete(org.bukkit.command.CommandSender sender,
+    org.bukkit.command.Command command, String alias, String[] args) {
+    return java.util.Collections.singletonList("open");
+}`;
+const FAULTY = `void enableFeatures() {
+    getCommand("shop").setExecutor((sender, command, label, args) -> {
+        sender.sendMessage("new executor");
+        return true;
+    });
+    throw new IllegalStateException("A fault of the features");
+}`;
+
 const DISABLING = `public java.util.logging.Logger getLogger() {
     setEnabled(false);
     return super.getLogger();
@@ -70,7 +82,8 @@ const DISABLING = `public java.util.logging.Logger getLogger() {
 
 const PLUGINS = [
   pluginWith('Plain', START),
-  pluginWith('Shop', withCommand, `${FEATURES}\n${ON_COMMAND}`),
+  pluginWith('Shop', withCommand, `${FEATURES}\n${ON_COMMAND}\n${COMPLETING}`),
+  pluginWith('Faulty', withCommand, FAULTY),
   pluginWith('Setting', withCommand, SETTING),
   pluginWith(
     'Optional',
@@ -174,7 +187,7 @@ interface Server {
   place: string;
   events: string[];
   asked: Asked[];
-  send: (verb: 'type' | 'disable' | 'settle', text?: string) => void;
+  send: (verb: 'type' | 'complete' | 'disable' | 'settle', text?: string) => void;
   /** Waits for an event, by its beginning. */
   seen: (event: string) => Promise<unknown>;
 }
@@ -438,6 +451,31 @@ describe.skipIf(!isRunnable).each(machines)('the guard on %s with Java %s', (kin
       `said|${VALID}`,
       'said|State: valid',
     ]);
+  });
+
+  it('the own words of a command are completed once the features are on', async () => {
+    const { respond, release } = heldBack(valid);
+    const server = start('Shop', respond);
+    server.send('complete', 'shop o');
+    await server.seen('completed');
+    expect(server.events).toEqual(['completed|names of players']);
+    release();
+    await server.seen('INFO|features');
+    server.send('complete', 'shop o');
+    await until(() => server.events.length === 4);
+    expect(server.events.at(-1)).toBe('completed|open');
+  });
+
+  it('a command shows the license also where the features have failed', async () => {
+    const server = start('Faulty', valid);
+    await server.seen('thrown');
+    expect(server.events).toEqual([
+      `INFO|${VALID}`,
+      'thrown|java.lang.IllegalStateException: A fault of the features',
+    ]);
+    server.send('type', 'shop license');
+    await server.seen('said');
+    expect(server.events[2]).toBe(`said|${VALID}`);
   });
 
   it('a running plugin whose service is away asks again within an hour, also without a lease', async () => {

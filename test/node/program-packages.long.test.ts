@@ -10,11 +10,17 @@ import { hasTools } from './tools.ts';
 const { npm, ...others } = CONSUMERS;
 for (const [name, consumer] of Object.entries(others)) tryPackage(name, consumer);
 
-const same = 'the packages have the same bytes each time, also in another zone';
+const same =
+  'the packages have the same bytes each time, also in another zone and another language';
 it.skipIf(!hasTools(same, 'javac', 'javadoc'))(same, () => {
-  const sums = ['UTC', 'Pacific/Auckland'].map((zone) => {
+  const machines = [
+    ['UTC', 'en'],
+    ['Pacific/Auckland', 'ja'],
+  ];
+  const sums = machines.map(([zone, language]) => {
     const folder = ownFolder();
     vi.stubEnv('TZ', zone);
+    vi.stubEnv('JAVA_TOOL_OPTIONS', `-Duser.language=${language}`);
     makePackages(folder);
     return readFileSync(join(folder, 'SHA256SUMS'), 'utf8');
   });

@@ -1,6 +1,8 @@
 import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { REPOSITORY } from '../../console/src/screens/program/packages.ts';
 import { readmeOf } from '../../scripts/packages/project.ts';
 import { ownFolder } from './own.ts';
 import { CONSUMERS, tryPackage } from './program-packages.ts';
@@ -9,14 +11,21 @@ import { CONSUMERS, tryPackage } from './program-packages.ts';
 
 tryPackage('npm', CONSUMERS.npm);
 
-it('the links inside the README of a package lead to its own headings', () => {
-  const readme = readmeOf('licet.py', 'Python');
-  const headings = [...readme.matchAll(/^## (.+)$/gm)].map(
-    ([, title = '']) => `#${title.toLowerCase().replaceAll(' ', '-')}`,
-  );
-  const links = [...readme.matchAll(/\]\((#.+?)\)/g)].map(([, link]) => link);
-  expect(links.length).toBeGreaterThan(0);
-  expect(headings).toEqual(expect.arrayContaining(links));
+it('each link in the README of a package leads to a section of it or of a file in the repository', () => {
+  const anchorsOf = (text: string) =>
+    [...text.matchAll(/^#+ (.+)$/gm)].map(([, name = '']) =>
+      name.toLowerCase().replaceAll(' ', '-'),
+    );
+  const readme = readmeOf('licet.mjs', 'Node');
+  const links = [...readme.matchAll(/\]\(([^)]+)\)/g)].map(([, link = '']) => link);
+  expect(links.length).toBeGreaterThan(5);
+  for (const link of links) {
+    const [address = '', anchor] = link.split('#');
+    const [, file] = /\/blob\/v[\d.]+\/(.+)/.exec(address) ?? [];
+    if (!file) expect(['', REPOSITORY], link).toContain(address);
+    if (anchor)
+      expect(anchorsOf(file ? readFileSync(file, 'utf8') : readme), link).toContain(anchor);
+  }
 });
 
 describe('npm run packages', () => {

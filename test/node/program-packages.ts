@@ -163,6 +163,7 @@ export const CONSUMERS = {
       'licet.mjs': `import { checkLicense, moveLicense } from '@licet/program';\n${tryOutOf('licet.mjs')}`,
     },
     install: `npm install --offline --no-audit --no-fund $PACKAGES/*.tgz
+node -e "require(\\"@licet/program\\").checkLicense.call"
 tsc --noEmit --strict --module nodenext --types node --typeRoots ${resolve('node_modules/@types')} lines.mts`,
     run: 'node licet.mjs',
   },
@@ -201,6 +202,7 @@ tsc --noEmit --strict --module nodenext --types node --typeRoots ${resolve('node
     install: `cp -rs /usr/share/maven-repo local
 mkdir repository
 (cd repository && jar xf $PACKAGES/*-bundle.zip)
+jar tf repository/*/*/*/*/*/*-javadoc.jar | grep -qx element-list
 mvn -q -o -Daether.offline.protocols=file -Dmaven.repo.local=local compile
 cp local/${JAVA_GROUP.replaceAll('.', '/')}/${JAVA_ARTIFACT}/$VERSION/*.jar .`,
     run: `java -cp 'target/classes:${JAVA_ARTIFACT}-${version}.jar' Demo`,
