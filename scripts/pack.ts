@@ -22,6 +22,8 @@ const PACKAGES = ['contract', 'client', 'cli'];
 /** The sources name them. A package of another machine has no folder of the project. */
 const DOCUMENTS = globSync('docs/*.md');
 
+const { version }: { version: string } = JSON.parse(readFileSync('package.json', 'utf8'));
+
 const copies = mkdtempSync(join(tmpdir(), 'licet-pack-'));
 try {
   const folders = PACKAGES.map((name) => {
@@ -32,7 +34,9 @@ try {
     mkdirSync(join(copy, 'docs'), { recursive: true });
     cpSync(join(source, 'dist'), join(copy, 'dist'), { recursive: true });
     const readme = readFileSync(join(source, 'README.md'), 'utf8');
-    writeFileSync(join(copy, 'README.md'), readme.replaceAll('](../../docs/', '](docs/'));
+    // Only one package has the documents.
+    const documents = name === 'cli' ? 'docs/' : `${REPOSITORY}/blob/v${version}/docs/`;
+    writeFileSync(join(copy, 'README.md'), readme.replaceAll('](../../docs/', `](${documents}`));
     if (name === 'cli') {
       for (const file of DOCUMENTS) copyFileSync(file, join(copy, 'docs', basename(file)));
     }

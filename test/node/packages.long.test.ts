@@ -155,7 +155,9 @@ describe('the installed client', () => {
     expect(scripts).toHaveLength(2);
     for (const node of nodes) {
       const [first, second] = scripts.map((script) => {
-        writeFileSync(join(consumer, 'readme.mjs'), script);
+        // Each Node has a customer of its own.
+        const own = script.replace('ada@', `ada-${nodes.indexOf(node)}@`);
+        writeFileSync(join(consumer, 'readme.mjs'), own);
         return runScript(node, 'readme.mjs');
       });
       expect(first).toMatch(/^([\w-]{24})\n\1 \n409 Product has licenses, cannot delete\n$/);
