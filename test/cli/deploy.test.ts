@@ -647,7 +647,7 @@ describe('npm run deploy', () => {
     const waits = "trap 'kill $!; touch ended; exit' TERM; sleep 20 & touch begun; wait";
     const programs = wranglerThat({ 'd1 migrations apply': waits });
     const { code, output } = await npmRunDeploy(programs, async (child) => {
-      await expect.poll(has('begun'), { timeout: 10_000 }).toBe(true);
+      await expect.poll(has('begun'), { timeout: 60_000 }).toBe(true);
       expect(readdirSync(folder)).toContain('wrangler.deploy.json');
       child.kill('SIGTERM');
     });
