@@ -48,7 +48,13 @@ export const SUBJECTS = {
     'docs/operations.md',
     'docs/cost.md',
   ],
-  'How it works': ['docs/interface.md', 'docs/decisions.md', 'docs/cache.md', 'docs/history.md'],
+  'How it works': [
+    'docs/interface.md',
+    'docs/decisions.md',
+    'docs/cache.md',
+    'docs/history.md',
+    'docs/publishing.md',
+  ],
 } as const;
 
 const documents = Object.values(SUBJECTS).flat();
