@@ -1589,7 +1589,7 @@ export const screenTexts = {
       const lead = isPackaged ? 'In place of the package, save' : 'Save';
       return `${lead} this file in the folder of your program. The lines above call it.${edit ? ` ${edit}` : ''}`;
     },
-    guard: 'LicetGuard.java, which the lines call as well',
+    guard: 'They call LicetGuard.java, too.',
     showFile: (lines: number) => `Show its ${lines} lines`,
     copy: 'Copy the file',
     download: 'Download',

@@ -218,7 +218,21 @@ function Filled({
           </div>
         }
       >
-        <p className="px-4 pt-3 text-muted sm:px-5">{words.save(file, buildLine !== undefined)}</p>
+        <p className="px-4 pt-3 text-muted sm:px-5">
+          {words.save(file, buildLine !== undefined)}
+          {file === 'Licet.java' && (
+            <>
+              {' '}
+              <a
+                href="/docs/examples/LicetGuard.java"
+                download
+                className="rounded-sm text-accent underline underline-offset-2"
+              >
+                {words.guard}
+              </a>
+            </>
+          )}
+        </p>
         <details
           className="group"
           open={isOpen}
