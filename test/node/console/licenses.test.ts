@@ -572,10 +572,12 @@ describeInBrowser('the console in a browser', () => {
     await expect.poll(() => focused.textContent()).toBe('Give back');
     const add = group.getByRole('button', { name: 'Add an entitlement' });
     await add.click();
+    await expect.poll(() => focused.inputValue()).toBe('');
     await page.keyboard.type('gone');
     await group.getByRole('button', { name: 'Remove gone' }).click();
     await expect.poll(() => focused.textContent()).toBe('Add an entitlement');
     await add.click();
+    await expect.poll(() => focused.inputValue()).toBe('');
     await page.keyboard.type('Players');
     const name = group.getByLabel('Name').last();
     await group.getByText('A name has lower-case letters').waitFor();
