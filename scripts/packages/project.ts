@@ -7,7 +7,7 @@ import {
   REPOSITORY,
 } from '../../console/src/screens/program/packages.ts';
 
-/** What all the packages take from the project: its version, its examples and its documents. */
+/** The parts of the project that all the packages take: its version, its examples and its documents. */
 
 const { version, license }: { version: string; license: string } = JSON.parse(
   readFileSync('package.json', 'utf8'),

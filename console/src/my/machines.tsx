@@ -226,7 +226,7 @@ function Machine({ machine }: { machine: PortalMachine }) {
           </>
         )}
       </dl>
-      {/* Of no weight for the width: a long address alone takes the line from its button. */}
+      {/* No weight for the width: a long address alone takes the line from its button. */}
       <p className="w-0 min-w-full text-xs text-muted">
         <time dateTime={lastUsed} title={timeOf(lastUsed)}>
           {words.lastUsed(agoOf(lastUsed))}
