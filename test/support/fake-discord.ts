@@ -10,6 +10,9 @@ export const ADMIN_ROLE = '1100000000000000003';
 export const ADA = { id: '2200000000000000001', username: 'ada' };
 export const EVE = { id: '2200000000000000002', username: 'eve' };
 
+const EDIT = new RegExp(`/webhooks/${APPLICATION}/interaction-token-(\\w+)/messages/@original$`);
+const DEFERRED = 5;
+
 const encoder = new TextEncoder();
 let interactions = 0;
 
@@ -36,10 +39,13 @@ interface Sent {
 
 export interface Answer {
   status: number;
+  /** The response itself, where `content` and `json` have the message of a later edit. */
+  first: object;
   type: number | undefined;
   content: string;
   json: {
     data?: {
+      content?: string;
       components?: { components: { url?: string; custom_id?: string }[] }[];
       flags?: number;
       choices?: { name: string; value: string }[];
@@ -47,9 +53,13 @@ export interface Answer {
   };
 }
 
+/** The messages into which deferred responses were edited, by the ids of their interactions: an isolate can be another's. */
+const editedMessages = new Map<string, Answer['json']['data']>();
+
 export class FakeDiscord {
   readonly isolate: Isolate;
   readonly roles = new Map<string, Set<string>>();
+  /** Apart from the edits of deferred responses: a command on a busy machine is deferred. */
   readonly requests: { method: string; url: string; authorization: string | null; body: string }[] =
     [];
   /** Responds in the place of Discord. */
@@ -71,12 +81,13 @@ export class FakeDiscord {
 
   async #receive(request: Request): Promise<Response> {
     const { method, url, headers } = request;
-    this.requests.push({
-      method,
-      url,
-      authorization: headers.get('Authorization'),
-      body: await request.text(),
-    });
+    const body = await request.text();
+    const [, edited] = EDIT.exec(url) ?? [];
+    if (method === 'PATCH' && edited !== undefined) {
+      editedMessages.set(edited, JSON.parse(body));
+      return new Response(null, { status: 204 });
+    }
+    this.requests.push({ method, url, authorization: headers.get('Authorization'), body });
     if (this.fault) return this.fault();
     const [, user = '', role = ''] = /members\/(\d+)\/roles\/(\d+)$/.exec(url) ?? [];
     const held = this.roles.get(user) ?? new Set();
@@ -147,7 +158,7 @@ export class FakeDiscord {
     subcommand,
     focused,
     member = {},
-    id,
+    id = String(++interactions),
     guild = GUILD,
     application = APPLICATION,
   }: Sent): string {
@@ -160,10 +171,10 @@ export class FakeDiscord {
     }));
     const shown = subcommand ? [{ name: subcommand, type: 1, options: given }] : given;
     return JSON.stringify({
-      id: id ?? String(++interactions),
+      id,
       application_id: application,
       type,
-      token: 'interaction-token',
+      token: `interaction-token-${id}`,
       version: 1,
       ...(guild === null ? { user } : { guild_id: guild, member: { user, roles, permissions } }),
       data: customId
@@ -172,10 +183,25 @@ export class FakeDiscord {
     });
   }
 
-  /** Sends a command, a button or an autocomplete. */
-  async send(sent: Sent, isolate = this.isolate): Promise<Answer> {
-    const { status, json } = await this.post(this.body(sent), {}, isolate);
-    const answer: Answer['json'] & { type?: number; data?: { content?: string } } = Object(json);
-    return { status, type: answer.type, content: answer.data?.content ?? '', json: answer };
+  /**
+   * Sends a command, a button or an autocomplete.
+   *
+   * @returns the response, with the message into which it was edited if it was deferred
+   */
+  async send(
+    { id = String(++interactions), ...sent }: Sent,
+    isolate = this.isolate,
+  ): Promise<Answer> {
+    const { status, json } = await this.post(this.body({ ...sent, id }), {}, isolate);
+    const response: Answer['json'] & { type?: number } = Object(json);
+    // A call ends with all that follows its response.
+    const data = response.type === DEFERRED ? editedMessages.get(id) : response.data;
+    return {
+      status,
+      type: response.type,
+      content: data?.content ?? '',
+      json: { ...response, ...(data && { data }) },
+      first: response,
+    };
   }
 }
