@@ -13,3 +13,6 @@ const BRIGHT = 0.179;
 /** The colour of text on a colour of the form `#2f4fbf`. */
 export const textColourOn = (colour: string): string =>
   luminanceOf(colour) > BRIGHT ? '#000000' : '#ffffff';
+
+/** The classes of a button in the colour of the seller. */
+export const BRAND = 'bg-brand text-on-brand hover:opacity-90';
