@@ -12,6 +12,7 @@ import type {
   RequestType,
 } from '@licet/client';
 import { MAX_BATCH_LICENSES, MIN_CHOSEN_SECRET_LENGTH } from '@licet/contract/limits';
+import type { MailState } from '@licet/contract/mail-kinds';
 import { plural, texts } from './texts.ts';
 
 /** Names in a sentence, such as `kas, ada and 3 more`. */
@@ -925,7 +926,7 @@ export const screenTexts = {
 
   settings: {
     title: 'Settings',
-    lead: 'The page of your customers, which shows a change within a minute, and Discord.',
+    lead: 'The page of your customers, which shows a change within a minute, mails to them, and Discord.',
     portal: "The customers' page",
     name: 'Your name',
     nameHint: 'In the head of the page.',
@@ -942,6 +943,8 @@ export const screenTexts = {
       'PNG, JPEG or WebP, at most 32 KB. It is stored here, because the page loads nothing from elsewhere.',
     logoTooLarge: 'The picture is larger than 32 KB. Make it smaller.',
     removeLogo: 'Remove',
+    mail: 'E-mail',
+    toMail: 'Texts, switches and list',
     discord: 'Discord',
     discordNone:
       "Discord is not set up: the customers' page does not name it, and there are no commands. This sets it up:",
@@ -951,6 +954,114 @@ export const screenTexts = {
     interactionsUrl: 'Interactions Endpoint URL',
     interactionsUrlHint:
       'Paste it at the application in Discord, after the command has run: Discord tries it at once.',
+  },
+
+  mail: {
+    title: 'E-mail',
+    lead: 'Mails to your customers: their key, the way to their page, and a reminder before the end.',
+    sender: 'Sender',
+    senderStates: {
+      none: 'Not set up',
+      fault: 'Does not work',
+      full: 'Waits until tomorrow',
+      idle: 'Ready, nothing switched on',
+      works: 'Ready',
+    },
+    senderLeads: {
+      none: 'No mail is sent, and the page of your customers has no form. The operator of the service sets it up in ten minutes.',
+      fault: '',
+      full: 'The limit of today is reached. Keys and reminders leave after midnight UTC.',
+      idle: 'Send a test. Then switch on the mails that your customers shall get.',
+      works: 'Mails leave as soon as they have a cause.',
+    },
+    guide: 'Set up e-mail',
+    through: 'Through',
+    adapters: { resend: 'Resend', smtp: 'SMTP', cloudflare: 'Cloudflare' },
+    from: 'From',
+    replyTo: 'Replies to',
+    noReplyTo: 'The sender',
+    today: 'Today',
+    ofLimit: (sent: number, limit: number) =>
+      `${sent.toLocaleString('en')} of ${plural(limit, 'mail')} (UTC)`,
+    testTo: 'Address for a test',
+    testHint: 'It is not stored.',
+    test: 'Send a test',
+    sending: 'Sending…',
+    testStates: {
+      SENT: 'The mail server has the test. Look into the inbox, and into the spam folder.',
+      UNKNOWN: 'The connection was lost after the message: the test may arrive.',
+      WAITING: 'The test waits. Its line below shows its end.',
+      FAILED: 'The test was refused.',
+      SKIPPED: 'The test was not sent.',
+    } satisfies Record<MailState, string>,
+    switches: 'Mails that are sent',
+    kinds: {
+      key: {
+        name: 'License key',
+        hint: 'At once, for each new license of a customer with an e-mail. A market can have it off.',
+      },
+      link: {
+        name: 'Link to the page',
+        hint: 'When a customer asks for it at /my. This switches the form on, too.',
+      },
+      expiring: {
+        name: 'Reminder',
+        hint: '7 days and 1 day before the end. Not for a subscription that renews.',
+      },
+      test: { name: 'Test', hint: '' },
+    },
+    language: 'Language',
+    languageHint:
+      'For customers who have not opened their page yet. Others get the language of their page.',
+    languages: {
+      en: 'English',
+      de: 'Deutsch',
+      fr: 'Français',
+      es: 'Español',
+      pt: 'Português',
+    },
+    texts: 'Texts',
+    parts: { subject: 'Subject', greeting: 'Above the facts', closing: 'Below the facts' },
+    textsHint: (placeholders: readonly string[]) =>
+      `An empty field has the text of Licet. Placeholders: ${placeholders.map((one) => `{${one}}`).join(' ')}`,
+    preview: 'Preview',
+    asText: 'As plain text',
+    list: 'Mails of the last 30 days',
+    listOfLicense: 'Mails',
+    columns: {
+      time: 'Time',
+      kind: 'Kind',
+      to: 'To',
+      license: 'License',
+      state: 'State',
+      reason: 'Reason',
+      resend: 'Again',
+    },
+    anyKind: 'Any kind',
+    anyState: 'Any state',
+    states: {
+      WAITING: 'Waiting',
+      SENT: 'Sent',
+      UNKNOWN: 'Perhaps sent',
+      FAILED: 'Failed',
+      SKIPPED: 'Not sent',
+    } satisfies Record<MailState, string>,
+    noMails: 'Nothing was sent yet.',
+    noMatch: 'No mail fits these filters.',
+    older: 'Load older',
+    next: 'Next attempt:',
+    soon: 'within a minute',
+    noRecipient: 'Not stored',
+    noEmailNow: 'No e-mail now',
+    resend: 'Send again',
+    resendTitle: 'Send this mail again?',
+    resendLead: (email: string, wasSent: boolean) =>
+      `${wasSent ? 'It was sent already. ' : ''}It goes to ${email}.`,
+    underWay: 'The mail is under way',
+    sendKey: 'Send the key',
+    sendKeyTitle: (email: string) => `Send the key to ${email}?`,
+    sendKeyLead: 'The mail has the whole license key. It cannot be taken back.',
+    needsEmail: 'The owner has no e-mail. Enter one at the customer first.',
   },
 
   markets: {

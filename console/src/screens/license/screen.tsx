@@ -21,6 +21,7 @@ import { EventSection } from '../events/section.tsx';
 import { HistorySection } from '../history/section.tsx';
 import { ownerName } from '../licenses/columns.tsx';
 import { ExtendButton } from '../licenses/extend-button.tsx';
+import { MailsOf } from '../mail/send-key.tsx';
 import { orderOf } from '../markets/names.ts';
 import { purchasesOfQuery } from '../markets/queries.ts';
 import { InstallationSection } from './activity.tsx';
@@ -80,6 +81,7 @@ function LicenseScreen({ license }: { license: License }) {
         <InstallationSection license={license} />
       </div>
       {mayReadRequests && <History license={license} />}
+      <MailsOf licenseId={id} />
       <EventSection
         filter={{ resourceType: 'license', resourceId: id }}
         also={purchases.map((one) => ({ resourceType: 'purchase', resourceId: one.id }))}

@@ -1,0 +1,121 @@
+import type { Mail } from '@licet/client';
+import { MINUTE_MS } from '@licet/contract/durations';
+import type { MailState } from '@licet/contract/mail-kinds';
+import { licet } from '../../api.ts';
+import { Badge } from '../../components/badge.tsx';
+import { Button, TextLink } from '../../components/button.tsx';
+import { confirm } from '../../components/confirm.tsx';
+import { type SimpleColumn, SimpleTable } from '../../components/simple-table.tsx';
+import { Time } from '../../components/time.tsx';
+import { toasts } from '../../components/toasts.tsx';
+import type { Tone } from '../../components/tones.ts';
+import { screenTexts } from '../../screen-texts.ts';
+import { useMay, useRefusal } from '../../session.ts';
+import { refreshMail } from './queries.ts';
+import { mayResend } from './sender.ts';
+
+const words = screenTexts.mail;
+const { columns: headers } = words;
+
+const TONES: Readonly<Record<MailState, Tone>> = {
+  WAITING: 'warn',
+  SENT: 'good',
+  UNKNOWN: 'warn',
+  FAILED: 'bad',
+  SKIPPED: 'neutral',
+};
+
+/** Sends a mail again, after a question with its address. */
+function Resend({ mail: { id, email, state } }: { mail: Mail }) {
+  const refusal = useRefusal('everything');
+  const resend = async (): Promise<void> => {
+    const isSure = await confirm({
+      title: words.resendTitle,
+      lead: words.resendLead(email ?? '', state === 'SENT'),
+      action: words.resend,
+      look: 'primary',
+    });
+    if (!isSure) return;
+    try {
+      await licet.mails.resend(id);
+      toasts.done(words.underWay);
+    } catch (error) {
+      toasts.fail(error);
+    }
+    await refreshMail();
+  };
+  return (
+    <Button refusal={refusal} onClick={resend}>
+      {words.resend}
+    </Button>
+  );
+}
+
+/** The recipient. The mails of one license name it beside them. */
+function Recipient({ mail: { email, customerId } }: { mail: Mail }) {
+  const mayRead = useMay('readCustomers');
+  if (customerId === null) return <span className="text-muted">{words.noRecipient}</span>;
+  const name = email ?? words.noEmailNow;
+  if (!mayRead) return name;
+  return (
+    <TextLink to="/customers/$id" params={{ id: customerId }}>
+      {name}
+    </TextLink>
+  );
+}
+
+/** The reason of a state, and the time of the next attempt. */
+function Reason({ mail: { error, nextAttemptAt } }: { mail: Mail }) {
+  const isSoon = nextAttemptAt !== null && Date.parse(nextAttemptAt) <= Date.now() + MINUTE_MS;
+  if (error === null && nextAttemptAt === null) return null;
+  return (
+    <span className="wrap-anywhere sm:block sm:min-w-44">
+      {error}
+      {nextAttemptAt !== null && (
+        <span className="text-muted">
+          {error !== null && ' '}
+          {words.next} {isSoon ? words.soon : <Time value={nextAttemptAt} show="ago" />}
+        </span>
+      )}
+    </span>
+  );
+}
+
+/** Mails, newest first, each with the button that sends it again. */
+export function Mails({
+  mails,
+  isOfLicense = false,
+}: {
+  mails: readonly Mail[];
+  isOfLicense?: boolean;
+}) {
+  const columns: readonly SimpleColumn<Mail>[] = [
+    [headers.time, ({ createdAt }) => <Time value={createdAt} show="short" />],
+    [headers.kind, ({ kind }) => words.kinds[kind].name],
+    [
+      headers.to,
+      (mail) => (
+        <span className="wrap-anywhere">
+          <Recipient mail={mail} />
+        </span>
+      ),
+    ],
+    ...(isOfLicense
+      ? []
+      : [
+          [
+            headers.license,
+            ({ licenseId }) =>
+              licenseId !== null && (
+                <TextLink to="/licenses/$licenseId" params={{ licenseId }}>
+                  {licenseId}
+                </TextLink>
+              ),
+          ] satisfies SimpleColumn<Mail>,
+        ]),
+    [headers.state, ({ state }) => <Badge tone={TONES[state]}>{words.states[state]}</Badge>],
+    [headers.reason, (mail) => <Reason mail={mail} />],
+    [headers.resend, (mail) => mayResend(mail) && <Resend mail={mail} />],
+  ];
+  return <SimpleTable rows={mails} label={words.list} columns={columns} />;
+}
