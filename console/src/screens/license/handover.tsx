@@ -9,12 +9,11 @@ import { toasts } from '../../components/toasts.tsx';
 import { screenTexts } from '../../screen-texts.ts';
 import { CustomerField, findOwner } from '../customers/field.tsx';
 import { LinkButton } from '../customers/link-button.tsx';
-import { SendKey } from '../mail/send-key.tsx';
 import { refresh } from './queries.ts';
 
 const words = screenTexts.license.handover;
 
-/** Buttons that send the key of a license, replace it, and give the license to another owner. None can be undone. */
+/** Buttons that replace the key of a license, and that give it to another owner. Neither can be undone. */
 export function Handover({ license, refusal }: { license: License; refusal: string | undefined }) {
   const { id, licenseKey } = license;
   const [isOpen, setOpen] = useState(false);
@@ -33,7 +32,6 @@ export function Handover({ license, refusal }: { license: License; refusal: stri
   return (
     <>
       {license.customer && refusal === undefined && <LinkButton of={{ licenseId: id }} />}
-      <SendKey licenseId={id} email={license.customer?.email ?? null} />
       <Button refusal={refusal} onClick={rotate}>
         {words.rotate}
       </Button>

@@ -21,7 +21,7 @@ import { EventSection } from '../events/section.tsx';
 import { HistorySection } from '../history/section.tsx';
 import { ownerName } from '../licenses/columns.tsx';
 import { ExtendButton } from '../licenses/extend-button.tsx';
-import { MailsOf } from '../mail/send-key.tsx';
+import { MailsOf, SendKey } from '../mail/send-key.tsx';
 import { orderOf } from '../markets/names.ts';
 import { purchasesOfQuery } from '../markets/queries.ts';
 import { InstallationSection } from './activity.tsx';
@@ -147,6 +147,9 @@ function Actions({ license, refusal }: { license: License; refusal: string | und
         </ButtonLink>
       )}
       {licenseType === 'TEMPORARY' && <ExtendButton license={license} refusal={refusal} />}
+      {licenseStatus === 'ACTIVE' && (
+        <SendKey licenseId={id} email={license.customer?.email ?? null} />
+      )}
       {isDeleted || licenseStatus === 'DEACTIVATED' ? (
         <Button refusal={refusal} onClick={() => setStatus('ACTIVE')}>
           {isDeleted ? words.restore : words.reactivate}

@@ -1,4 +1,4 @@
-import type { MailText, MailTexts } from '@licet/contract/mail';
+import type { MailSettings } from '@licet/client';
 import {
   MAIL_LANGUAGES,
   MAIL_TEXT_KINDS,
@@ -8,7 +8,9 @@ import {
 
 /** The texts of a seller while they are edited. */
 
-const PARTS = ['subject', 'greeting', 'closing'] as const satisfies readonly (keyof MailText)[];
+type MailTexts = MailSettings['texts'];
+
+const PARTS = ['subject', 'greeting', 'closing'] as const;
 export type Part = (typeof PARTS)[number];
 
 /** Texts without empty parts, which are the default ones, in an order that can be compared. */

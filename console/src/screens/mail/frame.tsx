@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { screenTexts } from '../../screen-texts.ts';
 
 /**
@@ -6,13 +6,12 @@ import { screenTexts } from '../../screen-texts.ts';
  * allows those that a script sets.
  */
 function show(html: string, page: Document): HTMLElement {
-  const root = new DOMParser().parseFromString(html, 'text/html').documentElement;
-  const styled = [...root.querySelectorAll<HTMLElement>('[style]')].map(
-    (element) => [element, element.getAttribute('style') ?? ''] as const,
-  );
-  for (const [element] of styled) element.removeAttribute('style');
+  const inert = html.replaceAll(' style="', ' data-style="');
+  const root = new DOMParser().parseFromString(inert, 'text/html').documentElement;
+  for (const element of root.querySelectorAll<HTMLElement>('[data-style]')) {
+    element.style.cssText = element.dataset.style ?? '';
+  }
   page.documentElement.replaceWith(root);
-  for (const [element, style] of styled) element.style.cssText = style;
   return root;
 }
 
@@ -22,17 +21,18 @@ function show(html: string, page: Document): HTMLElement {
  */
 export function MailFrame({ html }: { html: string }) {
   const frame = useRef<HTMLIFrameElement>(null);
+  const [isReady, setReady] = useState(false);
   useEffect(() => {
     const { current } = frame;
     const page = current?.contentDocument;
-    if (!current || !page) return;
+    if (!isReady || !current || !page) return;
     const root = show(html, page);
     const fit = new ResizeObserver(() => {
       current.style.height = `${root.offsetHeight}px`;
     });
     fit.observe(root);
     return () => fit.disconnect();
-  }, [html]);
+  }, [html, isReady]);
   return (
     <iframe
       ref={frame}
@@ -40,6 +40,8 @@ export function MailFrame({ html }: { html: string }) {
       // Without `allow-scripts`: the page around it fills the frame, and nothing runs in it.
       sandbox="allow-same-origin"
       inert
+      srcDoc="<!doctype html>"
+      onLoad={() => setReady(true)}
       className="block w-full rounded-lg border border-line bg-white"
     />
   );

@@ -32,7 +32,10 @@ function intervalOf(mails: readonly Mail[]): number {
 }
 
 /** The mails, newest first, in pages. */
-export const mailsQuery = (filter: { state?: MailState; kind?: MailKind }) =>
+export const mailsQuery = (filter: {
+  state?: MailState | undefined;
+  kind?: MailKind | undefined;
+}) =>
   infiniteQueryOptions({
     queryKey: ['mail', 'list', filter],
     queryFn: ({ signal, pageParam }) =>

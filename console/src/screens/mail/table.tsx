@@ -1,6 +1,7 @@
 import type { Mail } from '@licet/client';
 import { MINUTE_MS } from '@licet/contract/durations';
 import type { MailState } from '@licet/contract/mail-kinds';
+import type { ReactNode } from 'react';
 import { licet } from '../../api.ts';
 import { Badge } from '../../components/badge.tsx';
 import { Button, TextLink } from '../../components/button.tsx';
@@ -64,16 +65,15 @@ function Recipient({ mail: { email, customerId } }: { mail: Mail }) {
   );
 }
 
-/** The reason of a state, and the time of the next attempt. */
-function Reason({ mail: { error, nextAttemptAt } }: { mail: Mail }) {
-  const isSoon = nextAttemptAt !== null && Date.parse(nextAttemptAt) <= Date.now() + MINUTE_MS;
+/** The reason of a state, and the time of the next attempt; null without both. */
+function reasonOf({ error, nextAttemptAt }: Mail): ReactNode {
   if (error === null && nextAttemptAt === null) return null;
+  const isSoon = nextAttemptAt !== null && Date.parse(nextAttemptAt) <= Date.now() + MINUTE_MS;
   return (
     <span className="wrap-anywhere sm:block sm:min-w-44">
-      {error}
+      {error}{' '}
       {nextAttemptAt !== null && (
         <span className="text-muted">
-          {error !== null && ' '}
           {words.next} {isSoon ? words.soon : <Time value={nextAttemptAt} show="ago" />}
         </span>
       )}
@@ -91,11 +91,14 @@ export function Mails({
 }) {
   const columns: readonly SimpleColumn<Mail>[] = [
     [headers.time, ({ createdAt }) => <Time value={createdAt} show="short" />],
-    [headers.kind, ({ kind }) => words.kinds[kind].name],
+    [
+      headers.kind,
+      ({ kind }) => <span className="lg:whitespace-nowrap">{words.kinds[kind].name}</span>,
+    ],
     [
       headers.to,
       (mail) => (
-        <span className="wrap-anywhere">
+        <span className="wrap-anywhere sm:block sm:min-w-32 lg:min-w-44">
           <Recipient mail={mail} />
         </span>
       ),
@@ -106,7 +109,7 @@ export function Mails({
           [
             headers.license,
             ({ licenseId }) =>
-              licenseId !== null && (
+              licenseId === null ? null : (
                 <TextLink to="/licenses/$licenseId" params={{ licenseId }}>
                   {licenseId}
                 </TextLink>
@@ -114,8 +117,8 @@ export function Mails({
           ] satisfies SimpleColumn<Mail>,
         ]),
     [headers.state, ({ state }) => <Badge tone={TONES[state]}>{words.states[state]}</Badge>],
-    [headers.reason, (mail) => <Reason mail={mail} />],
-    [headers.resend, (mail) => mayResend(mail) && <Resend mail={mail} />],
+    [headers.reason, reasonOf],
+    [headers.resend, (mail) => (mayResend(mail) ? <Resend mail={mail} /> : null)],
   ];
   return <SimpleTable rows={mails} label={words.list} columns={columns} />;
 }

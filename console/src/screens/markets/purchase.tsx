@@ -111,7 +111,9 @@ function Steps({ purchase }: { purchase: Purchase }) {
         </>
       )}
       {licenseId !== null && customerId !== null && mayLink && <LinkButton of={{ licenseId }} />}
-      {licenseId !== null && <SendKey licenseId={licenseId} email={customer?.email ?? null} />}
+      {state === 'GRANTED' && licenseId !== null && (
+        <SendKey licenseId={licenseId} email={customer?.email ?? null} />
+      )}
     </div>
   );
 }
