@@ -1,8 +1,8 @@
+import { textColourOn } from '@licet/contract/contrast';
 import type { LinkFault, PortalData, Seller } from '@licet/contract/portal-page';
 import { type ReactNode, useCallback, useEffect, useRef, useState } from 'react';
 import { buttonClass } from '../components/button-class.ts';
 import { isOver, useAct, whyFailed } from './act.ts';
-import { textColourOn } from './contrast.ts';
 import { words } from './language.ts';
 import { Licenses } from './licenses.tsx';
 import { Alert } from './notice.tsx';
