@@ -52,6 +52,7 @@ const TAGS: Readonly<Record<Tag, string>> = {
   Markets: 'Shops that sell keys, and what arrived from them. An extension.',
   Purchases: 'Purchases at markets, and their licenses. An extension.',
   Settings: 'How the service shows itself to customers. An extension.',
+  Mails: 'Mails to customers, and a test. An extension.',
   Import: 'Moving here from another service; an extension.',
 };
 

@@ -6,6 +6,7 @@ import { DEFAULT_PORTAL_SETTINGS, type PortalSettings } from '@licet/contract/po
 import { Caches } from './cache/caches.ts';
 import { ROLES_FOLLOW } from './channels/discord/roles.ts';
 import { type DiscordSettings, NO_DISCORD } from './channels/discord/settings.ts';
+import type { MailBindings } from './channels/mail/sender.ts';
 import { HeldMarkets } from './channels/markets/held.ts';
 import { Arrivals } from './channels/markets/received.ts';
 import { SharedTransactions } from './channels/markets/shared-transactions.ts';
@@ -57,6 +58,7 @@ const LIMITS: Readonly<Record<Limiters, number>> = {
  * - `TRUSTED_PROXIES`: see {@link Services.trustedProxies}.
  * - `CONSOLE_HOSTS`: see {@link Services.consoleHosts}, and public-url.ts.
  * - `OUTBOUND`, `OUTBOUND_PRIVATE`, `DISCORD_URL`, `DISCORD_NETWORK`: see {@link Outbound}.
+ * - `MAIL`, `MAIL_NETWORK`, `EMAIL`: see {@link MailBindings}. `MAIL_WEBHOOK_SECRET` is that of Resend's notices.
  */
 export type Bindings = Omit<Env, 'SNAPSHOTS' | Limiters> &
   Partial<Record<Limiters, RateLimit | number | string>> & {
@@ -69,7 +71,8 @@ export type Bindings = Omit<Env, 'SNAPSHOTS' | Limiters> &
     OUTBOUND_PRIVATE?: string;
     DISCORD_URL?: string;
     DISCORD_NETWORK?: Pick<Fetcher, 'fetch'>;
-  };
+    MAIL_WEBHOOK_SECRET?: string;
+  } & MailBindings;
 
 /** The bits of IPv6 addresses that count for slots. A wrong setting is logged, and ignored (1.4). */
 function slotPrefixIn({ IPV6_SLOT_PREFIX: setting }: Pick<Env, 'IPV6_SLOT_PREFIX'>): number {

@@ -173,10 +173,12 @@ export const portalRoutes = new Hono<PortalEnv>()
   })
   // Anybody may ask for it, and it can hold a logo.
   .get('/seller', etag(), async (c) => {
-    const { portalSettings, discordSettings } = servicesOf(c.env);
+    const { portalSettings, discordSettings, mailSettings, mailer } = servicesOf(c.env);
     const seller: Seller = {
       ...(await portalSettings.get(SELLER_HELD_SECONDS * 1000)),
       hasDiscord: isSetUp(await discordSettings.get(SETTINGS_HELD_MS)),
+      hasMail:
+        mailer.sender !== null && (await mailSettings.get(SETTINGS_HELD_MS)).kinds.includes('link'),
     };
     c.header('Cache-Control', `public, max-age=${SELLER_HELD_SECONDS}`);
     return jsonResponse(c, seller);

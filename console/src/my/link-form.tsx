@@ -2,7 +2,7 @@ import { MAX_EMAIL_LENGTH } from '@licet/contract/limits';
 import { type SubmitEvent, useState } from 'react';
 import { buttonClass } from '../components/button-class.ts';
 import { useAct } from './act.ts';
-import { BRAND } from './contrast.ts';
+import { BRAND } from './brand.ts';
 import { language, words } from './language.ts';
 import { Alert } from './notice.tsx';
 import { askForLink } from './service.ts';

@@ -1,8 +1,9 @@
+import { textColourOn } from '@licet/contract/contrast';
 import type { LinkFault, PortalData, Seller } from '@licet/contract/portal-page';
 import { type ReactNode, useCallback, useEffect, useRef, useState } from 'react';
 import { buttonClass } from '../components/button-class.ts';
 import { isOver, useAct, whyFailed } from './act.ts';
-import { BRAND, textColourOn } from './contrast.ts';
+import { BRAND } from './brand.ts';
 import { words } from './language.ts';
 import { Licenses } from './licenses.tsx';
 import { LinkForm } from './link-form.tsx';

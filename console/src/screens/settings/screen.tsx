@@ -1,4 +1,5 @@
 import type { DiscordSettings, PortalSettings, Tagged } from '@licet/client';
+import { textColourOn } from '@licet/contract/contrast';
 import {
   MAX_CONTACT_LENGTH,
   MAX_LOGO_LENGTH,
@@ -21,7 +22,6 @@ import {
 } from '../../components/page.tsx';
 import { toasts } from '../../components/toasts.tsx';
 import { textIn } from '../../form-data.ts';
-import { textColourOn } from '../../my/contrast.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import { useRefusal } from '../../session.ts';
 import { mailSettingsQuery } from '../mail/queries.ts';

@@ -1,3 +1,5 @@
+/** Colours of texts on colours that a seller chooses. */
+
 /** The brightness of a colour, from 0 to 1 (WCAG 2). */
 function luminanceOf(colour: string): number {
   const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((start) => {
@@ -13,6 +15,3 @@ const BRIGHT = 0.179;
 /** The colour of text on a colour of the form `#2f4fbf`. */
 export const textColourOn = (colour: string): string =>
   luminanceOf(colour) > BRIGHT ? '#000000' : '#ffffff';
-
-/** The classes of a button in the colour of the seller. */
-export const BRAND = 'bg-brand text-on-brand hover:opacity-90';
