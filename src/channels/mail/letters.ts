@@ -10,12 +10,12 @@ import { sha256Hex } from '../../lib/sha256.ts';
 import { keyEnd } from '../../resources/licenses/rules.ts';
 import { linkAddress, linksByMail } from '../portal/sessions.ts';
 import { DAY_OF_REMINDER, isByHand } from './causes.ts';
+import { composeMail } from './compose.ts';
 import { hashOfAddress, linkCodeOf, unsubscribeTokenOf } from './hashes.ts';
 import { RENEWS } from './renewals.ts';
 import type { BlockReason, MailRow } from './schema.ts';
 import { NO_MAILS, type SellerMailSettings } from './seller-settings.ts';
 import type { OutgoingMail } from './sender.ts';
-import { composeMail } from './until-composed.ts';
 
 /** The messages of mails, made of what is stored when they are sent (13). */
 
@@ -52,6 +52,7 @@ interface Found {
   expiresAt: number | null;
   owner: number | null;
   product: string | null;
+  expiresAfterDays: number | null;
 }
 
 interface Expiring {
@@ -59,6 +60,7 @@ interface Expiring {
   licenseKey: string;
   expiresAt: number;
   product: string;
+  url: string | null;
 }
 
 interface Block {
@@ -83,15 +85,15 @@ async function read(db: Database, claimed: readonly MailRow[], now: number) {
     ),
     found: db.all<Found>(sql`
       select m.id as mail, c.email, ifnull(nullif(c.first_name, ''), c.username) as name, c.language,
-        l.license_key as licenseKey, l.state, l.expires_at as expiresAt, l.customer_id as owner, p.name as product
+        l.license_key as licenseKey, l.state, l.expires_at as expiresAt, l.expires_after_days as expiresAfterDays, l.customer_id as owner, p.name as product
       from json_each(${ids}) i cross join mails m on m.id = i.value
         left join customers c on c.id = m.customer_id left join licenses l on l.id = m.license_id
         left join products p on p.id = l.product_id`),
     expiring: claimed.some(({ kind }) => kind === 'expiring')
       ? [
           db.all<Expiring>(sql`
-      select mail, licenseKey, expiresAt, product from (
-        select m.id as mail, l.license_key as licenseKey, l.expires_at as expiresAt, p.name as product,
+      select mail, licenseKey, expiresAt, product, url from (
+        select m.id as mail, l.license_key as licenseKey, l.expires_at as expiresAt, p.name as product, p.url,
           row_number() over (partition by m.id order by l.expires_at, l.id) as place
         from json_each(${ids}) i cross join mails m on m.id = i.value and m.kind = 'expiring'
           cross join licenses l on l.customer_id = m.customer_id cross join products p on p.id = l.product_id
@@ -201,40 +203,42 @@ export async function readLetters(
         keyEnd: keyEnd(one.licenseKey),
         expiry: one.expiresAt,
         days: daysUntil(one.expiresAt, now),
+        renewUrl: one.url,
       }));
       const [first] = licenses;
+      const isReminder = mail.kind === 'expiring' && mail.customerId !== null;
+      const token = isReminder ? await unsubscribeTokenOf(secret, mail.customerId ?? 0) : '';
+      // RFC 8058 wants https.
+      const unsubscribing = isReminder &&
+        origin.startsWith('https:') && {
+          unsubscribeUrl: `${origin}${UNSUBSCRIBE_PATH}/${token}?language=${language}`,
+        };
+      const expiresAfterDays = found?.expiresAfterDays ?? null;
       const composed = composeMail({
         kind: mail.kind,
         language,
         texts: mail.kind === 'test' ? {} : (state.settings.texts[language]?.[mail.kind] ?? {}),
         values: {
           name: found?.name ?? '',
-          product: first?.product ?? found?.product ?? '',
+          product: found?.product ?? '',
           key: mail.kind === 'key' ? (found?.licenseKey ?? '') : '',
-          expiry: first?.expiry ?? found?.expiresAt ?? null,
+          // The expiry of a license that waits for its first use is far away.
+          expiry: first?.expiry ?? (expiresAfterDays === null ? (found?.expiresAt ?? null) : null),
+          expiresAfterDays,
           days: first?.days ?? null,
           link: code === undefined ? `${origin}${PORTAL_PATH}` : linkAddress(origin, code),
         },
         licenses,
         seller: state.seller,
+        ...unsubscribing,
       });
       const identity = await sha256Hex(`${origin} ${mail.createdAt}`);
-      const isUnsubscribed = mail.kind === 'expiring' && mail.customerId !== null;
+      const id = `licet-${mail.id}-${identity.slice(0, 8)}`;
       return {
         mail,
         addressHash: hash,
         isBlocked,
-        message: {
-          id: `licet-${mail.id}-${identity.slice(0, 8)}`,
-          to,
-          language,
-          ...composed,
-          // RFC 8058 wants https.
-          ...(isUnsubscribed &&
-            origin.startsWith('https:') && {
-              unsubscribeUrl: `${origin}${UNSUBSCRIBE_PATH}/${await unsubscribeTokenOf(secret, mail.customerId ?? 0)}?language=${language}`,
-            }),
-        },
+        message: { id, to, language, ...composed, ...unsubscribing },
       };
     }),
   );
