@@ -105,6 +105,7 @@ const eventTypes: Record<EventType, string> = {
   'purchase.unmatched': 'Needs a product',
   'session.created': 'Logged in',
   'settings.updated': 'Settings changed',
+  'mail.failed': 'Mail failed',
   'license.first_used': 'License first used',
   'license.limit_reached': 'No free slot',
   'license.expiring': 'License expires soon',
@@ -987,12 +988,12 @@ export const screenTexts = {
     testHint: 'It is not stored.',
     test: 'Send a test',
     sending: 'Sending…',
-    testStates: {
-      SENT: 'The mail server has the test. Look into the inbox, and into the spam folder.',
-      UNKNOWN: 'The connection was lost after the message: the test may arrive.',
-      WAITING: 'The test waits. Its line below shows its end.',
-      FAILED: 'The test was refused.',
-      SKIPPED: 'The test was not sent.',
+    outcomes: {
+      SENT: 'The mail server has the mail. It may be in the spam folder.',
+      UNKNOWN: 'The connection was lost after the message: the mail may arrive.',
+      WAITING: 'The mail waits for another attempt.',
+      FAILED: 'The mail was refused.',
+      SKIPPED: 'The mail was not sent.',
     } satisfies Record<MailState, string>,
     switches: 'Mails that are sent',
     kinds: {
@@ -1057,7 +1058,6 @@ export const screenTexts = {
     resendTitle: 'Send this mail again?',
     resendLead: (email: string, wasSent: boolean) =>
       `${wasSent ? 'It was sent already. ' : ''}It goes to ${email}.`,
-    underWay: 'The mail is under way',
     sendKey: 'Send the key',
     sendKeyTitle: (email: string) => `Send the key to ${email}?`,
     sendKeyLead: 'The mail has the whole license key. It cannot be taken back.',
@@ -1403,6 +1403,7 @@ export const screenTexts = {
       purchase: { name: 'Purchases' },
       session: { name: 'Log-ins' },
       settings: { name: 'Settings' },
+      mail: { name: 'Mails' },
     },
     more: 'More: single events',
     fewer: 'Groups only',
@@ -1536,6 +1537,7 @@ export const screenTexts = {
       market: 'Open market',
       purchase: 'Choose product',
       order: 'Open purchase',
+      customer: 'Open customer',
     },
     paid: (count: number, isCut: boolean) =>
       count === 1 && !isCut
@@ -1639,6 +1641,7 @@ export const screenTexts = {
         purchase: plural(count, 'purchase'),
         session: plural(count, 'session'),
         settings: 'Settings',
+        mail: plural(count, 'mail'),
       })[resource],
     token: (id: number) => `Token ${id}`,
     deletedToken: (id: number | null) => `Token ${id}, deleted`,

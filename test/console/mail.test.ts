@@ -1,7 +1,13 @@
 import type { Mail, MailSettings } from '@licet/client';
 import { describe, expect, it } from 'vitest';
 import { withoutEmpty, withPart } from '../../console/src/screens/mail/draft.ts';
-import { mayResend, senderState, whyNotSent } from '../../console/src/screens/mail/sender.ts';
+import {
+  isLost,
+  mayResend,
+  outcomeText,
+  senderState,
+  whyNotSent,
+} from '../../console/src/screens/mail/sender.ts';
 
 const SENDER: NonNullable<MailSettings['sender']> = {
   adapter: 'smtp',
@@ -34,7 +40,7 @@ it('a key is not sent without an e-mail of the owner, nor by a sender with a fau
   expect(whyNotSent('ada@shop.example', undefined)).toBeUndefined();
 });
 
-it('a mail is sent again if it has a recipient, and is not under way', () => {
+it('a mail is sent again if it has a recipient', () => {
   const mail: Mail = {
     id: 1,
     kind: 'key',
@@ -49,12 +55,17 @@ it('a mail is sent again if it has a recipient, and is not under way', () => {
     sentAt: null,
     nextAttemptAt: null,
   };
-  for (const state of ['SENT', 'UNKNOWN', 'FAILED', 'SKIPPED'] as const) {
-    expect(mayResend({ ...mail, state })).toBe(true);
-  }
-  expect(mayResend({ ...mail, state: 'WAITING' })).toBe(false);
+  expect(mayResend(mail)).toBe(true);
   expect(mayResend({ ...mail, email: null })).toBe(false);
   expect(mayResend({ ...mail, kind: 'test', email: null })).toBe(false);
+});
+
+it('the outcome of a mail has its reason, and one that will not arrive is a failure', () => {
+  const error = 'The server returned 550.';
+  expect(outcomeText({ state: 'FAILED', error })).toBe(`The mail was refused. ${error}`);
+  expect(outcomeText({ state: 'SENT', error: null })).toContain('spam folder');
+  expect(isLost({ state: 'FAILED' })).toBe(true);
+  expect(isLost({ state: 'WAITING' })).toBe(false);
 });
 
 describe('the draft of the texts', () => {

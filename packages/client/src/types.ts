@@ -2181,7 +2181,7 @@ export interface PortalLink {
 /** The mails to customers, and the state of their sender. */
 export interface MailSettings {
   /** The kinds that are sent; none by default. */
-  kinds: unknown;
+  kinds: ('key' | 'link' | 'expiring')[];
   /** The language of mails to customers whose language is unknown: the one that they last used on `/my` counts. */
   language: 'en' | 'de' | 'fr' | 'es' | 'pt';
   /** Your own texts, by language and kind, as plain text with `{name}`, `{product}`, `{key}`, `{expiry}`, `{days}` and `{link}`. What you send replaces all of them. */

@@ -22,3 +22,10 @@ export type MailAdapter = (typeof MAIL_ADAPTERS)[number];
 /** The placeholders of the seller's texts. */
 export const MAIL_PLACEHOLDERS = ['name', 'product', 'key', 'expiry', 'days', 'link'] as const;
 export type MailPlaceholder = (typeof MAIL_PLACEHOLDERS)[number];
+
+/** The placeholders that have a value in each kind. */
+export const PLACEHOLDERS_OF: Readonly<Record<MailTextKind, readonly MailPlaceholder[]>> = {
+  key: ['name', 'product', 'key', 'expiry', 'link'],
+  link: ['name', 'link'],
+  expiring: MAIL_PLACEHOLDERS,
+};

@@ -10,7 +10,7 @@ import {
   MAIL_TEXT_KINDS,
 } from './mail-kinds.ts';
 import { pageQuery } from './parameters.ts';
-import { setByService, setting, updateBody, wireBody } from './resource.ts';
+import { required, setByService, setting, updateBody, wireBody } from './resource.ts';
 import { wireTimestamp } from './time.ts';
 
 /** Mails to customers: their settings, their list, and a test (13). */
@@ -79,12 +79,12 @@ const defaultText = named(
   { subject: 'Your link', greeting: 'Hello {name},', closing: 'Thanks!' },
 );
 
+const kinds = z.array(textKind).max(MAIL_TEXT_KINDS.length);
+
 const fields = {
-  kinds: setting(
-    z
-      .array(textKind)
-      .max(MAIL_TEXT_KINDS.length)
-      .transform((kinds) => MAIL_TEXT_KINDS.filter((one) => kinds.includes(one))),
+  kinds: required(
+    kinds.transform((chosen) => MAIL_TEXT_KINDS.filter((one) => chosen.includes(one))),
+    kinds,
     'The kinds that are sent; none by default.',
   ),
   language: setting(

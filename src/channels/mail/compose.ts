@@ -4,8 +4,8 @@ import {
   MAIL_PLACEHOLDERS,
   type MailKind,
   type MailLanguage,
-  type MailPlaceholder,
   type MailTextKind,
+  PLACEHOLDERS_OF,
 } from '@licet/contract/mail-kinds';
 import type { PortalSettings } from '@licet/contract/portal';
 import { oneLine } from './mime.ts';
@@ -52,13 +52,6 @@ export interface MailContents {
   unsubscribeUrl?: string;
 }
 
-/** The placeholders that have a value in each kind. */
-const PLACEHOLDERS: Readonly<Record<MailTextKind, readonly MailPlaceholder[]>> = {
-  key: ['name', 'product', 'key', 'expiry', 'link'],
-  link: ['name', 'link'],
-  expiring: ['name', 'product', 'key', 'expiry', 'days', 'link'],
-};
-
 /** The words of Licet, by language and kind. */
 export const DEFAULT_TEXTS: Readonly<
   Record<MailLanguage, Record<MailTextKind, Required<MailText>>>
@@ -72,7 +65,7 @@ export const DEFAULT_TEXTS: Readonly<
 
 /** The reason against words of a seller; undefined for none. */
 export function textFaultOf(kind: MailTextKind, text: MailText): string | undefined {
-  const allowed: readonly string[] = PLACEHOLDERS[kind];
+  const allowed: readonly string[] = PLACEHOLDERS_OF[kind];
   for (const [part, words] of Object.entries(text)) {
     const [, unknown] =
       [...words.matchAll(/\{(\w+)\}/g)].find(([, name = '']) => !allowed.includes(name)) ?? [];

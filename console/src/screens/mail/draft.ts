@@ -13,25 +13,6 @@ type MailTexts = MailSettings['texts'];
 const PARTS = ['subject', 'greeting', 'closing'] as const;
 export type Part = (typeof PARTS)[number];
 
-/** Texts without empty parts, which are the default ones, in an order that can be compared. */
-export function withoutEmpty(texts: MailTexts): MailTexts {
-  const filled = (entries: [string, unknown][]) =>
-    Object.fromEntries(
-      entries.filter(([, value]) => value !== undefined && Object.keys(Object(value)).length > 0),
-    );
-  return filled(
-    MAIL_LANGUAGES.map((language) => [
-      language,
-      filled(
-        MAIL_TEXT_KINDS.map((kind) => [
-          kind,
-          filled(PARTS.map((part) => [part, texts[language]?.[kind]?.[part]?.trim() || undefined])),
-        ]),
-      ),
-    ]),
-  );
-}
-
 /** Texts with another text in one place. */
 export const withPart = (
   texts: MailTexts,
@@ -43,3 +24,17 @@ export const withPart = (
   ...texts,
   [language]: { ...texts[language], [kind]: { ...texts[language]?.[kind], [part]: value } },
 });
+
+/** Texts without empty parts, which are the default ones, in an order that can be compared. */
+export function withoutEmpty(texts: MailTexts): MailTexts {
+  let filled: MailTexts = {};
+  for (const language of MAIL_LANGUAGES) {
+    for (const kind of MAIL_TEXT_KINDS) {
+      for (const part of PARTS) {
+        const value = texts[language]?.[kind]?.[part]?.trim();
+        if (value) filled = withPart(filled, language, kind, part, value);
+      }
+    }
+  }
+  return filled;
+}

@@ -20,6 +20,7 @@ import { screenTexts } from '../../screen-texts.ts';
 import { useRefusal } from '../../session.ts';
 import { mailSettingsQuery, mailsQuery, readMailSettings, refreshMail } from './queries.ts';
 import { mailRoute } from './route.ts';
+import { outcomeText } from './sender.ts';
 import { SenderState } from './state.tsx';
 import { Mails } from './table.tsx';
 import { Texts } from './texts.tsx';
@@ -127,9 +128,7 @@ function Test() {
       </Form>
       <div role="status" className="empty:hidden">
         {sent && (
-          <Notice tone={sent.state === 'SENT' ? 'neutral' : 'warn'}>
-            {sent.error ?? words.testStates[sent.state]}
-          </Notice>
+          <Notice tone={sent.state === 'SENT' ? 'neutral' : 'warn'}>{outcomeText(sent)}</Notice>
         )}
       </div>
     </div>

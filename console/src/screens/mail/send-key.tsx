@@ -1,12 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
 import { licet } from '../../api.ts';
-import { Button } from '../../components/button.tsx';
-import { confirm } from '../../components/confirm.tsx';
 import { Section } from '../../components/page.tsx';
-import { toasts } from '../../components/toasts.tsx';
 import { screenTexts } from '../../screen-texts.ts';
 import { useMay, useRefusal } from '../../session.ts';
-import { mailSettingsQuery, mailsOfQuery, refreshMail } from './queries.ts';
+import { mailSettingsQuery, mailsOfQuery } from './queries.ts';
+import { SendButton } from './send-button.tsx';
 import { whyNotSent } from './sender.ts';
 import { Mails } from './table.tsx';
 
@@ -22,32 +20,20 @@ export function SendKey({ licenseId, email }: { licenseId: number; email: string
   const { data } = useQuery({ ...mailSettingsQuery, enabled: mayRead });
   const settings = data?.item;
   if (mayRead && !settings?.sender && !settings?.fault) return null;
-  const send = async (): Promise<void> => {
-    const isSure = await confirm({
-      title: words.sendKeyTitle(email ?? ''),
-      lead: words.sendKeyLead,
-      action: words.sendKey,
-      look: 'primary',
-    });
-    if (!isSure) return;
-    try {
-      await licet.licenses.sendKey(licenseId);
-      toasts.done(words.underWay);
-    } catch (error) {
-      toasts.fail(error);
-    }
-    await refreshMail();
-  };
   return (
-    <Button refusal={refusal ?? whyNotSent(email, settings)} onClick={send}>
-      {words.sendKey}
-    </Button>
+    <SendButton
+      label={words.sendKey}
+      title={words.sendKeyTitle(email ?? '')}
+      lead={words.sendKeyLead}
+      send={() => licet.licenses.sendKey(licenseId)}
+      refusal={refusal ?? whyNotSent(email, settings)}
+    />
   );
 }
 
 /** The latest mails of a license; nothing without any. */
 export function MailsOf({ licenseId }: { licenseId: number }) {
-  const { data = [] } = useQuery({ ...mailsOfQuery(licenseId), enabled: useMay('readSettings') });
+  const { data = [] } = useQuery({ ...mailsOfQuery(licenseId), enabled: useMay('readMails') });
   if (data.length === 0) return null;
   return (
     <Section title={words.listOfLicense}>

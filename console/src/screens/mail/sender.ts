@@ -28,6 +28,13 @@ export function whyNotSent(
   return settings?.fault ?? undefined;
 }
 
-/** Whether a mail can be sent again: it has a recipient, and is not under way. The address of a test is not stored. */
-export const mayResend = ({ kind, state, email }: Mail): boolean =>
-  kind !== 'test' && state !== 'WAITING' && email !== null;
+/** Whether a mail can be sent again: it has a recipient. The address of a test is not stored. */
+export const mayResend = ({ kind, email }: Mail): boolean => kind !== 'test' && email !== null;
+
+/** Whether a mail that was sent just now does not arrive. */
+export const isLost = ({ state }: Pick<Mail, 'state'>): boolean =>
+  state === 'FAILED' || state === 'SKIPPED';
+
+/** The outcome of a mail that was sent just now, with its reason. */
+export const outcomeText = ({ state, error }: Pick<Mail, 'state' | 'error'>): string =>
+  [words.outcomes[state], error].filter(Boolean).join(' ');

@@ -4,15 +4,13 @@ import type { MailState } from '@licet/contract/mail-kinds';
 import type { ReactNode } from 'react';
 import { licet } from '../../api.ts';
 import { Badge } from '../../components/badge.tsx';
-import { Button, TextLink } from '../../components/button.tsx';
-import { confirm } from '../../components/confirm.tsx';
+import { TextLink } from '../../components/button.tsx';
 import { type SimpleColumn, SimpleTable } from '../../components/simple-table.tsx';
 import { Time } from '../../components/time.tsx';
-import { toasts } from '../../components/toasts.tsx';
 import type { Tone } from '../../components/tones.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import { useMay, useRefusal } from '../../session.ts';
-import { refreshMail } from './queries.ts';
+import { SendButton } from './send-button.tsx';
 import { mayResend } from './sender.ts';
 
 const words = screenTexts.mail;
@@ -29,26 +27,14 @@ const TONES: Readonly<Record<MailState, Tone>> = {
 /** Sends a mail again, after a question with its address. */
 function Resend({ mail: { id, email, state } }: { mail: Mail }) {
   const refusal = useRefusal('everything');
-  const resend = async (): Promise<void> => {
-    const isSure = await confirm({
-      title: words.resendTitle,
-      lead: words.resendLead(email ?? '', state === 'SENT'),
-      action: words.resend,
-      look: 'primary',
-    });
-    if (!isSure) return;
-    try {
-      await licet.mails.resend(id);
-      toasts.done(words.underWay);
-    } catch (error) {
-      toasts.fail(error);
-    }
-    await refreshMail();
-  };
   return (
-    <Button refusal={refusal} onClick={resend}>
-      {words.resend}
-    </Button>
+    <SendButton
+      label={words.resend}
+      title={words.resendTitle}
+      lead={words.resendLead(email ?? '', state === 'SENT')}
+      send={() => licet.mails.resend(id)}
+      refusal={refusal}
+    />
   );
 }
 

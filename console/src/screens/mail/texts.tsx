@@ -2,10 +2,10 @@ import type { MailSettings, Tagged } from '@licet/client';
 import { MAX_MAIL_SUBJECT_LENGTH, MAX_MAIL_TEXT_LENGTH } from '@licet/contract/limits';
 import {
   MAIL_LANGUAGES,
-  MAIL_PLACEHOLDERS,
   MAIL_TEXT_KINDS,
   type MailLanguage,
   type MailTextKind,
+  PLACEHOLDERS_OF,
 } from '@licet/contract/mail-kinds';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -95,7 +95,7 @@ export function Texts({ read }: { read: Tagged<MailSettings> }) {
         <TextField {...tied('subject')} maxLength={MAX_MAIL_SUBJECT_LENGTH} />
         <TextArea {...tied('greeting')} rows={4} maxLength={MAX_MAIL_TEXT_LENGTH} />
         <TextArea {...tied('closing')} rows={4} maxLength={MAX_MAIL_TEXT_LENGTH} />
-        <p className="text-xs text-muted">{words.textsHint(MAIL_PLACEHOLDERS)}</p>
+        <p className="text-xs text-muted">{words.textsHint(PLACEHOLDERS_OF[kind])}</p>
       </EditForm>
       <Preview
         body={JSON.stringify({ kind, language, text: withoutEmpty(draft)[language]?.[kind] ?? {} })}
