@@ -15,6 +15,7 @@ import { Arrivals } from './channels/markets/received.ts';
 import { SharedTransactions } from './channels/markets/shared-transactions.ts';
 import { HeldSettings } from './channels/settings/store.ts';
 import { Deliverer } from './channels/webhooks/deliverer.ts';
+import { isSigningSecret } from './channels/webhooks/formats/standard.ts';
 import { storeDeliveries } from './channels/webhooks/outgoing.ts';
 import type { Sender } from './db/change.ts';
 import { type Database, openDatabase } from './db/client.ts';
@@ -88,6 +89,14 @@ function slotPrefixIn({ IPV6_SLOT_PREFIX: setting }: Pick<Env, 'IPV6_SLOT_PREFIX
   return prefix ?? IPV6_SLOT_PREFIX.default;
 }
 
+/** The secret of Resend's notices. A wrong one is logged, and rejects all of them (13). */
+function secretIn({ MAIL_WEBHOOK_SECRET: setting = '' }: Pick<Bindings, 'MAIL_WEBHOOK_SECRET'>) {
+  if (setting === '' || isSigningSecret(setting)) return setting || undefined;
+  const message = 'MAIL_WEBHOOK_SECRET is ignored: it must be the signing secret, whsec_…';
+  logFailure(message, new RangeError());
+  return undefined;
+}
+
 /** The bindings and the state of a request, as its handlers see them. */
 export interface AppEnv {
   Bindings: Env;
@@ -133,6 +142,8 @@ export class Services {
   /** The transactions of notices. Undefined at Cloudflare, where a request of the Free plan may make 50 queries. */
   readonly sharedTransactions: SharedTransactions | undefined;
   readonly mailer: Mailer;
+  /** Undefined without notices of mails that did not arrive (13). */
+  readonly mailWebhookSecret: string | undefined;
   readonly portalSettings: HeldSettings<PortalSettings>;
   readonly mailSettings: HeldSettings<SellerMailSettings>;
   readonly discordSettings: HeldSettings<DiscordSettings>;
@@ -223,6 +234,7 @@ export class Services {
       ? new SharedTransactions(env.DB, this.db)
       : undefined;
     this.deliverer = new Deliverer(this.db, this.outbound, env, this.isOnOneMachine);
+    this.mailWebhookSecret = secretIn(env);
     this.mailer = new Mailer(mailSenderOf(env, this.outbound), env, this.isOnOneMachine);
     const maxPerTurn = (count: number) => (this.isOnOneMachine ? count : Number.POSITIVE_INFINITY);
     this.admission = {

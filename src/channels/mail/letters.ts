@@ -4,7 +4,7 @@ import { DEFAULT_PORTAL_SETTINGS, type PortalSettings } from '@licet/contract/po
 import { PORTAL_PATH } from '@licet/contract/portal-page';
 import { sql } from 'drizzle-orm';
 import { change, type Sender } from '../../db/change.ts';
-import { batch, type Database } from '../../db/client.ts';
+import type { Database } from '../../db/client.ts';
 import { type AddressSettings, publicUrlOf } from '../../lib/public-url.ts';
 import { sha256Hex } from '../../lib/sha256.ts';
 import { keyEnd } from '../../resources/licenses/rules.ts';
@@ -79,19 +79,18 @@ const REASONS: Readonly<Record<BlockReason, string>> = {
 /** Reads all that messages are made of. */
 async function read(db: Database, claimed: readonly MailRow[], now: number) {
   const ids = JSON.stringify(claimed.map(({ id }) => id));
-  const { settings, found, expiring } = await batch(db, {
-    settings: db.all<{ name: string; value: string }>(
+  const [settings, found, expiring] = await Promise.all([
+    db.all<{ name: string; value: string }>(
       sql`select name, value from settings where name in ('mail', 'portal')`,
     ),
-    found: db.all<Found>(sql`
+    db.all<Found>(sql`
       select m.id as mail, c.email, ifnull(nullif(c.first_name, ''), c.username) as name, c.language,
         l.license_key as licenseKey, l.state, l.expires_at as expiresAt, l.expires_after_days as expiresAfterDays, l.customer_id as owner, p.name as product
       from json_each(${ids}) i cross join mails m on m.id = i.value
         left join customers c on c.id = m.customer_id left join licenses l on l.id = m.license_id
         left join products p on p.id = l.product_id`),
-    expiring: claimed.some(({ kind }) => kind === 'expiring')
-      ? [
-          db.all<Expiring>(sql`
+    claimed.some(({ kind }) => kind === 'expiring')
+      ? db.all<Expiring>(sql`
       select mail, licenseKey, expiresAt, product, url from (
         select m.id as mail, l.license_key as licenseKey, l.expires_at as expiresAt, p.name as product, p.url,
           row_number() over (partition by m.id order by l.expires_at, l.id) as place
@@ -99,17 +98,16 @@ async function read(db: Database, claimed: readonly MailRow[], now: number) {
           cross join licenses l on l.customer_id = m.customer_id cross join products p on p.id = l.product_id
         where l.state = 'ACTIVE' and l.expires_at > ${now}
           and date(l.expires_at / 1000, 'unixepoch') = ${DAY_OF_REMINDER} and not ${RENEWS})
-      where place <= ${MAX_LISTED}`),
-        ]
+      where place <= ${MAX_LISTED}`)
       : [],
-  });
+  ]);
   const stored = (name: string): object =>
     Object(JSON.parse(settings.find((one) => one.name === name)?.value ?? '{}'));
   return {
     seller: { ...DEFAULT_PORTAL_SETTINGS, ...stored('portal') } satisfies PortalSettings,
     settings: { ...NO_MAILS, ...stored('mail') } satisfies SellerMailSettings,
     found: new Map(found.map((one) => [one.mail, one])),
-    expiring: Map.groupBy(expiring ?? [], ({ mail }) => mail),
+    expiring: Map.groupBy(expiring, ({ mail }) => mail),
   };
 }
 

@@ -1,4 +1,5 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '@licet/contract/durations';
+import type { MailLanguage } from '@licet/contract/mail-kinds';
 import { type LinkFault, PORTAL_PATH } from '@licet/contract/portal-page';
 import { toTimestamp } from '@licet/contract/time';
 import { and, eq, gt, isNull, or, type SQL, sql } from 'drizzle-orm';
@@ -103,12 +104,13 @@ export const linkAddress = (origin: string, code: string): string =>
 /**
  * Opens a session with the code of a link, which is used up by it.
  *
+ * @param language that of the page, in which the customer gets mails from now on (13)
  * @param replaced the session that the browser had, which ends
  * @returns the secret of the session, or why the link opens none
  */
 export async function redeemCode(
   db: Database,
-  code: string,
+  { code, language }: { code: string; language: MailLanguage | undefined },
   replaced: string | undefined,
   now: number,
 ): Promise<{ session: string } | { fault: LinkFault }> {
@@ -137,6 +139,18 @@ export async function redeemCode(
                   eq(pageSessions.sessionHash, await sha256Hex(replaced)),
                   sql`exists (select 1 from ${pageLinks} where ${isUsable})`,
                 ),
+              ),
+          ],
+    language:
+      language === undefined
+        ? []
+        : [
+            db
+              .update(customers)
+              .set({ language })
+              .where(
+                sql`${customers.id} = (select customer_id from ${pageLinks} where ${isUsable})
+                  and ${customers.language} is not ${language}`,
               ),
           ],
     used: db.update(pageLinks).set({ usedAt: now }).where(isUsable),
