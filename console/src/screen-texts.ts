@@ -1123,6 +1123,9 @@ export const screenTexts = {
     },
     enabled: 'Switched on',
     enabledHint: 'While it is off, all requests of the market are rejected.',
+    mailsKey: 'Send the key by e-mail',
+    mailsKeyHint:
+      'To each buyer with an e-mail, once the mail License key is switched on in the settings.',
     address: 'Address for the market',
     addressHint:
       'Do not publish it. A request needs the secret, too: without it, a stranger can only fill the list of what arrived.',

@@ -11,7 +11,7 @@ import { useState } from 'react';
 import { licet } from '../../api.ts';
 import { Button } from '../../components/button.tsx';
 import { type EditedField, EditForm } from '../../components/edit-form.tsx';
-import { FilterSelect, Form, SelectField, TextField } from '../../components/form.tsx';
+import { CheckField, FilterSelect, Form, SelectField, TextField } from '../../components/form.tsx';
 import { Send } from '../../components/icons.tsx';
 import { Facts, LoadFailure, Notice, Page, Section, Skeleton } from '../../components/page.tsx';
 import { SectionRows } from '../../components/section-rows.tsx';
@@ -173,19 +173,14 @@ function Switches({ read }: { read: Tagged<MailSettings> }) {
       refusal={refusal}
     >
       {MAIL_TEXT_KINDS.map((kind) => (
-        <label key={kind} className="flex items-start gap-3">
-          <input
-            type="checkbox"
-            name="kinds"
-            value={kind}
-            className="mt-0.5 shrink-0"
-            defaultChecked={kinds.includes(kind)}
-          />
-          <span>
-            <span className="font-medium">{words.kinds[kind].name}</span>
-            <span className="block text-xs text-muted">{words.kinds[kind].hint}</span>
-          </span>
-        </label>
+        <CheckField
+          key={kind}
+          label={words.kinds[kind].name}
+          hint={words.kinds[kind].hint}
+          name="kinds"
+          value={kind}
+          defaultChecked={kinds.includes(kind)}
+        />
       ))}
       <SelectField
         label={words.language}
