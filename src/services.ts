@@ -236,6 +236,7 @@ export class Services {
     this.deliverer = new Deliverer(this.db, this.outbound, env, this.isOnOneMachine);
     this.mailWebhookSecret = secretIn(env);
     this.mailer = new Mailer(mailSenderOf(env, this.outbound), env, this.isOnOneMachine);
+    if (this.mailer.fault) logFailure(`No mail is sent: ${this.mailer.fault}`, new RangeError());
     const maxPerTurn = (count: number) => (this.isOnOneMachine ? count : Number.POSITIVE_INFINITY);
     this.admission = {
       validations: new Admission({

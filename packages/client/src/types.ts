@@ -1720,12 +1720,14 @@ export interface CustomerExport {
   links: PageAccess[];
   /** The sessions of the customer's page. */
   sessions: PageAccess[];
+  /** The mails of 30 days, without their texts, which are not stored. */
+  mails: Mail[];
   /** The codes that link an account at Discord. */
   linkCodes: PageAccess[];
   /** The roles at Discord. */
   roles: DiscordRole[];
   /** The lists that have a part of their entries, because there are too many. */
-  cut: ('licenses' | 'replacedKeys' | 'requests' | 'installations' | 'events' | 'responses' | 'purchases' | 'marketDeliveries' | 'orders' | 'links' | 'sessions' | 'linkCodes' | 'roles')[];
+  cut: ('licenses' | 'replacedKeys' | 'requests' | 'installations' | 'events' | 'responses' | 'purchases' | 'marketDeliveries' | 'orders' | 'links' | 'sessions' | 'mails' | 'linkCodes' | 'roles')[];
 }
 
 /** A key that a license had before. */
