@@ -1,9 +1,9 @@
 import { build } from 'esbuild';
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
 import PostalMime from 'postal-mime';
+import type { SMTPServerOptions } from 'smtp-server';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { mailNetwork } from '../../scripts/local/outbound-network.ts';
-import type { OutgoingMail, SendOutcome } from '../../src/channels/mail/sender.ts';
 import type { SmtpServer } from '../../src/channels/mail/settings.ts';
 import {
   AUTHORITY,
@@ -18,7 +18,7 @@ import { freePort } from './service.ts';
 
 /** The SMTP client in workerd, against real servers and servers that misbehave. */
 
-const MAIL: OutgoingMail = {
+const MAIL = {
   id: 'licet-7-0a1b2c3d',
   to: 'ada@example.com',
   subject: 'Dein Schlüssel',
@@ -72,9 +72,9 @@ afterAll(() => miniflare.dispose());
 
 async function send(
   server: Partial<SmtpServer>,
-  mail: Partial<OutgoingMail> = {},
+  mail: Partial<typeof MAIL> = {},
   timeoutMs = 5_000,
-): Promise<SendOutcome> {
+): Promise<unknown> {
   const given = { hostname: 'localhost', security: 'none', login: null, ...server };
   const response = await miniflare.dispatchFetch('http://licet/', {
     method: 'POST',
@@ -85,28 +85,19 @@ async function send(
       timeoutMs,
     }),
   });
-  const outcome: SendOutcome = JSON.parse(await response.text());
-  return outcome;
+  return response.json();
 }
 
 const SENT = { state: 'sent', providerId: null };
 
-it.each([
+it.each<[string, SmtpServer['security'], SMTPServerOptions, SmtpServer['login']]>([
   ['implicit TLS', 'tls', { secure: true }, LOGIN],
   ['STARTTLS', 'starttls', {}, LOGIN],
   ['STARTTLS and the method LOGIN', 'starttls', { authMethods: ['LOGIN'] }, LOGIN],
-  ['no TLS on this machine', 'none', { hideSTARTTLS: true, allowInsecureAuth: true }, LOGIN],
-  [
-    'no TLS and no login on this machine',
-    'none',
-    { hideSTARTTLS: true, disabledCommands: ['AUTH'] },
-    null,
-  ],
-] as const)('a mail arrives by %s', async (_, security, { ...options }, login) => {
-  const methods = 'authMethods' in options ? { authMethods: [...options.authMethods] } : {};
-  const disabled =
-    'disabledCommands' in options ? { disabledCommands: [...options.disabledCommands] } : {};
-  const server = await startSmtp({ ...CERTIFICATE, ...options, ...methods, ...disabled });
+  ['a login without TLS on this machine', 'none', { allowInsecureAuth: true }, LOGIN],
+  ['no login on this machine', 'none', { disabledCommands: ['AUTH'] }, null],
+])('a mail arrives by %s', async (_, security, options, login) => {
+  const server = await startSmtp({ ...CERTIFICATE, ...options });
   expect(await send({ port: server.port, security, login })).toEqual(SENT);
   expect(server.received).toEqual([
     {

@@ -179,7 +179,7 @@ it('npm start reads MAIL from .dev.vars, and npm run dev names it as ignored', (
 });
 
 it.each([
-  ['start', START, 'MAIL=smtps://ada:se-cret@', /^✗ MAIL must be resend:KEY/],
+  ['start', START, 'MAIL=postmark:se-cret', /^✗ MAIL must be resend:KEY/],
   ['start', START, 'MAIL=resend:se-cret', /^✗ MAIL_FROM must be set: /],
   [
     'start',
