@@ -34,15 +34,17 @@ export function MailFrame({ html }: { html: string }) {
     return () => fit.disconnect();
   }, [html, isReady]);
   return (
-    <iframe
-      ref={frame}
-      title={screenTexts.mail.preview}
-      // Without `allow-scripts`: the page around it fills the frame, and nothing runs in it.
-      sandbox="allow-same-origin"
-      inert
-      srcDoc="<!doctype html>"
-      onLoad={() => setReady(true)}
-      className="block w-full rounded-lg border border-line bg-white"
-    />
+    <div className="overflow-hidden rounded-lg border border-line bg-white">
+      <iframe
+        ref={frame}
+        title={screenTexts.mail.preview}
+        // Without `allow-scripts`: the page around it fills the frame, and nothing runs in it.
+        sandbox="allow-same-origin"
+        inert
+        srcDoc="<!doctype html>"
+        onLoad={() => setReady(true)}
+        className="block w-full"
+      />
+    </div>
   );
 }
