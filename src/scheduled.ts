@@ -36,7 +36,6 @@ export const tasksOf = ({ caches, mailer }: Services): readonly Task[] => [
   LOOK_AFTER_MARKETS,
   LOOK_AFTER_CUSTOMERS,
   raiseExpiriesTask(mailer.isSetUp ? storeReminders : null),
-  ...(mailer.sender ? [mailer.task] : []),
 ];
 
 /** Runs a task, unless its queries could be too many. A failure does not stop the other tasks. */
@@ -56,7 +55,7 @@ export async function runTasks(
   waitUntil: WaitUntil,
 ): Promise<void> {
   const services = servicesOf(env);
-  const { deliverer, outbound, isOnOneMachine } = services;
+  const { deliverer, mailer, outbound, isOnOneMachine } = services;
   const { db, queries } = openCounted(env.DB, services.db.ipv6SlotPrefix);
   const due = [...tasksOf(services)];
   let requests = 0;
@@ -73,6 +72,7 @@ export async function runTasks(
     add: (task) => due.push(task),
   };
   for (const task of due) await attempt(task, run);
+  await attempt(mailer.task, run);
   // The last one: a receiver may take its time.
   await attempt(deliverer.task, run);
 }

@@ -87,7 +87,9 @@ export function storeReminders(db: Database, now: number) {
     {
       kind: 'expiring',
       cause: sql`'expiring:' || e.customer_id || ':' || date(e.day * 86400, 'unixepoch') || ':' || iif(e.day - ${today} <= 1, 1, 7)`,
-      licenseId: sql`iif(count(*) = 1, min(e.license_id), null)`,
+      // The mail is about all that expire on the day, also those whose event comes later.
+      licenseId: sql`(select iif(count(*) = 1, min(o.id), null) from licenses o
+        where o.customer_id = e.customer_id and o.state = 'ACTIVE' and o.expires_at / ${DAY} = e.day)`,
       customerId: sql`e.customer_id`,
     },
     now,
@@ -96,7 +98,7 @@ export function storeReminders(db: Database, now: number) {
     .insert(mails)
     .select(
       sql`select ${row} from (
-        select l.id as license_id, l.customer_id, l.expires_at / ${DAY} as day
+        select l.customer_id, l.expires_at / ${DAY} as day
         from events v cross join licenses l on l.id = v.resource_id
           cross join customers c on c.id = l.customer_id
         where v.id >= ${first} and v.id < ${first + SLOTS} and v.type = 'license.expiring'

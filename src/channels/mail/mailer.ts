@@ -122,21 +122,21 @@ export class Mailer {
     return this.sender !== null || this.fault !== null;
   }
 
-  /** Sends mails that are due. */
+  /** Sends mails that are due, as many as the queries and requests allow that remain. */
   get task(): Task {
-    const { inRun } = this.#limits;
-    const most = ROUND_QUERIES + Math.min(inRun, AT_CLOUDFLARE.inRun);
     return {
       failure: 'Mails were not sent',
-      most,
-      run: async ({ newSender, spend }) => {
+      most: 0,
+      run: async ({ newSender, left, spend }) => {
         const until = performance.now() + MAX_RUN_MS;
-        for (let left = inRun; left > 0 && performance.now() < until && !this.#isStopping; ) {
-          const room = Math.min(left, MAX_IN_ROUND);
+        let made = 0;
+        while (performance.now() < until && !this.#isStopping) {
+          const room = Math.min(this.#limits.inRun - made, MAX_IN_ROUND, left() - ROUND_QUERIES);
+          if (room <= 0) return;
           const claimed = await this.#sendDue(newSender, { room, until });
           spend(claimed);
+          made += claimed;
           if (claimed < room) return;
-          left -= claimed;
         }
       },
     };
