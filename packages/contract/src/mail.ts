@@ -31,25 +31,53 @@ const adapter = z.enum(MAIL_ADAPTERS);
 
 const textField = (maxLength: number) => z.exactOptional(text(maxLength).trim().min(1));
 
+const subject = textField(MAX_MAIL_SUBJECT_LENGTH).describe('One line.');
+const greeting = textField(MAX_MAIL_TEXT_LENGTH).describe('The lines before the facts.');
+const closing = textField(MAX_MAIL_TEXT_LENGTH).describe('The lines after the facts.');
+
 /** The parts of a mail that the seller writes, with placeholders. An omitted part is the default one. */
-export const mailText = z.strictObject({
-  subject: textField(MAX_MAIL_SUBJECT_LENGTH).describe('One line.'),
-  greeting: textField(MAX_MAIL_TEXT_LENGTH).describe('The lines before the facts.'),
-  closing: textField(MAX_MAIL_TEXT_LENGTH).describe('The lines after the facts.'),
-});
+export const mailText = named(
+  'MailText',
+  'The parts of a mail that you write, as plain text with placeholders. An omitted part is that of Licet.',
+  z.strictObject({ subject, greeting, closing }),
+  { subject: 'Your key for {product}' },
+);
 export type MailText = z.infer<typeof mailText>;
 
 const texts = z.partialRecord(language, z.partialRecord(textKind, mailText));
 export type MailTexts = z.infer<typeof texts>;
 
-const sender = z.strictObject({
-  adapter: adapter.describe('The way in which mails leave.'),
-  server: z.string().describe('The host that takes the mails.'),
-  from: z.string().describe('`MAIL_FROM`.'),
-  replyTo: z.string().nullable().describe('`MAIL_REPLY_TO`.'),
-  dailyLimit: z.int().describe('`MAIL_DAILY_LIMIT`: mails a day, UTC.'),
-  sentToday: z.int().describe('The mails of this day that count.'),
-});
+const sender = named(
+  'MailSender',
+  'The sender of mails, as the operator has set it up.',
+  z.strictObject({
+    adapter: adapter.describe('The way in which mails leave.'),
+    server: z.string().describe('The host that takes the mails.'),
+    from: z.string().describe('`MAIL_FROM`.'),
+    replyTo: z.string().nullable().describe('`MAIL_REPLY_TO`.'),
+    dailyLimit: z.int().describe('`MAIL_DAILY_LIMIT`: mails a day, UTC.'),
+    sentToday: z.int().describe('The mails of this day that count.'),
+  }),
+  {
+    adapter: 'smtp',
+    server: 'smtp.example.com',
+    from: 'Ada Games <keys@example.com>',
+    replyTo: 'help@example.com',
+    dailyLimit: 100,
+    sentToday: 7,
+  },
+);
+
+const defaultText = named(
+  'DefaultMailText',
+  'The words of Licet in a mail.',
+  z.strictObject({
+    subject: z.string().describe('One line.'),
+    greeting: z.string().describe('The lines before the facts.'),
+    closing: z.string().describe('The lines after the facts.'),
+  }),
+  { subject: 'Your link', greeting: 'Hello {name},', closing: 'Thanks!' },
+);
 
 const fields = {
   kinds: setting(
@@ -76,7 +104,7 @@ const fields = {
     'Why no mail can be sent, and the remedy; null if mails are sent.',
   ),
   defaults: setByService(
-    z.record(language, z.record(textKind, mailText.required())),
+    z.record(language, z.record(textKind, defaultText)),
     'The texts of Licet, by language and kind.',
   ),
 };
@@ -214,8 +242,8 @@ export type Mail = z.infer<typeof mail>;
 /** The query of the list of mails. */
 export const mailQuery = {
   ...pageQuery,
-  kind: kind.optional(),
-  state: state.optional(),
+  kind: kind.optional().meta({ description: 'Only mails of this kind.', example: 'key' }),
+  state: state.optional().meta({ description: 'Only mails in this state.', example: 'FAILED' }),
   licenseId: idText.optional().meta({ description: 'Only mails of this license.', example: 50 }),
   customerId: idText.optional().meta({ description: 'Only mails of this customer.', example: 7 }),
 };
