@@ -1,9 +1,6 @@
 import { expect, it } from 'vitest';
-import {
-  type MailBindings,
-  mailSenderOf,
-  type OutgoingMail,
-} from '../../src/channels/mail/sender.ts';
+import { type MailBindings, mailSenderOf } from '../../src/channels/mail/adapters.ts';
+import type { OutgoingMail } from '../../src/channels/mail/sender.ts';
 import { Outbound } from '../../src/lib/outbound.ts';
 
 /** Mails by Resend and by Cloudflare's binding, which misbehave. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { mailSenderOf } from '../../src/channels/mail/sender.ts';
+import { mailSenderOf } from '../../src/channels/mail/adapters.ts';
 import { parseMail, parseMailbox } from '../../src/channels/mail/settings.ts';
 import { Outbound } from '../../src/lib/outbound.ts';
 
