@@ -6,10 +6,10 @@ import { DEFAULT_PORTAL_SETTINGS, type PortalSettings } from '@licet/contract/po
 import { Caches } from './cache/caches.ts';
 import { ROLES_FOLLOW } from './channels/discord/roles.ts';
 import { type DiscordSettings, NO_DISCORD } from './channels/discord/settings.ts';
+import { type MailBindings, mailSenderOf } from './channels/mail/adapters.ts';
 import { storeKeyMails } from './channels/mail/causes.ts';
 import { Mailer } from './channels/mail/mailer.ts';
 import { NO_MAILS, type SellerMailSettings } from './channels/mail/seller-settings.ts';
-import { type MailBindings, mailSenderOf } from './channels/mail/sender.ts';
 import { HeldMarkets } from './channels/markets/held.ts';
 import { Arrivals } from './channels/markets/received.ts';
 import { SharedTransactions } from './channels/markets/shared-transactions.ts';

@@ -119,7 +119,7 @@ const keyFact = (label: string, key: string): Part => [
 ];
 
 const link = (label: string, url: string): Part => [
-  `${label}: ${url}`,
+  `${label}: ${url.replace(/^mailto:/, '')}`,
   `<p style="font-size:14px"><a href="${escapeHtml(url)}">${escapeHtml(label)}</a></p>`,
 ];
 

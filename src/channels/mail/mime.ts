@@ -34,8 +34,10 @@ export function extraHeadersOf({ language, unsubscribeUrl }: OutgoingMail): Reco
 }
 
 /** A mailbox as a field of JSON, which needs no encoded words. */
-export const mailboxText = ({ name, address }: Mailbox): string =>
-  name === '' ? address : `"${oneLine(name).replace(/["\\]/g, '\\$&')}" <${address}>`;
+export function mailboxText({ name, address }: Mailbox): string {
+  const shown = oneLine(name).replace(/["\\]/g, '\\$&');
+  return shown === '' ? address : `"${shown}" <${address}>`;
+}
 
 /** The parts of a text with at most as many bytes each, cut between characters. */
 function partsOf(text: string, maxBytes: number): string[] {
@@ -63,19 +65,20 @@ const encodedWords = (text: string): string =>
     .map((part) => `=?UTF-8?B?${base64(part)}?=`)
     .join('\r\n ');
 
-/** Text of a header: as it is if one line can hold it, else as encoded words. */
+/** Whether a header can be sent as it is: one line holds it, and no reader takes it for encoded words. */
+const isPlain = (line: string): boolean =>
+  ASCII.test(line) && line.length <= MAX_LINE && !line.includes('=?');
+
 function textHeader(name: string, text: string): string {
   const line = `${name}: ${text}`;
-  const isPlain = ASCII.test(text) && line.length <= MAX_LINE && !text.includes('=?');
-  return isPlain ? line : `${name}: ${encodedWords(text)}`;
+  return isPlain(line) ? line : `${name}: ${encodedWords(text)}`;
 }
 
 function mailboxHeader(name: string, mailbox: Mailbox): string {
-  const shown = oneLine(mailbox.name);
-  if (shown === '') return `${name}: ${mailbox.address}`;
-  const quoted = mailboxText({ ...mailbox, name: shown });
-  const isPlain = ASCII.test(shown) && quoted.length + name.length <= MAX_LINE;
-  return `${name}: ${isPlain ? quoted : `${encodedWords(shown)}\r\n <${mailbox.address}>`}`;
+  const line = `${name}: ${mailboxText(mailbox)}`;
+  return isPlain(line)
+    ? line
+    : `${name}: ${encodedWords(oneLine(mailbox.name))}\r\n <${mailbox.address}>`;
 }
 
 const bodyPart = (type: string, text: string): string =>

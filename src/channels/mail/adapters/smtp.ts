@@ -6,8 +6,8 @@ import type { SmtpServer } from '../settings.ts';
 
 /** Timeout of a connection and of each reply. */
 const STEP_TIMEOUT_MS = 10_000;
-/** Timeout of the reply to the message, which many servers examine first. */
-const MESSAGE_TIMEOUT_MS = 20_000;
+/** Many servers examine a message before they reply to it: this many times as long as another step. */
+const MESSAGE_STEPS = 2;
 const MAX_REPLY_BYTES = 16 * 1024;
 const MAX_QUOTED = 200;
 
@@ -177,10 +177,10 @@ class Conversation {
     await this.say('DATA', 'DATA', 3);
     // A line that is only a dot would end the message.
     const text = message.replace(/^\./gm, '..');
-    await this.#connection.write(text, MESSAGE_TIMEOUT_MS);
+    await this.#connection.write(text, MESSAGE_STEPS * this.#stepTimeoutMs);
     this.#isMessageSent = true;
     await this.#connection.write('.\r\n', this.#stepTimeoutMs);
-    await this.expect('message', 2, Math.max(MESSAGE_TIMEOUT_MS, this.#stepTimeoutMs));
+    await this.expect('message', 2, MESSAGE_STEPS * this.#stepTimeoutMs);
   }
 
   /** Ends the conversation without waiting for the server's good-bye. */
