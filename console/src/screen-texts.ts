@@ -945,7 +945,7 @@ export const screenTexts = {
     logoTooLarge: 'The picture is larger than 32 KB. Make it smaller.',
     removeLogo: 'Remove',
     mail: 'E-mail',
-    toMail: 'Texts, switches and list',
+    toMail: 'E-mail settings',
     discord: 'Discord',
     discordNone:
       "Discord is not set up: the customers' page does not name it, and there are no commands. This sets it up:",

@@ -34,7 +34,7 @@ export function MailFrame({ html }: { html: string }) {
     return () => fit.disconnect();
   }, [html, isReady]);
   return (
-    <div className="overflow-hidden rounded-lg border border-line bg-white">
+    <div className="overflow-hidden rounded-lg border border-line">
       <iframe
         ref={frame}
         title={screenTexts.mail.preview}
