@@ -176,9 +176,12 @@ describeInBrowser('mails in the console', () => {
     await confirm(list, 'Send again');
     await toast(list).getByText('The mail server has the mail.').waitFor();
     expect(mailTo('ada@shop.example')).toBeDefined();
-    await list.getByLabel('State').selectOption('Any state');
-    await failed.filter({ hasText: 'Sent' }).first().waitFor();
-    await list.getByLabel('Kind').first().selectOption('Test');
+    const section = list.getByRole('region', { name: 'Mails of the last 30 days' });
+    await section.getByLabel('State').selectOption('Any state');
+    await failed.getByText('Sent', { exact: true }).first().waitFor();
+    await section.getByLabel('Kind').selectOption('Reminder');
+    await section.getByText('No mail fits these filters.').waitFor();
+    expect(new URL(list.url()).search).toBe('?kind=expiring');
     const overview = await open('/');
     const alert = overview.getByRole('region', { name: 'Worth a look' }).getByRole('listitem');
     await alert.filter({ hasText: 'Mail failed' }).getByRole('link').click();
