@@ -91,9 +91,13 @@ const USUAL: Readonly<Record<SmtpStep, Said>> = {
 };
 
 /** Starts a server without TLS that says other things at some steps. @returns its port, and the lines it gets */
-export async function startScripted(
-  said: Partial<Record<SmtpStep, Said>>,
-): Promise<{ port: number; lines: string[] }> {
+export async function startScripted({
+  delayMs = 0,
+  ...said
+}: Partial<Record<SmtpStep, Said>> & { delayMs?: number }): Promise<{
+  port: number;
+  lines: string[];
+}> {
   const replies = { ...USUAL, ...said };
   const lines: string[] = [];
   const sockets = new Set<Socket>();
@@ -103,7 +107,9 @@ export async function startScripted(
     const say = (step: SmtpStep): void => {
       const reply = replies[step];
       if (reply === 'close') socket.destroy();
-      else if (reply !== 'hang' && reply !== '') socket.write(`${reply}\r\n`);
+      else if (reply !== 'hang' && reply !== '') {
+        setTimeout(() => socket.write(`${reply}\r\n`), delayMs);
+      }
     };
     let text = '';
     let isMessage = false;
