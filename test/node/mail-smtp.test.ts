@@ -11,6 +11,7 @@ import {
   LOGIN,
   type Said,
   type SmtpStep,
+  startInjected,
   startScripted,
   startSmtp,
 } from './fake-smtp.ts';
@@ -32,8 +33,9 @@ const WORKER = `
 import { sendBySmtp } from './src/channels/mail/adapters/smtp.ts';
 export default {
   async fetch(request, env) {
-    const { server, letterhead, mail, timeouts } = await request.json();
-    return Response.json(await sendBySmtp(server, letterhead, mail, env.MAIL_NETWORK, timeouts));
+    const { server, letterhead, mail, timeouts, isOwnNetwork } = await request.json();
+    const network = isOwnNetwork ? env.MAIL_NETWORK : undefined;
+    return Response.json(await sendBySmtp(server, letterhead, mail, network, timeouts));
   },
 };`;
 
@@ -74,6 +76,7 @@ async function send(
   server: Partial<SmtpServer>,
   mail: Partial<typeof MAIL> = {},
   timeouts = { stepMs: 5_000, allMs: 20_000 },
+  isOwnNetwork = true,
 ): Promise<unknown> {
   const given = { hostname: 'localhost', security: 'none', login: null, ...server };
   const response = await miniflare.dispatchFetch('http://licet/', {
@@ -83,6 +86,7 @@ async function send(
       letterhead: LETTERHEAD,
       mail: { ...MAIL, ...mail },
       timeouts,
+      isOwnNetwork,
     }),
   });
   return response.json();
@@ -115,6 +119,12 @@ it.each<[string, SmtpServer['security'], SMTPServerOptions, SmtpServer['login']]
     from: { name: 'Shop' },
   });
   expect(read.text?.replaceAll('\r\n', '\n').trim()).toBe(MAIL.text);
+});
+
+it('a mail arrives without a network of its own, as at Cloudflare', async () => {
+  const { port, received } = await startSmtp({ disabledCommands: ['AUTH'] });
+  expect(await send({ port }, {}, { stepMs: 5_000, allMs: 20_000 }, false)).toEqual(SENT);
+  expect(received).toHaveLength(1);
 });
 
 it.each(['tls', 'starttls'] as const)(
@@ -175,6 +185,19 @@ it('a server whose STARTTLS is stripped gets neither a password nor a mail', asy
     error: expect.stringContaining('to STARTTLS with "502 5.5.1 no"'),
   });
   expect(lines.join()).not.toMatch(/AUTH|MAIL/);
+});
+
+it('a reply from before TLS does not count after it', async () => {
+  const { port, lines } = await startInjected('250-mail.example\r\n250 AUTH LOGIN');
+  expect(await send({ port, security: 'starttls', login: LOGIN })).toMatchObject({
+    state: 'retry',
+    error: expect.stringContaining('to AUTH with "535"'),
+  });
+  expect(lines).toEqual([
+    'EHLO shop.example',
+    expect.stringMatching(/^AUTH PLAIN /),
+    ...lines.slice(2).filter((line) => line === 'QUIT'),
+  ]);
 });
 
 const SHORT = { stepMs: 300, allMs: 5_000 };
