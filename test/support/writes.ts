@@ -96,6 +96,10 @@ export const WRITES: Readonly<Record<string, () => Promise<Write>>> = {
       botToken: `bot-token-${crypto.randomUUID()}`,
     },
   }),
+  'PUT /api/v2/settings/mail': async () => ({
+    path: '/api/v2/settings/mail',
+    body: { kinds: ['key'], texts: { en: { key: { subject: `Key ${crypto.randomUUID()}` } } } },
+  }),
   'POST /api/v2/purchases': async () => ({ path: '/api/v2/purchases', body: await newPurchase() }),
   'POST /api/v2/purchases/:id/ignore': async () => {
     const { id } = await post('/api/v2/purchases', await newPurchase());
