@@ -148,7 +148,7 @@ describe('markets', () => {
     mode: 'payment',
     payment_status: 'paid',
     payment_intent: 'pi_1',
-    customer: 'cus_1',
+    customer: `cus_${buyer}`,
     customer_details: { email: buyer, name: 'Ada' },
     metadata: { licet_product: 'guard' },
     ...fields,
