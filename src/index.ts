@@ -22,8 +22,7 @@ const worker = {
     if (cron === STOP) {
       // `npm start` waits for this line, and closes the sockets.
       console.log(JSON.stringify({ message: 'Stopping', event: 'stop' }));
-      mailer.stop();
-      await Promise.all([recorder.drain(waitUntil), deliverer.drain()]);
+      await Promise.all([recorder.drain(waitUntil), deliverer.drain(), mailer.drain()]);
       return;
     }
     // Requests of an outage wait in memory, and perhaps no new one comes.

@@ -1,6 +1,6 @@
 import type { Sender } from '../../db/change.ts';
 import type { Task } from '../../db/task.ts';
-import { TimeoutError, withTimeout } from '../../lib/async.ts';
+import { TimeoutError, wait, withTimeout } from '../../lib/async.ts';
 import { logFailure } from '../../lib/log.ts';
 import { retryAt } from '../../lib/retries.ts';
 import { LETTER_QUERIES, type Letter, type LetterSettings, readLetters } from './letters.ts';
@@ -25,11 +25,14 @@ const AT_CLOUDFLARE = { inRun: 10, afterResponse: 5, storesEach: false };
 const ON_ONE_MACHINE = { inRun: 500, afterResponse: 25, storesEach: true };
 const MAX_IN_ROUND = 25;
 /** A run begins no attempt after this time. */
-const MAX_RUN_MS = 25_000;
+const MAX_RUN_MS = 15_000;
 /** An attempt that takes longer has perhaps sent its mail. */
-const MAX_ATTEMPT_MS = 90_000;
+const MAX_ATTEMPT_MS = 30_000;
 /** Senders limit the mails of a second. */
 const AT_ONCE = 2;
+/** The wait for attempts under way at the stop. A slower one has perhaps sent its mail. */
+const MAX_DRAIN_MS = 5_000;
+const DRAIN_POLL_MS = 20;
 
 /** How an attempt ends without an outcome. */
 const CUT_OFF: SendOutcome = { state: 'lost', error: PERHAPS_SENT };
@@ -104,6 +107,8 @@ export class Mailer {
   readonly fault: string | null;
   readonly #settings: LetterSettings;
   readonly #limits: typeof AT_CLOUDFLARE;
+  /** Rounds whose outcomes are not stored yet. */
+  #underWay = 0;
   #isStopping = false;
 
   constructor(
@@ -164,9 +169,11 @@ export class Mailer {
     return claimed.length > 0;
   }
 
-  /** Begins no more attempts. Part of the stop. */
-  stop(): void {
+  /** Begins no more attempts, and resolves when the outcomes of those under way are stored. Part of the stop. */
+  async drain(): Promise<void> {
     this.#isStopping = true;
+    const until = performance.now() + MAX_DRAIN_MS;
+    while (this.#underWay > 0 && performance.now() < until) await wait(DRAIN_POLL_MS);
   }
 
   async #sendDue(
@@ -182,6 +189,20 @@ export class Mailer {
   }
 
   async #attempt(
+    newSender: () => Sender,
+    claimed: readonly MailRow[],
+    until: number,
+    testAddress?: string,
+  ): Promise<void> {
+    this.#underWay++;
+    try {
+      await this.#attemptAll(newSender, claimed, until, testAddress);
+    } finally {
+      this.#underWay--;
+    }
+  }
+
+  async #attemptAll(
     newSender: () => Sender,
     claimed: readonly MailRow[],
     until: number,

@@ -87,7 +87,7 @@ export async function claimMails(db: Database, budget: Budget): Promise<MailRow[
         leaseUntil: null,
       })
       .where(sql`id in (select m.id from mails m where m.id in (${among}) and m.next_at <= ${now}
-      and iif(m.lease_until is null, ${isLate}, ${isOver}))`),
+      and (${isLate} or (m.lease_until is not null and ${isOver})))`),
     claimed: db
       .update(mails)
       .set({
@@ -115,6 +115,7 @@ export const claimMail = (db: Database, id: number, now: number): Promise<MailRo
     .update(mails)
     .set({
       attempts: sql`${mails.attempts} + 1`,
+      losses: sql`${mails.losses} + (lease_until is not null)`,
       nextAt: now + LEASE_MS,
       leaseUntil: now + LEASE_MS,
     })
