@@ -213,6 +213,7 @@ it.each<[step: SmtpStep, said: Said, outcome: object]>([
   ['greeting', '421 4.3.2 busy', retry('to greeting with "421 4.3.2 busy"')],
   ['greeting', '554 5.3.2 no service', retry('Check the host and the port in MAIL')],
   ['greeting', 'SSH-2.0-OpenSSH_9.2', retry('speaks no SMTP')],
+  ['greeting', '220-hello\r\n'.repeat(200), retry('speaks no SMTP')],
   ['greeting', 'close', retry('closed the connection')],
   ['greeting', 'hang', retry('did not respond in time')],
   ['EHLO', '500 what', retry('to EHLO with "500 what"')],
