@@ -25,9 +25,9 @@ const AT_CLOUDFLARE = { inRun: 10, afterResponse: 5, storesEach: false };
 const ON_ONE_MACHINE = { inRun: 500, afterResponse: 25, storesEach: true };
 const MAX_IN_ROUND = 25;
 /** A run begins no attempt after this time. */
-const MAX_RUN_MS = 25_000;
+const MAX_RUN_MS = 15_000;
 /** An attempt that takes longer has perhaps sent its mail. */
-const MAX_ATTEMPT_MS = 90_000;
+const MAX_ATTEMPT_MS = 30_000;
 /** Senders limit the mails of a second. */
 const AT_ONCE = 2;
 
