@@ -145,7 +145,7 @@ it.each(['tls', 'starttls'] as const)(
 );
 
 it.each(['tls', 'starttls'] as const)(
-  'a certificate of nobody by %s gets neither a password nor a mail',
+  'a certificate of nobody by %s gets neither a password nor a mail [13.1.4]',
   async (security) => {
     const tried: unknown[] = [];
     const { port, received } = await startSmtp({
@@ -163,14 +163,14 @@ it.each(['tls', 'starttls'] as const)(
   },
 );
 
-it('a certificate for another name gets neither a password nor a mail', async () => {
+it('a certificate for another name gets neither a password nor a mail [13.1.4]', async () => {
   const { port, received } = await startSmtp({ ...CERTIFICATE, secure: true });
   const server = { hostname: '127.0.0.1', port, security: 'tls', login: LOGIN } as const;
   expect(await send(server)).toMatchObject({ state: 'retry' });
   expect(received).toEqual([]);
 });
 
-it('a server whose STARTTLS is stripped gets neither a password nor a mail', async () => {
+it('a server whose STARTTLS is stripped gets neither a password nor a mail [13.1.4]', async () => {
   for (const EHLO of ['250 mail.example', '250-mail.example\r\n250-AUTH PLAIN\r\n250 XSTARTTLS']) {
     const { port, lines } = await startScripted({ EHLO });
     expect(await send({ port, security: 'starttls', login: LOGIN })).toMatchObject({
@@ -187,7 +187,7 @@ it('a server whose STARTTLS is stripped gets neither a password nor a mail', asy
   expect(lines.join()).not.toMatch(/AUTH|MAIL/);
 });
 
-it('a reply from before TLS does not count after it', async () => {
+it('a reply from before TLS does not count after it [13.1.4]', async () => {
   const { port, lines } = await startInjected('250-mail.example\r\n250 AUTH LOGIN');
   expect(await send({ port, security: 'starttls', login: LOGIN })).toMatchObject({
     state: 'retry',
@@ -213,6 +213,7 @@ it.each<[step: SmtpStep, said: Said, outcome: object]>([
   ['greeting', '421 4.3.2 busy', retry('to greeting with "421 4.3.2 busy"')],
   ['greeting', '554 5.3.2 no service', retry('Check the host and the port in MAIL')],
   ['greeting', 'SSH-2.0-OpenSSH_9.2', retry('speaks no SMTP')],
+  ['greeting', '220-hello\r\n'.repeat(200), retry('speaks no SMTP')],
   ['greeting', 'close', retry('closed the connection')],
   ['greeting', 'hang', retry('did not respond in time')],
   ['EHLO', '500 what', retry('to EHLO with "500 what"')],

@@ -24,7 +24,7 @@ async function sendTest(mail: string): Promise<unknown> {
   }
 }
 
-it('a mail server on the same machine gets a test', async () => {
+it('a mail server on the same machine gets a test [13.1.4]', async () => {
   const { port, received } = await startSmtp({ ...CERTIFICATE, allowInsecureAuth: true });
   const login = `${encodeURIComponent(LOGIN.user)}:${encodeURIComponent(LOGIN.password)}`;
   expect(await sendTest(`smtp://${login}@localhost:${port}`)).toMatchObject({

@@ -7,6 +7,7 @@ import type { SmtpServer } from '../settings.ts';
 /** Timeouts of a connection and of each reply, and of all together: work after a response lasts 30 seconds at Cloudflare. */
 const TIMEOUTS = { stepMs: 10_000, allMs: 25_000 };
 const MAX_REPLY_BYTES = 16 * 1024;
+const MAX_REPLY_LINES = 100;
 const MAX_QUOTED = 200;
 
 /** A network, as `cloudflare:sockets` and a service binding offer it. */
@@ -105,7 +106,9 @@ class Connection {
       const line = this.#received.slice(0, end).replace(/\r$/, '');
       this.#received = this.#received.slice(end + 1);
       const [, code, sign, text = ''] = /^(\d{3})([ -]?)(.*)$/.exec(line) ?? [];
-      if (code === undefined) throw new Disconnected('speaks no SMTP');
+      if (code === undefined || lines.length >= MAX_REPLY_LINES) {
+        throw new Disconnected('speaks no SMTP');
+      }
       lines.push(text);
       if (sign !== '-') {
         const [extended = ''] = /^[245]\.\d{1,3}\.\d{1,3}\b/.exec(text) ?? [];
@@ -214,8 +217,13 @@ async function open(
   const socket = connect.call(network, { hostname, port }, options);
   // The failure is that of the promise for which somebody waits.
   socket.closed.catch(() => undefined);
-  await deadlines.within(socket.opened);
-  return socket;
+  try {
+    await deadlines.within(socket.opened);
+    return socket;
+  } catch (error) {
+    socket.close().catch(() => undefined);
+    throw error;
+  }
 }
 
 /**
@@ -241,6 +249,7 @@ export async function sendBySmtp(
     const socket = await open(server, network, deadlines);
     conversation = new Conversation(new Connection(socket, deadlines));
     await conversation.expect('greeting', 2);
+    failure = 'closed the connection';
     const [, domain = 'localhost'] = address.split('@');
     let extensions = await conversation.hello(domain);
     if (security === 'starttls') {
@@ -252,8 +261,8 @@ export async function sendBySmtp(
       await conversation.startTls();
       failure = `has no valid certificate for ${hostname}`;
       extensions = await conversation.hello(domain);
+      failure = 'closed the connection';
     }
-    failure = 'closed the connection';
     if (login) await conversation.logIn(login, extensions);
     await conversation.say('MAIL', `MAIL FROM:<${address}>`);
     await conversation.say('RCPT', `RCPT TO:<${mail.to}>`);
