@@ -52,6 +52,7 @@ const TAGS: Readonly<Record<Tag, string>> = {
   Markets: 'Shops that sell keys, and what arrived from them. An extension.',
   Purchases: 'Purchases at markets, and their licenses. An extension.',
   Settings: 'How the service shows itself to customers. An extension.',
+  Mails: 'Mails to customers, and a test. An extension.',
   Import: 'Moving here from another service; an extension.',
 };
 
@@ -71,7 +72,7 @@ export function declaredRoutes(): Route[] {
   const routes = new Map<string, Route>();
   for (const { method, path, handler } of appRoutes) {
     // Not of the interface: `/`, and the routes of the console of the customer's page and of Discord, which are for these alone.
-    if (method === 'ALL' || path === '/' || /^\/(console|my|discord)\b/.test(path)) continue;
+    if (method === 'ALL' || path === '/' || /^\/(console|my|discord|mail)\b/.test(path)) continue;
     const key = `${method} ${path}`;
     const { intents, inputs = [], operation } = routes.get(key) ?? {};
     routes.set(key, {

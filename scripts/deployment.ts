@@ -8,7 +8,7 @@ import { CliError, done, type Ended } from '@licet/cli/terminal';
 import * as z from 'zod';
 import { publicOriginOf } from '../src/lib/public-url.ts';
 import { list, NAME, readSettings, SETTINGS_FILE, TEXT, table, VARIABLES } from './settings.ts';
-import { checkVariables } from './variables.ts';
+import { checkVariables, OPTIONAL_SECRETS } from './variables.ts';
 
 /** The steps of `npm run deploy`. Each does only the missing work, and prints it. */
 
@@ -172,6 +172,27 @@ function reportQueues({ name: worker, queues: { producers = [], consumers = [] }
         `    npx wrangler queues delete ${name}`,
     );
   }
+}
+
+/** @throws CliError for a secret that everybody with access to the account or to the file could read */
+function checkSecrets({ name: worker, vars = {} }: Settings): void {
+  const open = OPTIONAL_SECRETS.find((name) => vars[name]);
+  if (open === undefined) return;
+  throw new CliError(
+    `${SETTINGS_FILE} has ${open}, which is a secret. Nothing was changed. Remove the line, and set the secret: ` +
+      `npx wrangler secret put ${open} --name ${worker}`,
+  );
+}
+
+/** Says which setting of mails is missing. The service names one that is wrong: nobody can read its secret here. */
+function reportMail({ name: worker, vars = {} }: Settings, secrets: readonly string[]): void {
+  const hasWay = secrets.includes('MAIL');
+  if (hasWay === Boolean(vars.MAIL_FROM)) return;
+  planned(
+    hasWay
+      ? `No mails are sent: the secret MAIL is set, and MAIL_FROM in ${SETTINGS_FILE} is not`
+      : `No mails are sent: MAIL_FROM is set, and the secret MAIL is not. Set it: npx wrangler secret put MAIL --name ${worker}`,
+  );
 }
 
 /** The name of a KV namespace. wrangler would choose the same. */
@@ -404,6 +425,7 @@ async function runSteps(
   isDryRun: boolean,
 ): Promise<Deployed | undefined> {
   const settings = readSettings(settingsRead, folder);
+  checkSecrets(settings);
   checkVariables(settings.vars ?? {});
   const { name: worker, d1_databases = [] } = settings;
   const database = d1_databases.find(({ binding }) => binding === 'DB');
@@ -480,6 +502,7 @@ async function runSteps(
   let isWell = true;
   for (const address of addresses) isWell = (await examine(address)) && isWell;
   reportQueues(settings);
+  reportMail(settings, secrets ?? []);
   return {
     addresses,
     tokenFile: isTokenSet && !isBegun ? undefined : tokenFile,

@@ -6,6 +6,13 @@ import { discordUrlFault } from '@licet/contract/discord-url';
 import { LABELLED_PLATFORMS } from '@licet/contract/enums';
 import { IPV6_SLOT_PREFIX } from '@licet/contract/limits';
 import { isTimeZone } from '@licet/contract/time-zone';
+import {
+  CLOUDFLARE_ONLY,
+  dailyLimitFault,
+  mailboxFault,
+  mailFault,
+  readMailSettings,
+} from '../src/channels/mail/settings.ts';
 import { parseBoolean } from '../src/lib/boolean-setting.ts';
 import { parseLogSetting } from '../src/lib/log-setting.ts';
 import { nearestName } from '../src/lib/nearest-name.ts';
@@ -45,6 +52,11 @@ const slotPrefix = must(
   `a number of bits from ${IPV6_SLOT_PREFIX.min} to ${IPV6_SLOT_PREFIX.max}`,
   (value) => parseSlotPrefix(value) !== undefined,
 );
+/** No fault repeats a secret. */
+const webhookSecret: FindFault = (value) =>
+  /^whsec_[A-Za-z0-9+/]+=*$/.test(String(value))
+    ? undefined
+    : 'must be the signing secret of the webhook at Resend, which begins with whsec_.';
 const requests = must('a number of requests a minute', isNumber);
 
 const timeZone = must('a time zone such as "Europe/Berlin", or "UTC"', (value) =>
@@ -89,10 +101,18 @@ const FAULTS: Readonly<Record<string, FindFault>> = {
   CONSOLE_HOSTS: hosts,
   OUTBOUND_PRIVATE: boolean,
   DISCORD_URL: discordUrlFault,
+  MAIL: mailFault,
+  MAIL_FROM: mailboxFault,
+  MAIL_REPLY_TO: mailboxFault,
+  MAIL_DAILY_LIMIT: dailyLimitFault,
+  MAIL_WEBHOOK_SECRET: webhookSecret,
   VALIDATION_LIMITER: requests,
   REFUSED_LIMITER: requests,
   FAILED_TOKEN_LIMITER: requests,
 };
+
+/** Secrets that a service can do without. They are in no list of wrangler.toml, because wrangler would require them. */
+export const OPTIONAL_SECRETS: readonly string[] = ['MAIL', 'MAIL_WEBHOOK_SECRET'];
 
 export const VARIABLE_NAMES: readonly string[] = Object.keys(FAULTS);
 
@@ -111,6 +131,13 @@ export function checkVariables(variables: Readonly<Record<string, unknown>>): vo
     const fault = faultOf(name, value);
     if (fault) throw usageError(`${name} ${fault}`);
   }
+}
+
+/** @throws CliError if the settings of mails are wrong together, or need Cloudflare, for a service on this machine */
+export function checkMail(variables: Readonly<Record<string, unknown>>): void {
+  const settings = readMailSettings(variables);
+  if (settings && 'fault' in settings) throw usageError(settings.fault);
+  if (settings?.value.way.adapter === 'cloudflare') throw usageError(CLOUDFLARE_ONLY);
 }
 
 /** @throws CliError if SIGNING_DEFAULT_KID names none of the signing keys among the variables */

@@ -16,13 +16,13 @@ const worker = {
   fetch: app.fetch,
   async scheduled({ cron, scheduledTime }, env, context) {
     const services = servicesOf(env);
-    const { recorder, deliverer } = services;
+    const { recorder, deliverer, mailer } = services;
     const waitUntil = (work: Promise<unknown>) => context.waitUntil(work);
     services.flushFailures();
     if (cron === STOP) {
       // `npm start` waits for this line, and closes the sockets.
       console.log(JSON.stringify({ message: 'Stopping', event: 'stop' }));
-      await Promise.all([recorder.drain(waitUntil), deliverer.drain()]);
+      await Promise.all([recorder.drain(waitUntil), deliverer.drain(), mailer.drain()]);
       return;
     }
     // Requests of an outage wait in memory, and perhaps no new one comes.

@@ -1,4 +1,5 @@
 import { REMOVE_SESSIONS } from './auth/sessions.ts';
+import { storeReminders } from './channels/mail/causes.ts';
 import { LOOK_AFTER_MARKETS } from './channels/markets/scheduled.ts';
 import { LOOK_AFTER_CUSTOMERS } from './channels/self-service.ts';
 import { isOpen } from './channels/webhooks/outgoing.ts';
@@ -11,7 +12,7 @@ import type { WaitUntil } from './lib/async.ts';
 import { logFailure } from './lib/log.ts';
 import { AGGREGATE, ROLL_UP } from './requests/aggregate.ts';
 import { KEEP_COUNTS } from './requests/counts.ts';
-import { RAISE_EXPIRIES } from './requests/expiries.ts';
+import { raiseExpiriesTask } from './requests/expiries.ts';
 import { REMOVE_RECORDS } from './requests/retention.ts';
 import { removeEvents } from './resources/events/queries.ts';
 import { type Bindings, type Services, senderOf, servicesOf } from './services.ts';
@@ -22,7 +23,7 @@ import { type Bindings, type Services, senderOf, servicesOf } from './services.t
 const MAX_REQUESTS = 50;
 
 /** The most urgent tasks come first. */
-export const tasksOf = ({ caches }: Services): readonly Task[] => [
+export const tasksOf = ({ caches, mailer }: Services): readonly Task[] => [
   caches.publishTask,
   ROLL_UP,
   AGGREGATE,
@@ -34,7 +35,7 @@ export const tasksOf = ({ caches }: Services): readonly Task[] => [
   REMOVE_DELIVERIES,
   LOOK_AFTER_MARKETS,
   LOOK_AFTER_CUSTOMERS,
-  RAISE_EXPIRIES,
+  raiseExpiriesTask(mailer.isSetUp ? storeReminders : null),
 ];
 
 /** Runs a task, unless its queries could be too many. A failure does not stop the other tasks. */
@@ -54,7 +55,7 @@ export async function runTasks(
   waitUntil: WaitUntil,
 ): Promise<void> {
   const services = servicesOf(env);
-  const { deliverer, outbound, isOnOneMachine } = services;
+  const { deliverer, mailer, outbound, isOnOneMachine } = services;
   const { db, queries } = openCounted(env.DB, services.db.ipv6SlotPrefix);
   const due = [...tasksOf(services)];
   let requests = 0;
@@ -71,6 +72,7 @@ export async function runTasks(
     add: (task) => due.push(task),
   };
   for (const task of due) await attempt(task, run);
+  await attempt(mailer.task, run);
   // The last one: a receiver may take its time.
   await attempt(deliverer.task, run);
 }

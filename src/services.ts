@@ -6,15 +6,20 @@ import { DEFAULT_PORTAL_SETTINGS, type PortalSettings } from '@licet/contract/po
 import { Caches } from './cache/caches.ts';
 import { ROLES_FOLLOW } from './channels/discord/roles.ts';
 import { type DiscordSettings, NO_DISCORD } from './channels/discord/settings.ts';
+import { type MailBindings, mailSenderOf } from './channels/mail/adapters.ts';
+import { storeKeyMails } from './channels/mail/causes.ts';
+import { Mailer } from './channels/mail/mailer.ts';
+import { NO_MAILS, type SellerMailSettings } from './channels/mail/seller-settings.ts';
 import { HeldMarkets } from './channels/markets/held.ts';
 import { Arrivals } from './channels/markets/received.ts';
 import { SharedTransactions } from './channels/markets/shared-transactions.ts';
 import { HeldSettings } from './channels/settings/store.ts';
 import { Deliverer } from './channels/webhooks/deliverer.ts';
+import { isSigningSecret } from './channels/webhooks/formats/standard.ts';
 import { storeDeliveries } from './channels/webhooks/outgoing.ts';
 import type { Sender } from './db/change.ts';
 import { type Database, openDatabase } from './db/client.ts';
-import type { EventSender } from './db/events.ts';
+import { type EventSender, SERVICE } from './db/events.ts';
 import { isOnOneMachine } from './http/connection.ts';
 import { Admission } from './lib/admission.ts';
 import type { WaitUntil } from './lib/async.ts';
@@ -57,6 +62,7 @@ const LIMITS: Readonly<Record<Limiters, number>> = {
  * - `TRUSTED_PROXIES`: see {@link Services.trustedProxies}.
  * - `CONSOLE_HOSTS`: see {@link Services.consoleHosts}, and public-url.ts.
  * - `OUTBOUND`, `OUTBOUND_PRIVATE`, `DISCORD_URL`, `DISCORD_NETWORK`: see {@link Outbound}.
+ * - `MAIL`, `MAIL_NETWORK`, `EMAIL`: see {@link MailBindings}. `MAIL_WEBHOOK_SECRET` is that of Resend's notices.
  */
 export type Bindings = Omit<Env, 'SNAPSHOTS' | Limiters> &
   Partial<Record<Limiters, RateLimit | number | string>> & {
@@ -69,7 +75,8 @@ export type Bindings = Omit<Env, 'SNAPSHOTS' | Limiters> &
     OUTBOUND_PRIVATE?: string;
     DISCORD_URL?: string;
     DISCORD_NETWORK?: Pick<Fetcher, 'fetch'>;
-  };
+    MAIL_WEBHOOK_SECRET?: string;
+  } & MailBindings;
 
 /** The bits of IPv6 addresses that count for slots. A wrong setting is logged, and ignored (1.4). */
 function slotPrefixIn({ IPV6_SLOT_PREFIX: setting }: Pick<Env, 'IPV6_SLOT_PREFIX'>): number {
@@ -80,6 +87,14 @@ function slotPrefixIn({ IPV6_SLOT_PREFIX: setting }: Pick<Env, 'IPV6_SLOT_PREFIX
     logFailure(message, new RangeError());
   }
   return prefix ?? IPV6_SLOT_PREFIX.default;
+}
+
+/** The secret of Resend's notices. A wrong one is logged, and rejects all of them (13). */
+function secretIn({ MAIL_WEBHOOK_SECRET: setting = '' }: Pick<Bindings, 'MAIL_WEBHOOK_SECRET'>) {
+  if (setting === '' || isSigningSecret(setting)) return setting || undefined;
+  const message = 'MAIL_WEBHOOK_SECRET is ignored: it must be the signing secret, whsec_…';
+  logFailure(message, new RangeError());
+  return undefined;
 }
 
 /** The bindings and the state of a request, as its handlers see them. */
@@ -126,7 +141,11 @@ export class Services {
   readonly arrivals: Arrivals;
   /** The transactions of notices. Undefined at Cloudflare, where a request of the Free plan may make 50 queries. */
   readonly sharedTransactions: SharedTransactions | undefined;
+  readonly mailer: Mailer;
+  /** Undefined without notices of mails that did not arrive (13). */
+  readonly mailWebhookSecret: string | undefined;
   readonly portalSettings: HeldSettings<PortalSettings>;
+  readonly mailSettings: HeldSettings<SellerMailSettings>;
   readonly discordSettings: HeldSettings<DiscordSettings>;
   /** Bounds the requests that begin in a turn. Validations also wait for room for their records (1.6). */
   readonly admission: Record<'validations' | 'files' | 'management', Admission>;
@@ -151,6 +170,8 @@ export class Services {
     guesses: new LocalLimiter(1, HOUR_MS),
     /** License keys and codes that an account at Discord tries. */
     redemptions: new LocalLimiter(10),
+    /** Links that a client wants by mail, of which the database looks at the rest. */
+    wantedLinks: new LocalLimiter(20, HOUR_MS),
   };
   readonly failedValidations = new RepeatedFailure((count) => `Validations failed: ${count}`);
   readonly failedRequests = new RepeatedFailure((count) => `Requests failed: ${count}`);
@@ -194,6 +215,7 @@ export class Services {
     this.arrivals = new Arrivals(this.db);
     this.discordSettings = new HeldSettings(this.db, 'discord', NO_DISCORD);
     this.portalSettings = new HeldSettings(this.db, 'portal', DEFAULT_PORTAL_SETTINGS);
+    this.mailSettings = new HeldSettings(this.db, 'mail', NO_MAILS);
     const limiter = (name: Limiters) => {
       const bound = env[name] ?? LIMITS[name];
       return typeof bound === 'object'
@@ -212,6 +234,9 @@ export class Services {
       ? new SharedTransactions(env.DB, this.db)
       : undefined;
     this.deliverer = new Deliverer(this.db, this.outbound, env, this.isOnOneMachine);
+    this.mailWebhookSecret = secretIn(env);
+    this.mailer = new Mailer(mailSenderOf(env, this.outbound), env, this.isOnOneMachine);
+    if (this.mailer.fault) logFailure(`No mail is sent: ${this.mailer.fault}`, new RangeError());
     const maxPerTurn = (count: number) => (this.isOnOneMachine ? count : Number.POSITIVE_INFINITY);
     this.admission = {
       validations: new Admission({
@@ -289,22 +314,25 @@ export class Services {
 type Author = Partial<EventSender & Pick<Sender, 'permissions'>>;
 
 /** The sender of a change, with the clock of now. */
-export const senderOf = (
-  { db, caches, deliverer }: Services,
-  author: Author,
-  waitUntil: WaitUntil,
-): Sender => ({
+export const senderOf = (services: Services, author: Author, waitUntil: WaitUntil): Sender => ({
   tokenId: null,
   isConsole: false,
   ip: null,
   permissions: () => [],
   ...author,
-  db,
-  caches,
+  db: services.db,
+  caches: services.caches,
   channels: {
     followUps: [ROLES_FOLLOW],
-    storeDeliveries: (database, now) => storeDeliveries(database, now, false, deliverer.full),
-    deliver: (stored) => deliverer.gather(stored),
+    storeDeliveries: (database, now) =>
+      storeDeliveries(database, now, false, services.deliverer.full),
+    deliver: (stored) => services.deliverer.gather(stored),
+    keyMails: services.mailer.isSetUp
+      ? {
+          store: storeKeyMails,
+          send: (ids) => services.mailer.sendNew(() => senderOf(services, SERVICE, waitUntil), ids),
+        }
+      : null,
   },
   now: Date.now(),
   waitUntil,

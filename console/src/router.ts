@@ -9,6 +9,7 @@ import { historyRoute } from './screens/history/route.ts';
 import { importRoute } from './screens/import/route.ts';
 import { licenseEditRoute, licenseRoute } from './screens/license/route.ts';
 import { licenseNewRoute, licensesCreatedRoute, licensesRoute } from './screens/licenses/route.ts';
+import { mailRoute } from './screens/mail/route.ts';
 import {
   marketEditRoute,
   marketRoute,
@@ -60,6 +61,7 @@ export const router = createRouter({
     importRoute,
     programRoute,
     settingsRoute,
+    mailRoute,
   ]),
   defaultPreload: 'intent',
   defaultPendingComponent: Skeleton,

@@ -12,6 +12,7 @@ import type {
   RequestType,
 } from '@licet/client';
 import { MAX_BATCH_LICENSES, MIN_CHOSEN_SECRET_LENGTH } from '@licet/contract/limits';
+import type { MailState } from '@licet/contract/mail-kinds';
 import { plural, texts } from './texts.ts';
 
 /** Names in a sentence, such as `kas, ada and 3 more`. */
@@ -104,6 +105,7 @@ const eventTypes: Record<EventType, string> = {
   'purchase.unmatched': 'Needs a product',
   'session.created': 'Logged in',
   'settings.updated': 'Settings changed',
+  'mail.failed': 'Mail failed',
   'license.first_used': 'License first used',
   'license.limit_reached': 'No free slot',
   'license.expiring': 'License expires soon',
@@ -925,7 +927,7 @@ export const screenTexts = {
 
   settings: {
     title: 'Settings',
-    lead: 'The page of your customers, which shows a change within a minute, and Discord.',
+    lead: 'The page of your customers, which shows a change within a minute, mails to them, and Discord.',
     portal: "The customers' page",
     name: 'Your name',
     nameHint: 'In the head of the page.',
@@ -942,6 +944,8 @@ export const screenTexts = {
       'PNG, JPEG or WebP, at most 32 KB. It is stored here, because the page loads nothing from elsewhere.',
     logoTooLarge: 'The picture is larger than 32 KB. Make it smaller.',
     removeLogo: 'Remove',
+    mail: 'E-mail',
+    toMail: 'E-mail settings',
     discord: 'Discord',
     discordNone:
       "Discord is not set up: the customers' page does not name it, and there are no commands. This sets it up:",
@@ -951,6 +955,113 @@ export const screenTexts = {
     interactionsUrl: 'Interactions Endpoint URL',
     interactionsUrlHint:
       'Paste it at the application in Discord, after the command has run: Discord tries it at once.',
+  },
+
+  mail: {
+    title: 'E-mail',
+    lead: 'Mails to your customers: their key, the way to their page, and a reminder before the end.',
+    sender: 'Sender',
+    senderStates: {
+      none: 'Not set up',
+      fault: 'Does not work',
+      full: 'Waits until tomorrow',
+      idle: 'Ready, nothing switched on',
+      works: 'Ready',
+    },
+    senderLeads: {
+      none: 'No mail is sent, and the page of your customers has no form. The operator of the service sets it up in ten minutes.',
+      fault: '',
+      full: 'The limit of today is reached. Keys and reminders leave after midnight UTC.',
+      idle: 'Send a test. Then switch on the mails that your customers shall get.',
+      works: 'Mails leave as soon as they have a cause.',
+    },
+    guide: 'Set up e-mail',
+    through: 'Through',
+    adapters: { resend: 'Resend', smtp: 'SMTP', cloudflare: 'Cloudflare' },
+    from: 'From',
+    replyTo: 'Replies to',
+    noReplyTo: 'The sender',
+    today: 'Today',
+    ofLimit: (sent: number, limit: number) =>
+      `${sent.toLocaleString('en')} of ${plural(limit, 'mail')} (UTC)`,
+    testTo: 'Address for a test',
+    testHint: 'It is not stored.',
+    test: 'Send a test',
+    sending: 'Sending…',
+    outcomes: {
+      SENT: 'The mail server has the mail. It may be in the spam folder.',
+      UNKNOWN: 'The connection was lost after the message: the mail may arrive.',
+      WAITING: 'The mail waits for another attempt.',
+      FAILED: 'The mail was refused.',
+      SKIPPED: 'The mail was not sent.',
+    } satisfies Record<MailState, string>,
+    switches: 'Mails that are sent',
+    kinds: {
+      key: {
+        name: 'License key',
+        hint: 'At once, for each new license of a customer with an e-mail. A market can have it off.',
+      },
+      link: {
+        name: 'Link to the page',
+        hint: 'When a customer asks for it at /my. This switches the form on, too.',
+      },
+      expiring: {
+        name: 'Reminder',
+        hint: '7 days and 1 day before the end. Not for a subscription that renews.',
+      },
+      test: { name: 'Test', hint: '' },
+    },
+    language: 'Language',
+    languageHint:
+      'For customers who have not opened their page yet. Others get the language of their page.',
+    languages: {
+      en: 'English',
+      de: 'Deutsch',
+      fr: 'Français',
+      es: 'Español',
+      pt: 'Português',
+    },
+    texts: 'Texts',
+    parts: { subject: 'Subject', greeting: 'Above the facts', closing: 'Below the facts' },
+    textsHint: (placeholders: readonly string[]) =>
+      `An empty field has the text of Licet. Placeholders: ${placeholders.map((one) => `{${one}}`).join(' ')}`,
+    preview: 'Preview',
+    asText: 'As plain text',
+    list: 'Mails of the last 30 days',
+    listOfLicense: 'Mails',
+    columns: {
+      time: 'Time',
+      kind: 'Kind',
+      to: 'To',
+      license: 'License',
+      state: 'State',
+      reason: 'Reason',
+      resend: 'Again',
+    },
+    anyKind: 'Any kind',
+    anyState: 'Any state',
+    states: {
+      WAITING: 'Waiting',
+      SENT: 'Sent',
+      UNKNOWN: 'Perhaps sent',
+      FAILED: 'Failed',
+      SKIPPED: 'Not sent',
+    } satisfies Record<MailState, string>,
+    noMails: 'Nothing was sent yet.',
+    noMatch: 'No mail fits these filters.',
+    older: 'Load older',
+    next: 'Next attempt:',
+    soon: 'within a minute',
+    noRecipient: 'Not stored',
+    noEmailNow: 'No e-mail now',
+    resend: 'Send again',
+    resendTitle: 'Send this mail again?',
+    resendLead: (email: string, wasSent: boolean) =>
+      `${wasSent ? 'It was sent already. ' : ''}It goes to ${email}.`,
+    sendKey: 'Send the key',
+    sendKeyTitle: (email: string) => `Send the key to ${email}?`,
+    sendKeyLead: 'The mail has the whole license key. It cannot be taken back.',
+    needsEmail: 'The owner has no e-mail. Enter one at the customer first.',
   },
 
   markets: {
@@ -1012,6 +1123,9 @@ export const screenTexts = {
     },
     enabled: 'Switched on',
     enabledHint: 'While it is off, all requests of the market are rejected.',
+    mailsKey: 'Send the key by e-mail',
+    mailsKeyHint:
+      'To each buyer with an e-mail, once the mail License key is switched on in the settings.',
     address: 'Address for the market',
     addressHint:
       'Do not publish it. A request needs the secret, too: without it, a stranger can only fill the list of what arrived.',
@@ -1292,6 +1406,7 @@ export const screenTexts = {
       purchase: { name: 'Purchases' },
       session: { name: 'Log-ins' },
       settings: { name: 'Settings' },
+      mail: { name: 'Mails' },
     },
     more: 'More: single events',
     fewer: 'Groups only',
@@ -1425,6 +1540,7 @@ export const screenTexts = {
       market: 'Open market',
       purchase: 'Choose product',
       order: 'Open purchase',
+      customer: 'Open customer',
     },
     paid: (count: number, isCut: boolean) =>
       count === 1 && !isCut
@@ -1528,6 +1644,7 @@ export const screenTexts = {
         purchase: plural(count, 'purchase'),
         session: plural(count, 'session'),
         settings: 'Settings',
+        mail: plural(count, 'mail'),
       })[resource],
     token: (id: number) => `Token ${id}`,
     deletedToken: (id: number | null) => `Token ${id}, deleted`,

@@ -43,6 +43,7 @@ const resources: Record<EventResource, string> = {
   purchase: 'Purchase',
   session: 'Session',
   settings: 'Settings',
+  mail: 'Mail',
 };
 
 export const texts = {

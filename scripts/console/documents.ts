@@ -27,6 +27,7 @@ export const SUBJECTS = {
     'docs/drm.md',
     'docs/webhooks.md',
     'docs/portal.md',
+    'docs/mail.md',
     'docs/discord.md',
     'packages/client/README.md',
   ],

@@ -7,8 +7,9 @@ import { CliError, systemReason } from '@licet/cli/terminal';
 import { build, stop } from 'esbuild';
 import type { V4WorkerOptionsShape } from 'miniflare';
 import { copyAssets } from '../assets.ts';
-import { VARIABLE_NAMES } from '../variables.ts';
+import { OPTIONAL_SECRETS, VARIABLE_NAMES } from '../variables.ts';
 import { databaseId } from './database.ts';
+import type { LocalCommand } from './options.ts';
 import { readLocalSettings } from './settings.ts';
 
 /** Builds the Worker for a service on this machine. */
@@ -39,17 +40,25 @@ type Settings = ReturnType<typeof readLocalSettings>;
 
 /** The names of the variables and secrets that are read from the secrets file, or without one from the environment. */
 const isNamed = ({ vars = {}, secrets }: Settings, name: string): boolean =>
-  secrets === undefined || name in vars || (secrets.required?.includes(name) ?? false);
+  secrets === undefined ||
+  name in vars ||
+  OPTIONAL_SECRETS.includes(name) ||
+  (secrets.required?.includes(name) ?? false);
 
 /**
  * The lines of the secrets file and the variables of the environment that would have no effect, each as a message.
  *
  * @param given the variables of the command line
  */
-export function findIgnored(given: Readonly<Record<string, string>>): string[] {
+export function findIgnored(
+  given: Readonly<Record<string, string>>,
+  command: LocalCommand,
+): string[] {
   const settings = readLocalSettings();
   const text = readSecrets(SECRETS_FILE);
-  const isRead = (name: string): boolean => isNamed(settings, name);
+  // wrangler dev reads no secret that the settings do not name.
+  const isRead = (name: string): boolean =>
+    isNamed(settings, name) && !(command === 'npm run dev' && OPTIONAL_SECRETS.includes(name));
   const inFile = Object.keys(parseEnv(text)).filter((name) => !isRead(name));
   const inEnvironment = VARIABLE_NAMES.filter(
     (name) =>

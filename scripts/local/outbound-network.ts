@@ -42,3 +42,7 @@ export const outboundNetwork = ({ OUTBOUND_PRIVATE }: Readonly<Record<string, un
 /** The network for requests to the Discord of `DISCORD_URL` alone, which may be on this machine. */
 export const discordNetwork = ({ DISCORD_URL = '' }: Readonly<Record<string, unknown>>) =>
   DISCORD_URL === '' ? {} : { DISCORD_NETWORK: networkTo('public', 'private') };
+
+/** The network to the server of `MAIL` alone, which may be on this machine or in its network. */
+export const mailNetwork = ({ MAIL = '' }: Readonly<Record<string, unknown>>) =>
+  /^\s*smtps?:/.test(String(MAIL)) ? { MAIL_NETWORK: networkTo('public', 'private') } : {};

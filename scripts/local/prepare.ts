@@ -1,7 +1,7 @@
 import { ensureRootToken, SECRETS_FILE } from '@licet/cli/root-token';
 import { CliError, fail, guardOutput, note } from '@licet/cli/terminal';
 import { lockState } from '../state-lock.ts';
-import { checkVariables } from '../variables.ts';
+import { checkMail, checkVariables } from '../variables.ts';
 import { findIgnored, readWorkerOptions } from './build.ts';
 import { endLeftover } from './leftover.ts';
 import { checkPorts, type LocalOptions } from './options.ts';
@@ -14,10 +14,11 @@ import { checkPorts, type LocalOptions } from './options.ts';
  */
 export async function prepare(options: LocalOptions, isTokenGiven: boolean): Promise<void> {
   const { command, folder } = options;
-  for (const ignored of findIgnored(options.variables)) note(`• ${ignored}.`);
+  for (const ignored of findIgnored(options.variables, command)) note(`• ${ignored}.`);
   // ensureRootToken() makes the token, or checks it.
   const { ROOT_TOKEN: _, ...variables } = readWorkerOptions().variables;
   checkVariables(variables);
+  checkMail({ ...variables, ...options.variables });
   if (!lockState(folder)) {
     throw new CliError(
       `The data in ${folder} is in use by another Licet. ` +

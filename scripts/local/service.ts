@@ -16,7 +16,7 @@ import {
 import type { BuiltWorker } from './build.ts';
 import { watchDescriptors } from './descriptors.ts';
 import { forgetRuntime, rememberRuntime } from './leftover.ts';
-import { discordNetwork, outboundNetwork } from './outbound-network.ts';
+import { discordNetwork, mailNetwork, outboundNetwork } from './outbound-network.ts';
 import { endRuntime, onRuntime, startNoRuntime, triggerSocket } from './sockets.ts';
 
 /** The service on this machine: the built Worker in workerd, on a socket without a proxy. */
@@ -309,6 +309,7 @@ export class LocalService {
             ASSETS: FILES_NAME,
             OUTBOUND: outboundNetwork(all),
             ...discordNetwork(all),
+            ...mailNetwork(all),
           },
           unsafeDirectSockets: [{ host, port }],
         },

@@ -44,12 +44,22 @@ export interface FollowUp {
   statements: (db: Database, ids: readonly number[]) => Statement[];
 }
 
+/** The mails with keys, which follow new licenses (13). */
+export interface KeyMails {
+  /** @param owned selects the ids of licenses that are new, or whose customer has an e-mail from now on */
+  store(db: Database, owned: SQL, now: number): RunnableQuery<{ id: number }[], 'sqlite'>;
+  /** Makes the first attempts of new mails. */
+  send(ids: readonly number[]): Promise<void>;
+}
+
 /** The parts that the channels add to a change (ADR 0014). */
 export interface Channels {
   followUps: readonly FollowUp[];
   storeDeliveries(db: Database, now: number): StoringDeliveries;
   /** Makes the first attempts of new deliveries (8). */
   deliver(stored: readonly StoredDelivery[]): Promise<void>;
+  /** Null for a service that sends no mails. */
+  keyMails: KeyMails | null;
 }
 
 /** The sender of a change. */
@@ -78,7 +88,15 @@ export interface Condition {
 }
 
 /** The names of the statements that every change has. */
-type OwnNames = 'conditions' | 'followUps' | 'moved' | 'touched' | 'event' | 'deliveries' | 'key';
+type OwnNames =
+  | 'conditions'
+  | 'followUps'
+  | 'moved'
+  | 'touched'
+  | 'event'
+  | 'deliveries'
+  | 'mails'
+  | 'key';
 
 interface NewChange<Named> {
   /** Null for a part of a change that another part stores. */
@@ -92,6 +110,8 @@ interface NewChange<Named> {
   statements: Named & { [Name in OwnNames]?: never };
   /** For new objects: their ids for repetitions of the request. */
   creates?: CreatedIds;
+  /** Selects the ids of licenses of which the key may be mailed: new ones, and those whose customer has an e-mail from now on. */
+  owned?: SQL | undefined;
   /** The errors for a unique value that another row has, and for a reference to a missing row. */
   errors?: { unique?: Error; reference?: Error };
 }
@@ -110,7 +130,16 @@ export function change<Named extends Statements>(
 ): Promise<Results<Named>>;
 export async function change(
   sender: Sender,
-  { event, statements, creates, touches = [], adds = [], when = [], errors }: NewChange<Statements>,
+  {
+    event,
+    statements,
+    creates,
+    owned,
+    touches = [],
+    adds = [],
+    when = [],
+    errors,
+  }: NewChange<Statements>,
 ): Promise<Results<Statements>> {
   const { db, now, key, caches, channels, waitUntil } = sender;
   const conditions = [...sender.permissions(), ...when];
@@ -122,6 +151,7 @@ export async function change(
     ...statements,
     event: insertEvents(db, sender, events, now),
     deliveries: event ? [channels.storeDeliveries(db, now)] : [],
+    mails: owned && channels.keyMails ? [channels.keyMails.store(db, owned, now)] : [],
     key: key && creates !== undefined ? storeKey(db, key, creates) : [],
   }).catch((error) => {
     const failed = failedCheck(error);
@@ -131,10 +161,13 @@ export async function change(
     if (isForeignKeyViolation(error)) throw errors?.reference ?? error;
     throw error;
   });
-  const { touched = [], deliveries = [] } = results;
+  const { touched = [], deliveries = [], mails = [] } = results;
   caches.invalidate([...touched, ...adds]);
   waitUntil(caches.publish(touched));
   deliverFirst(channels.deliver, deliveries, waitUntil);
+  if (channels.keyMails && mails.length > 0) {
+    waitUntil(channels.keyMails.send(mails.map(({ id }) => id)));
+  }
   return results;
 }
 

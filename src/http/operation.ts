@@ -17,6 +17,7 @@ export type Tag =
   | 'Markets'
   | 'Purchases'
   | 'Settings'
+  | 'Mails'
   | 'Import';
 
 export type ResponseHeader =

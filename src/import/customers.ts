@@ -38,6 +38,7 @@ export const namedBy = (item: CustomerItem, otherAccountId: string | null): Name
   createdAt: item.createdAt,
   emailNormalized: item.email && normalizeEmail(item.email),
   otherAccountId,
+  language: null,
 });
 
 /** A customer without any identity. */

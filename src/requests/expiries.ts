@@ -1,6 +1,6 @@
 import { DAY_MS, MINUTE_MS } from '@licet/contract/durations';
 import { type SQL, sql } from 'drizzle-orm';
-import { batch, type Database } from '../db/client.ts';
+import { batch, type Database, type Statement } from '../db/client.ts';
 import { counters, events } from '../db/schema.ts';
 import type { Task } from '../db/task.ts';
 import { firstIdAt, SLOTS } from '../lib/time-id.ts';
@@ -36,13 +36,21 @@ function selectExpiries(now: number): SQL {
     where +l.state = 'ACTIVE' and l.created_at < l.expires_at - w.column2`;
 }
 
+/** Makes the statement that stores the mails for the alerts of a millisecond (13). */
+type StoreReminders = (db: Database, now: number) => Statement;
+
 /**
  * Raises the alerts about expiries that are due, a bounded number of them. The first run begins: nothing is raised for the
  * past. Safe to run twice at once.
  *
  * @param now milliseconds since 1970
+ * @param storeReminders null for a service that sends no mails
  */
-async function raiseExpiries(db: Database, now: number): Promise<void> {
+async function raiseExpiries(
+  db: Database,
+  now: number,
+  storeReminders: StoreReminders | null,
+): Promise<void> {
   const first = firstIdAt(now);
   const raised = sql`(select count(*) from ${events} where id >= ${first} and id < ${first + SLOTS}
     and type in ('license.expired', 'license.expiring'))`;
@@ -52,6 +60,7 @@ async function raiseExpiries(db: Database, now: number): Promise<void> {
       .select(sql`values ('alerts_since', ${now}), ('expiries_checked_at', ${now})`)
       .onConflictDoNothing(),
     ...raise(db, selectExpiries(now), now),
+    reminders: storeReminders ? [storeReminders(db, now)] : [],
     checked: db
       .update(counters)
       .set({ value: now })
@@ -62,8 +71,9 @@ async function raiseExpiries(db: Database, now: number): Promise<void> {
   });
 }
 
-export const RAISE_EXPIRIES: Task = {
+/** @param storeReminders null for a service that sends no mails */
+export const raiseExpiriesTask = (storeReminders: StoreReminders | null): Task => ({
   failure: 'Events about expiries were not made',
-  most: 5,
-  run: ({ db, now }) => raiseExpiries(db, now),
-};
+  most: storeReminders ? 6 : 5,
+  run: ({ db, now }) => raiseExpiries(db, now, storeReminders),
+});

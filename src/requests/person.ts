@@ -5,6 +5,8 @@ import { and, asc, eq, gt, lt, or, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { checkRoles } from '../channels/discord/roles.ts';
 import { discordLinkCodes, discordRoles } from '../channels/discord/schema.ts';
+import { toMail } from '../channels/mail/list.ts';
+import { mails } from '../channels/mail/schema.ts';
 import { purchaseColumns, toPurchase } from '../channels/markets/list.ts';
 import { toDelivery } from '../channels/markets/received.ts';
 import { marketDeliveries, purchases, subjects } from '../channels/markets/schema.ts';
@@ -438,6 +440,16 @@ export const PERSONAL_DATA: Readonly<Record<ExportedList, Part>> = {
       ),
     erase: ({ db, customer }) =>
       db.delete(pageSessions).where(isPageOf(pageSessions, customer.id, chatIdsOf(customer))),
+  },
+  mails: {
+    read(reader) {
+      const { customer } = reader;
+      return readShort(reader, mails, eq(mails.customerId, customer.id), (row) =>
+        toMail({ ...row, email: customer.email }),
+      );
+    },
+    // One that waits is not sent either: its address is gone.
+    erase: ({ db, customer }) => db.delete(mails).where(eq(mails.customerId, customer.id)),
   },
   linkCodes: {
     read: (reader) =>

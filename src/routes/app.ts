@@ -14,6 +14,7 @@ import { consolePage, consoleRoutes, isConsolePage } from './console.ts';
 import { allowPages, preflight } from './cors.ts';
 import { discordRoutes } from './discord.ts';
 import { errorResponse, respondToError } from './error-response.ts';
+import { mailRoutes } from './mail.ts';
 import { marketRoutes } from './markets.ts';
 import { metricsRoutes } from './metrics.ts';
 import { isPortalPage, portalPage, portalRoutes } from './portal.ts';
@@ -88,6 +89,7 @@ const management = new Hono<AppEnv>({ getPath: plainPath })
   })
   .options('/.well-known/jwks.json', preflight('GET', 'allowSigningKeys', 'Validation'))
   .route('/markets', marketRoutes)
+  .route('/mail', mailRoutes)
   .route('/metrics', metricsRoutes)
   .route('/', discordRoutes)
   .route('/api/v1', v1)

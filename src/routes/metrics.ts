@@ -1,6 +1,7 @@
 import { INTENTS } from '@licet/contract/intents';
 import { Hono } from 'hono';
 import { type AuthEnv, databaseOf, requireIntents, requireToken } from '../auth/middleware.ts';
+import { mailMetricStatements, mailMetrics } from '../channels/mail/metrics.ts';
 import { marketMetricStatements, marketMetrics } from '../channels/markets/metrics.ts';
 import { deliveryMetricStatements, deliveryMetrics } from '../channels/webhooks/metrics.ts';
 import { batch } from '../db/client.ts';
@@ -36,11 +37,13 @@ export const metricsRoutes = new Hono<AuthEnv>().get(
       ...requestMetricStatements(db, now),
       ...deliveryMetricStatements(db, now),
       ...marketMetricStatements(db, now),
+      ...mailMetricStatements(db, now),
     });
     const metrics = [
       ...requestMetrics(rows, now),
       ...deliveryMetrics(rows, now),
       ...marketMetrics(rows),
+      ...mailMetrics(rows, now),
       ...(isOnOneMachine ? requestCounts.metrics(recorder.pending()) : []),
     ];
     return c.body(exposition(metrics), 200, { 'Content-Type': EXPOSITION_TYPE });

@@ -1,4 +1,6 @@
 import { parseJson } from '@licet/contract/json';
+import { linkRequest } from '@licet/contract/mail';
+import { MAIL_LANGUAGES } from '@licet/contract/mail-kinds';
 import { PORTAL_PATH, type PortalData, type Seller } from '@licet/contract/portal-page';
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
@@ -14,6 +16,14 @@ import {
 import { isFromElsewhere, isFromOwnPage } from '../auth/own-page.ts';
 import { createLinkCode } from '../channels/discord/link-codes.ts';
 import { isSetUp } from '../channels/discord/settings.ts';
+import { customerOfToken } from '../channels/mail/hashes.ts';
+import { sendLink } from '../channels/mail/links.ts';
+import {
+  stopReminders,
+  UNSUBSCRIBE_CSP,
+  unsubscribeLanguage,
+  unsubscribePage,
+} from '../channels/mail/unsubscribe.ts';
 import { licensesOf } from '../channels/portal/licenses.ts';
 import { listMachines, withId } from '../channels/portal/machines.ts';
 import {
@@ -22,9 +32,12 @@ import {
   PORTAL_SESSION_SECONDS,
   redeemCode,
 } from '../channels/portal/sessions.ts';
+import { SERVICE } from '../db/events.ts';
 import { readBodyText } from '../http/connection.ts';
 import { ApiError, notFound } from '../http/errors.ts';
 import { jsonResponse } from '../http/json.ts';
+import { logFailure } from '../lib/log.ts';
+import { clientOf } from '../lib/networks.ts';
 import { sha256Hex } from '../lib/sha256.ts';
 import { findCustomer } from '../resources/customers/queries.ts';
 import type { Person } from '../resources/licenses/own.ts';
@@ -47,9 +60,13 @@ const SELLER_HELD_SECONDS = 30;
 const COOKIE = { path: '/', httpOnly: true, secure: true, sameSite: 'Strict' } as const;
 const COOKIE_NAME = 'licet-my';
 
+const LINK_IS_COMING = 'If a customer has this e-mail, a link is on its way to it';
 const NO_SESSION = new ApiError(401, 'The session is over: open a new link');
 
-const codeBody = z.object({ code: z.string().max(100) });
+const codeBody = z.object({
+  code: z.string().max(100),
+  language: z.enum(MAIL_LANGUAGES).optional(),
+});
 const resetBody = z.object({ machine: z.string().max(100).nullable() });
 
 /** The body of a request of the page. @throws ApiError for one that the page does not send */
@@ -90,11 +107,16 @@ async function open(c: Context<PortalEnv>): Promise<Response> {
   rejectOverLimit(c);
   if (isFromElsewhere(c.req.raw)) throw new ApiError(403, 'Only the page itself opens a session');
   requireJson(c.req.raw);
-  const { code } = await readBody(c, codeBody).catch(async (error) => {
+  const { code, language } = await readBody(c, codeBody).catch(async (error) => {
     await countFailedToken(c);
     throw error;
   });
-  const redeemed = await redeemCode(servicesOf(c.env).db, code, sessionOf(c), Date.now());
+  const redeemed = await redeemCode(
+    servicesOf(c.env).db,
+    { code, language },
+    sessionOf(c),
+    Date.now(),
+  );
   if ('fault' in redeemed) {
     await countFailedToken(c);
     return jsonResponse(c, redeemed, 403);
@@ -105,6 +127,50 @@ async function open(c: Context<PortalEnv>): Promise<Response> {
     maxAge: PORTAL_SESSION_SECONDS,
   });
   return c.body(null, 204);
+}
+
+/** Sends a link by e-mail. Everybody gets the same response, and nothing is asked of the database before it. */
+async function wantLink(c: Context<PortalEnv>): Promise<Response> {
+  if (isFromElsewhere(c.req.raw)) throw new ApiError(403, 'Only the page itself asks for a link');
+  requireJson(c.req.raw);
+  const { email, language = null } = await readBody(c, linkRequest);
+  const services = servicesOf(c.env);
+  const { mailer, ceilings } = services;
+  if (!mailer.sender) throw new ApiError(404, 'This service sends no mails');
+  const address = addressIn(c);
+  const { waitUntil } = c.get('timings');
+  if (address === null || !ceilings.wantedLinks.count(clientOf(address))) {
+    const newSender = () => senderOf(services, SERVICE, waitUntil);
+    const sending = sendLink(newSender, mailer, { email, language, address }, secretOf(c));
+    waitUntil(sending.catch((error) => logFailure('A link was not sent', error)));
+  }
+  return jsonResponse(c, { message: LINK_IS_COMING }, 202);
+}
+
+/** The page for the end of reminders. It is for a browser without a session, also one of the mail server. */
+async function unsubscribing(
+  c: Context<PortalEnv>,
+  state: 'question' | 'done' | 'unknown',
+): Promise<Response> {
+  const seller = await servicesOf(c.env).portalSettings.get(SELLER_HELD_SECONDS * 1000);
+  c.header('Content-Security-Policy', UNSUBSCRIBE_CSP);
+  const page = unsubscribePage(unsubscribeLanguage(c.req.query('language')), state, seller);
+  return c.html(page, state === 'unknown' ? 404 : 200);
+}
+
+/** The customer of the token in the path; null for a wrong one, which counts as a failed token. */
+async function customerToUnsubscribe(c: Context<PortalEnv>): Promise<number | null> {
+  rejectOverLimit(c);
+  const customerId = await customerOfToken(secretOf(c), c.req.param('token') ?? '');
+  if (customerId === null) await countFailedToken(c);
+  return customerId;
+}
+
+async function unsubscribe(c: Context<PortalEnv>): Promise<Response> {
+  const customerId = await customerToUnsubscribe(c);
+  if (customerId === null) return unsubscribing(c, 'unknown');
+  await stopReminders(servicesOf(c.env).db, customerId, secretOf(c), Date.now());
+  return unsubscribing(c, 'done');
 }
 
 async function close(c: Context<PortalEnv>): Promise<Response> {
@@ -173,16 +239,24 @@ export const portalRoutes = new Hono<PortalEnv>()
   })
   // Anybody may ask for it, and it can hold a logo.
   .get('/seller', etag(), async (c) => {
-    const { portalSettings, discordSettings } = servicesOf(c.env);
+    const { portalSettings, discordSettings, mailSettings, mailer } = servicesOf(c.env);
     const seller: Seller = {
       ...(await portalSettings.get(SELLER_HELD_SECONDS * 1000)),
       hasDiscord: isSetUp(await discordSettings.get(SETTINGS_HELD_MS)),
+      hasMail:
+        mailer.sender !== null && (await mailSettings.get(SETTINGS_HELD_MS)).kinds.includes('link'),
     };
     c.header('Cache-Control', `public, max-age=${SELLER_HELD_SECONDS}`);
     return jsonResponse(c, seller);
   })
   .post('/session', open)
   .delete('/session', close)
+  .post('/link', wantLink)
+  // Programs follow links of mails: a GET does nothing.
+  .get('/unsubscribe/:token', async (c) =>
+    unsubscribing(c, (await customerToUnsubscribe(c)) === null ? 'unknown' : 'question'),
+  )
+  .post('/unsubscribe/:token', unsubscribe)
   .get('/licenses', requireSession, async (c) => {
     const listed = await licensesOf(servicesOf(c.env).db, c.get('person'), Date.now());
     const data: PortalData = { ...listed, canLinkDiscord: (await findLinkable(c)) !== null };

@@ -77,7 +77,7 @@ it('the scheduled handler without the database throws nothing, tries all its tas
     'Idempotency keys were not removed',
     'Old deliveries were not removed',
     'Markets were not looked after',
-    'Links, sessions and interactions of customers were not looked after',
+    'Links, sessions, mails and interactions of customers were not looked after',
     'Events about expiries were not made',
     'Events were not delivered',
   );

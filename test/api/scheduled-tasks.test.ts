@@ -176,7 +176,7 @@ const WORK: Readonly<Record<string, () => Promise<unknown>>> = {
       ...{ createdAt: LONG_AGO, updatedAt: LONG_AGO },
     });
   },
-  'Links, sessions and interactions of customers were not looked after': async () => {
+  'Links, sessions, mails and interactions of customers were not looked after': async () => {
     const hash = crypto.randomUUID();
     await db.insert(pageLinks).values({ codeHash: hash, customerId: 1, expiresAt: LONG_AGO });
     await db.insert(pageSessions).values({ sessionHash: hash, customerId: 1, createdAt: LONG_AGO });

@@ -114,6 +114,36 @@ it('a deployment shows the PUBLIC_URL of wrangler.toml first, and examines it, t
   expect(await failureOf(run())).toContain('PUBLIC_URL must be https://license.example.com, not');
 });
 
+it('a deployment keeps the binding for mails, and says which of their settings is missing [13.1.4]', async () => {
+  const withMail = TOML.replace('# [[send_email]]\n# name', '[[send_email]]\nname');
+  expect(withMail).not.toBe(TOML);
+  configure(withMail.replace('MAIL_FROM = ""', 'MAIL_FROM = "keys@example.com"'));
+  await run();
+  expect(account.worker?.settings).toMatchObject({ send_email: [{ name: 'EMAIL' }] });
+  expect(lines.join('\n')).toContain(
+    'No mails are sent: MAIL_FROM is set, and the secret MAIL is not. Set it: npx wrangler secret put MAIL --name licet',
+  );
+  const secrets = account.worker?.secrets ?? {};
+  secrets.MAIL = 'cloudflare:';
+  lines = [];
+  await run();
+  expect(account.worker?.secrets.MAIL).toBe('cloudflare:');
+  expect(lines.join('\n')).not.toContain('No mails are sent');
+  configure(TOML);
+  await run();
+  expect(lines.join('\n')).toContain(
+    'the secret MAIL is set, and MAIL_FROM in wrangler.toml is not',
+  );
+});
+
+it('a deployment with a secret of mails in wrangler.toml is rejected, and repeats nothing of it', async () => {
+  configure(TOML.replace('MAIL_FROM =', 'MAIL = "resend:se-cret"\nMAIL_FROM ='));
+  const message = await failureOf(run());
+  expect(message).toContain('wrangler.toml has MAIL, which is a secret. Nothing was changed.');
+  expect(message).not.toContain('se-cret');
+  expect(account.calls).toEqual([]);
+});
+
 it('a deployment writes the root token only into a file for its owner, and into the secret', async () => {
   await run();
   const token = account.worker?.secrets.ROOT_TOKEN ?? '';

@@ -86,6 +86,11 @@ it.each<[command: LocalCommand, args: string[], message: string]>([
   ['npm start', ['--var', 'DISCORD_URL:discord'], 'DISCORD_URL must be an address such as https'],
   ['npm start', ['--var', 'DISCORD_URL:http://a.example'], 'DISCORD_URL must be https://a.example'],
   ['npm start', ['--var', 'DISCORD_URL:https://a.example/api'], 'DISCORD_URL must have no path: '],
+  ['npm start', ['--var', 'MAIL:postmark:key'], 'MAIL must be resend:KEY, smtps://USER:PASSWORD@H'],
+  ['npm start', ['--var', 'MAIL_FROM:keys'], 'MAIL_FROM must be an address such as keys@example'],
+  ['npm start', ['--var', 'MAIL_REPLY_TO:a@b'], 'MAIL_REPLY_TO must be an address such as keys@'],
+  ['npm start', ['--var', 'MAIL_DAILY_LIMIT:0'], 'MAIL_DAILY_LIMIT must be a number of mails a d'],
+  ['npm start', ['--var', 'MAIL_WEBHOOK_SECRET:x'], 'which begins with whsec_.'],
   ['npm start', ['--var', 'REFUSED_LIMITER:many'], 'must be a number of requests a minute, not'],
   ['npm start', ['--var', 'ROOT_TOKEN:short'], 'ROOT_TOKEN has fewer than 32 characters, so the'],
   ['npm start', ['--var', 'SIGNING_KEY_1:abc'], 'SIGNING_KEY_1 must be a private JWK with a kid'],
@@ -122,6 +127,11 @@ it('each setting is taken in the forms of the document', () => {
     CONSOLE_HOSTS: 'License.example.com, localhost:8443 [::1]:80',
     OUTBOUND_PRIVATE: 'false',
     DISCORD_URL: 'http://127.0.0.1:9000',
+    MAIL: 'smtps://keys%40example.com:secret@mail.example.com',
+    MAIL_FROM: 'Shop <keys@example.com>',
+    MAIL_REPLY_TO: 'help@example.com',
+    MAIL_DAILY_LIMIT: '100',
+    MAIL_WEBHOOK_SECRET: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
   };
   expect(Object.keys(variables)).toEqual(names);
   const args = Object.entries(variables).flatMap(([name, value]) => ['--var', `${name}:${value}`]);

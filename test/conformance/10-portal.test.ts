@@ -596,6 +596,7 @@ it('the settings of the page are shown to everybody who opens it [10.2.10]', asy
   expect((await ask('GET', '/seller', {}, newIsolate())).json).toEqual({
     ...body,
     hasDiscord: false,
+    hasMail: false,
   });
   const events = await call('GET', '/api/v2/events?resourceType=settings');
   expect(events.text).not.toContain('base64');

@@ -222,7 +222,7 @@ it('a scrape is one batch, and reads no more rows of a long history or many deli
     expect(written).toBe(0);
     return read;
   };
-  expect(await readRows()).toBeLessThan(20);
+  expect(await readRows()).toBeLessThan(30);
   await fill(120);
   const many = await readRows();
   expect(many).toBeLessThan(1_500);

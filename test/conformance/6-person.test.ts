@@ -101,6 +101,8 @@ beforeAll(async () => {
          select 1, id, type, 1, 0, '${MARK}response' from events where type = 'license.rotated'`,
       `insert into page_sessions values ('hash', null, '${MARK}chat', 0)`,
       `insert into discord_link_codes values (${customerId}, 'hash', 0)`,
+      `insert into mails (kind, cause, customer_id, state, attempts, step, losses, error, created_at)
+        values ('key', 'key:1:1', ${customerId}, 'FAILED', 1, 0, 0, '${MARK}mail', 0)`,
       `insert into discord_roles (chat_id, role_id, due_at) values ('${MARK}chat', '901', 1)`,
       `insert into purchases (market_id, item, reference, unit, order_id, buyer_id, buyer_name, email, quantity, is_test,
          state, facts, license_id, created_at, updated_at)

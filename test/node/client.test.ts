@@ -133,6 +133,7 @@ describe('for each operation there is a method', () => {
       licet.licenses.createBatch({ productId: 7, licenseType: 'PERMANENT', count: 2 }),
     'PUT /api/v2/licenses/{id}': (licet) => licet.licenses.update(7, { ips: [] }),
     'DELETE /api/v2/licenses/{id}': (licet) => licet.licenses.delete(7),
+    'POST /api/v2/licenses/{id}/send-key': (licet) => licet.licenses.sendKey(7),
     'POST /api/v2/licenses/{id}/rotate': (licet) => licet.licenses.rotate(7),
     'POST /api/v2/licenses/{id}/transfer': (licet) =>
       licet.licenses.transfer(7, { customerEmail: 'a@b.example' }),
@@ -189,6 +190,13 @@ describe('for each operation there is a method', () => {
     'DELETE /api/v2/markets/{id}': (licet) => licet.markets.delete(7),
     'GET /api/v2/markets/{id}/deliveries': (licet) => licet.markets.deliveries(7).list(),
     'POST /api/v2/portal-links': (licet) => licet.portalLink({ customerId: 7 }),
+    'GET /api/v2/settings/mail': (licet) => licet.mailSettings.get(),
+    'PUT /api/v2/settings/mail': (licet) => licet.mailSettings.update({ kinds: ['key'] }),
+    'POST /api/v2/settings/mail/preview': (licet) =>
+      licet.mailSettings.preview({ kind: 'key', language: 'en' }),
+    'GET /api/v2/mails': (licet) => licet.mails.list(),
+    'POST /api/v2/mails/test': (licet) => licet.mails.test({ to: 'you@shop.example' }),
+    'POST /api/v2/mails/{id}/resend': (licet) => licet.mails.resend(7),
     'GET /api/v2/settings/portal': (licet) => licet.portalSettings.get(),
     'PUT /api/v2/settings/portal': (licet) => licet.portalSettings.update({ name: 'Shop' }),
     'GET /api/v2/settings/discord': (licet) => licet.discordSettings.get(),

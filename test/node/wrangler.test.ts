@@ -160,13 +160,47 @@ it('a line of .dev.vars without effect is named, without its value', () => {
     'REQUIRE_HWID false',
   ];
   writeFileSync('.dev.vars', [...lines, 'SIGNING_KEY_1=abc', 'TRUSTED_PROXIES=::1'].join('\r\n'));
-  expect(findIgnored({})).toEqual([
+  expect(findIgnored({}, 'npm start')).toEqual([
     'Line 3 of .dev.vars is not NAME=VALUE',
     'Line 8 of .dev.vars is not NAME=VALUE',
     'SIGNING_KEY_1 in .dev.vars is ignored: put it into signing-keys.env in the data folder',
     'TRUSTED_PROXIES in .dev.vars is ignored: set it in wrangler.toml or with --var NAME:VALUE',
   ]);
 });
+
+it('npm start reads MAIL from .dev.vars, and npm run dev names it as ignored', () => {
+  writeFileSync('wrangler.toml', settings);
+  writeFileSync('.dev.vars', 'MAIL=resend:re_1\n');
+  expect(readWorkerOptions().variables).toMatchObject({ MAIL: 'resend:re_1' });
+  expect(findIgnored({}, 'npm start')).toEqual([]);
+  expect(findIgnored({}, 'npm run dev')).toEqual([
+    'MAIL in .dev.vars is ignored: set it in wrangler.toml or with --var NAME:VALUE',
+  ]);
+});
+
+it.each([
+  ['start', START, 'MAIL=postmark:se-cret', /^✗ MAIL must be resend:KEY/],
+  ['start', START, 'MAIL=resend:se-cret', /^✗ MAIL_FROM must be set: /],
+  [
+    'start',
+    START,
+    'MAIL=cloudflare:\nMAIL_FROM=a@b.example',
+    /^✗ MAIL must .* at Cloudflare alone/,
+  ],
+  ['dev', DEV, 'MAIL=cloudflare:\nMAIL_FROM=a@b.example', /✗ MAIL must .* at Cloudflare alone/],
+])(
+  'npm run %s with wrong settings of mails is a line without the secret, and makes no file [13.1.4]',
+  (_, script, secrets, message) => {
+    writeFileSync('wrangler.toml', settings);
+    writeFileSync('.dev.vars', secrets);
+    const files = readdirSync('.');
+    const { stderr, status } = spawnSync(process.execPath, script, { encoding: 'utf8' });
+    expect(stderr).toMatch(message);
+    expect(stderr).not.toContain('se-cret');
+    expect(status).toBe(2);
+    expect(readdirSync('.')).toEqual(files);
+  },
+);
 
 it.each([
   ['beside .dev.vars', 'ROOT_TOKEN=\n', {}, ['REQUIRE_HWID, TRUSTED_PROXIES']],
@@ -178,7 +212,7 @@ it.each([
   for (const name of ['REQUIRE_HWID', 'ROOT_TOKEN', 'TRUSTED_PROXIES', 'NOT_OURS']) {
     vi.stubEnv(name, 'false');
   }
-  const ignored = findIgnored(given);
+  const ignored = findIgnored(given, 'npm start');
   vi.unstubAllEnvs();
   expect(ignored).toEqual(
     names.map(

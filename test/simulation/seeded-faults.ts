@@ -305,7 +305,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     name: 'a failed attempt without another one',
     broken: /Given up early/,
     replacements: {
-      'src/channels/webhooks/attempt.ts': [['RETRY_DELAYS_MS[step]', 'RETRY_DELAYS_MS[99]']],
+      'src/lib/retries.ts': [['RETRY_DELAYS_MS[step]', 'RETRY_DELAYS_MS[99]']],
     },
   },
 ];

@@ -72,6 +72,7 @@ export class MarketWorld {
       updatedAt: NOW,
       revision: 1,
       comparisonDueAt: null,
+      mailsKey: null,
       ...fields,
     };
   }

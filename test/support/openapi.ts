@@ -123,7 +123,7 @@ function misfitsOfBody({ headers, text, json }: Received, { content }: Response)
 export function checkResponse(request: Sent, response: Received): void {
   const path = plainPath(request.url);
   // Not of the interface: the console and the customer's page with their sessions, and Discord.
-  if (path === '/' || /^\/(console|my|discord)(\/|$)/.test(path)) return;
+  if (path === '/' || /^\/(console|my|discord|mail)(\/|$)/.test(path)) return;
   const declared = responsesTo(request)[response.status];
   const what = `${request.method} ${request.url} returned ${response.status}`;
   if (!declared) throw new Error(`${what}, which docs/openapi.json does not declare`);

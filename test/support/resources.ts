@@ -381,6 +381,7 @@ export const markets: CreatableResource = {
     ],
     onRefund: 'keep',
     onDispute: 'wait',
+    mailsKey: true,
     settings: dynamicSettings.parse(DYNAMIC_PRESETS.sellauth.settings),
   }),
   forbidden: {
@@ -398,6 +399,7 @@ export const markets: CreatableResource = {
     products: [],
     onRefund: 'deactivate',
     onDispute: 'keep',
+    mailsKey: false,
     settings: dynamicSettings.parse(DYNAMIC_PRESETS.shoppex.settings),
   }),
   cleared: {},

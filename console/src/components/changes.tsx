@@ -240,6 +240,7 @@ const TONES: readonly (readonly [ending: string, tone: Tone])[] = [
   ['purchase.unmatched', 'bad'],
   ['market.failing', 'bad'],
   ['market.guessed', 'warn'],
+  ['mail.failed', 'bad'],
   ['.slots_freed', 'accent'],
   ['.rotated', 'accent'],
   ['.transferred', 'accent'],
@@ -329,6 +330,13 @@ export function EventObject({
   if (resourceType === 'blacklist') {
     return (
       <TextLink to="/blacklist" search={{ open: id }} title={label}>
+        {text}
+      </TextLink>
+    );
+  }
+  if (resourceType === 'mail') {
+    return (
+      <TextLink to="/settings/mail" search={{ state: 'FAILED' }} title={label}>
         {text}
       </TextLink>
     );

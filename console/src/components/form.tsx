@@ -205,6 +205,21 @@ export const TextArea = ({
   />
 );
 
+/** A switch, with its hint below its label. */
+export const CheckField = ({
+  label,
+  hint,
+  ...props
+}: { label: string; hint: string } & ComponentProps<'input'>) => (
+  <label className="flex items-start gap-3">
+    <input {...props} type="checkbox" className="mt-0.5 shrink-0" />
+    <span>
+      <span className="font-medium">{label}</span>
+      <span className="block text-xs text-muted">{hint}</span>
+    </span>
+  </label>
+);
+
 /** Gives the focus to a control that is there after the next render, in the place of one that is gone. */
 export const focusSoon = (name: string): void =>
   void setTimeout(() => document.getElementsByName(name)[0]?.focus());

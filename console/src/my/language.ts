@@ -9,7 +9,7 @@ import { pt } from './texts/pt.ts';
 const LANGUAGES: Readonly<Record<string, MyTexts>> = { en, de, fr, es, pt };
 
 /** The first language of the browser that the page has; else English. */
-const language =
+export const language =
   navigator.languages.map((one) => one.slice(0, 2).toLowerCase()).find((one) => one in LANGUAGES) ??
   'en';
 

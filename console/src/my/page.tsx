@@ -1,10 +1,12 @@
+import { textColourOn } from '@licet/contract/contrast';
 import type { LinkFault, PortalData, Seller } from '@licet/contract/portal-page';
 import { type ReactNode, useCallback, useEffect, useRef, useState } from 'react';
 import { buttonClass } from '../components/button-class.ts';
 import { isOver, useAct, whyFailed } from './act.ts';
-import { textColourOn } from './contrast.ts';
+import { BRAND } from './brand.ts';
 import { words } from './language.ts';
 import { Licenses } from './licenses.tsx';
+import { LinkForm } from './link-form.tsx';
 import { Alert } from './notice.tsx';
 import { readLicenses, readSeller, redeem, signOut } from './service.ts';
 
@@ -18,7 +20,6 @@ type View =
   | { name: 'licenses'; data: PortalData; why?: string | undefined };
 
 const CODE = /^#code=(.+)$/;
-const BRAND = 'bg-brand text-on-brand hover:opacity-90';
 
 const codeInAddress = (): string | undefined => CODE.exec(location.hash)?.[1];
 
@@ -116,13 +117,7 @@ export function Page() {
               </p>
             </div>
           )}
-          <Before
-            view={view}
-            contact={contact}
-            hasDiscord={seller?.hasDiscord === true}
-            onOpen={open}
-            onAgain={begin}
-          />
+          <Before view={view} contact={contact} seller={seller} onOpen={open} onAgain={begin} />
         </main>
       </div>
     );
@@ -184,13 +179,13 @@ export function Page() {
 function Before({
   view,
   contact,
-  hasDiscord,
+  seller,
   onOpen,
   onAgain,
 }: {
   view: Exclude<View, { name: 'licenses' }>;
   contact: string | undefined;
-  hasDiscord: boolean;
+  seller: Seller | undefined;
   onOpen: (code: string) => Promise<void>;
   onAgain: () => Promise<void>;
 }) {
@@ -211,9 +206,10 @@ function Before({
     case 'closed':
       return (
         <Message title={words.noLinkTitle} lead={words.noLinkLead} alert={view.why}>
+          {seller?.hasMail && <LinkForm />}
           <ul className="flex list-disc flex-col gap-1 pl-5">
             <li>{words.ways.shop}</li>
-            {hasDiscord && <li>{words.ways.discord}</li>}
+            {seller?.hasDiscord && <li>{words.ways.discord}</li>}
           </ul>
           {help}
         </Message>

@@ -54,6 +54,11 @@ export const replaceKey = (id: number): Promise<RotationOutcome> =>
 /** A new code, in the place of an earlier one. */
 export const makeDiscordCode = (): Promise<DiscordCode> => read('POST', '/discord-code', {});
 
+/** Asks for a link by e-mail. The response does not tell whether the e-mail is known. */
+export async function askForLink(email: string, language: string): Promise<void> {
+  await send('POST', '/link', { email, language });
+}
+
 export async function signOut(): Promise<void> {
   await send('DELETE', '/session');
 }

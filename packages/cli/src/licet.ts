@@ -12,6 +12,7 @@ import { addEvents } from './licet/events.ts';
 import { addHistory } from './licet/history.ts';
 import { addKeys } from './licet/keys.ts';
 import { addLicenses } from './licet/licenses.ts';
+import { addMails } from './licet/mails.ts';
 import { addMarkets } from './licet/markets.ts';
 import { examples } from './licet/output.ts';
 import { addProducts } from './licet/products.ts';
@@ -97,7 +98,7 @@ function findCommand(program: CommandUnknownOpts, names: readonly string[]): Com
 export function newProgram(open: (options: GlobalOptions) => Session) {
   const program = new Command(callOf('licet'))
     .description(
-      'Manages a Licet service: products, licenses, customers, tokens, webhooks, markets, the blacklist, the history and the events.',
+      'Manages a Licet service: products, licenses, customers, tokens, webhooks, markets, mails, the blacklist, the history and the events.',
     )
     .version(versionOfLicet(), '--version', 'print the version')
     .addOption(serviceOption('the address of the service'))
@@ -121,6 +122,7 @@ export function newProgram(open: (options: GlobalOptions) => Session) {
     addMarkets,
     addDiscord,
     addPurchases,
+    addMails,
     addBlacklist,
     addHistory,
     addEvents,

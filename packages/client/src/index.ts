@@ -386,6 +386,40 @@ class DiscordSettings extends Settings<typeof DISCORD_SETTINGS> {
   }
 }
 
+const MAIL_SETTINGS = '/api/v2/settings/mail';
+
+class MailSettings extends Settings<typeof MAIL_SETTINGS> {
+  /** Composes a mail with made-up values, and sends nothing. Without `text` it has the stored texts. */
+  preview(
+    body: Part<`POST ${typeof MAIL_SETTINGS}/preview`, 'body'>,
+    { signal }: CallOptions = {},
+  ): Promise<Part<`POST ${typeof MAIL_SETTINGS}/preview`, 'response'>> {
+    const isPreview: Check = (preview) => isObject(preview) && 'html' in preview;
+    return this.connection.read('POST', `${MAIL_SETTINGS}/preview`, { body, signal }, isPreview);
+  }
+}
+
+const MAILS = '/api/v2/mails';
+
+class Mails extends List<`GET ${typeof MAILS}`> {
+  /** Sends a test to an address, and returns its outcome. */
+  test(
+    body: Part<`POST ${typeof MAILS}/test`, 'body'>,
+    { signal }: CallOptions = {},
+  ): Promise<Part<`POST ${typeof MAILS}/test`, 'response'>> {
+    return this.connection.read('POST', `${this.path}/test`, { body, signal });
+  }
+
+  /** Sends a mail again, once also if the request has to be repeated. */
+  resend(
+    id: number,
+    { signal, idempotencyKey }: CreateOptions = {},
+  ): Promise<Part<`POST ${typeof MAILS}/{id}/resend`, 'response'>> {
+    const path = `${this.path}/${segmentOf(id)}/resend`;
+    return this.connection.create(path, { body: {}, signal, idempotencyKey });
+  }
+}
+
 const CUSTOMERS = '/api/v2/customers';
 
 class Customers extends Managed<typeof CUSTOMERS> {
@@ -429,6 +463,18 @@ class Licenses extends Managed<typeof LICENSES> {
   ): Promise<Part<`POST ${typeof LICENSES}/{id}/transfer`, 'response'>> {
     const call = { body: owner, signal, idempotencyKey, ifMatch };
     return this.connection.create(this.#pathOf(id, 'transfer'), call);
+  }
+
+  /** Sends the key to the owner's e-mail, once like `rotate`. Returns the mail, which may still wait. */
+  sendKey(
+    id: number,
+    { signal, idempotencyKey }: CreateOptions = {},
+  ): Promise<Part<`POST ${typeof LICENSES}/{id}/send-key`, 'response'>> {
+    return this.connection.create(this.#pathOf(id, 'send-key'), {
+      body: {},
+      signal,
+      idempotencyKey,
+    });
   }
 
   /** Finds the license with a key, ignoring case. @throws LicetError 404 if there is none, and for a replaced key */
@@ -515,6 +561,10 @@ export class Licet {
   readonly portalSettings: Settings<`${typeof SETTINGS}/portal`>;
   /** The application at Discord. */
   readonly discordSettings: DiscordSettings;
+  /** The texts, switches and sender of mails to customers. */
+  readonly mailSettings: MailSettings;
+  /** Mails to customers. */
+  readonly mails: Mails;
   /** Has only `list` and `iterate`. */
   readonly events: List<'GET /api/v2/events'>;
   readonly #connection: Connection;
@@ -534,6 +584,8 @@ export class Licet {
     this.purchases = new Purchases(connection, PURCHASES);
     this.portalSettings = new Settings(connection, `${SETTINGS}/portal`, 'contact');
     this.discordSettings = new DiscordSettings(connection, DISCORD_SETTINGS, 'hasBotToken');
+    this.mailSettings = new MailSettings(connection, MAIL_SETTINGS, 'kinds');
+    this.mails = new Mails(connection, MAILS);
     this.events = new List(connection, '/api/v2/events');
   }
 

@@ -448,6 +448,10 @@ export interface LicenseTransfer {
   customerEmail?: string | undefined;
 }
 
+/** No field, or no body at all. */
+export interface MailAction {
+}
+
 /** The kind of value that a blacklist entry blocks. */
 export type LicenseDataType = 'IP' | 'HWID';
 
@@ -663,10 +667,10 @@ export interface TokenUpdate {
 }
 
 /** A kind of resource, and its change. */
-export type EventType = 'product.created' | 'product.updated' | 'product.deleted' | 'license.created' | 'license.updated' | 'license.slots_freed' | 'license.rotated' | 'license.transferred' | 'license.redeemed' | 'license.deleted' | 'customer.created' | 'customer.updated' | 'customer.deleted' | 'customer.link_created' | 'blacklist.created' | 'blacklist.updated' | 'blacklist.deleted' | 'token.created' | 'token.updated' | 'token.deleted' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'market.created' | 'market.updated' | 'market.deleted' | 'purchase.granted' | 'purchase.revoked' | 'purchase.restored' | 'purchase.extended' | 'purchase.updated' | 'session.created' | 'settings.updated' | 'license.first_used' | 'license.limit_reached' | 'license.expiring' | 'license.expired' | 'license.many_addresses' | 'blacklist.hit' | 'webhook.disabled' | 'market.failing' | 'market.guessed' | 'purchase.unmatched';
+export type EventType = 'product.created' | 'product.updated' | 'product.deleted' | 'license.created' | 'license.updated' | 'license.slots_freed' | 'license.rotated' | 'license.transferred' | 'license.redeemed' | 'license.deleted' | 'customer.created' | 'customer.updated' | 'customer.deleted' | 'customer.link_created' | 'blacklist.created' | 'blacklist.updated' | 'blacklist.deleted' | 'token.created' | 'token.updated' | 'token.deleted' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'market.created' | 'market.updated' | 'market.deleted' | 'purchase.granted' | 'purchase.revoked' | 'purchase.restored' | 'purchase.extended' | 'purchase.updated' | 'session.created' | 'settings.updated' | 'license.first_used' | 'license.limit_reached' | 'license.expiring' | 'license.expired' | 'license.many_addresses' | 'blacklist.hit' | 'webhook.disabled' | 'market.failing' | 'market.guessed' | 'purchase.unmatched' | 'mail.failed';
 
 /** The kind of an object that an event is about. */
-export type EventResource = 'product' | 'license' | 'customer' | 'blacklist' | 'token' | 'webhook' | 'market' | 'purchase' | 'session' | 'settings';
+export type EventResource = 'product' | 'license' | 'customer' | 'blacklist' | 'token' | 'webhook' | 'market' | 'purchase' | 'session' | 'settings' | 'mail';
 
 /** A new webhook. There are at most 10. */
 export interface WebhookCreate {
@@ -700,7 +704,7 @@ export interface WebhookCreate {
 export type WebhookFormat = 'standard' | 'discord';
 
 /** A type of events, or a group of them such as `license.*`. */
-export type WebhookType = 'product.*' | 'license.*' | 'customer.*' | 'blacklist.*' | 'token.*' | 'webhook.*' | 'market.*' | 'purchase.*' | 'session.*' | 'settings.*' | 'product.created' | 'product.updated' | 'product.deleted' | 'license.created' | 'license.updated' | 'license.slots_freed' | 'license.rotated' | 'license.transferred' | 'license.redeemed' | 'license.deleted' | 'customer.created' | 'customer.updated' | 'customer.deleted' | 'customer.link_created' | 'blacklist.created' | 'blacklist.updated' | 'blacklist.deleted' | 'token.created' | 'token.updated' | 'token.deleted' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'market.created' | 'market.updated' | 'market.deleted' | 'purchase.granted' | 'purchase.revoked' | 'purchase.restored' | 'purchase.extended' | 'purchase.updated' | 'session.created' | 'settings.updated' | 'license.first_used' | 'license.limit_reached' | 'license.expiring' | 'license.expired' | 'license.many_addresses' | 'blacklist.hit' | 'webhook.disabled' | 'market.failing' | 'market.guessed' | 'purchase.unmatched';
+export type WebhookType = 'product.*' | 'license.*' | 'customer.*' | 'blacklist.*' | 'token.*' | 'webhook.*' | 'market.*' | 'purchase.*' | 'session.*' | 'settings.*' | 'mail.*' | 'product.created' | 'product.updated' | 'product.deleted' | 'license.created' | 'license.updated' | 'license.slots_freed' | 'license.rotated' | 'license.transferred' | 'license.redeemed' | 'license.deleted' | 'customer.created' | 'customer.updated' | 'customer.deleted' | 'customer.link_created' | 'blacklist.created' | 'blacklist.updated' | 'blacklist.deleted' | 'token.created' | 'token.updated' | 'token.deleted' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'market.created' | 'market.updated' | 'market.deleted' | 'purchase.granted' | 'purchase.revoked' | 'purchase.restored' | 'purchase.extended' | 'purchase.updated' | 'session.created' | 'settings.updated' | 'license.first_used' | 'license.limit_reached' | 'license.expiring' | 'license.expired' | 'license.many_addresses' | 'blacklist.hit' | 'webhook.disabled' | 'market.failing' | 'market.guessed' | 'purchase.unmatched' | 'mail.failed';
 
 /** Changes of a webhook: an omitted field keeps its value [4.8]. */
 export interface WebhookUpdate {
@@ -755,6 +759,8 @@ export interface MarketCreate {
   onDispute?: DisputeAction | undefined;
   /** For `dynamic` only, which needs it: how its requests are signed and read. */
   settings?: DynamicSettings | null | undefined;
+  /** Whether buyers get the key by e-mail, once mails of the kind `key` are switched on (13). By default where the market shows them nothing of the response: `stripe`, `tebex` and `paynow`. */
+  mailsKey?: boolean | undefined;
   /** Set by the service: must not be sent. */
   addresses?: null | undefined;
   /** Set by the service: must not be sent. */
@@ -887,6 +893,8 @@ export interface MarketUpdate {
   onDispute?: DisputeAction | undefined;
   /** For `dynamic` only, which needs it: how its requests are signed and read. */
   settings?: DynamicSettings | null | undefined;
+  /** Whether buyers get the key by e-mail, once mails of the kind `key` are switched on (13). By default where the market shows them nothing of the response: `stripe`, `tebex` and `paynow`. */
+  mailsKey?: boolean | undefined;
   /** Set by the service: accepted and ignored. */
   addresses?: unknown | undefined;
   /** Set by the service: accepted and ignored. */
@@ -995,6 +1003,42 @@ export interface PortalLinkCreate {
 }
 
 /** Changes of the settings: an omitted field keeps its value [4.8]. */
+export interface MailSettingsUpdate {
+  /** The kinds that are sent; none by default. */
+  kinds?: ('key' | 'link' | 'expiring')[] | undefined;
+  /** The language of mails to customers whose language is unknown: the one that they last used on `/my` counts. */
+  language?: 'en' | 'de' | 'fr' | 'es' | 'pt' | undefined;
+  /** Your own texts, by language and kind, as plain text with `{name}`, `{product}`, `{key}`, `{expiry}`, `{days}` and `{link}`. What you send replaces all of them. */
+  texts?: Record<string, Record<string, MailText>> | undefined;
+  /** Set by the service: accepted and ignored. */
+  sender?: unknown | undefined;
+  /** Set by the service: accepted and ignored. */
+  fault?: unknown | undefined;
+  /** Set by the service: accepted and ignored. */
+  defaults?: unknown | undefined;
+}
+
+/** The parts of a mail that you write, as plain text with placeholders. An omitted part is that of Licet. */
+export interface MailText {
+  /** One line. */
+  subject?: string | undefined;
+  /** The lines before the facts. */
+  greeting?: string | undefined;
+  /** The lines after the facts. */
+  closing?: string | undefined;
+}
+
+/** A mail to see, with made-up values. */
+export interface MailPreviewRequest {
+  /** The kind of the mail. */
+  kind: 'key' | 'link' | 'expiring';
+  /** Its language. */
+  language: 'en' | 'de' | 'fr' | 'es' | 'pt';
+  /** The texts to try; the stored ones without it. */
+  text?: MailText | undefined;
+}
+
+/** Changes of the settings: an omitted field keeps its value [4.8]. */
 export interface PortalSettingsUpdate {
   /** Your name, in the head of the page; empty for none. */
   name?: string | undefined;
@@ -1030,6 +1074,20 @@ export interface DiscordSettingsUpdate {
 
 /** No field, or no body at all. */
 export interface DiscordAction {
+}
+
+/** The key of a license, a link to `/my`, a reminder of licenses that expire, or a test. */
+export type MailKind = 'key' | 'link' | 'expiring' | 'test';
+
+/** Waiting for an attempt, sent, perhaps sent (the connection was lost after the message), failed for good, or not sent because its cause was over. */
+export type MailState = 'WAITING' | 'SENT' | 'UNKNOWN' | 'FAILED' | 'SKIPPED';
+
+/** The address of a test mail, which is not stored. */
+export interface MailTest {
+  /** Where the test is sent. */
+  to: string;
+  /** Its language; that of the settings without it. */
+  language?: 'en' | 'de' | 'fr' | 'es' | 'pt' | undefined;
 }
 
 /** Objects of another service, of one kind. */
@@ -1362,6 +1420,34 @@ export interface Slot {
   idleDate: string | null;
 }
 
+/** A mail to a customer, without its text. It is kept for 30 days. */
+export interface Mail {
+  /** Set by the service. */
+  id: number;
+  /** The kind. */
+  kind: MailKind;
+  /** The cause, which is unique: no cause has a second mail. Without an address. */
+  cause: string;
+  /** The state. */
+  state: MailState;
+  /** The license; null for a mail about several, or none. */
+  licenseId: number | null;
+  /** The customer; null for a test. */
+  customerId: number | null;
+  /** The e-mail of the customer as it is now, which gets the mail; null without one, and for a test. */
+  email: string | null;
+  /** The number of attempts until now. */
+  attempts: number;
+  /** Why it was not sent, and the remedy. */
+  error: string | null;
+  /** The time of the cause. */
+  createdAt: string;
+  /** When the sender took it over. */
+  sentAt: string | null;
+  /** The time of the next attempt at the earliest; null without one. */
+  nextAttemptAt: string | null;
+}
+
 /** A blacklist entry [2.3]. */
 export interface BlacklistEntry {
   /** Set by the service. */
@@ -1634,12 +1720,14 @@ export interface CustomerExport {
   links: PageAccess[];
   /** The sessions of the customer's page. */
   sessions: PageAccess[];
+  /** The mails of 30 days, without their texts, which are not stored. */
+  mails: Mail[];
   /** The codes that link an account at Discord. */
   linkCodes: PageAccess[];
   /** The roles at Discord. */
   roles: DiscordRole[];
   /** The lists that have a part of their entries, because there are too many. */
-  cut: ('licenses' | 'replacedKeys' | 'requests' | 'installations' | 'events' | 'responses' | 'purchases' | 'marketDeliveries' | 'orders' | 'links' | 'sessions' | 'linkCodes' | 'roles')[];
+  cut: ('licenses' | 'replacedKeys' | 'requests' | 'installations' | 'events' | 'responses' | 'purchases' | 'marketDeliveries' | 'orders' | 'links' | 'sessions' | 'mails' | 'linkCodes' | 'roles')[];
 }
 
 /** A key that a license had before. */
@@ -2001,6 +2089,8 @@ export interface Market {
   onDispute: DisputeAction;
   /** For `dynamic` only, which needs it: how its requests are signed and read. */
   settings: DynamicSettingsOutput | null;
+  /** Whether buyers get the key by e-mail, once mails of the kind `key` are switched on (13). By default where the market shows them nothing of the response: `stripe`, `tebex` and `paynow`. */
+  mailsKey: boolean;
   /** The addresses to paste into the market. The first takes everything that the market sends. Each is a secret. */
   addresses: string[];
   /** Whether others can open the address. If false, only the machine of the service and its network can: set the variable `PUBLIC_URL`. */
@@ -2088,6 +2178,58 @@ export interface PortalLink {
   customerId: number;
   /** From then on it opens nothing. */
   expiresAt: string;
+}
+
+/** The mails to customers, and the state of their sender. */
+export interface MailSettings {
+  /** The kinds that are sent; none by default. */
+  kinds: ('key' | 'link' | 'expiring')[];
+  /** The language of mails to customers whose language is unknown: the one that they last used on `/my` counts. */
+  language: 'en' | 'de' | 'fr' | 'es' | 'pt';
+  /** Your own texts, by language and kind, as plain text with `{name}`, `{product}`, `{key}`, `{expiry}`, `{days}` and `{link}`. What you send replaces all of them. */
+  texts: Record<string, Record<string, MailText>>;
+  /** The settings of the operator; null without `MAIL`, and for one that is wrong. */
+  sender: MailSender | null;
+  /** Why no mail can be sent, and the remedy; null if mails are sent. */
+  fault: string | null;
+  /** The texts of Licet, by language and kind. */
+  defaults: Record<string, Record<string, DefaultMailText>>;
+}
+
+/** The sender of mails, as the operator has set it up. */
+export interface MailSender {
+  /** The way in which mails leave. */
+  adapter: 'resend' | 'smtp' | 'cloudflare';
+  /** The host that takes the mails. */
+  server: string;
+  /** `MAIL_FROM`. */
+  from: string;
+  /** `MAIL_REPLY_TO`. */
+  replyTo: string | null;
+  /** `MAIL_DAILY_LIMIT`: mails a day, UTC. */
+  dailyLimit: number;
+  /** The mails of this day that count. */
+  sentToday: number;
+}
+
+/** The words of Licet in a mail. */
+export interface DefaultMailText {
+  /** One line. */
+  subject: string;
+  /** The lines before the facts. */
+  greeting: string;
+  /** The lines after the facts. */
+  closing: string;
+}
+
+/** A mail as it would be sent. */
+export interface MailPreview {
+  /** The subject. */
+  subject: string;
+  /** The plain text. */
+  text: string;
+  /** The page, which loads nothing from elsewhere. */
+  html: string;
 }
 
 /** How the customer's page shows you. */
@@ -2637,6 +2779,22 @@ export interface GetPurchaseStatisticsQuery {
   to?: string | undefined;
 }
 
+/** Filters: List the mails to customers */
+export interface ListMailsQuery {
+  /** The number of objects on a page. A page has fewer only if it is the last one. */
+  limit?: number | undefined;
+  /** The id of the last object of the page before. */
+  after?: number | undefined;
+  /** Only mails of this kind. */
+  kind?: MailKind | undefined;
+  /** Only mails in this state. */
+  state?: MailState | undefined;
+  /** Only mails of this license. */
+  licenseId?: number | undefined;
+  /** Only mails of this customer. */
+  customerId?: number | undefined;
+}
+
 /** The query, the body and the response of each operation. */
 export interface Operations {
   /** Validate a license */
@@ -2782,6 +2940,12 @@ export interface Operations {
     query: undefined;
     body: LicenseTransfer;
     response: License;
+  };
+  /** Send the key to the owner by e-mail */
+  'POST /api/v2/licenses/{id}/send-key': {
+    query: undefined;
+    body: MailAction;
+    response: Mail;
   };
   /** Get a license by its key */
   'GET /api/v2/licenses/by-license-key/{licenseKey}': {
@@ -3077,6 +3241,24 @@ export interface Operations {
     body: PortalLinkCreate;
     response: PortalLink;
   };
+  /** Get the settings of mails to customers */
+  'GET /api/v2/settings/mail': {
+    query: undefined;
+    body: undefined;
+    response: MailSettings;
+  };
+  /** Change the settings of mails to customers */
+  'PUT /api/v2/settings/mail': {
+    query: undefined;
+    body: MailSettingsUpdate;
+    response: MailSettings;
+  };
+  /** See a mail with made-up values */
+  'POST /api/v2/settings/mail/preview': {
+    query: undefined;
+    body: MailPreviewRequest;
+    response: MailPreview;
+  };
   /** Get the settings of the customer's page */
   'GET /api/v2/settings/portal': {
     query: undefined;
@@ -3106,6 +3288,24 @@ export interface Operations {
     query: undefined;
     body: DiscordAction;
     response: DiscordTest;
+  };
+  /** List the mails to customers */
+  'GET /api/v2/mails': {
+    query: ListMailsQuery;
+    body: undefined;
+    response: Mail[];
+  };
+  /** Send a test */
+  'POST /api/v2/mails/test': {
+    query: undefined;
+    body: MailTest;
+    response: Mail;
+  };
+  /** Send a mail again */
+  'POST /api/v2/mails/{id}/resend': {
+    query: undefined;
+    body: MailAction;
+    response: Mail;
   };
   /** Import objects of another service */
   'POST /api/v2/import': {

@@ -76,6 +76,7 @@ export const EVENT_RESOURCES = [
   'purchase',
   'session',
   'settings',
+  'mail',
 ] as const;
 export type EventResource = (typeof EVENT_RESOURCES)[number];
 
@@ -91,6 +92,7 @@ export const SERVICE_EVENT_TYPES = [
   'market.failing',
   'market.guessed',
   'purchase.unmatched',
+  'mail.failed',
 ] as const satisfies readonly `${EventResource}.${string}`[];
 export type ServiceEventType = (typeof SERVICE_EVENT_TYPES)[number];
 
@@ -145,6 +147,7 @@ export const EVENT_GROUPS = [
   'purchase.*',
   'session.*',
   'settings.*',
+  'mail.*',
 ] as const satisfies readonly `${EventResource}.*`[];
 
 /** A type of events, or a group of them, that a webhook asks for. */

@@ -16,6 +16,7 @@ export const INTENTS = {
   readMarkets: ['ALL_READ', 'ALL_READ_WRITE'],
   readPurchases: ['LICENSES_READ', 'LICENSES_READ_WRITE', 'ALL_READ', 'ALL_READ_WRITE'],
   writePurchases: ['LICENSES_READ_WRITE', 'ALL_READ_WRITE'],
+  readMails: ['ALL_READ', 'ALL_READ_WRITE'],
   readWebhooks: ['ALL_READ', 'ALL_READ_WRITE'],
   validate: ['LICENSE_VALIDATE', 'ALL_READ_WRITE'],
   everything: ['ALL_READ_WRITE'],

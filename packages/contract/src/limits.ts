@@ -60,6 +60,9 @@ export const MAX_REASON_LENGTH = 1_000;
 /** The blocked value of a blacklist entry. */
 export const MAX_BLOCKED_LENGTH = 512;
 export const MAX_EMAIL_LENGTH = 254;
+/** The texts of mails that a seller writes (13). */
+export const MAX_MAIL_SUBJECT_LENGTH = 150;
+export const MAX_MAIL_TEXT_LENGTH = 2_000;
 export const MAX_WEB_ADDRESS_LENGTH = 2_048;
 /** Text to search for in a list. */
 export const MAX_SEARCH_LENGTH = 100;

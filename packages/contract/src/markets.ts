@@ -139,6 +139,13 @@ export const marketFields = {
     dynamicSettings.nullable(),
     'For `dynamic` only, which needs it: how its requests are signed and read.',
   ),
+  mailsKey: {
+    create: z.exactOptional(z.boolean()),
+    update: z.exactOptional(z.boolean()),
+    wire: z.boolean(),
+    description:
+      'Whether buyers get the key by e-mail, once mails of the kind `key` are switched on (13). By default where the market shows them nothing of the response: `stripe`, `tebex` and `paynow`.',
+  },
   addresses: setByService(
     z.array(z.string()),
     'The addresses to paste into the market. The first takes everything that the market sends. Each is a secret.',
@@ -204,6 +211,7 @@ export const market = named(
     onRefund: 'deactivate',
     onDispute: 'deactivate',
     settings: null,
+    mailsKey: false,
     addresses: ['https://license.example.com/markets/0JZ6c1P7s1x2g3u4Q5w6E7r8T9y0U1i2'],
     isPublic: true,
     secretCount: 1,

@@ -3,6 +3,7 @@ import { CREATED, KEY, named, UPDATED } from './bodies.ts';
 import { customer, customerExample } from './customers.ts';
 import { event } from './events.ts';
 import { license } from './licenses.ts';
+import { mail } from './mail.ts';
 import { marketDelivery } from './markets.ts';
 import { keysOf } from './objects.ts';
 import { purchase } from './purchases.ts';
@@ -143,6 +144,7 @@ const lists = {
   orders: exportedOrder.array().describe('The orders of the purchases.'),
   links: pageAccess.array().describe("The links to the customer's page."),
   sessions: pageAccess.array().describe("The sessions of the customer's page."),
+  mails: mail.array().describe('The mails of 30 days, without their texts, which are not stored.'),
   linkCodes: pageAccess.array().describe('The codes that link an account at Discord.'),
   roles: discordRole.array().describe('The roles at Discord.'),
 };
@@ -174,6 +176,7 @@ export const customerExport = named(
     orders: [],
     links: [{ chatId: null, expiresAt: UPDATED, usedAt: CREATED }],
     sessions: [],
+    mails: [],
     linkCodes: [],
     roles: [],
     cut: [],

@@ -16,6 +16,8 @@ export interface Seller {
   logo: string | null;
   /** Whether Discord is set up, where `/portal` gives a link. */
   hasDiscord: boolean;
+  /** Whether the page can send a link by e-mail (13). */
+  hasMail: boolean;
 }
 
 export interface Resets {

@@ -16,6 +16,7 @@ const LARGEST = [
   'paused',
   'unpaid',
   'active',
+  'cancels',
   'total',
   'quantity',
   'unclear',

@@ -170,6 +170,8 @@ export const listedKey = (item: string, buyer: string): string => `${item} ${buy
 export interface Adapter {
   /** The names under which it can stand in PLATFORM_LABELS, in lower case. */
   names: readonly string[];
+  /** Whether buyers get the key by mail unless the seller decides (13): where they see nothing of the response. */
+  mailsKey: boolean;
   /** Another path for the requests about a product, which programs and guides know. */
   oldPath?: (productId: number) => string;
   /** The largest request; that of any market unless set. */

@@ -30,6 +30,7 @@ interface MarketValues {
   settings: DynamicSettings | null;
   secrets: readonly string[];
   apiToken: string | null;
+  mailsKey?: boolean | undefined;
 }
 
 const PATH_BYTES = 24;
@@ -47,10 +48,11 @@ function addressesOf(row: MarketRow, origin: string): string[] {
   return [pathOf(row), ...new Set(old)].map((path) => origin + path);
 }
 
-const shown = ({ isEnabled, products, ...row }: MarketRow) => ({
+const shown = ({ isEnabled, products, mailsKey, ...row }: MarketRow) => ({
   ...row,
   products: [...products],
   enabled: isEnabled,
+  mailsKey: mailsKey ?? ADAPTERS[row.kind].mailsKey,
 });
 
 /** A market as responses show it, without its secrets. */
@@ -170,6 +172,7 @@ export async function insertMarket(
     ...row,
     products: JSON.stringify(row.products),
     settings: row.settings && JSON.stringify(row.settings),
+    mailsKey: row.mailsKey == null ? null : Number(row.mailsKey),
     secrets: JSON.stringify(row.secrets),
   };
   // A path is required: without room the statement fails, and with it the change.
@@ -215,6 +218,7 @@ export async function updateMarket(
   const updated = {
     ...row,
     ...values,
+    mailsKey: values.mailsKey ?? row.mailsKey,
     isEnabled: enabled,
     ...(secrets && { secrets }),
     ...(apiToken !== undefined && { apiToken: apiToken || null }),

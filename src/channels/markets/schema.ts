@@ -45,6 +45,8 @@ export const markets = sqliteTable(
     revision: revision(),
     /** When they are compared again; null before the first time. */
     comparisonDueAt: integer('comparison_due_at'),
+    /** Whether its buyers get the key by mail (13); null for the default of the kind of market. */
+    mailsKey: integer('mails_key', { mode: 'boolean' }),
   },
   (t) => [
     uniqueIndex('markets_path').on(t.path),
@@ -106,6 +108,8 @@ export interface Facts {
   paused?: number;
   unpaid?: number;
   active?: number;
+  /** When the market reported that a subscription, which is still active, is not to be renewed. */
+  cancels?: number;
   /** The amount of an order or a line, and what was paid back of it, by the ids of the refunds. */
   total?: number;
   refunds?: Record<string, number>;

@@ -76,9 +76,18 @@ export async function store(sender: Sender, loaded: Loaded, plan: Plan): Promise
         : [],
     },
     creates: idOfNewest(purchases),
+    owned: ownedBy(made?.owned, plan),
     errors: { ...made?.errors, unique: KNOWN },
   });
   return { keys: made?.licenseKeys ?? [], chosen: row?.[0] };
+}
+
+/** Selects the ids of the licenses that are new, and of those whose buyer has an e-mail from now on; undefined for none. */
+function ownedBy(made: SQL | undefined, { completions }: Plan): SQL | undefined {
+  const ids = completions.flatMap(({ licenseId, email }) => (email === null ? [] : licenseId));
+  if (ids.length === 0) return made;
+  const completed = sql`select value as id from json_each(${JSON.stringify(ids)})`;
+  return made ? sql`${made} union ${completed}` : completed;
 }
 
 /** Whether a plan changes nothing. */

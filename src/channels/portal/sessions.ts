@@ -1,9 +1,11 @@
-import { DAY_MS, MINUTE_MS } from '@licet/contract/durations';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '@licet/contract/durations';
+import type { MailLanguage } from '@licet/contract/mail-kinds';
 import { type LinkFault, PORTAL_PATH } from '@licet/contract/portal-page';
 import { toTimestamp } from '@licet/contract/time';
 import { and, eq, gt, isNull, or, type SQL, sql } from 'drizzle-orm';
 import { type Condition, change, type Sender } from '../../db/change.ts';
 import { batch, type Database } from '../../db/client.ts';
+import { rowValues } from '../../db/predicates.ts';
 import { toBase64url } from '../../lib/base64url.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { sha256Hex } from '../../lib/sha256.ts';
@@ -15,6 +17,8 @@ import { pageLinks, pageSessions } from './schema.ts';
 /** The links to the customer's page, and its sessions (10). Only hashes of their secrets are stored. */
 
 export const PORTAL_SESSION_SECONDS = DAY_MS / 1000;
+/** A mail can take its time. */
+export const MAILED_LINK_MS = HOUR_MS;
 
 const newSecret = (): string => toBase64url(crypto.getRandomValues(new Uint8Array(32)));
 
@@ -56,19 +60,57 @@ export async function createPortalLink(
       link: db.insert(pageLinks).values({ codeHash: await sha256Hex(code), ...person, expiresAt }),
     },
   });
-  // After `#`: neither a server log nor a Referer has it.
-  return { url: `${origin}${PORTAL_PATH}#code=${code}`, expiresAt: toTimestamp(expiresAt) };
+  return { url: linkAddress(origin, code), expiresAt: toTimestamp(expiresAt) };
 }
+
+/**
+ * The parts of a change that make links with codes that are known, as those in mails are (13): a repetition makes no other
+ * one. A customer who was forgotten gets none.
+ */
+export async function linksByMail(
+  { db, now }: Sender,
+  links: readonly { customerId: number; code: string }[],
+) {
+  const rows = await Promise.all(
+    links.map(async ({ customerId, code }) => ({ customerId, codeHash: await sha256Hex(code) })),
+  );
+  const row = rowValues(pageLinks, {
+    codeHash: sql`value ->> 'codeHash'`,
+    customerId: sql`c.id`,
+    expiresAt: now + MAILED_LINK_MS,
+  });
+  return {
+    event: links.map(({ customerId: id }) => ({
+      type: 'customer.link_created' as const,
+      id,
+      changes: null,
+    })),
+    statements: {
+      links: db
+        .insert(pageLinks)
+        .select(
+          sql`select ${row} from json_each(${JSON.stringify(rows)})
+            cross join customers c on c.id = value ->> 'customerId' where c.email is not null`,
+        )
+        .onConflictDoNothing(),
+    },
+  };
+}
+
+/** The address of a link. After `#`: neither a server log nor a Referer has it. */
+export const linkAddress = (origin: string, code: string): string =>
+  `${origin}${PORTAL_PATH}#code=${code}`;
 
 /**
  * Opens a session with the code of a link, which is used up by it.
  *
+ * @param language that of the page, in which the customer gets mails from now on (13)
  * @param replaced the session that the browser had, which ends
  * @returns the secret of the session, or why the link opens none
  */
 export async function redeemCode(
   db: Database,
-  code: string,
+  { code, language }: { code: string; language: MailLanguage | undefined },
   replaced: string | undefined,
   now: number,
 ): Promise<{ session: string } | { fault: LinkFault }> {
@@ -97,6 +139,18 @@ export async function redeemCode(
                   eq(pageSessions.sessionHash, await sha256Hex(replaced)),
                   sql`exists (select 1 from ${pageLinks} where ${isUsable})`,
                 ),
+              ),
+          ],
+    language:
+      language === undefined
+        ? []
+        : [
+            db
+              .update(customers)
+              .set({ language })
+              .where(
+                sql`${customers.id} = (select customer_id from ${pageLinks} where ${isUsable})
+                  and ${customers.language} is not ${language}`,
               ),
           ],
     used: db.update(pageLinks).set({ usedAt: now }).where(isUsable),

@@ -3,7 +3,7 @@ import { revision, updatedAt } from '../../db/columns.ts';
 
 /** Settings of the service that administrators change while it runs (10). Without a rowid. */
 export const settings = sqliteTable('settings', {
-  name: text('name', { enum: ['portal', 'discord'] }).primaryKey(),
+  name: text('name', { enum: ['portal', 'discord', 'mail'] }).primaryKey(),
   /** JSON of the fields. */
   value: text('value').notNull(),
   updatedAt: updatedAt(),

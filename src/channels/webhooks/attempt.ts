@@ -1,25 +1,13 @@
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '@licet/contract/durations';
+import { DAY_MS } from '@licet/contract/durations';
 import { beginningOf } from '../../lib/bytes.ts';
 import type { Outbound, OutboundResult } from '../../lib/outbound.ts';
+import { LAST_STEP, retryAt } from '../../lib/retries.ts';
 import type { Format } from './formats/format.ts';
 import { FORMATS } from './formats.ts';
 import type { WebhookRow } from './schema.ts';
 
 /** One attempt of a delivery, and its outcome (8). */
 
-/** The delays after failed attempts. The last attempt follows about two days after the event. */
-const RETRY_DELAYS_MS: readonly number[] = [
-  MINUTE_MS,
-  5 * MINUTE_MS,
-  30 * MINUTE_MS,
-  2 * HOUR_MS,
-  6 * HOUR_MS,
-  12 * HOUR_MS,
-  24 * HOUR_MS,
-];
-/** The step of a delivery that is not repeated. */
-export const LAST_STEP = RETRY_DELAYS_MS.length;
-const JITTER = 0.2;
 /** A receiver that asks for a longer pause gets this one: the webhook is switched off after five days. */
 const MAX_PAUSE_MS = DAY_MS;
 const MIN_PAUSE_MS = 1_000;
@@ -108,13 +96,6 @@ function outcomeOf(result: OutboundResult, format: Format, step: number, now: nu
   const goneReason = format.isGone(status);
   const isLast = goneReason !== null || format.isFinal(status);
   return { ...responded, goneReason, nextAt: isLast ? null : retryAt(step, now, pausedUntil) };
-}
-
-function retryAt(step: number, now: number, pausedUntil: number | null = null): number | null {
-  const delayMs = RETRY_DELAYS_MS[step];
-  if (delayMs === undefined) return null;
-  const jitteredMs = delayMs * (1 + JITTER * (2 * Math.random() - 1));
-  return Math.max(Math.round(now + jitteredMs), pausedUntil ?? 0);
 }
 
 function errorOf(status: number): string {

@@ -8,7 +8,7 @@ export type CustomerRow = typeof customers.$inferSelect;
 /** The columns that a client sets. */
 export type CustomerValues = Omit<
   CustomerRow,
-  'id' | 'emailNormalized' | 'otherAccountId' | 'createdAt' | 'revision'
+  'id' | 'emailNormalized' | 'otherAccountId' | 'createdAt' | 'revision' | 'language'
 >;
 
 /** The columns that are not about the person. */

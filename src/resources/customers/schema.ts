@@ -1,3 +1,4 @@
+import { MAIL_LANGUAGES } from '@licet/contract/mail-kinds';
 import { sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import { createdAt, id, metadata, revision, uniqueUnlessNull } from '../../db/columns.ts';
 
@@ -36,6 +37,8 @@ export const customers = sqliteTable(
     createdAt: createdAt(),
     revision: revision(),
     metadata: metadata(),
+    /** The last one on the customer's page, for mails (13); null before. */
+    language: text('language', { enum: MAIL_LANGUAGES }),
   },
   (t) => [
     uniqueUnlessNull('customers_email', t.emailNormalized),

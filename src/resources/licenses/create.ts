@@ -15,6 +15,9 @@ import { touchLicense } from './touch.ts';
 
 /** The creation of licenses, on their own or beside what sold them. */
 
+/** The licenses of a batch whose keys are mailed at most: nobody wants hundreds of mails. */
+const MAX_MAILED = 10;
+
 /**
  * The parts of a change that stores licenses with the same values under new keys, with their customer and bindings.
  *
@@ -75,6 +78,8 @@ export function newLicenses(
       ips: ips.length === 0 ? [] : [bindNew(db, keys, 'IP', ips, now)],
       hwids: hwids.length === 0 ? [] : [bindNew(db, keys, 'HWID', hwids, now)],
     },
+    owned: sql`select id from ${licenses}
+      where license_key_normalized in (select value from json_each(${keys}))`,
     creates: sql`(select json_group_array(id) from ${licenses}
       where ${isOneOf(licenses.licenseKeyNormalized, licenseKeys)})`,
     errors: { reference: unknownProduct(values.productId) },
@@ -98,9 +103,10 @@ export async function insertLicenses(
     statements: [],
   },
 ): Promise<LicenseRow[]> {
-  const { licenseKeys, keys: _, ...made } = newLicenses(sender, values, owner, count);
+  const { licenseKeys, keys: _, owned, ...made } = newLicenses(sender, values, owner, count);
   const { rows, owners } = await change(sender, {
     ...made,
+    owned: count > MAX_MAILED ? undefined : owned,
     when: [...made.when, ...beside.when],
     statements: {
       ...made.statements,

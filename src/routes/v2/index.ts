@@ -16,6 +16,8 @@ import { customerRoutes } from './customers.ts';
 import { eventRoutes } from './events.ts';
 import { importRoute } from './import.ts';
 import { licenseRoutes } from './licenses.ts';
+import { mailSettingsRoutes } from './mail-settings.ts';
+import { mailRoutes } from './mails.ts';
 import { marketRoutes } from './markets.ts';
 import { portalLinkRoutes } from './portal-links.ts';
 import { productRoutes } from './products.ts';
@@ -94,5 +96,7 @@ export const v2 = new Hono<AuthEnv>()
   .route('/markets', marketRoutes)
   .route('/purchases', purchaseRoutes)
   .route('/portal-links', portalLinkRoutes)
+  .route('/settings/mail', mailSettingsRoutes)
   .route('/settings', settingsRoutes)
+  .route('/mails', mailRoutes)
   .route('/import', importRoute);

@@ -13,6 +13,7 @@ import {
   slot,
 } from '@licet/contract/licenses';
 import { MAX_BATCH_LICENSES, MAX_BATCH_TEXT_BYTES } from '@licet/contract/limits';
+import { mailAction } from '@licet/contract/mail';
 import { installation } from '@licet/contract/requests';
 import { type Context, Hono } from 'hono';
 import type * as z from 'zod';
@@ -68,6 +69,7 @@ import {
 import { listSlots } from '../../resources/licenses/slots.ts';
 import { findProduct } from '../../resources/products/queries.ts';
 import { unknownProduct } from '../../resources/products/rules.ts';
+import { SEND_KEY, sendKey } from './mails.ts';
 import {
   type ConditionalInput,
   createdResponse,
@@ -317,6 +319,7 @@ export const licenseRoutes = new Hono<AuthEnv>()
     const owner = namedOwnerIn(c, customerId, customerEmail) ?? null;
     return replaceKey(c, (sender, current) => transferLicense(sender, current, owner));
   })
+  .post('/:id/send-key', canWrite(SEND_KEY), pathId, body(mailAction), idempotencyKey, sendKey)
   .get('/by-license-key/:licenseKey', canRead(GET_BY_KEY), path(licensePaths.key), async (c) => {
     const row = await findLicenseByKey(databaseOf(c), c.req.valid('param').licenseKey);
     if (!row) throw notFound('License');

@@ -11,6 +11,11 @@ export const de: MyTexts = {
     shop: 'Vom Shop, in dem du gekauft hast: Bitte ihn um einen Link zu dieser Seite.',
     discord: 'Im Discord des Shops: Schreibe /portal.',
   },
+  mail: {
+    label: 'Die E-Mail-Adresse, mit der du gekauft hast',
+    send: 'Link zuschicken',
+    sent: 'Wenn es Lizenzen zu dieser Adresse gibt, ist ein Link unterwegs. Er gilt 60 Minuten. Sieh auch im Spam-Ordner nach.',
+  },
   faults: {
     used: 'Dieser Link wurde schon benutzt. Bitte um einen neuen.',
     expired: 'Dieser Link ist abgelaufen. Bitte um einen neuen.',

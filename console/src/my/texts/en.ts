@@ -10,6 +10,11 @@ export const en = {
     shop: 'From the shop where you bought: ask it for a link to this page.',
     discord: 'In the Discord of the shop: write /portal.',
   },
+  mail: {
+    label: 'The e-mail with which you bought',
+    send: 'Send me a link',
+    sent: 'If there are licenses for this e-mail, a link is on its way. It works for 60 minutes. Look in the spam folder, too.',
+  },
   faults: {
     used: 'This link was used before. Ask for a new one.',
     expired: 'This link has expired. Ask for a new one.',

@@ -11,6 +11,11 @@ export const es: MyTexts = {
     shop: 'En la tienda donde compraste: pídele un enlace a esta página.',
     discord: 'En el Discord de la tienda: escribe /portal.',
   },
+  mail: {
+    label: 'El correo con el que compraste',
+    send: 'Enviarme un enlace',
+    sent: 'Si hay licencias para este correo, el enlace está en camino. Sirve durante 60 minutos. Mira también en la carpeta de spam.',
+  },
   faults: {
     used: 'Este enlace ya se usó. Pide otro.',
     expired: 'Este enlace ha caducado. Pide otro.',

@@ -11,6 +11,11 @@ export const fr: MyTexts = {
     shop: 'Auprès de la boutique où vous avez acheté : demandez-lui un lien vers cette page.',
     discord: 'Sur le Discord de la boutique : écrivez /portal.',
   },
+  mail: {
+    label: 'L’adresse e-mail de votre achat',
+    send: 'M’envoyer un lien',
+    sent: 'S’il existe des licences pour cette adresse, un lien est en route. Il est valable 60 minutes. Regardez aussi dans les indésirables.',
+  },
   faults: {
     used: 'Ce lien a déjà servi. Demandez-en un autre.',
     expired: 'Ce lien a expiré. Demandez-en un autre.',

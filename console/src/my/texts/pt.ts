@@ -11,6 +11,11 @@ export const pt: MyTexts = {
     shop: 'Da loja onde comprou: peça um link para esta página.',
     discord: 'No Discord da loja: escreva /portal.',
   },
+  mail: {
+    label: 'O e-mail com que comprou',
+    send: 'Enviar-me um link',
+    sent: 'Se houver licenças para este e-mail, um link está a caminho. Funciona durante 60 minutos. Veja também a pasta de spam.',
+  },
   faults: {
     used: 'Este link já foi usado. Peça outro.',
     expired: 'Este link expirou. Peça outro.',

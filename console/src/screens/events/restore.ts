@@ -22,6 +22,7 @@ const PATHS = {
   purchase: undefined,
   session: undefined,
   settings: undefined,
+  mail: undefined,
 } as const;
 
 const RIGHTS: Readonly<Record<Event['resourceType'], Right>> = {
@@ -35,6 +36,7 @@ const RIGHTS: Readonly<Record<Event['resourceType'], Right>> = {
   purchase: 'writePurchases',
   session: 'everything',
   settings: 'everything',
+  mail: 'everything',
 };
 
 /** The right to restore the object of an event. */

@@ -21,6 +21,7 @@ import { EventSection } from '../events/section.tsx';
 import { HistorySection } from '../history/section.tsx';
 import { ownerName } from '../licenses/columns.tsx';
 import { ExtendButton } from '../licenses/extend-button.tsx';
+import { MailsOf, SendKey } from '../mail/send-key.tsx';
 import { orderOf } from '../markets/names.ts';
 import { purchasesOfQuery } from '../markets/queries.ts';
 import { InstallationSection } from './activity.tsx';
@@ -80,6 +81,7 @@ function LicenseScreen({ license }: { license: License }) {
         <InstallationSection license={license} />
       </div>
       {mayReadRequests && <History license={license} />}
+      <MailsOf licenseId={id} />
       <EventSection
         filter={{ resourceType: 'license', resourceId: id }}
         also={purchases.map((one) => ({ resourceType: 'purchase', resourceId: one.id }))}
@@ -145,6 +147,9 @@ function Actions({ license, refusal }: { license: License; refusal: string | und
         </ButtonLink>
       )}
       {licenseType === 'TEMPORARY' && <ExtendButton license={license} refusal={refusal} />}
+      {licenseStatus === 'ACTIVE' && (
+        <SendKey licenseId={id} email={license.customer?.email ?? null} />
+      )}
       {isDeleted || licenseStatus === 'DEACTIVATED' ? (
         <Button refusal={refusal} onClick={() => setStatus('ACTIVE')}>
           {isDeleted ? words.restore : words.reactivate}

@@ -12,7 +12,13 @@ import { MAX_TEXT_LENGTH } from '@licet/contract/limits';
 import { type ReactNode, useState } from 'react';
 import { licet } from '../../api.ts';
 import { type EditedField, EditForm } from '../../components/edit-form.tsx';
-import { FieldGroup, SelectField, TextArea, TextField } from '../../components/form.tsx';
+import {
+  CheckField,
+  FieldGroup,
+  SelectField,
+  TextArea,
+  TextField,
+} from '../../components/form.tsx';
 import { screenTexts } from '../../screen-texts.ts';
 import { useRefusal } from '../../session.ts';
 import { refreshMarkets } from './queries.ts';
@@ -49,7 +55,9 @@ function typedSettings(text: string): Market['settings'] {
 
 const jsonOf = (settings: object | null): string => JSON.stringify(settings, null, 2);
 
-type Values = Pick<Market, 'name' | 'onRefund' | 'onDispute' | 'enabled' | 'settings'>;
+type Values = Pick<Market, 'name' | 'onRefund' | 'onDispute' | 'mailsKey' | 'enabled' | 'settings'>;
+
+const yesOrNo = (isOn: boolean): string => (isOn ? screenTexts.events.yes : screenTexts.events.no);
 
 const FIELDS: readonly EditedField<Values>[] = [
   { name: 'name', label: words.name },
@@ -64,9 +72,14 @@ const FIELDS: readonly EditedField<Values>[] = [
     show: ({ onDispute }) => words.disputeActions[onDispute],
   },
   {
+    name: 'mailsKey',
+    label: words.mailsKey,
+    show: ({ mailsKey }) => yesOrNo(mailsKey),
+  },
+  {
     name: 'enabled',
     label: words.enabled,
-    show: ({ enabled }) => (enabled ? screenTexts.events.yes : screenTexts.events.no),
+    show: ({ enabled }) => yesOrNo(enabled),
   },
   { name: 'settings', label: words.settings, show: ({ settings }) => jsonOf(settings) },
 ];
@@ -96,6 +109,7 @@ export function MarketForm({
     name: name.trim(),
     onRefund: REFUND_ACTIONS.find((one) => one === data.get('onRefund')) ?? 'deactivate',
     onDispute: DISPUTE_ACTIONS.find((one) => one === data.get('onDispute')) ?? 'deactivate',
+    mailsKey: data.has('mailsKey'),
     enabled: market === undefined || data.has('enabled'),
     settings: data.has('settings')
       ? typedSettings(String(data.get('settings')))
@@ -106,7 +120,8 @@ export function MarketForm({
       stored={stored}
       fields={FIELDS}
       valuesOf={valuesOf}
-      create={async (values) => {
+      // A new market has the default of its kind.
+      create={async ({ mailsKey: _, ...values }) => {
         const settings = settingsOf(choice) ?? values.settings;
         onCreated?.(await licet.markets.create({ ...values, kind: kindOf(choice), settings }));
         await refreshMarkets();
@@ -169,18 +184,20 @@ export function MarketForm({
         />
       </FieldGroup>
       {market && (
-        <label className="flex items-start gap-3">
-          <input
-            type="checkbox"
+        <>
+          <CheckField
+            name="mailsKey"
+            label={words.mailsKey}
+            hint={words.mailsKeyHint}
+            defaultChecked={market.mailsKey}
+          />
+          <CheckField
             name="enabled"
-            className="mt-0.5 shrink-0"
+            label={words.enabled}
+            hint={words.enabledHint}
             defaultChecked={market.enabled}
           />
-          <span>
-            <span className="font-medium">{words.enabled}</span>
-            <span className="block text-xs text-muted">{words.enabledHint}</span>
-          </span>
-        </label>
+        </>
       )}
     </EditForm>
   );

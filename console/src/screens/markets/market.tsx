@@ -108,6 +108,7 @@ function MarketScreen({ market }: { market: Market }) {
             [words.kind, words.kinds[kind]],
             [words.onRefund, words.refundActions[market.onRefund]],
             [words.onDispute, words.disputeActions[market.onDispute]],
+            [words.mailsKey, market.mailsKey ? screenTexts.events.yes : screenTexts.events.no],
             [words.sales, formatNumber(market.sales)],
             [
               words.lastSale,

@@ -15,6 +15,7 @@ import { screenTexts } from '../../screen-texts.ts';
 import { useMay, useRefusal } from '../../session.ts';
 import { LinkButton } from '../customers/link-button.tsx';
 import { licenseQuery } from '../license/queries.ts';
+import { SendKey } from '../mail/send-key.tsx';
 import { amountText, orderOf, soldName } from './names.ts';
 import { purchaseQuery, refreshMarkets } from './queries.ts';
 
@@ -77,6 +78,7 @@ function Steps({ purchase }: { purchase: Purchase }) {
   const { id, state, isIgnored, licenseId, customerId, marketName } = purchase;
   const refusal = useRefusal('writePurchases');
   const mayLink = useMay('writeLicenses');
+  const customer = useCustomer(purchase);
   const [isChoosing, setChoosing] = useState(false);
   if (isChoosing) {
     return <ChooseProduct id={id} refusal={refusal} onDone={() => setChoosing(false)} />;
@@ -109,6 +111,9 @@ function Steps({ purchase }: { purchase: Purchase }) {
         </>
       )}
       {licenseId !== null && customerId !== null && mayLink && <LinkButton of={{ licenseId }} />}
+      {state === 'GRANTED' && licenseId !== null && (
+        <SendKey licenseId={licenseId} email={customer?.email ?? null} />
+      )}
     </div>
   );
 }

@@ -50,6 +50,8 @@ export default function Alerts() {
             <LicenseAlert key={event.id} event={event} id={event.resourceId} />
           ) : event.resourceType === 'webhook' ? (
             <WebhookAlert key={event.id} event={event} />
+          ) : event.resourceType === 'mail' ? (
+            <MailAlert key={event.id} event={event} />
           ) : (
             <MarketAlert key={event.id} event={event} />
           ),
@@ -254,6 +256,24 @@ const MarketAlert = ({ event }: { event: Event }) => (
     }
   >
     {[textOf(event, 'market'), textOf(event, 'reason')].filter(Boolean).join(': ')}
+  </Line>
+);
+
+/** A mail that failed. Its remedy is the right e-mail of the customer. */
+const MailAlert = ({ event }: { event: Event }) => (
+  <Line
+    event={event}
+    fix={
+      <ButtonLink
+        look="link"
+        to="/customers/$id"
+        params={{ id: Number(foundIn(event, 'customerId')) }}
+      >
+        {words.fixes.customer}
+      </ButtonLink>
+    }
+  >
+    {textOf(event, 'reason')}
   </Line>
 );
 

@@ -1,4 +1,5 @@
 import type { DiscordSettings, PortalSettings, Tagged } from '@licet/client';
+import { textColourOn } from '@licet/contract/contrast';
 import {
   MAX_CONTACT_LENGTH,
   MAX_LOGO_LENGTH,
@@ -7,7 +8,7 @@ import {
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { licet, queries } from '../../api.ts';
-import { Button } from '../../components/button.tsx';
+import { Button, TextLink } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { type EditedField, EditForm } from '../../components/edit-form.tsx';
 import { TextField } from '../../components/form.tsx';
@@ -21,9 +22,10 @@ import {
 } from '../../components/page.tsx';
 import { toasts } from '../../components/toasts.tsx';
 import { textIn } from '../../form-data.ts';
-import { textColourOn } from '../../my/contrast.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import { useRefusal } from '../../session.ts';
+import { mailSettingsQuery } from '../mail/queries.ts';
+import { SenderState } from '../mail/state.tsx';
 
 const words = screenTexts.settings;
 
@@ -36,9 +38,10 @@ const discordQuery = queryOptions({
   queryFn: ({ signal }) => licet.discordSettings.get({ signal }),
 });
 
-/** The settings of the service: the page of customers, and Discord. */
+/** The settings of the service: the page of customers, mails to them, and Discord. */
 export function Screen() {
   const portal = useQuery(portalQuery);
+  const mail = useQuery(mailSettingsQuery);
   const discord = useQuery(discordQuery);
   return (
     <Page title={words.title} lead={words.lead}>
@@ -50,6 +53,16 @@ export function Screen() {
             </div>
           )}
         </Loaded>
+      </Section>
+      <Section
+        title={words.mail}
+        actions={
+          <TextLink to="/settings/mail" className="mr-2">
+            {words.toMail}
+          </TextLink>
+        }
+      >
+        <Loaded query={mail}>{({ item }) => <SenderState settings={item} />}</Loaded>
       </Section>
       <Section title={words.discord}>
         <Loaded query={discord}>{(settings) => <Discord settings={settings} />}</Loaded>

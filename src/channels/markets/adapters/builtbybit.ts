@@ -127,6 +127,7 @@ async function list({ outbound, token, items, now, maxPages }: Listing): Promise
 
 export const builtbybit: Adapter = {
   names: ['builtbybit'],
+  mailsKey: false,
   oldPath: (productId) => `/api/v1/bbb/${productId}`,
   maxBytes: MAX_BYTES,
   authenticate,

@@ -156,4 +156,4 @@ async function read(
   };
 }
 
-export const dynamic: Adapter = { names: [], authenticate, read };
+export const dynamic: Adapter = { names: [], mailsKey: false, authenticate, read };

@@ -264,4 +264,4 @@ async function read({ json: sent, now }: Incoming): Promise<Accepted | Rejection
   return { ...accepted, notices };
 }
 
-export const paynow: Adapter = { names: ['paynow'], authenticate, read };
+export const paynow: Adapter = { names: ['paynow'], mailsKey: true, authenticate, read };

@@ -279,7 +279,10 @@ function subscriptionChanged({ type, object, at }: Event): Read {
   const status = type.endsWith('.deleted') ? 'canceled' : (textAt(object, 'status') ?? '');
   const facts = statusFacts(status, at);
   if (id === null || !facts) return { ignored: 'The subscription goes on' };
-  return [report([{ id, facts }])];
+  const isCanceled =
+    valueAt(object, 'cancel_at_period_end') === true || secondsAt(object, 'cancel_at') !== null;
+  const cancels = facts.active !== undefined && isCanceled ? { cancels: at } : {};
+  return [report([{ id, facts: { ...facts, ...cancels } }])];
 }
 
 /** The facts about the payment of a charge or a dispute, and its links. */
@@ -394,4 +397,11 @@ async function read({ json: body, now }: Incoming): Promise<Accepted | Rejection
 const currentFacts = ({ continued, ...facts }: Facts): Facts =>
   continued === undefined ? facts : mergeFacts(facts, { active: continued });
 
-export const stripe: Adapter = { names: ['stripe'], authenticate, currentFacts, read, lines };
+export const stripe: Adapter = {
+  names: ['stripe'],
+  mailsKey: true,
+  authenticate,
+  currentFacts,
+  read,
+  lines,
+};

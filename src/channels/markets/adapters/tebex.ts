@@ -202,4 +202,4 @@ async function read({ json: body, now }: Incoming): Promise<Accepted | Rejection
   return { ...accepted, notices };
 }
 
-export const tebex: Adapter = { names: ['tebex'], authenticate, read };
+export const tebex: Adapter = { names: ['tebex'], mailsKey: true, authenticate, read };

@@ -122,6 +122,7 @@ async function list({ outbound, token, items, maxPages }: Listing): Promise<List
 
 export const voxel: Adapter = {
   names: ['voxel shop', 'voxel', 'polymart'],
+  mailsKey: false,
   authenticate,
   read,
   list,

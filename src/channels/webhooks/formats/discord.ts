@@ -50,6 +50,7 @@ const TITLES: Readonly<Record<EventType, string>> = {
   'purchase.unmatched': 'Purchase needs a product',
   'session.created': 'Log-in to the console',
   'settings.updated': 'Settings changed',
+  'mail.failed': 'Mail to a customer failed',
 };
 
 const COLORS = { good: 0x2f9e61, plain: 0x5b6b7b, warning: 0xd98a0b, bad: 0xc93a3a } as const;
@@ -66,6 +67,7 @@ const BAD: ReadonlySet<EventType> = new Set([
   'market.failing',
   'market.guessed',
   'purchase.revoked',
+  'mail.failed',
 ]);
 
 const GOOD: ReadonlySet<EventType> = new Set([

@@ -10,6 +10,12 @@ const SECRET_BYTES = 32;
 export const newSecret = (): string =>
   PREFIX + crypto.getRandomValues(new Uint8Array(SECRET_BYTES)).toBase64();
 
+/** Whether a text is such a secret. */
+export function isSigningSecret(text: string): boolean {
+  const encoded = text.startsWith(PREFIX) ? text.slice(PREFIX.length) : '';
+  return encoded !== '' && /^[A-Za-z0-9+/]+={0,2}$/.test(encoded) && encoded.length % 4 === 0;
+}
+
 async function sign(secret: string, text: string): Promise<string> {
   const bytes = Uint8Array.fromBase64(secret.slice(PREFIX.length));
   const algorithm = { name: 'HMAC', hash: 'SHA-256' };

@@ -1,3 +1,5 @@
+/** Colours of texts on colours that a seller chooses. */
+
 /** The brightness of a colour, from 0 to 1 (WCAG 2). */
 function luminanceOf(colour: string): number {
   const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((start) => {
