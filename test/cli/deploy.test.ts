@@ -114,7 +114,7 @@ it('a deployment shows the PUBLIC_URL of wrangler.toml first, and examines it, t
   expect(await failureOf(run())).toContain('PUBLIC_URL must be https://license.example.com, not');
 });
 
-it('a deployment keeps the binding for mails, and says which of their settings is missing', async () => {
+it('a deployment keeps the binding for mails, and says which of their settings is missing [13.1.4]', async () => {
   const withMail = TOML.replace('# [[send_email]]\n# name', '[[send_email]]\nname');
   expect(withMail).not.toBe(TOML);
   configure(withMail.replace('MAIL_FROM = ""', 'MAIL_FROM = "keys@example.com"'));

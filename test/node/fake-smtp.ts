@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { atEndOfFile } from './own.ts';
 
@@ -91,9 +92,13 @@ const USUAL: Readonly<Record<SmtpStep, Said>> = {
 };
 
 /** Starts a server without TLS that says other things at some steps. @returns its port, and the lines it gets */
-export async function startScripted(
-  said: Partial<Record<SmtpStep, Said>>,
-): Promise<{ port: number; lines: string[] }> {
+export async function startScripted({
+  delayMs = 0,
+  ...said
+}: Partial<Record<SmtpStep, Said>> & { delayMs?: number }): Promise<{
+  port: number;
+  lines: string[];
+}> {
   const replies = { ...USUAL, ...said };
   const lines: string[] = [];
   const sockets = new Set<Socket>();
@@ -103,7 +108,9 @@ export async function startScripted(
     const say = (step: SmtpStep): void => {
       const reply = replies[step];
       if (reply === 'close') socket.destroy();
-      else if (reply !== 'hang' && reply !== '') socket.write(`${reply}\r\n`);
+      else if (reply !== 'hang' && reply !== '') {
+        setTimeout(() => socket.write(`${reply}\r\n`), delayMs);
+      }
     };
     let text = '';
     let isMessage = false;
@@ -137,6 +144,35 @@ export async function startScripted(
     for (const socket of sockets) socket.destroy();
     server.close();
   });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return { port: portOf(server.address()), lines };
+}
+
+/**
+ * Starts a server with STARTTLS, and somebody between who adds to the reply before TLS that to the `EHLO` after it.
+ *
+ * @returns its port, and the lines that it gets by TLS
+ */
+export async function startInjected(added: string): Promise<{ port: number; lines: string[] }> {
+  const lines: string[] = [];
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.write('220 mail.example\r\n');
+    socket.once('data', () => {
+      socket.write('250-mail.example\r\n250 STARTTLS\r\n');
+      socket.once('data', () => {
+        socket.write(`220 go on\r\n${added}\r\n`);
+        const secure = new TLSSocket(socket, { isServer: true, ...CERTIFICATE });
+        secure.on('error', () => undefined);
+        secure.setEncoding('utf8').on('data', (part: string) => {
+          lines.push(part.trim());
+          const isHello = part.startsWith('EHLO');
+          secure.write(isHello ? '250-mail.example\r\n250 AUTH PLAIN\r\n' : '535 5.7.8 no\r\n');
+        });
+      });
+    });
+  });
+  atEndOfFile(() => server.close());
   await once(server.listen(0, '127.0.0.1'), 'listening');
   return { port: portOf(server.address()), lines };
 }

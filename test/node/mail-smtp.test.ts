@@ -11,6 +11,7 @@ import {
   LOGIN,
   type Said,
   type SmtpStep,
+  startInjected,
   startScripted,
   startSmtp,
 } from './fake-smtp.ts';
@@ -32,8 +33,9 @@ const WORKER = `
 import { sendBySmtp } from './src/channels/mail/adapters/smtp.ts';
 export default {
   async fetch(request, env) {
-    const { server, letterhead, mail, timeoutMs } = await request.json();
-    return Response.json(await sendBySmtp(server, letterhead, mail, env.MAIL_NETWORK, timeoutMs));
+    const { server, letterhead, mail, timeouts, isOwnNetwork } = await request.json();
+    const network = isOwnNetwork ? env.MAIL_NETWORK : undefined;
+    return Response.json(await sendBySmtp(server, letterhead, mail, network, timeouts));
   },
 };`;
 
@@ -73,7 +75,8 @@ afterAll(() => miniflare.dispose());
 async function send(
   server: Partial<SmtpServer>,
   mail: Partial<typeof MAIL> = {},
-  timeoutMs = 5_000,
+  timeouts = { stepMs: 5_000, allMs: 20_000 },
+  isOwnNetwork = true,
 ): Promise<unknown> {
   const given = { hostname: 'localhost', security: 'none', login: null, ...server };
   const response = await miniflare.dispatchFetch('http://licet/', {
@@ -82,7 +85,8 @@ async function send(
       server: given,
       letterhead: LETTERHEAD,
       mail: { ...MAIL, ...mail },
-      timeoutMs,
+      timeouts,
+      isOwnNetwork,
     }),
   });
   return response.json();
@@ -117,6 +121,12 @@ it.each<[string, SmtpServer['security'], SMTPServerOptions, SmtpServer['login']]
   expect(read.text?.replaceAll('\r\n', '\n').trim()).toBe(MAIL.text);
 });
 
+it('a mail arrives without a network of its own, as at Cloudflare', async () => {
+  const { port, received } = await startSmtp({ disabledCommands: ['AUTH'] });
+  expect(await send({ port }, {}, { stepMs: 5_000, allMs: 20_000 }, false)).toEqual(SENT);
+  expect(received).toHaveLength(1);
+});
+
 it.each(['tls', 'starttls'] as const)(
   'a wrong password by %s is tried again, and named without the password',
   async (security) => {
@@ -135,7 +145,7 @@ it.each(['tls', 'starttls'] as const)(
 );
 
 it.each(['tls', 'starttls'] as const)(
-  'a certificate of nobody by %s gets neither a password nor a mail',
+  'a certificate of nobody by %s gets neither a password nor a mail [13.1.4]',
   async (security) => {
     const tried: unknown[] = [];
     const { port, received } = await startSmtp({
@@ -153,14 +163,14 @@ it.each(['tls', 'starttls'] as const)(
   },
 );
 
-it('a certificate for another name gets neither a password nor a mail', async () => {
+it('a certificate for another name gets neither a password nor a mail [13.1.4]', async () => {
   const { port, received } = await startSmtp({ ...CERTIFICATE, secure: true });
   const server = { hostname: '127.0.0.1', port, security: 'tls', login: LOGIN } as const;
   expect(await send(server)).toMatchObject({ state: 'retry' });
   expect(received).toEqual([]);
 });
 
-it('a server whose STARTTLS is stripped gets neither a password nor a mail', async () => {
+it('a server whose STARTTLS is stripped gets neither a password nor a mail [13.1.4]', async () => {
   for (const EHLO of ['250 mail.example', '250-mail.example\r\n250-AUTH PLAIN\r\n250 XSTARTTLS']) {
     const { port, lines } = await startScripted({ EHLO });
     expect(await send({ port, security: 'starttls', login: LOGIN })).toMatchObject({
@@ -177,6 +187,20 @@ it('a server whose STARTTLS is stripped gets neither a password nor a mail', asy
   expect(lines.join()).not.toMatch(/AUTH|MAIL/);
 });
 
+it('a reply from before TLS does not count after it [13.1.4]', async () => {
+  const { port, lines } = await startInjected('250-mail.example\r\n250 AUTH LOGIN');
+  expect(await send({ port, security: 'starttls', login: LOGIN })).toMatchObject({
+    state: 'retry',
+    error: expect.stringContaining('to AUTH with "535"'),
+  });
+  expect(lines).toEqual([
+    'EHLO shop.example',
+    expect.stringMatching(/^AUTH PLAIN /),
+    ...lines.slice(2).filter((line) => line === 'QUIT'),
+  ]);
+});
+
+const SHORT = { stepMs: 300, allMs: 5_000 };
 const retry = (error: string) => ({ state: 'retry', error: expect.stringContaining(error) });
 const lost = (error: string) => ({ state: 'lost', error: expect.stringContaining(error) });
 const refused = (isAddress: boolean) => ({
@@ -189,6 +213,7 @@ it.each<[step: SmtpStep, said: Said, outcome: object]>([
   ['greeting', '421 4.3.2 busy', retry('to greeting with "421 4.3.2 busy"')],
   ['greeting', '554 5.3.2 no service', retry('Check the host and the port in MAIL')],
   ['greeting', 'SSH-2.0-OpenSSH_9.2', retry('speaks no SMTP')],
+  ['greeting', '220-hello\r\n'.repeat(200), retry('speaks no SMTP')],
   ['greeting', 'close', retry('closed the connection')],
   ['greeting', 'hang', retry('did not respond in time')],
   ['EHLO', '500 what', retry('to EHLO with "500 what"')],
@@ -215,20 +240,34 @@ it.each<[step: SmtpStep, said: Said, outcome: object]>([
   ['message', 'close', lost('closed the connection after it got the mail')],
 ])('the step %s with %j ends as it should', async (step, said, outcome) => {
   const { port } = await startScripted({ [step]: said });
-  expect(await send({ port, login: LOGIN }, {}, said === 'hang' ? 300 : 5_000)).toEqual(outcome);
+  expect(await send({ port, login: LOGIN }, {}, said === 'hang' ? SHORT : undefined)).toEqual(
+    outcome,
+  );
 });
 
 it('a connection that closes within the message is tried again', async () => {
   const { port, lines } = await startScripted({ body: 'close' });
   // More than the buffers of both systems hold.
   const html = 'x'.repeat(16 * 1024 * 1024);
-  expect(await send({ port }, { html })).toEqual(retry('closed the connection'));
+  expect(await send({ port }, { html }, { stepMs: 60_000, allMs: 60_000 })).toEqual(
+    retry('closed the connection'),
+  );
   expect(lines.at(-1)).toBe('DATA');
 });
 
 it('a server that does not reply to the message has perhaps taken it', async () => {
   const { port } = await startScripted({ message: 'hang' });
-  expect(await send({ port }, {}, 300)).toEqual(lost('did not respond in time'));
+  expect(await send({ port }, {}, { stepMs: 100, allMs: 500 })).toEqual(
+    lost('did not respond in time'),
+  );
+});
+
+it('a server that is slow at each step is given up in time', async () => {
+  const { port, lines } = await startScripted({ delayMs: 200 });
+  expect(await send({ port }, {}, { stepMs: 5_000, allMs: 500 })).toEqual(
+    retry('did not respond in time'),
+  );
+  expect(lines).not.toContain('DATA');
 });
 
 it('a port on which nobody listens is tried again', async () => {

@@ -189,7 +189,7 @@ it.each([
   ],
   ['dev', DEV, 'MAIL=cloudflare:\nMAIL_FROM=a@b.example', /✗ MAIL must .* at Cloudflare alone/],
 ])(
-  'npm run %s with wrong settings of mails is a line without the secret, and makes no file',
+  'npm run %s with wrong settings of mails is a line without the secret, and makes no file [13.1.4]',
   (_, script, secrets, message) => {
     writeFileSync('wrangler.toml', settings);
     writeFileSync('.dev.vars', secrets);

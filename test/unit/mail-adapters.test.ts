@@ -90,7 +90,11 @@ it.each<[what: string, response: () => Response | Promise<Response>, outcome: ob
   [
     'a wrong key',
     () => failure(401, 'validation_error', 'API key is invalid'),
-    { state: 'retry', error: expect.stringContaining('Check the key in MAIL') },
+    {
+      state: 'retry',
+      error:
+        'Resend returned 401: API key is invalid. Check the key in MAIL: it must be able to send.',
+    },
   ],
   [
     'a wrong key, in an older form',

@@ -105,7 +105,7 @@ it.each([
   );
 });
 
-it('a name cannot add a link, a line of the subject or markup', () => {
+it('a name cannot add a link, a line of the subject or markup [13.1.5]', () => {
   const named = (name: string, product = 'ChunkGuard') =>
     composeMail({
       ...KEY,
@@ -126,7 +126,7 @@ it('a name cannot add a link, a line of the subject or markup', () => {
   expect(seen(marked)).toContain('<b>Ada "A" & Co');
 });
 
-it('no part of a page loads anything, and a link of the seller cannot leave its attribute', () => {
+it('no part of a page loads anything, and a link of the seller cannot leave its attribute [13.1.5]', () => {
   const { html } = composeMail({
     ...EXPIRING,
     licenses: [{ ...license('<b>', 'D'), renewUrl: 'https://shop.example/?a="b&c' }],

@@ -85,7 +85,7 @@ const nasty = fc
 /** A text as a header shows it: on one line, and runs of spaces do not count. */
 const shown = (text = '') => text.replace(/[\s\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim();
 
-it('no subject, name or text adds a header, a part or an address, and each is read as it was', async () => {
+it('no subject, name or text adds a header, a part or an address, and each is read as it was [13.1.5]', async () => {
   await fc.assert(
     fc.asyncProperty(nasty, nasty, nasty, async (subject, name, text) => {
       const from = { name, address: 'keys@shop.example' };

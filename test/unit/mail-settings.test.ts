@@ -74,7 +74,7 @@ it.each([
   ['smtp://10.0.0.5:25', 'MAIL must have a user and a password before the host'],
   ['smtps://', 'MAIL must be resend:KEY, smtps://'],
   ['smtps://ada:se-cret@mail.example.com:99999', 'MAIL must have a user and a password whose'],
-])('MAIL %s is named as wrong, without its secret', (MAIL, fault) => {
+])('MAIL %s is named as wrong, without its secret [13.1.2]', (MAIL, fault) => {
   const setup = mailSenderOf({ MAIL, ...FROM }, outbound);
   expect(setup).toEqual({ sender: null, fault: expect.stringContaining(fault) });
   expect(setup.fault).not.toContain('se-cret');

@@ -63,10 +63,10 @@ export function mailSenderOf(
   }
 }
 
-/** Sends a mail to an address that an address can be. The words of an outcome do not repeat it: they are kept. */
+/** Sends a mail, unless no server takes its address. The words of an outcome are kept, so they do not repeat the address. */
 async function sendChecked(mail: OutgoingMail, send: MailSender['send']): Promise<SendOutcome> {
   if (!isMailAddress(mail.to)) {
-    const error = 'The address is none that mail servers take: correct it at the customer.';
+    const error = 'No mail server takes the address: correct it at the customer.';
     return { state: 'refused', error, isAddress: true };
   }
   const outcome = await send({ ...mail, subject: oneLine(mail.subject) });

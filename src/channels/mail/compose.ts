@@ -237,7 +237,8 @@ function factsOf(contents: MailContents): Part[] {
 function footOf({ language, seller, unsubscribeUrl }: MailContents): Part[] {
   const { help, noMore } = WORDS[language];
   return [
-    ...(seller.name === '' ? [] : [note(seller.name)]),
+    // The page has it in its head.
+    ...(seller.name === '' ? [] : [[oneLine(seller.name), ''] satisfies Part]),
     ...(seller.contact === null ? [] : [link(help, seller.contact)]),
     ...(unsubscribeUrl === undefined ? [] : [link(noMore, unsubscribeUrl)]),
   ];

@@ -57,7 +57,7 @@ function outcomeOf(result: OutboundResult): SendOutcome {
   const error = `Resend returned ${status}${message && `: ${message}`}`;
   const advised = (advice: string): SendOutcome => ({
     state: 'retry',
-    error: `${error} ${advice}.`,
+    error: `${error.replace(/\.?$/, '.')} ${advice}.`,
   });
   // An earlier attempt has handed the mail over, and its text has changed since, such as a name.
   if (name === 'invalid_idempotent_request') return { state: 'sent', providerId: null };

@@ -4,11 +4,10 @@ import type { SmtpServer } from '../settings.ts';
 
 /** Submission of mails by SMTP (RFC 5321, 6409), with TLS (RFC 3207, 8314) and a login (RFC 4954). */
 
-/** Timeout of a connection and of each reply. */
-const STEP_TIMEOUT_MS = 10_000;
-/** Many servers examine a message before they reply to it: this many times as long as another step. */
-const MESSAGE_STEPS = 2;
+/** Timeouts of a connection and of each reply, and of all together: work after a response lasts 30 seconds at Cloudflare. */
+const TIMEOUTS = { stepMs: 10_000, allMs: 25_000 };
 const MAX_REPLY_BYTES = 16 * 1024;
+const MAX_REPLY_LINES = 100;
 const MAX_QUOTED = 200;
 
 /** A network, as `cloudflare:sockets` and a service binding offer it. */
@@ -49,38 +48,67 @@ const REMEDIES: Readonly<Record<Exclude<Step, 'message'>, string>> = {
   DATA: 'Check that the server lets this user send',
 };
 
+/** The timeouts of a conversation that has begun. */
+class Deadlines {
+  readonly #stepMs: number;
+  readonly #end: number;
+
+  constructor({ stepMs, allMs }: typeof TIMEOUTS) {
+    this.#stepMs = stepMs;
+    this.#end = Date.now() + allMs;
+  }
+
+  /** Waits for a step. Many servers examine a message before they reply to it, so that it may take all that is left. */
+  async within<T>(promise: Promise<T>, isMessage = false): Promise<T> {
+    const leftMs = Math.max(this.#end - Date.now(), 0);
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const late = new Promise<never>((_, reject) => {
+      const fail = () => reject(new Disconnected('did not respond in time'));
+      timer = setTimeout(fail, isMessage ? leftMs : Math.min(this.#stepMs, leftMs));
+    });
+    try {
+      return await Promise.race([promise, late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
 /** The lines of a connection. Reading and writing end with {@link Disconnected} after a timeout. */
 class Connection {
   readonly #socket: Socket;
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
   readonly #writer: WritableStreamDefaultWriter<Uint8Array>;
   readonly #decoder = new TextDecoder();
+  readonly #deadlines: Deadlines;
   #received = '';
 
-  constructor(socket: Socket) {
+  constructor(socket: Socket, deadlines: Deadlines) {
     this.#socket = socket;
+    this.#deadlines = deadlines;
     this.#reader = socket.readable.getReader();
     this.#writer = socket.writable.getWriter();
   }
 
-  async write(text: string, timeoutMs: number): Promise<void> {
-    await within(timeoutMs, this.#writer.write(new TextEncoder().encode(text)));
+  async write(text: string, isMessage = false): Promise<void> {
+    await this.#deadlines.within(this.#writer.write(new TextEncoder().encode(text)), isMessage);
   }
 
   /** The next reply, which can have several lines. */
-  async read(timeoutMs: number): Promise<Reply> {
-    const deadline = Date.now() + timeoutMs;
+  async read(isMessage = false): Promise<Reply> {
     const lines: string[] = [];
     for (;;) {
       const end = this.#received.indexOf('\n');
       if (end < 0) {
-        await this.#receive(deadline - Date.now());
+        await this.#receive(isMessage);
         continue;
       }
       const line = this.#received.slice(0, end).replace(/\r$/, '');
       this.#received = this.#received.slice(end + 1);
       const [, code, sign, text = ''] = /^(\d{3})([ -]?)(.*)$/.exec(line) ?? [];
-      if (code === undefined) throw new Disconnected('speaks no SMTP');
+      if (code === undefined || lines.length >= MAX_REPLY_LINES) {
+        throw new Disconnected('speaks no SMTP');
+      }
       lines.push(text);
       if (sign !== '-') {
         const [extended = ''] = /^[245]\.\d{1,3}\.\d{1,3}\b/.exec(text) ?? [];
@@ -89,8 +117,8 @@ class Connection {
     }
   }
 
-  async #receive(timeoutMs: number): Promise<void> {
-    const { done, value } = await within(timeoutMs, this.#reader.read());
+  async #receive(isMessage: boolean): Promise<void> {
+    const { done, value } = await this.#deadlines.within(this.#reader.read(), isMessage);
     if (done) throw new Disconnected('closed the connection');
     this.#received += this.#decoder.decode(value, { stream: true });
     if (this.#received.length > MAX_REPLY_BYTES) throw new Disconnected('speaks no SMTP');
@@ -100,7 +128,7 @@ class Connection {
   startTls(): Connection {
     this.#reader.releaseLock();
     this.#writer.releaseLock();
-    return new Connection(this.#socket.startTls());
+    return new Connection(this.#socket.startTls(), this.#deadlines);
   }
 
   close(): void {
@@ -109,28 +137,13 @@ class Connection {
   }
 }
 
-async function within<T>(timeoutMs: number, promise: Promise<T>): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<never>((_, reject) => {
-    const fail = () => reject(new Disconnected('did not respond in time'));
-    timer = setTimeout(fail, Math.max(timeoutMs, 0));
-  });
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
 /** A conversation with a server, from the greeting to the end. */
 class Conversation {
   #connection: Connection;
   #isMessageSent = false;
-  readonly #stepTimeoutMs: number;
 
-  constructor(socket: Socket, stepTimeoutMs: number) {
-    this.#connection = new Connection(socket);
-    this.#stepTimeoutMs = stepTimeoutMs;
+  constructor(connection: Connection) {
+    this.#connection = connection;
   }
 
   /** Whether the whole message was handed over, so that it can have been taken. */
@@ -139,14 +152,14 @@ class Conversation {
   }
 
   /** Reads the reply to a step. @throws Refused unless it has the class of code */
-  async expect(step: Step, codeClass: number, timeoutMs = this.#stepTimeoutMs): Promise<Reply> {
-    const reply = await this.#connection.read(timeoutMs);
+  async expect(step: Step, codeClass: number): Promise<Reply> {
+    const reply = await this.#connection.read(step === 'message');
     if (Math.floor(reply.code / 100) !== codeClass) throw new Refused(step, reply);
     return reply;
   }
 
   async say(step: Step, line: string, codeClass = 2): Promise<Reply> {
-    await this.#connection.write(`${line}\r\n`, this.#stepTimeoutMs);
+    await this.#connection.write(`${line}\r\n`);
     return this.expect(step, codeClass);
   }
 
@@ -177,15 +190,15 @@ class Conversation {
     await this.say('DATA', 'DATA', 3);
     // A line that is only a dot would end the message.
     const text = message.replace(/^\./gm, '..');
-    await this.#connection.write(text, MESSAGE_STEPS * this.#stepTimeoutMs);
+    await this.#connection.write(text, true);
     this.#isMessageSent = true;
-    await this.#connection.write('.\r\n', this.#stepTimeoutMs);
-    await this.expect('message', 2, MESSAGE_STEPS * this.#stepTimeoutMs);
+    await this.#connection.write('.\r\n');
+    await this.expect('message', 2);
   }
 
   /** Ends the conversation without waiting for the server's good-bye. */
   async end(): Promise<void> {
-    await this.#connection.write('QUIT\r\n', this.#stepTimeoutMs).catch(() => undefined);
+    await this.#connection.write('QUIT\r\n').catch(() => undefined);
     this.#connection.close();
   }
 }
@@ -196,7 +209,7 @@ const TRANSPORTS = { tls: 'on', starttls: 'starttls', none: 'off' } as const;
 async function open(
   { hostname, port, security }: SmtpServer,
   network: SmtpNetwork | undefined,
-  timeoutMs: number,
+  deadlines: Deadlines,
 ): Promise<Socket> {
   // Loaded here, because tools that read this file outside of workerd do not know the module.
   const { connect } = network ?? (await import('cloudflare:sockets'));
@@ -204,8 +217,13 @@ async function open(
   const socket = connect.call(network, { hostname, port }, options);
   // The failure is that of the promise for which somebody waits.
   socket.closed.catch(() => undefined);
-  await within(timeoutMs, socket.opened);
-  return socket;
+  try {
+    await deadlines.within(socket.opened);
+    return socket;
+  } catch (error) {
+    socket.close().catch(() => undefined);
+    throw error;
+  }
 }
 
 /**
@@ -218,7 +236,7 @@ export async function sendBySmtp(
   letterhead: Letterhead,
   mail: OutgoingMail,
   network: SmtpNetwork | undefined,
-  stepTimeoutMs = STEP_TIMEOUT_MS,
+  timeouts = TIMEOUTS,
 ): Promise<SendOutcome> {
   const { hostname, port, security, login } = server;
   const { address } = letterhead.from;
@@ -227,9 +245,11 @@ export async function sendBySmtp(
   let failure = `could not be reached: it refused the connection${certificate}`;
   let conversation: Conversation | undefined;
   try {
-    const socket = await open(server, network, stepTimeoutMs);
-    conversation = new Conversation(socket, stepTimeoutMs);
+    const deadlines = new Deadlines(timeouts);
+    const socket = await open(server, network, deadlines);
+    conversation = new Conversation(new Connection(socket, deadlines));
     await conversation.expect('greeting', 2);
+    failure = 'closed the connection';
     const [, domain = 'localhost'] = address.split('@');
     let extensions = await conversation.hello(domain);
     if (security === 'starttls') {
@@ -241,8 +261,8 @@ export async function sendBySmtp(
       await conversation.startTls();
       failure = `has no valid certificate for ${hostname}`;
       extensions = await conversation.hello(domain);
+      failure = 'closed the connection';
     }
-    failure = 'closed the connection';
     if (login) await conversation.logIn(login, extensions);
     await conversation.say('MAIL', `MAIL FROM:<${address}>`);
     await conversation.say('RCPT', `RCPT TO:<${mail.to}>`);
