@@ -65,7 +65,7 @@ const NO_SESSION = new ApiError(401, 'The session is over: open a new link');
 
 const codeBody = z.object({
   code: z.string().max(100),
-  language: z.enum(MAIL_LANGUAGES).optional(),
+  language: z.enum(MAIL_LANGUAGES).optional().catch(undefined),
 });
 const resetBody = z.object({ machine: z.string().max(100).nullable() });
 

@@ -341,6 +341,7 @@ describe('the resource', () => {
       onRefund: 'deactivate',
       onDispute: 'deactivate',
       settings: null,
+      mailsKey: true,
       addresses: [expect.stringMatching(/\/markets\/[\w-]{32}$/)],
       isPublic: expect.any(Boolean),
       secretCount: 0,

@@ -68,7 +68,8 @@ export async function redeem(code: string): Promise<LinkFault | undefined> {
   const response = await fetch('/my/session', {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify({ code }),
+    // Mails to the customer are in this language from now on.
+    body: JSON.stringify({ code, language: document.documentElement.lang }),
   }).catch(() => {
     throw new Failure(0);
   });
