@@ -23,6 +23,8 @@ const DESCRIPTIONS: Record<ScenarioName, string> = {
   fairness: 'first bindings and an administrator beside 200 connections of hot validations',
   lists: '400 validations a second beside one and three complete lists of 100,000 licenses',
   webhooks: 'npm start: 1,000 changes with three webhooks, one of them dead, beside validations',
+  mails:
+    'npm start: 1,000 sales whose keys are mailed, beside validations; the times of the form for links',
   markets: 'npm start: downloads beside validations, then two bursts of 10,000 notices; memory',
   discord:
     'npm start with 100,000 licenses: /reset beside validations, then 10,000 made-up interactions',
@@ -55,7 +57,7 @@ field of bench/result.json: "No record was lost, and no response was wrong.", or
 The run fails with status 1 if a record was lost or stored twice, a request got no response or a wrong one, or a
 connection could not be opened; and if a figure misses its threshold that is the same on every machine: rows, bytes,
 virtual time. A figure of speed that misses its threshold fails nothing: the machine may be busy. In the scenarios
-hot, start, load, fairness, lists, webhooks, markets and discord a validation may get 503 with Retry-After: the load pauses, and the 503s are counted.`;
+hot, start, load, fairness, lists, webhooks, mails, markets and discord a validation may get 503 with Retry-After: the load pauses, and the 503s are counted.`;
 
 export interface Options {
   scenarios: ScenarioName[];

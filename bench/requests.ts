@@ -75,6 +75,25 @@ export function productChange(index: number, token: string): Uint8Array {
   return Buffer.from(`${head.join('\r\n')}\r\n\r\n${body}`);
 }
 
+/** The e-mail of a buyer. */
+export const buyerOf = (index: number): string => `buyer-${index}@shop.example`;
+
+/** A shop's new license for a buyer. */
+export function licenseSale(index: number, token: string): Uint8Array {
+  const body = JSON.stringify({
+    productId: 1,
+    licenseType: 'PERMANENT',
+    customerEmail: buyerOf(index),
+  });
+  const head = [
+    'POST /api/v2/licenses HTTP/1.1',
+    'Host: licet.example',
+    `TOKEN: ${token}`,
+    `Content-Length: ${Buffer.byteLength(body)}`,
+  ];
+  return Buffer.from(`${head.join('\r\n')}\r\n\r\n${body}`);
+}
+
 /** The requests of a load by their index. */
 export type RequestAt = (index: number) => Uint8Array;
 

@@ -9,6 +9,7 @@ import { hot } from './hot.ts';
 import { limits } from './limits.ts';
 import { lists } from './lists.ts';
 import { load } from './load.ts';
+import { mails } from './mails.ts';
 import { markets } from './markets.ts';
 import { memory } from './memory.ts';
 import type { Scenario } from './scenario.ts';
@@ -38,6 +39,7 @@ export const SCENARIOS = {
   fairness,
   lists,
   webhooks,
+  mails,
   markets,
   discord,
 } as const satisfies Record<string, Scenario>;
