@@ -39,7 +39,9 @@ export function typesOf(events: ReadonlySet<EventType>): WebhookType[] {
   return EVENT_GROUPS.flatMap((group): WebhookType[] => {
     const members = EVENT_TYPES.filter((type) => `${startOf(type)}.*` === group);
     const chosen = members.filter((type) => events.has(type));
-    return chosen.length === members.length ? [group] : chosen;
+    // The group of a single type may get others later, which nobody chose.
+    const isGroup = members.length > 1 && chosen.length === members.length;
+    return isGroup ? [group] : chosen;
   });
 }
 
