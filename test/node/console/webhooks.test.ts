@@ -125,7 +125,13 @@ describeInBrowser('webhooks in the console', () => {
     expect(await page.getByText(secret ?? '').count()).toBe(0);
     expect(await accessibilityFindings(page)).toEqual([]);
     const [webhook] = await licet.webhooks.list();
-    expect(webhook?.types).toEqual(EVENT_GROUPS.filter((group) => group !== 'session.*'));
+    // A group of one type is sent as that type.
+    const single: Record<string, string> = {
+      'settings.*': 'settings.updated',
+      'mail.*': 'mail.failed',
+    };
+    const groups = EVENT_GROUPS.filter((group) => group !== 'session.*');
+    expect(webhook?.types).toEqual(groups.map((group) => single[group] ?? group));
     await page.getByRole('button', { name: 'New secret' }).click();
     await page.getByRole('alertdialog').getByRole('button', { name: 'New secret' }).click();
     expect(await page.getByRole('status', { name: 'Secret' }).textContent()).not.toBe(secret);
