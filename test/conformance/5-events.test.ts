@@ -78,6 +78,7 @@ const TYPES: Readonly<Record<string, string>> = {
   'PUT /api/v2/markets/:id': 'market.updated',
   'DELETE /api/v2/markets/:id': 'market.deleted',
   'POST /api/v2/portal-links': 'customer.link_created',
+  'PUT /api/v2/settings/mail': 'settings.updated',
   'PUT /api/v2/settings/portal': 'settings.updated',
   'PUT /api/v2/settings/discord': 'settings.updated',
   'POST /api/v2/purchases': 'purchase.granted',
