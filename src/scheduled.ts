@@ -14,6 +14,7 @@ import { KEEP_COUNTS } from './requests/counts.ts';
 import { RAISE_EXPIRIES } from './requests/expiries.ts';
 import { REMOVE_RECORDS } from './requests/retention.ts';
 import { removeEvents } from './resources/events/queries.ts';
+import { REMOVE_GRANTS } from './resources/tokens/grants.ts';
 import { type Bindings, type Services, senderOf, servicesOf } from './services.ts';
 
 /** The work of the scheduled handler, each minute. */
@@ -28,6 +29,7 @@ export const tasksOf = ({ caches }: Services): readonly Task[] => [
   AGGREGATE,
   REMOVE_RECORDS,
   REMOVE_SESSIONS,
+  REMOVE_GRANTS,
   removeEvents(isOpen),
   KEEP_COUNTS,
   REMOVE_KEYS,

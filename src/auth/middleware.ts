@@ -16,6 +16,7 @@ import { clientOf } from '../lib/networks.ts';
 import { WINDOW_SECONDS } from '../lib/rate-limiter.ts';
 import type { RequestTimings } from '../lib/request-timings.ts';
 import { sha256Hex } from '../lib/sha256.ts';
+import { findGrant, type GrantSecret, readGrantSecret } from '../resources/tokens/grants.ts';
 import { type AppEnv, senderOf, servicesOf } from '../services.ts';
 import { isConsoleHost, isFromOwnPage, isPageSessionHost } from './own-page.ts';
 import { findSession, isUseDue, markSessionUsed } from './sessions.ts';
@@ -23,6 +24,7 @@ import {
   type Actor,
   activeRootToken,
   authenticate,
+  authenticateGrant,
   authenticateSession,
   isLive,
   LAST_USED_PRECISION_MS,
@@ -188,6 +190,15 @@ async function findSessionActor(c: Context<AuthEnv>): Promise<Actor | null> {
 const bearerTokenOf = (c: AnyContext): string | undefined =>
   /^Bearer +(\S+) *$/i.exec(c.req.header('Authorization') ?? '')?.[1];
 
+/** The sender with an access token of a grant (12.3); null for one that is not live. */
+async function findGrantActor(c: AnyContext, secret: GrantSecret): Promise<Actor | null> {
+  const now = Date.now();
+  return findLive(c, secret.hash, async (db) => {
+    const grant = await findGrant(db, secret, now);
+    return grant ? authenticateGrant(grant, c.env.ROOT_TOKEN, now) : null;
+  });
+}
+
 const JSON_TYPE = /^application\/json\s*(;|$)/i;
 
 /** Rejects a change with a session unless its content type is one that no form can send (4). */
@@ -211,6 +222,8 @@ function setActor(c: Context<AuthEnv>, actor: Actor): void {
  */
 export const requireToken = ({ takesBearer = false } = {}): MiddlewareHandler<AuthEnv> =>
   async function requireToken(c, next) {
+    // By a grant.
+    if (c.get('actor')) return next();
     const header = c.req.header('TOKEN') ?? (takesBearer ? bearerTokenOf(c) : undefined);
     const actor =
       header !== undefined
@@ -221,6 +234,18 @@ export const requireToken = ({ takesBearer = false } = {}): MiddlewareHandler<Au
     if (!actor) return rejectToken(c, takesBearer);
     if (actor.isConsole) requireJson(c.req.raw);
     setActor(c, actor);
+    await next();
+  };
+
+/**
+ * Sets the sender with an access token of a grant, which opens nothing but the paths of this middleware (12.3). It leaves
+ * other tokens to {@link requireToken}.
+ */
+export const acceptGrants = (): MiddlewareHandler<AuthEnv> =>
+  async function acceptGrants(c, next) {
+    const secret = await readGrantSecret('access', bearerTokenOf(c) ?? '');
+    const actor = secret && (await findGrantActor(c, secret));
+    if (actor) setActor(c, actor);
     await next();
   };
 

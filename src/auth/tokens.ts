@@ -1,3 +1,4 @@
+import { coveredIntents } from '@licet/contract/consent';
 import { MINUTE_MS } from '@licet/contract/durations';
 import type { ApiIntent } from '@licet/contract/enums';
 import { and, eq, isNull, lt, or, type SQL, sql } from 'drizzle-orm';
@@ -7,6 +8,7 @@ import type { Database } from '../db/client.ts';
 import { toBase64url } from '../lib/base64url.ts';
 import { DomainError } from '../lib/errors.ts';
 import { sha256, sha256Hex } from '../lib/sha256.ts';
+import type { Grant } from '../resources/tokens/grants.ts';
 import { tokens } from '../resources/tokens/schema.ts';
 import type { Session } from './sessions.ts';
 
@@ -29,6 +31,8 @@ export interface Actor {
   lastUsedAt: number | null;
   /** Whether the request came by a session of the console (4). */
   isConsole: boolean;
+  /** SHA-256 of the token that consented to a grant (12.3), which must also be allowed to do what the grant does. */
+  consenterHash?: string;
 }
 
 const ROOT: Actor = {
@@ -99,10 +103,34 @@ export async function authenticateSession(
   secret: string | undefined,
   now: number,
 ): Promise<Actor | null> {
-  const rootToken = activeRootToken(secret);
-  const isRoot = rootToken !== undefined && (await sha256Hex(rootToken)) === tokenHash;
+  const isRoot = (await rootHashOf(secret)) === tokenHash;
   const actor = isRoot ? ROOT : actorOf(token, now);
   return actor && { ...actor, isConsole: true };
+}
+
+/** SHA-256 of ROOT_TOKEN; undefined if that is off. */
+export async function rootHashOf(secret: string | undefined): Promise<string | undefined> {
+  const rootToken = activeRootToken(secret);
+  return rootToken === undefined ? undefined : sha256Hex(rootToken);
+}
+
+/**
+ * The sender with an access token of a grant (12.3), with the intents that the token which consented has too. Null unless
+ * both are live, and after a change of the ROOT_TOKEN that consented.
+ *
+ * @param now milliseconds since 1970
+ */
+export async function authenticateGrant(
+  { token, consenterHash, consenter }: Grant,
+  secret: string | undefined,
+  now: number,
+): Promise<Actor | null> {
+  const actor = actorOf(token, now);
+  if (actor && (await rootHashOf(secret)) === consenterHash) return actor;
+  const giver = actorOf(consenter, now);
+  return actor && giver
+    ? { ...actor, intents: coveredIntents(actor.intents, giver.intents), consenterHash }
+    : null;
 }
 
 /** Stores the last use of a token. */
@@ -121,24 +149,25 @@ export async function markUsed(db: Database, id: number, now: number): Promise<v
  * @param now milliseconds since 1970
  */
 export function permissionsOf(
-  { tokenId }: Actor,
+  { tokenId, consenterHash }: Actor,
   intents: readonly ApiIntent[],
   now: number,
 ): Condition[] {
   if (tokenId === null) return [];
-  const isActor = sql`${tokens.id} = ${tokenId}`;
-  return [
+  const holders = [sql`${tokens.id} = ${tokenId}`];
+  if (consenterHash !== undefined) holders.push(sql`${tokens.tokenHash} = ${consenterHash}`);
+  return holders.flatMap((isHolder): Condition[] => [
     {
       constraint: 'token_is_live',
-      holds: sql`exists (select 1 from ${tokens} where ${isActor}
+      holds: sql`exists (select 1 from ${tokens} where ${isHolder}
         and ${isLiveSql(now)})`,
       error: NOT_LIVE,
     },
     {
       constraint: 'token_is_allowed',
       holds: sql`exists (select 1 from ${tokens}, json_each(${tokens.intents}) held
-        where ${isActor} and held.value in (select value from json_each(${JSON.stringify(intents)})))`,
+        where ${isHolder} and held.value in (select value from json_each(${JSON.stringify(intents)})))`,
       error: NOT_ALLOWED,
     },
-  ];
+  ]);
 }

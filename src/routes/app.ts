@@ -16,6 +16,7 @@ import { discordRoutes } from './discord.ts';
 import { errorResponse, respondToError } from './error-response.ts';
 import { marketRoutes } from './markets.ts';
 import { metricsRoutes } from './metrics.ts';
+import { oauthRoutes } from './oauth.ts';
 import { isPortalPage, portalPage, portalRoutes } from './portal.ts';
 import { observe } from './request-log.ts';
 import { v1 } from './v1.ts';
@@ -90,6 +91,8 @@ const management = new Hono<AppEnv>({ getPath: plainPath })
   .route('/markets', marketRoutes)
   .route('/metrics', metricsRoutes)
   .route('/', discordRoutes)
+  // Before the resource that its grants open.
+  .route('/', oauthRoutes)
   .route('/api/v1', v1)
   .route('/api/v2', v2)
   .route('/console', consoleRoutes)
