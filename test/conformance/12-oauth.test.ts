@@ -11,7 +11,6 @@ import {
   expectError,
   type ReadResponse,
 } from '../support/client.ts';
-import { interceptDatabase } from '../support/d1-intercept.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, setNow } from '../support/history.ts';
 import { Receivers } from '../support/receiver.ts';
 import { ROOT_TOKEN } from '../support/root-token.ts';
