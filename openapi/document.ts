@@ -70,8 +70,9 @@ export interface Route {
 export function declaredRoutes(): Route[] {
   const routes = new Map<string, Route>();
   for (const { method, path, handler } of appRoutes) {
-    // Not of the interface: `/`, and the routes of the console of the customer's page and of Discord, which are for these alone.
-    if (method === 'ALL' || path === '/' || /^\/(console|my|discord)\b/.test(path)) continue;
+    // Not of the interface: `/`, and the routes of the console, of the customer's page, of Discord and of assistants, which are
+    // for these alone.
+    if (method === 'ALL' || path === '/' || /^\/(console|my|discord|mcp)\b/.test(path)) continue;
     const key = `${method} ${path}`;
     const { intents, inputs = [], operation } = routes.get(key) ?? {};
     routes.set(key, {

@@ -29,6 +29,8 @@ export interface Actor {
   lastUsedAt: number | null;
   /** Whether the request came by a session of the console (4). */
   isConsole: boolean;
+  /** Whether an assistant sends it (12). */
+  isMcp: boolean;
 }
 
 const ROOT: Actor = {
@@ -36,6 +38,7 @@ const ROOT: Actor = {
   intents: ['ALL_READ_WRITE'],
   lastUsedAt: null,
   isConsole: false,
+  isMcp: false,
 };
 
 /** Whether a token is neither revoked nor expired. @param now milliseconds since 1970 */
@@ -85,7 +88,7 @@ export async function authenticate(
 function actorOf(token: TokenSnapshot | null, now: number): Actor | null {
   if (!token || !isLive(token, now)) return null;
   const { id, intents, lastUsedAt } = token;
-  return { tokenId: id, intents, lastUsedAt, isConsole: false };
+  return { tokenId: id, intents, lastUsedAt, isConsole: false, isMcp: false };
 }
 
 /**
