@@ -70,9 +70,9 @@ export interface Route {
 export function declaredRoutes(): Route[] {
   const routes = new Map<string, Route>();
   for (const { method, path, handler } of appRoutes) {
-    // Not of the interface: `/`, and the routes of the console, of the customer's page, of Discord and of OAuth, which are
-    // for these alone.
-    const isOfOthers = /^\/(console|my|discord|oauth|\.well-known\/oauth)\b/.test(path);
+    // Not of the interface: `/`, and the routes of the console, of the customer's page, of Discord, of assistants and of OAuth,
+    // which are for these alone.
+    const isOfOthers = /^\/(console|my|discord|mcp|oauth|\.well-known\/oauth)\b/.test(path);
     if (method === 'ALL' || path === '/' || isOfOthers) continue;
     const key = `${method} ${path}`;
     const { intents, inputs = [], operation } = routes.get(key) ?? {};

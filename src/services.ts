@@ -151,6 +151,8 @@ export class Services {
     guesses: new LocalLimiter(1, HOUR_MS),
     /** License keys and codes that an account at Discord tries. */
     redemptions: new LocalLimiter(10),
+    /** Calls of tools by the assistants of a token. */
+    assistantCalls: new LocalLimiter(60),
   };
   readonly failedValidations = new RepeatedFailure((count) => `Validations failed: ${count}`);
   readonly failedRequests = new RepeatedFailure((count) => `Requests failed: ${count}`);

@@ -1471,6 +1471,7 @@ export const screenTexts = {
     },
     count: (events: number) => plural(events, 'event'),
     console: 'console',
+    mcp: 'mcp',
     atDiscord: (id: string) => `Discord ${id}`,
     service: 'Licet',
     program: 'The program',

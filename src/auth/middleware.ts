@@ -214,6 +214,14 @@ function setActor(c: Context<AuthEnv>, actor: Actor): void {
   c.set('tokenId', actor.tokenId);
 }
 
+/** The actors of requests that the service makes itself. No request from outside is among them. */
+const actors = new WeakMap<Request, Actor>();
+
+/** Lets a request that the service makes itself pass as that of an actor whose token was checked. */
+export const actAs = (request: Request, actor: Actor): void => {
+  actors.set(request, actor);
+};
+
 /**
  * Rejects requests without a live token or session, before any other check [5]. Both are read from the database,
  * so that a revoked token is rejected everywhere at once (1.5). A session counts only without a token.
@@ -226,11 +234,12 @@ export const requireToken = ({ takesBearer = false } = {}): MiddlewareHandler<Au
     if (c.get('actor')) return next();
     const header = c.req.header('TOKEN') ?? (takesBearer ? bearerTokenOf(c) : undefined);
     const actor =
-      header !== undefined
+      actors.get(c.req.raw) ??
+      (header !== undefined
         ? await authenticate(header, c.env.ROOT_TOKEN, tokenFinder(c), Date.now())
         : takesBearer
           ? null
-          : await findSessionActor(c);
+          : await findSessionActor(c));
     if (!actor) return rejectToken(c, takesBearer);
     if (actor.isConsole) requireJson(c.req.raw);
     setActor(c, actor);
@@ -334,6 +343,7 @@ export function senderIn(c: Context<AuthEnv>): Sender {
   const author = {
     tokenId: actor.tokenId,
     isConsole: actor.isConsole,
+    isMcp: actor.isMcp,
     ip: addressIn(c),
     permissions: () => permissionsOf(actor, c.get('intents'), Date.now()),
   };

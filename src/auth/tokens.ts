@@ -33,6 +33,8 @@ export interface Actor {
   isConsole: boolean;
   /** SHA-256 of the token that consented to a grant (12.3), which must also be allowed to do what the grant does. */
   consenterHash?: string;
+  /** Whether an assistant sends it (12). */
+  isMcp: boolean;
 }
 
 const ROOT: Actor = {
@@ -40,6 +42,7 @@ const ROOT: Actor = {
   intents: ['ALL_READ_WRITE'],
   lastUsedAt: null,
   isConsole: false,
+  isMcp: false,
 };
 
 /** Whether a token is neither revoked nor expired. @param now milliseconds since 1970 */
@@ -89,7 +92,7 @@ export async function authenticate(
 function actorOf(token: TokenSnapshot | null, now: number): Actor | null {
   if (!token || !isLive(token, now)) return null;
   const { id, intents, lastUsedAt } = token;
-  return { tokenId: id, intents, lastUsedAt, isConsole: false };
+  return { tokenId: id, intents, lastUsedAt, isConsole: false, isMcp: false };
 }
 
 /**

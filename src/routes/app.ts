@@ -15,6 +15,7 @@ import { allowPages, preflight } from './cors.ts';
 import { discordRoutes } from './discord.ts';
 import { errorResponse, respondToError } from './error-response.ts';
 import { marketRoutes } from './markets.ts';
+import { mcpRoutes } from './mcp.ts';
 import { metricsRoutes } from './metrics.ts';
 import { oauthRoutes } from './oauth.ts';
 import { isPortalPage, portalPage, portalRoutes } from './portal.ts';
@@ -90,6 +91,7 @@ const management = new Hono<AppEnv>({ getPath: plainPath })
   .options('/.well-known/jwks.json', preflight('GET', 'allowSigningKeys', 'Validation'))
   .route('/markets', marketRoutes)
   .route('/metrics', metricsRoutes)
+  .route('/mcp', mcpRoutes)
   .route('/', discordRoutes)
   // Before the resource that its grants open.
   .route('/', oauthRoutes)

@@ -252,9 +252,9 @@ export const TypeBadge = ({ type }: { type: Event['type'] }) => (
   </Badge>
 );
 
-/** The sender of a change, and whether it was in the console. */
+/** The sender of a change, and whether it was in the console or by an assistant. */
 export function Actor({ actor }: { actor: Event['actor'] }) {
-  const { isConsole } = actor;
+  const { isConsole, isMcp } = actor;
   const name = senderName(actor);
   return (
     <span>
@@ -262,6 +262,7 @@ export function Actor({ actor }: { actor: Event['actor'] }) {
         {name}
       </span>
       {isConsole && <span className="text-muted"> ({words.console})</span>}
+      {isMcp && <span className="text-muted"> ({words.mcp})</span>}
     </span>
   );
 }

@@ -1712,6 +1712,8 @@ export interface EventActor {
   tokenName: string;
   /** Whether the change was made in the console. */
   isConsole: boolean;
+  /** Whether an assistant made the change with the token. */
+  isMcp: boolean;
   /** The id of the customer who made the change; null for others. */
   customerId: number | null;
 }
