@@ -1,6 +1,6 @@
 import { coveredIntents } from '@licet/contract/consent';
 import { MINUTE_MS } from '@licet/contract/durations';
-import type { ApiIntent } from '@licet/contract/enums';
+import { API_INTENTS, type ApiIntent } from '@licet/contract/enums';
 import { and, eq, isNull, lt, or, type SQL, sql } from 'drizzle-orm';
 import type { TokenSnapshot } from '../cache/snapshots.ts';
 import type { Condition } from '../db/change.ts';
@@ -118,7 +118,7 @@ export async function rootHashOf(secret: string | undefined): Promise<string | u
 }
 
 /**
- * The sender with an access token of a grant (12.3), with the intents that the token which consented has too. Null unless
+ * The sender with an access token of a grant (12.3), with what the token which consented may do too. Null unless
  * both are live, and after a change of the ROOT_TOKEN that consented.
  *
  * @param now milliseconds since 1970
@@ -131,9 +131,9 @@ export async function authenticateGrant(
   const actor = actorOf(token, now);
   if (actor && (await rootHashOf(secret)) === consenterHash) return actor;
   const giver = actorOf(consenter, now);
-  return actor && giver
-    ? { ...actor, intents: coveredIntents(actor.intents, giver.intents), consenterHash }
-    : null;
+  if (!actor || !giver) return null;
+  const intents = coveredIntents(coveredIntents(API_INTENTS, actor.intents), giver.intents);
+  return { ...actor, intents, consenterHash };
 }
 
 /** Stores the last use of a token. */

@@ -9,8 +9,10 @@ import {
   call,
   create,
   expectError,
+  get,
   type ReadResponse,
 } from '../support/client.ts';
+import { interceptDatabase } from '../support/d1-intercept.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, setNow } from '../support/history.ts';
 import { Receivers } from '../support/receiver.ts';
 import { ROOT_TOKEN } from '../support/root-token.ts';
@@ -84,7 +86,7 @@ const consent = (
 ): Promise<ReadResponse> =>
   send('POST', '/oauth/consent', { token, body: { query, intents, ...days } });
 
-const valueOf = (json: unknown, name: string): string => {
+const textIn = (json: unknown, name: string): string => {
   const value: unknown = Object.entries(json ?? {}).find(([key]) => key === name)?.[1];
   if (typeof value !== 'string') throw new Error(`There is no ${name} in ${JSON.stringify(json)}`);
   return value;
@@ -93,7 +95,7 @@ const valueOf = (json: unknown, name: string): string => {
 /** The parameters with which the person returns to the assistant. */
 const returned = ({ status, text, json }: ReadResponse): URLSearchParams => {
   expect(status, text).toBe(200);
-  return new URL(valueOf(json, 'url')).searchParams;
+  return new URL(textIn(json, 'url')).searchParams;
 };
 
 const codeOf = (response: ReadResponse): string => returned(response).get('code') ?? '';
@@ -127,9 +129,9 @@ interface Issued {
 const issuedIn = ({ status, text, json }: ReadResponse): Issued => {
   expect(status, text).toBe(200);
   return {
-    access: valueOf(json, 'access_token'),
-    refresh: valueOf(json, 'refresh_token'),
-    scope: valueOf(json, 'scope'),
+    access: textIn(json, 'access_token'),
+    refresh: textIn(json, 'refresh_token'),
+    scope: textIn(json, 'scope'),
   };
 };
 
@@ -138,7 +140,7 @@ const grant = async (given: Consent = {}, token = ROOT_TOKEN): Promise<Issued> =
   issuedIn(await redeem(codeOf(await consent(given, token))));
 
 const expectRejected = ({ status, json }: ReadResponse, error: string): void => {
-  expect({ status, error: valueOf(json, 'error') }).toEqual({ status: 400, error });
+  expect({ status, error: textIn(json, 'error') }).toEqual({ status: 400, error });
 };
 
 let requests = 0;
@@ -208,7 +210,7 @@ describe('discovery', () => {
   it('PUBLIC_URL sets the addresses of all documents [12.3.1]', async () => {
     isolate = newIsolate({ PUBLIC_URL: 'https://license.example' });
     const { json } = await send('GET', '/.well-known/oauth-authorization-server');
-    expect(valueOf(json, 'token_endpoint')).toBe('https://license.example/oauth/token');
+    expect(textIn(json, 'token_endpoint')).toBe('https://license.example/oauth/token');
   });
 });
 
@@ -288,7 +290,7 @@ describe('clients', () => {
       expect.objectContaining({ client_name: 'Local', token_endpoint_auth_method: 'none' }),
     ]);
     expect(json).not.toHaveProperty('client_secret');
-    const client_id = valueOf(json, 'client_id');
+    const client_id = textIn(json, 'client_id');
     const changes = { client_id, redirect_uri: 'http://127.0.0.1:49152/callback' };
     const shown = await describeRequest(queryOf(changes));
     expect(shown.json).toMatchObject({ name: 'Local', host: '127.0.0.1', isLocal: true });
@@ -297,7 +299,7 @@ describe('clients', () => {
 
   it('a client that did not register here is unknown [12.3.3]', async () => {
     const { json } = await register({ client_name: 'Local', redirect_uris: [CALLBACK] });
-    const id = valueOf(json, 'client_id');
+    const id = textIn(json, 'client_id');
     const payload = Buffer.from('["Bank","https://evil.example/"]').toString('base64url');
     const [, , signature = ''] = id.split('.');
     for (const client_id of [`licet.${payload}.${signature}`, `${id}A`, 'licet.', 'x', '']) {
@@ -355,7 +357,7 @@ describe('clients', () => {
   it('the name of a client is one line that reads as it is written [12.3.2]', async () => {
     publish({ client_name: `  A\u202Eda\n\u0000${'x'.repeat(100)}` });
     const { json } = await describeRequest(queryOf());
-    expect(valueOf(json, 'name')).toBe(`A da ${'x'.repeat(55)}`);
+    expect(textIn(json, 'name')).toBe(`A da ${'x'.repeat(55)}`);
   });
 });
 
@@ -577,7 +579,7 @@ describe('a code', () => {
       `/api/v2/events?resourceType=token&resourceId=${id}`,
     );
     const [newest] = event.array().parse(json);
-    expect(newest).toMatchObject({ type: 'token.deleted', actor: { type: 'service' } });
+    expect(newest).toMatchObject({ type: 'token.deleted', actor: { tokenName: 'service' } });
   });
 
   it('the token of a code that nobody redeems is gone after ten minutes [12.3.9]', async () => {
@@ -697,5 +699,34 @@ describe('the token that consented', () => {
     });
     expect(await toolsOf(access)).toEqual([]);
     expectRejected(await refresh(secret), 'invalid_grant');
+  });
+
+  it('a change is refused if it is revoked just before the write [12.3.11]', async () => {
+    const { id, token } = await consenter();
+    const license = await create.license();
+    const { access } = await grant(WRITING, token);
+    const callTool = async (more: object = {}): Promise<string> => {
+      const { headers } = await call('GET', `/api/v2/licenses/${license.id}`);
+      const input = { licenseId: license.id, etag: headers.get('ETag'), status: 'DEACTIVATED' };
+      const params = { name: 'set_status', arguments: { ...input, ...more } };
+      const { status, text } = await askAssistant(access, 'tools/call', params);
+      expect(status, text).toBe(200);
+      return text;
+    };
+    const [, confirmation = ''] = /"confirmation":"([^"]+)"/.exec(await callTool()) ?? [];
+    expect(confirmation).not.toBe('');
+    let revoked = false;
+    const DB = interceptDatabase(env.DB, async (statements, send) => {
+      const isWrite = statements.length > 1 && statements.some(({ sql }) => /^insert /.test(sql));
+      if (isWrite && !revoked) {
+        revoked = true;
+        await call('DELETE', `/api/v2/tokens/${id}`);
+      }
+      return send();
+    });
+    isolate = newIsolate({ OUTBOUND: receivers, DB });
+    expect(await callTool({ confirmation })).toContain('expired or revoked');
+    expect(revoked).toBe(true);
+    expect((await get.license(license.id)).licenseStatus).toBe('ACTIVE');
   });
 });

@@ -632,6 +632,8 @@ export interface TokenCreate {
   /** Set by the service: must not be sent. */
   lastUsedAt?: null | undefined;
   /** Set by the service: must not be sent. */
+  client?: null | undefined;
+  /** Set by the service: must not be sent. */
   createdAt?: null | undefined;
   /** Set by the service: must not be sent. */
   updatedAt?: null | undefined;
@@ -654,6 +656,8 @@ export interface TokenUpdate {
   expiresAt?: string | null | undefined;
   /** Set by the service: accepted and ignored. */
   lastUsedAt?: unknown | undefined;
+  /** Set by the service: accepted and ignored. */
+  client?: unknown | undefined;
   /** Set by the service: accepted and ignored. */
   createdAt?: unknown | undefined;
   /** Set by the service: accepted and ignored. */
@@ -1865,6 +1869,8 @@ export interface Token {
   expiresAt: string | null;
   /** To within five minutes. */
   lastUsedAt: string | null;
+  /** The host of the assistant that got it by consent (12.3); null for a token with a secret. */
+  client: string | null;
   /** Set by the service. */
   createdAt: string;
   /** Set by the service. */
@@ -1883,6 +1889,8 @@ export interface CreatedToken {
   expiresAt: string | null;
   /** To within five minutes. */
   lastUsedAt: string | null;
+  /** The host of the assistant that got it by consent (12.3); null for a token with a secret. */
+  client: string | null;
   /** Set by the service. */
   createdAt: string;
   /** Set by the service. */

@@ -42,7 +42,7 @@ const isCovered = (intent: ApiIntent, held: readonly ApiIntent[]): boolean =>
     .filter((accepted) => accepted.includes(intent))
     .every((accepted) => accepted.some((other) => held.includes(other)));
 
-/** Those of some intents that a holder of others may pass on. */
+/** Those of some intents that a holder of others has, by name or by a wider one. */
 export const coveredIntents = (
   intents: readonly ApiIntent[],
   held: readonly ApiIntent[],
