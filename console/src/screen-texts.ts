@@ -929,7 +929,7 @@ export const screenTexts = {
   consent: {
     title: (name: string) => `Let ${name} work for you?`,
     lead: 'An assistant asks for access to this service. Allow it only if you have just asked the assistant to connect.',
-    host: 'Known as',
+    host: 'Published by',
     returnsTo: 'Answer goes to',
     local: (host: string) => `a program on this computer (${host})`,
     intents: 'It may',

@@ -170,7 +170,7 @@ async function describeConsent(c: AnyContext): Promise<Response> {
   const { host, isLocal } = receiverOf(redirectUri);
   const shown: ConsentRequest = {
     name: client.name || (client.host ?? host),
-    host: client.host ?? host,
+    host: client.host,
     returnsTo: host,
     isLocal,
     declineUrl: returnWith({ error: 'access_denied' }),

@@ -293,7 +293,12 @@ describe('clients', () => {
     const client_id = textIn(json, 'client_id');
     const changes = { client_id, redirect_uri: 'http://127.0.0.1:49152/callback' };
     const shown = await describeRequest(queryOf(changes));
-    expect(shown.json).toMatchObject({ name: 'Local', host: '127.0.0.1', isLocal: true });
+    expect(shown.json).toMatchObject({
+      name: 'Local',
+      host: null,
+      returnsTo: '127.0.0.1',
+      isLocal: true,
+    });
     expect(await env.DB.prepare('select sum(1) as n from tokens').first()).toEqual(before);
   });
 

@@ -1,5 +1,3 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import {
   Client,
   type OAuthClientProvider,
@@ -9,40 +7,31 @@ import {
   StreamableHTTPClientTransport,
   UnauthorizedError,
 } from '@modelcontextprotocol/client';
+import { listen } from './own.ts';
 
 /** An assistant that connects by OAuth, with the client of the protocol's own SDK. */
 
 /** A server of the assistant on this machine, which publishes its document and waits for the person to return. */
 export async function startAssistant(name: string) {
   const returns: URL[] = [];
-  const server = createServer(({ url = '/', headers }, response) => {
-    const requested = new URL(url, `http://${headers.host}`);
-    if (requested.pathname === '/client.json') {
-      response.setHeader('Content-Type', 'application/json');
-      response.end(
-        JSON.stringify({
-          client_id: requested.href,
-          client_name: name,
-          redirect_uris: [callback],
-          token_endpoint_auth_method: 'none',
-        }),
-      );
-      return;
-    }
+  const origin: string = await listen(({ url = '/' }, response) => {
+    const requested = new URL(url, origin);
     if (requested.pathname === '/callback') returns.push(requested);
-    response.end('You may close this page.');
+    if (requested.pathname !== '/client.json') return response.end('You may close this page.');
+    response.setHeader('Content-Type', 'application/json');
+    return response.end(
+      JSON.stringify({
+        client_id: documentUrl,
+        client_name: name,
+        redirect_uris: [callback],
+        token_endpoint_auth_method: 'none',
+      }),
+    );
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  const origin = `http://127.0.0.1:${port}`;
   const callback = `${origin}/callback`;
-  return {
-    callback,
-    documentUrl: `${origin}/client.json`,
-    /** The addresses by which the person returned. */
-    returns,
-    stop: () => new Promise((resolve) => server.close(resolve)),
-  };
+  const documentUrl = `${origin}/client.json`;
+  /** `returns`: the addresses by which the person returned. */
+  return { callback, documentUrl, returns };
 }
 
 /** The memory of the assistant between the steps. */

@@ -21,8 +21,8 @@ export const ASSISTANT_INTENTS = {
 export interface ConsentRequest {
   /** Chosen by the assistant. */
   name: string;
-  /** The host that published its document, else the one that gets the response. */
-  host: string;
+  /** The host that published its document; null for one that has only registered. */
+  host: string | null;
   /** The host that gets the response. */
   returnsTo: string;
   /** Whether the response stays on the person's computer, where any program can take the name. */

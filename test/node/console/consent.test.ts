@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { beginToConnect, Provider, startAssistant } from '../assistant-client.ts';
 import { sharedService } from '../shared-service.ts';
 import {
@@ -22,7 +22,6 @@ describeInBrowser('the consent page in a browser', () => {
   beforeAll(async () => {
     assistant = await startAssistant('Ada');
   });
-  afterAll(() => assistant.stop());
 
   /** Lets an assistant begin, and opens the page to which it sends the person. */
   async function open(name: string, { viewport = WIDE, changes = {} } = {}) {

@@ -65,7 +65,7 @@ function Question({ name, host, returnsTo, isLocal, declineUrl }: ConsentRequest
         <div className="max-w-xl rounded-xl border border-line bg-surface">
           <Facts
             rows={[
-              [words.host, host],
+              ...(host === null ? [] : [[words.host, host] as const]),
               [words.returnsTo, isLocal ? words.local(returnsTo) : returnsTo],
             ]}
           />
