@@ -6,6 +6,8 @@ import {
   StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { SUBJECTS } from '../../scripts/console/documents.ts';
+import { fieldsOf } from '../support/mcp-fields.ts';
 import { sharedService } from './shared-service.ts';
 import { newLicense, recordsOf } from './shop.ts';
 
@@ -173,4 +175,29 @@ it('the guides are found by their headings and texts [12.6.2]', async () => {
       address: expect.stringMatching(/^http:\/\/localhost:\d+\/docs\/signing#/),
     }),
   );
+});
+
+it('the guides are listed for agents, and served as Markdown, public and cached [12.6.1]', async () => {
+  const get = async (path: string) => {
+    const response = await fetch(`${url}${path}`);
+    expect(response.status, path).toBe(200);
+    expect(response.headers.get('Cache-Control'), path).toBe(
+      'public, max-age=300, must-revalidate',
+    );
+    return response.text();
+  };
+  const list = await get('/llms.txt');
+  expect(list).toMatch(/^# Licet\n\n> .+\n/);
+  const all = await get('/llms-full.txt');
+  const guides = [...list.matchAll(/^- \[.+\]\((\/docs\/[\w-]+\.md)\): .+\.$/gm)];
+  expect(guides).toHaveLength(Object.values(SUBJECTS).flat().length);
+  for (const [, path = ''] of guides) {
+    const [first, , ...text] = (await get(path)).split('\n');
+    expect(first, path).toBe('All guides: [/llms.txt](/llms.txt)');
+    expect(all).toContain(`Source: ${path}\n\n${text.join('\n')}`);
+    const links = [...text.join('\n').matchAll(/\]\((\/[^)#]*)/g)].map(([, link = '']) => link);
+    for (const link of new Set(links.filter((one) => one.endsWith('.md')))) {
+      expect(list, `${path} leads to ${link}`).toContain(`(${link})`);
+    }
+  }
 });
