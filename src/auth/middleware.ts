@@ -190,7 +190,7 @@ async function findSessionActor(c: Context<AuthEnv>): Promise<Actor | null> {
 const bearerTokenOf = (c: AnyContext): string | undefined =>
   /^Bearer +(\S+) *$/i.exec(c.req.header('Authorization') ?? '')?.[1];
 
-/** The sender with an access token of a grant (12.3); null for one that is not live. */
+/** The sender with an access token of a grant (12.7); null for one that is not live. */
 async function findGrantActor(c: AnyContext, secret: GrantSecret): Promise<Actor | null> {
   const now = Date.now();
   return findLive(c, secret.hash, async (db) => {
@@ -247,7 +247,7 @@ export const requireToken = ({ takesBearer = false } = {}): MiddlewareHandler<Au
   };
 
 /**
- * Sets the sender with an access token of a grant, which opens nothing but the paths of this middleware (12.3). It leaves
+ * Sets the sender with an access token of a grant, which opens nothing but the paths of this middleware (12.7). It leaves
  * other tokens to {@link requireToken}.
  */
 export const acceptGrants = (): MiddlewareHandler<AuthEnv> =>

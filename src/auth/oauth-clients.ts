@@ -7,7 +7,7 @@ import type { Outbound } from '../lib/outbound.ts';
 import { sha256 } from '../lib/sha256.ts';
 
 /**
- * The clients of OAuth (12.3). No table lists them: a document on the client's own host describes one, or the id of a
+ * The clients of OAuth (12.7). No table lists them: a document on the client's own host describes one, or the id of a
  * registered one holds its registration. A flood of registrations stores nothing.
  */
 

@@ -31,7 +31,7 @@ export interface Actor {
   lastUsedAt: number | null;
   /** Whether the request came by a session of the console (4). */
   isConsole: boolean;
-  /** SHA-256 of the token that consented to a grant (12.3), which must also be allowed to do what the grant does. */
+  /** SHA-256 of the token that consented to a grant (12.7), which must also be allowed to do what the grant does. */
   consenterHash?: string;
   /** Whether an assistant sends it (12). */
   isMcp: boolean;
@@ -118,7 +118,7 @@ export async function rootHashOf(secret: string | undefined): Promise<string | u
 }
 
 /**
- * The sender with an access token of a grant (12.3), with what the token which consented may do too. Null unless
+ * The sender with an access token of a grant (12.7), with what the token which consented may do too. Null unless
  * both are live, and after a change of the ROOT_TOKEN that consented.
  *
  * @param now milliseconds since 1970

@@ -1,3 +1,4 @@
+import { MCP_PATH } from '@licet/contract/assistants';
 import {
   ASSISTANT_INTENTS,
   CONSENT_PATH,
@@ -45,15 +46,12 @@ import {
   refreshGrant,
 } from '../resources/tokens/grants.ts';
 import { senderOf, servicesOf } from '../services.ts';
-import { allowPages } from './cors.ts';
 
 /**
- * OAuth 2.1 for assistants in a browser (12.3). The authorization endpoint is a page of the console; here are the requests
+ * OAuth 2.1 for assistants in a browser (12.7). The authorization endpoint is a page of the console; here are the requests
  * of that page, the token endpoint, registration and discovery.
  */
 
-/** The one resource that a grant opens. */
-const MCP_PATH = '/mcp';
 const TOKEN_PATH = '/oauth/token';
 const REGISTRATION_PATH = '/oauth/register';
 const RESOURCE_METADATA_PATH = '/.well-known/oauth-protected-resource';
@@ -297,18 +295,13 @@ const offerOAuth: MiddlewareHandler<AuthEnv> = async function offerOAuth(c, next
   c.header('WWW-Authenticate', `Bearer ${metadata}${error}`);
 };
 
-/** Pages of any site are clients too, such as the inspector. */
+/** The paths have no CORS: a page of another site may not reach /mcp either. */
 export const oauthRoutes = new Hono<AuthEnv>()
   .use(MCP_PATH, offerOAuth, acceptGrants())
-  .use(RESOURCE_METADATA_PATH, allowPages('GET'))
   .get(RESOURCE_METADATA_PATH, describeResource)
-  .use(`${RESOURCE_METADATA_PATH}${MCP_PATH}`, allowPages('GET'))
   .get(`${RESOURCE_METADATA_PATH}${MCP_PATH}`, describeResource)
-  .use('/.well-known/oauth-authorization-server', allowPages('GET'))
   .get('/.well-known/oauth-authorization-server', describeServer)
-  .use(TOKEN_PATH, allowPages('POST'))
   .post(TOKEN_PATH, issueTokens)
-  .use(REGISTRATION_PATH, allowPages('POST'))
   .post(REGISTRATION_PATH, register)
   .get(CONSENT_REQUEST_PATH, requireToken(), describeConsent)
   .post(CONSENT_REQUEST_PATH, requireToken(), giveConsent);

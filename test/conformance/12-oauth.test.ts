@@ -17,7 +17,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS, setNow } from '../support/history.ts';
 import { Receivers } from '../support/receiver.ts';
 import { ROOT_TOKEN } from '../support/root-token.ts';
 
-/** OAuth for assistants in a browser (12.3). */
+/** OAuth for assistants in a browser (12.7). */
 
 const ORIGIN = 'https://licet.test';
 const RESOURCE = `${ORIGIN}/mcp`;
@@ -174,7 +174,7 @@ const newestToken = async () => {
 };
 
 describe('discovery', () => {
-  it('a client without a live token learns at /mcp where to get one [12.3.1]', async () => {
+  it('a client without a live token learns at /mcp where to get one [12.7.1]', async () => {
     const metadata = `resource_metadata="${ORIGIN}/.well-known/oauth-protected-resource/mcp"`;
     const none = await send('POST', '/mcp', { body: {} });
     expect(none.status).toBe(401);
@@ -183,17 +183,14 @@ describe('discovery', () => {
     expect(bad.headers.get('WWW-Authenticate')).toBe(`Bearer ${metadata}, error="invalid_token"`);
   });
 
-  it.each(['', '/mcp'])('the document of the resource%s names its server [12.3.1]', async (end) => {
-    const { status, json, headers } = await send(
-      'GET',
-      `/.well-known/oauth-protected-resource${end}`,
-    );
+  it.each(['', '/mcp'])('the document of the resource%s names its server [12.7.1]', async (end) => {
+    const path = `/.well-known/oauth-protected-resource${end}`;
+    const { status, json } = await send('GET', path);
     expect(status).toBe(200);
     expect(json).toMatchObject({ resource: RESOURCE, authorization_servers: [ORIGIN] });
-    expect(headers.get('Access-Control-Allow-Origin')).toBe('*');
   });
 
-  it('the document of the server names its endpoints, PKCE and public clients alone [12.3.1]', async () => {
+  it('the document of the server names its endpoints, PKCE and public clients alone [12.7.1]', async () => {
     const { json } = await send('GET', '/.well-known/oauth-authorization-server');
     expect(json).toMatchObject({
       issuer: ORIGIN,
@@ -207,7 +204,7 @@ describe('discovery', () => {
     });
   });
 
-  it('PUBLIC_URL sets the addresses of all documents [12.3.1]', async () => {
+  it('PUBLIC_URL sets the addresses of all documents [12.7.1]', async () => {
     isolate = newIsolate({ PUBLIC_URL: 'https://license.example' });
     const { json } = await send('GET', '/.well-known/oauth-authorization-server');
     expect(textIn(json, 'token_endpoint')).toBe('https://license.example/oauth/token');
@@ -215,7 +212,7 @@ describe('discovery', () => {
 });
 
 describe('clients', () => {
-  it('a document on its own host describes a client [12.3.2]', async () => {
+  it('a document on its own host describes a client [12.7.2]', async () => {
     const { status, json } = await describeRequest(queryOf());
     expect([status, json]).toEqual([
       200,
@@ -239,7 +236,7 @@ describe('clients', () => {
     'https://ada@assistant.example/client.json',
     'https://assistant.example/',
     'https://assistant.example/a/../client.json',
-  ])('nothing is sent to the document %s [12.3.2]', async (id) => {
+  ])('nothing is sent to the document %s [12.7.2]', async (id) => {
     const response = await describeRequest(queryOf({ client_id: id }));
     expect(response.status).toBe(400);
     expect(receivers.received).toEqual([]);
@@ -268,7 +265,7 @@ describe('clients', () => {
           padding: 'x'.repeat(20_000),
         }),
     ],
-  ])('a document that %s describes no client [12.3.2]', async (_, respond) => {
+  ])('a document that %s describes no client [12.7.2]', async (_, respond) => {
     receivers.at(DOCUMENT, respond);
     const { status, text } = await describeRequest(queryOf());
     expect([status, text]).toEqual([400, expect.stringContaining('assistant.example')]);
@@ -278,7 +275,7 @@ describe('clients', () => {
   const register = (body: unknown): Promise<ReadResponse> =>
     send('POST', '/oauth/register', { body });
 
-  it('a client registers, and nothing is stored [12.3.3]', async () => {
+  it('a client registers, and nothing is stored [12.7.3]', async () => {
     const before = await env.DB.prepare('select sum(1) as n from tokens').first();
     const { status, json } = await register({
       client_name: 'Local',
@@ -302,7 +299,7 @@ describe('clients', () => {
     expect(await env.DB.prepare('select sum(1) as n from tokens').first()).toEqual(before);
   });
 
-  it('a client that did not register here is unknown [12.3.3]', async () => {
+  it('a client that did not register here is unknown [12.7.3]', async () => {
     const { json } = await register({ client_name: 'Local', redirect_uris: [CALLBACK] });
     const id = textIn(json, 'client_id');
     const payload = Buffer.from('["Bank","https://evil.example/"]').toString('base64url');
@@ -322,7 +319,7 @@ describe('clients', () => {
     'file:///etc/passwd',
     'mailto:ada@assistant.example',
     '//assistant.example/',
-  ])('no response goes to %s [12.3.3]', async (uri) => {
+  ])('no response goes to %s [12.7.3]', async (uri) => {
     expectRejected(await register({ redirect_uris: [CALLBACK, uri] }), 'invalid_redirect_uri');
     publish({ redirect_uris: [uri, CALLBACK] });
     expect((await describeRequest(queryOf({ redirect_uri: uri }))).status).toBe(400);
@@ -334,11 +331,11 @@ describe('clients', () => {
     'http://[::1]/callback',
     'cursor://anysphere.cursor-mcp/oauth/callback',
     'com.example.assistant:/callback',
-  ])('a response may go to %s [12.3.3]', async (uri) => {
+  ])('a response may go to %s [12.7.3]', async (uri) => {
     expect((await register({ redirect_uris: [uri] })).status).toBe(201);
   });
 
-  it('a registration is bounded [12.3.3]', async () => {
+  it('a registration is bounded [12.7.3]', async () => {
     const uris = (count: number) =>
       Array.from({ length: count }, (_, index) => `https://a.example/${index}/${'x'.repeat(300)}`);
     expectRejected(await register({ redirect_uris: uris(10) }), 'invalid_redirect_uri');
@@ -347,7 +344,7 @@ describe('clients', () => {
     expect((await register({ redirect_uris: uris(1), name: 'x'.repeat(17_000) })).status).toBe(413);
   });
 
-  it('an address registers at most 60 clients a minute [12.3.3]', async () => {
+  it('an address registers at most 60 clients a minute [12.7.3]', async () => {
     setNow(START);
     isolate = newIsolate({ FAILED_TOKEN_LIMITER: 3 });
     const headers = { 'CF-Connecting-IP': '203.0.113.77' };
@@ -359,7 +356,7 @@ describe('clients', () => {
     expect(statuses).toEqual([201, 201, 201, 429, 429]);
   });
 
-  it('the name of a client is one line that reads as it is written [12.3.2]', async () => {
+  it('the name of a client is one line that reads as it is written [12.7.2]', async () => {
     publish({ client_name: `  A\u202Eda\n\u0000${'x'.repeat(100)}` });
     const { json } = await describeRequest(queryOf());
     expect(textIn(json, 'name')).toBe(`A da ${'x'.repeat(55)}`);
@@ -376,7 +373,7 @@ describe('consent', () => {
     ['another type', { response_type: 'token' }],
     ['the resource of another service', { resource: 'https://other.example/mcp' }],
     ['another resource of this service', { resource: `${ORIGIN}/api/v2` }],
-  ])('a request with %s ends on the own page [12.3.4]', async (_, changes) => {
+  ])('a request with %s ends on the own page [12.7.4]', async (_, changes) => {
     const query = queryOf(changes);
     const shown = await describeRequest(query);
     expect([shown.status, shown.headers.get('Location')]).toEqual([400, null]);
@@ -384,13 +381,13 @@ describe('consent', () => {
     expect((await consent({ query })).status).toBe(400);
   });
 
-  it('a parameter comes once [12.3.4]', async () => {
+  it('a parameter comes once [12.7.4]', async () => {
     const query = `${queryOf()}&redirect_uri=${encodeURIComponent('https://evil.example/')}`;
     expect((await describeRequest(query)).status).toBe(400);
     expect((await consent({ query })).status).toBe(400);
   });
 
-  it('the person returns with a code, the state and the issuer [12.3.4]', async () => {
+  it('the person returns with a code, the state and the issuer [12.7.4]', async () => {
     const parameters = returned(await consent());
     expect(Object.fromEntries(parameters)).toEqual({
       code: expect.stringMatching(/^licet_code_\d+_[\w-]{43}$/),
@@ -405,7 +402,7 @@ describe('consent', () => {
     return headers.get('Set-Cookie')?.split(';')[0] ?? '';
   };
 
-  it('only the own page consents with a session [12.3.5]', async () => {
+  it('only the own page consents with a session [12.7.5]', async () => {
     const Cookie = await logIn(ROOT_TOKEN);
     const JSON_TYPE = { 'Content-Type': 'application/json' };
     const body = { query: queryOf(), intents: READ };
@@ -420,7 +417,7 @@ describe('consent', () => {
     expect(await statusOf({ ...FORM, 'Sec-Fetch-Site': 'same-origin' })).toBe(403);
   });
 
-  it('without a live token nobody learns or grants anything [12.3.5]', async () => {
+  it('without a live token nobody learns or grants anything [12.7.5]', async () => {
     for (const token of [null, 'licet_nobody']) {
       expect((await describeRequest(queryOf(), token)).status).toBe(401);
       expect((await consent({}, token)).status).toBe(401);
@@ -434,11 +431,11 @@ describe('consent', () => {
     ['validations', ['LICENSE_VALIDATE']],
     ['products to write', ['PRODUCTS_READ_WRITE']],
     ['nothing', []],
-  ])('an assistant cannot get %s [12.3.6]', async (_, intents) => {
+  ])('an assistant cannot get %s [12.7.6]', async (_, intents) => {
     expect((await consent({ intents })).status).toBe(400);
   });
 
-  it('an assistant gets no more than the token that consents [12.3.6]', async () => {
+  it('an assistant gets no more than the token that consents [12.7.6]', async () => {
     const { token } = await create.token(['LICENSES_READ_WRITE', 'PRODUCTS_READ']);
     const intentsOf = async (intents: readonly string[]) =>
       (await consent({ intents }, token)).status;
@@ -448,7 +445,7 @@ describe('consent', () => {
     expect(await intentsOf(['BLACKLISTS_READ_WRITE'])).toBe(403);
   });
 
-  it('a grant ends after 30 days, or up to 90 [12.3.7]', async () => {
+  it('a grant ends after 30 days, or up to 90 [12.7.7]', async () => {
     setNow(START);
     await consent();
     expect((await newestToken()).expiresAt).toBe('2026-03-31T00:00:00.000+00:00');
@@ -459,7 +456,7 @@ describe('consent', () => {
 });
 
 describe('a grant', () => {
-  it('a grant is a token in the list, with its client and its last use, and an event [12.3.7]', async () => {
+  it('a grant is a token in the list, with its client and its last use, and an event [12.7.7]', async () => {
     const { access, scope } = await grant();
     expect(scope).toBe('PRODUCTS_READ LICENSES_READ');
     const listed = await newestToken();
@@ -484,7 +481,7 @@ describe('a grant', () => {
     ).toEqual(['token.created']);
   });
 
-  it('no secret of a grant is stored [12.3.7]', async () => {
+  it('no secret of a grant is stored [12.7.7]', async () => {
     const code = codeOf(await consent());
     const { access, refresh: secret } = issuedIn(await redeem(code));
     const rows = await env.DB.prepare('select * from grants').all();
@@ -493,7 +490,7 @@ describe('a grant', () => {
     }
   });
 
-  it('an access token opens /mcp alone, and only as Bearer [12.3.8]', async () => {
+  it('an access token opens /mcp alone, and only as Bearer [12.7.8]', async () => {
     const { access, refresh: secret } = await grant();
     expect(await toolsOf(access)).not.toEqual([]);
     for (const token of [access, secret]) {
@@ -509,7 +506,7 @@ describe('a grant', () => {
     expect(await toolsOf(secret)).toEqual([]);
   });
 
-  it('a grant shows the tools of its permissions alone [12.3.8]', async () => {
+  it('a grant shows the tools of its permissions alone [12.7.8]', async () => {
     const reading = await toolsOf((await grant({ intents: ['LICENSES_READ'] })).access);
     expect(reading).toContain('show_license');
     expect(reading).not.toContain('free_slots');
@@ -518,14 +515,14 @@ describe('a grant', () => {
     expect(writing).not.toContain('block');
   });
 
-  it('a grant is revoked in the list of tokens, at once [12.3.7]', async () => {
+  it('a grant is revoked in the list of tokens, at once [12.7.7]', async () => {
     const { access, refresh: secret } = await grant();
     await isolate.call('DELETE', `/api/v2/tokens/${(await newestToken()).id}`);
     expect(await toolsOf(access)).toEqual([]);
     expectRejected(await refresh(secret), 'invalid_grant');
   });
 
-  it('a grant ends at its end [12.3.7]', async () => {
+  it('a grant ends at its end [12.7.7]', async () => {
     setNow(START);
     const first = await grant({ days: 1 });
     setNow(START + DAY_MS - MINUTE_MS);
@@ -547,7 +544,7 @@ describe('a code', () => {
     ['another resource', { resource: 'https://other.example/mcp' }, 'invalid_target'],
     ['another kind', { grant_type: 'client_credentials' }, 'unsupported_grant_type'],
   ])(
-    'a code opens nothing for %s, and stays for its own client [12.3.9]',
+    'a code opens nothing for %s, and stays for its own client [12.7.9]',
     async (_, changes, error) => {
       const code = codeOf(await consent());
       expectRejected(await redeem(code, changes), error);
@@ -555,7 +552,7 @@ describe('a code', () => {
     },
   );
 
-  it('a code works for ten minutes [12.3.9]', async () => {
+  it('a code works for ten minutes [12.7.9]', async () => {
     setNow(START);
     const codes = [codeOf(await consent()), codeOf(await consent())];
     setNow(START + 10 * MINUTE_MS - 1);
@@ -564,13 +561,13 @@ describe('a code', () => {
     expectRejected(await redeem(codes[1] ?? ''), 'invalid_grant');
   });
 
-  it('one of many requests at once redeems a code [12.3.9]', async () => {
+  it('one of many requests at once redeems a code [12.7.9]', async () => {
     const code = codeOf(await consent());
     const responses = await Promise.all(Array.from({ length: 20 }, () => redeem(code)));
     expect(responses.filter(({ status }) => status === 200)).toHaveLength(1);
   });
 
-  it('a code that comes again with its proof ends the grant [12.3.9]', async () => {
+  it('a code that comes again with its proof ends the grant [12.7.9]', async () => {
     const code = codeOf(await consent());
     const { access, refresh: secret } = issuedIn(await redeem(code));
     expectRejected(await redeem(code, { code_verifier: 'w'.repeat(43) }), 'invalid_grant');
@@ -587,7 +584,7 @@ describe('a code', () => {
     expect(newest).toMatchObject({ type: 'token.deleted', actor: { tokenName: 'service' } });
   });
 
-  it('the token of a code that nobody redeems is gone after ten minutes [12.3.9]', async () => {
+  it('the token of a code that nobody redeems is gone after ten minutes [12.7.9]', async () => {
     setNow(START);
     await consent();
     const { id } = await newestToken();
@@ -602,7 +599,7 @@ describe('a code', () => {
 });
 
 describe('tokens', () => {
-  it('an access token works for an hour, and a refresh token gets the next one [12.3.10]', async () => {
+  it('an access token works for an hour, and a refresh token gets the next one [12.7.10]', async () => {
     setNow(START);
     const first = await grant();
     setNow(START + HOUR_MS - 1);
@@ -614,7 +611,7 @@ describe('tokens', () => {
     expect(await toolsOf(second.access)).not.toEqual([]);
   });
 
-  it('a refresh token of another client, or for another resource, opens nothing [12.3.10]', async () => {
+  it('a refresh token of another client, or for another resource, opens nothing [12.7.10]', async () => {
     const { refresh: secret } = await grant();
     const other = { client_id: 'https://evil.example/client.json' };
     expectRejected(await refresh(secret, other), 'invalid_grant');
@@ -624,7 +621,7 @@ describe('tokens', () => {
     issuedIn(await refresh(secret));
   });
 
-  it('one of many requests at once uses a refresh token, and the grant stays [12.3.10]', async () => {
+  it('one of many requests at once uses a refresh token, and the grant stays [12.7.10]', async () => {
     const { refresh: secret } = await grant();
     const responses = await Promise.all(Array.from({ length: 20 }, () => refresh(secret)));
     const [issued, ...more] = responses.filter(({ status }) => status === 200);
@@ -633,7 +630,7 @@ describe('tokens', () => {
     expect(await toolsOf(issuedIn(issued).access)).not.toEqual([]);
   });
 
-  it('a used refresh token that comes again after a minute ends the grant [12.3.10]', async () => {
+  it('a used refresh token that comes again after a minute ends the grant [12.7.10]', async () => {
     setNow(START);
     const first = await grant();
     const second = issuedIn(await refresh(first.refresh));
@@ -645,7 +642,7 @@ describe('tokens', () => {
     expectRejected(await refresh(second.refresh), 'invalid_grant');
   });
 
-  it('failed requests count to the limit of their address [12.3.10]', async () => {
+  it('failed requests count to the limit of their address [12.7.10]', async () => {
     setNow(START);
     isolate = newIsolate({ FAILED_TOKEN_LIMITER: 2, OUTBOUND: receivers });
     const headers = { ...FORM, 'CF-Connecting-IP': '203.0.113.78' };
@@ -668,7 +665,7 @@ describe('the token that consented', () => {
       'expires',
       (id: number) => call('PUT', `/api/v2/tokens/${id}`, { body: { expiresAt: '2020-01-01' } }),
     ],
-  ])('a grant ends when it %s [12.3.11]', async (_, end) => {
+  ])('a grant ends when it %s [12.7.11]', async (_, end) => {
     const { id, token } = await consenter();
     const { access, refresh: secret } = await grant(WRITING, token);
     expect(await toolsOf(access)).not.toEqual([]);
@@ -677,7 +674,7 @@ describe('the token that consented', () => {
     expectRejected(await refresh(secret), 'invalid_grant');
   });
 
-  it('a grant leaves the list with a revoked one [12.3.11]', async () => {
+  it('a grant leaves the list with a revoked one [12.7.11]', async () => {
     const { id, token } = await consenter();
     await grant(WRITING, token);
     const granted = await newestToken();
@@ -686,7 +683,7 @@ describe('the token that consented', () => {
     expect((await call('GET', `/api/v2/tokens/${granted.id}`)).status).toBe(404);
   });
 
-  it('a grant loses the permissions that it loses [12.3.11]', async () => {
+  it('a grant loses the permissions that it loses [12.7.11]', async () => {
     const { id, token } = await consenter();
     const { access } = await grant(WRITING, token);
     expect(await toolsOf(access)).toContain('free_slots');
@@ -696,7 +693,7 @@ describe('the token that consented', () => {
     expect(tools).not.toContain('free_slots');
   });
 
-  it('a grant of ROOT_TOKEN ends with its change [12.3.11]', async () => {
+  it('a grant of ROOT_TOKEN ends with its change [12.7.11]', async () => {
     const { access, refresh: secret } = await grant();
     isolate = newIsolate({
       OUTBOUND: receivers,
@@ -706,7 +703,7 @@ describe('the token that consented', () => {
     expectRejected(await refresh(secret), 'invalid_grant');
   });
 
-  it('a change is refused if it is revoked just before the write [12.3.11]', async () => {
+  it('a change is refused if it is revoked just before the write [12.7.11]', async () => {
     const { id, token } = await consenter();
     const license = await create.license();
     const { access } = await grant(WRITING, token);

@@ -6,7 +6,7 @@ import { rootToken } from './console/console.ts';
 import { ownFolder } from './own.ts';
 import { type RunningService, startService } from './service.ts';
 
-/** Assistants that connect by OAuth (12.3), with the SDK's own client, to the service as `npm start` runs it. */
+/** Assistants that connect by OAuth (12.7), with the SDK's own client, to the service as `npm start` runs it. */
 
 describe.each(['document', 'registration'])('an assistant with a %s', (kind) => {
   const folder = ownFolder();
@@ -21,7 +21,7 @@ describe.each(['document', 'registration'])('an assistant with a %s', (kind) => 
   });
   afterAll(() => service?.stop());
 
-  it('an assistant finds the service, gets consent, works, refreshes its tokens, and stops when it is revoked [12.3.1, 12.3.2, 12.3.3, 12.3.10]', async () => {
+  it('an assistant finds the service, gets consent, works, refreshes its tokens, and stops when it is revoked [12.7.1, 12.7.2, 12.7.3, 12.7.10]', async () => {
     const document = kind === 'document' ? assistant.documentUrl : undefined;
     const provider = new Provider('Ada', assistant.callback, document);
     const { authorizationUrl, finish, connect } = await beginToConnect(service.address, provider);

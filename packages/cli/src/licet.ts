@@ -13,6 +13,7 @@ import { addHistory } from './licet/history.ts';
 import { addKeys } from './licet/keys.ts';
 import { addLicenses } from './licet/licenses.ts';
 import { addMarkets } from './licet/markets.ts';
+import { addMcp } from './licet/mcp.ts';
 import { examples } from './licet/output.ts';
 import { addProducts } from './licet/products.ts';
 import { addPurchases } from './licet/purchases.ts';
@@ -125,6 +126,7 @@ export function newProgram(open: (options: GlobalOptions) => Session) {
     addHistory,
     addEvents,
     addConsole,
+    addMcp,
     addStats,
     addKeys,
   ]) {

@@ -1869,7 +1869,7 @@ export interface Token {
   expiresAt: string | null;
   /** To within five minutes. */
   lastUsedAt: string | null;
-  /** The host of the assistant that got it by consent (12.3); null for a token with a secret. */
+  /** The host of the assistant that got it by consent (12.7); null for a token with a secret. */
   client: string | null;
   /** Set by the service. */
   createdAt: string;
@@ -1889,7 +1889,7 @@ export interface CreatedToken {
   expiresAt: string | null;
   /** To within five minutes. */
   lastUsedAt: string | null;
-  /** The host of the assistant that got it by consent (12.3); null for a token with a secret. */
+  /** The host of the assistant that got it by consent (12.7); null for a token with a secret. */
   client: string | null;
   /** Set by the service. */
   createdAt: string;

@@ -1,7 +1,7 @@
 import { API_INTENTS, type ApiIntent } from './enums.ts';
 import { INTENTS } from './intents.ts';
 
-/** The consent of a person to an assistant (12.3): shared by the service and the console's page. */
+/** The consent of a person to an assistant (12.7): shared by the service and the console's page. */
 
 /** The authorization endpoint: a page of the console. */
 export const CONSENT_PATH = '/console/consent';

@@ -36,7 +36,7 @@ export const tokenFields = {
   lastUsedAt: setByService(wireTimestamp.nullable(), 'To within five minutes.'),
   client: setByService(
     z.string().nullable(),
-    'The host of the assistant that got it by consent (12.3); null for a token with a secret.',
+    'The host of the assistant that got it by consent (12.7); null for a token with a secret.',
   ),
   createdAt: systemTime,
   updatedAt: systemTime,

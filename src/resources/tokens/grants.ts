@@ -11,7 +11,7 @@ import { findToken, insertToken, revokeToken } from './queries.ts';
 import { grants, tokens } from './schema.ts';
 
 /**
- * The grants of assistants (12.3): their codes, access tokens and refresh tokens. D1 holds them and not KV, because one
+ * The grants of assistants (12.7): their codes, access tokens and refresh tokens. D1 holds them and not KV, because one
  * statement redeems a code or a refresh token, however many requests send it at once.
  */
 

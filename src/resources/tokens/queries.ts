@@ -42,7 +42,7 @@ export const toOwnToken = ({ id, ...values }: TokenValues & { id: number | null 
 
 /**
  * The row of a revoked token stays, so that its id and name stay known. Nothing else shows it, nor the grants to which it
- * consented (12.3).
+ * consented (12.7).
  */
 const isShown = and(
   isNull(tokens.revokedAt),

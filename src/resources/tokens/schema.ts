@@ -17,7 +17,7 @@ export const tokens = sqliteTable(
     createdAt: createdAt(),
     updatedAt: updatedAt(),
     revision: revision(),
-    /** The host of the assistant that got it by consent (12.3); null for a token with a secret. */
+    /** The host of the assistant that got it by consent (12.7); null for a token with a secret. */
     client: text('client'),
   },
   (t) => [
@@ -27,7 +27,7 @@ export const tokens = sqliteTable(
 );
 
 /**
- * The grants of assistants (12.3). Each belongs to a token that no secret of its own opens. Secrets name that token, and
+ * The grants of assistants (12.7). Each belongs to a token that no secret of its own opens. Secrets name that token, and
  * the SHA-256 of their 256 random bits is here.
  */
 export const grants = sqliteTable('grants', {

@@ -15,7 +15,7 @@ import {
   WIDE,
 } from './console.ts';
 
-/** The page on which a person lets an assistant work with the service (12.3). */
+/** The page on which a person lets an assistant work with the service (12.7). */
 
 describeInBrowser('the consent page in a browser', () => {
   let assistant: Awaited<ReturnType<typeof startAssistant>>;
@@ -40,7 +40,7 @@ describeInBrowser('the consent page in a browser', () => {
   const grantOf = async (name: string) =>
     (await licet.tokens.list()).find((token) => token.name === name);
 
-  it('a person logs in, ticks permissions and lets an assistant in, which is then a token in the list [12.3.5, 12.3.6, 12.3.7, 12.3.12]', async () => {
+  it('a person logs in, ticks permissions and lets an assistant in, which is then a token in the list [12.7.5, 12.7.6, 12.7.7, 12.7.12]', async () => {
     const name = `Assistant ${crypto.randomUUID()}`;
     const { page, finish } = await open(name);
     await logIn(page, await tokenWith('LICENSES_READ_WRITE', 'PRODUCTS_READ', 'REQUESTS_READ'));
@@ -79,7 +79,7 @@ describeInBrowser('the consent page in a browser', () => {
     await row.getByText('just now').waitFor();
   });
 
-  it('a person who declines returns without a code [12.3.4]', async () => {
+  it('a person who declines returns without a code [12.7.4]', async () => {
     const name = `Assistant ${crypto.randomUUID()}`;
     const { page } = await open(name);
     await logIn(page, rootToken());
@@ -90,7 +90,7 @@ describeInBrowser('the consent page in a browser', () => {
     expect(await grantOf(name)).toBeUndefined();
   });
 
-  it('a request without a tick, or with a fault, goes nowhere and says why [12.3.4, 12.3.6]', async () => {
+  it('a request without a tick, or with a fault, goes nowhere and says why [12.7.4, 12.7.6]', async () => {
     expectFailure(/^400 GET \/oauth\/consent$/);
     expectFailure(/^400 POST \/oauth\/consent$/);
     const { page } = await open('Ada');
@@ -105,7 +105,7 @@ describeInBrowser('the consent page in a browser', () => {
     expect(new URL(faulty.page.url()).pathname).toBe('/console/consent');
   });
 
-  it('no page frames the question [12.3.5]', async () => {
+  it('no page frames the question [12.7.5]', async () => {
     const response = await fetch(`${await sharedService()}/console/consent`);
     const policy = response.headers.get('Content-Security-Policy');
     expect(policy).toContain("frame-ancestors 'none'");

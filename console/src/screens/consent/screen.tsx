@@ -21,7 +21,7 @@ import { REQUEST } from './route.ts';
 
 const words = screenTexts.consent;
 
-/** Asks a person whether an assistant may work with the service (12.3). */
+/** Asks a person whether an assistant may work with the service (12.7). */
 export function Screen() {
   const { data, error, refetch } = useQuery({
     queryKey: ['consent'],

@@ -1,5 +1,5 @@
 import type { ApiIntent, Token } from '@licet/client';
-import { assistantConfigurations } from '@licet/contract/assistant-configurations';
+import { clientConfigurations } from '@licet/contract/assistants';
 import { INTENTS } from '@licet/contract/intents';
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { licet } from '../../api.ts';
@@ -113,10 +113,10 @@ function Assistants() {
     data && (
       <Section title={words.connect}>
         <p className="px-4 pt-3 text-muted sm:px-5">{words.connectLead}</p>
-        {assistantConfigurations(data.url).map(({ name, file, text }) => (
-          <details key={name} className="border-line px-4 py-2 not-last:border-b sm:px-5">
+        {clientConfigurations(data.url).map(({ client, place, text }) => (
+          <details key={client} className="border-line px-4 py-2 not-last:border-b sm:px-5">
             <summary className="cursor-pointer rounded-sm py-1 pointer-coarse:py-3">
-              {name} <span className="text-muted">{file}</span>
+              {client} <span className="text-muted">{place}</span>
             </summary>
             <pre className="my-2 overflow-x-auto font-mono text-xs">{text}</pre>
             <CopyButton value={text} />
