@@ -36,12 +36,15 @@ const INSTRUCTIONS =
 const QUESTION = 'confirm';
 
 function listed({ name, title, description, input, ...tool }: Tool): ListedTool {
-  const { type: _, ...schema } = z.toJSONSchema(input, { io: 'input' });
+  // As JSON, in which no keyword is undefined.
+  const inputSchema: ListedTool['inputSchema'] = JSON.parse(
+    JSON.stringify(z.toJSONSchema(input, { io: 'input' })),
+  );
   return {
     name,
     title,
     description,
-    inputSchema: { type: 'object', ...JSON.parse(JSON.stringify(schema)) },
+    inputSchema,
     annotations: {
       readOnlyHint: !tool.isWrite,
       destructiveHint: tool.isWrite && tool.isDestructive,
@@ -63,7 +66,7 @@ const resultOf = (fields: Fields, isError = false): CallToolResult => ({
 function failureOf(error: LicetError): CallToolResult {
   const { status, code, field, message, acceptedIntents, retryAfterSeconds } = error;
   const fields = { status, code, field, message, acceptedIntents, retryAfterSeconds };
-  return resultOf(JSON.parse(JSON.stringify(fields)), true);
+  return resultOf(fields, true);
 }
 
 interface Asking {
