@@ -1,3 +1,4 @@
+import { MCP_PATH } from '@licet/contract/assistants';
 import { API_INTENTS } from '@licet/contract/enums';
 import { INTENTS } from '@licet/contract/intents';
 import { PORTAL_PATH } from '@licet/contract/portal-page';
@@ -90,7 +91,7 @@ const management = new Hono<AppEnv>({ getPath: plainPath })
   .options('/.well-known/jwks.json', preflight('GET', 'allowSigningKeys', 'Validation'))
   .route('/markets', marketRoutes)
   .route('/metrics', metricsRoutes)
-  .route('/mcp', mcpRoutes)
+  .route(MCP_PATH, mcpRoutes)
   .route('/', discordRoutes)
   .route('/api/v1', v1)
   .route('/api/v2', v2)

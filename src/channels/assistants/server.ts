@@ -1,6 +1,7 @@
 import { LicetError } from '@licet/client';
 import {
   type CallToolResult,
+  type ClientCapabilities,
   createMcpHandler,
   type InputRequiredResult,
   inputRequired,
@@ -69,9 +70,12 @@ function failureOf(error: LicetError): CallToolResult {
   return resultOf(fields, true);
 }
 
+/** Whether a client can show a question. One that names no way of it shows forms. */
+const canAsk = ({ elicitation }: ClientCapabilities = {}): boolean =>
+  elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined);
+
 interface Asking {
-  /** Whether the client can ask the person a question. */
-  canAsk: boolean;
+  isAskable: boolean;
   /** The answer of the person; undefined before the question. */
   action: 'accept' | 'decline' | 'cancel' | undefined;
   /** The code that the question came with. */
@@ -83,7 +87,7 @@ async function write(
   tool: WriteTool,
   given: unknown,
   caller: Caller,
-  { canAsk, action, state }: Asking,
+  { isAskable, action, state }: Asking,
 ): Promise<CallToolResult | InputRequiredResult> {
   const { input, confirmation, prepare } = tool.bind(given);
   if (action === 'decline' || action === 'cancel') {
@@ -98,7 +102,7 @@ async function write(
     return resultOf({ isDone: true, ...(await make()) });
   }
   const fresh = await newCode(caller, call, now);
-  if (canAsk) {
+  if (isAskable) {
     const asked = {
       message: question,
       requestedSchema: { type: 'object', properties: {} },
@@ -141,7 +145,7 @@ function serverFor(caller: Caller): Server {
       if (!tool.isWrite) return resultOf(await tool.bind(given)(caller));
       const answer = inputResponse(mcpReq.inputResponses, QUESTION);
       return await write(tool, given, caller, {
-        canAsk: server.getClientCapabilities()?.elicitation !== undefined,
+        isAskable: canAsk(server.getClientCapabilities()),
         action: answer.kind === 'elicit' ? answer.action : undefined,
         state: mcpReq.requestState<string>(),
       });
