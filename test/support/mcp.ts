@@ -41,6 +41,7 @@ export function send(
     capabilities,
     headers = {},
     params = {},
+    ask = call,
   }: McpOptions = {},
 ): Promise<ReadResponse> {
   const isModern = version !== LEGACY;
@@ -51,7 +52,7 @@ export function send(
       capabilities ?? (canAsk ? { elicitation: { form: {} } } : {}),
   };
   const name = fieldsOf(params).name;
-  return call('POST', '/mcp', {
+  return ask('POST', '/mcp', {
     ...(token !== undefined && { token }),
     headers: {
       'Content-Type': 'application/json',
