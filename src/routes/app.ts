@@ -1,3 +1,4 @@
+import { MCP_PATH } from '@licet/contract/assistants';
 import { API_INTENTS } from '@licet/contract/enums';
 import { INTENTS } from '@licet/contract/intents';
 import { PORTAL_PATH } from '@licet/contract/portal-page';
@@ -93,7 +94,7 @@ const management = new Hono<AppEnv>({ getPath: plainPath })
   .route('/metrics', metricsRoutes)
   // Before the resource that its grants open.
   .route('/', oauthRoutes)
-  .route('/mcp', mcpRoutes)
+  .route(MCP_PATH, mcpRoutes)
   .route('/', discordRoutes)
   .route('/api/v1', v1)
   .route('/api/v2', v2)

@@ -67,8 +67,9 @@ function callerOf(c: Context<AuthEnv>): Caller {
     licet: new Licet({
       url: origin,
       fetch: async (request) => {
-        const sent = new Request(request);
         // The address of the client stands in the events.
+        const { cf } = c.req.raw;
+        const sent = new Request(request, cf ? { cf } : {});
         const address = c.req.header('CF-Connecting-IP');
         if (address !== undefined) sent.headers.set('CF-Connecting-IP', address);
         actAs(sent, actor);

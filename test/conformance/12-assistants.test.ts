@@ -5,7 +5,7 @@ import { INTENT_NAMES } from '@licet/contract/intents';
 import { OUTCOMES } from '@licet/contract/outcomes';
 import { explainRefusal } from '@licet/contract/refusals';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { settled } from '../support/app.ts';
+import { newIsolate, settled } from '../support/app.ts';
 import {
   call,
   create,
@@ -16,6 +16,7 @@ import {
   updateLicense,
   validate,
 } from '../support/client.ts';
+import { spyOnDatabase } from '../support/d1-spy.ts';
 import { API_INTENTS, readSet, writeSet } from '../support/endpoints.ts';
 import {
   callTool,
@@ -360,6 +361,16 @@ describe('confirmation', () => {
     expect((await answer('accept')).fields.status).not.toBe(undefined);
   });
 
+  it('a client that shows no forms gets the preview [12.3.1, 12.3.2]', async () => {
+    const elicitation = { url: {} };
+    const asked = await callTool('free_slots', await input(), { capabilities: { elicitation } });
+    expect(asked.fields).toMatchObject({ isDone: false, confirmation: expect.any(String) });
+    const unnamed = { capabilities: { elicitation: {} } };
+    expect((await callTool('free_slots', await input(), unnamed)).resultType).toBe(
+      'input_required',
+    );
+  });
+
   it('an answer without the question before it asks again [12.3.1]', async () => {
     const early = await callTool('free_slots', await input(), {
       canAsk: true,
@@ -463,6 +474,38 @@ describe('confirmation', () => {
 
 const eventsOf = async (query: string): Promise<Event[]> =>
   event.array().parse((await call('GET', `/api/v2/events?${query}`)).json);
+
+it('each tool has the queries of a request on the Free plan [12.2.3]', async () => {
+  const { licenseKey, productId } = license;
+  for (const ip of ['203.0.113.1', '203.0.113.2']) await validate({ licenseKey, productId, ip });
+  await historyOf({ licenseKey }, 2);
+  const inputs: Record<string, object> = {
+    ...inputsFor(license, await etagOf(license)),
+    block: { type: 'IP', value: '198.51.100.78' },
+  };
+  const { spy, roundTrips } = spyOnDatabase(env.DB);
+  const { call: ask } = newIsolate({ DB: spy });
+  const most = async (name: string, given: object): Promise<Fields> => {
+    roundTrips.length = 0;
+    const { fields } = await callTool(name, given, { ask });
+    const queries = roundTrips.flat().length;
+    expect(queries, name).toBeGreaterThan(0);
+    expect(queries, name).toBeLessThan(25);
+    return fields;
+  };
+  for (const [name, given = {}] of Object.entries(inputs)) {
+    if (name === 'search_docs') continue;
+    await most(name, given);
+  }
+  for (const name of WRITES) {
+    const given = {
+      ...inputs[name],
+      ...('etag' in (inputs[name] ?? {}) && { etag: await etagOf(license) }),
+    };
+    const { confirmation } = await most(name, given);
+    expect((await most(name, { ...given, confirmation })).isDone).toBe(true);
+  }
+});
 
 describe('changes', () => {
   it('each tool makes the change of REST, with its event and mcp beside the token [12.2.3, 12.4.1]', async () => {

@@ -121,7 +121,11 @@ describe.each(ERAS)('a client of %s', (era) => {
     }
     expect((await licet.licenses.get(id)).ips).toEqual([]);
     const [event] = await licet.events.list({ resourceType: 'license', resourceId: id, limit: 1 });
-    expect(event).toMatchObject({ type: 'license.slots_freed', actor: { isMcp: true } });
+    expect(event).toMatchObject({
+      type: 'license.slots_freed',
+      actor: { isMcp: true },
+      ip: '127.0.0.1',
+    });
     await client.close();
   });
 

@@ -12,7 +12,11 @@ export interface McpOptions {
   version?: string;
   /** Whether the client can ask a person. */
   canAsk?: boolean;
+  /** Those of the client, in the place of `canAsk`. */
+  capabilities?: object;
   headers?: Record<string, string>;
+  /** Another isolate than the one of all tests. */
+  ask?: typeof call;
   /** Further parameters of the message. */
   params?: object;
 }
@@ -30,16 +34,25 @@ export interface ToolResult {
 /** Sends a message. */
 export function send(
   method: string,
-  { token, version = MODERN, canAsk = false, headers = {}, params = {} }: McpOptions = {},
+  {
+    token,
+    version = MODERN,
+    canAsk = false,
+    capabilities,
+    headers = {},
+    params = {},
+    ask = call,
+  }: McpOptions = {},
 ): Promise<ReadResponse> {
   const isModern = version !== LEGACY;
   const meta = {
     'io.modelcontextprotocol/protocolVersion': version,
     'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
-    'io.modelcontextprotocol/clientCapabilities': canAsk ? { elicitation: { form: {} } } : {},
+    'io.modelcontextprotocol/clientCapabilities':
+      capabilities ?? (canAsk ? { elicitation: { form: {} } } : {}),
   };
   const name = fieldsOf(params).name;
-  return call('POST', '/mcp', {
+  return ask('POST', '/mcp', {
     ...(token !== undefined && { token }),
     headers: {
       'Content-Type': 'application/json',

@@ -3,7 +3,7 @@
 export const MCP_PATH = '/mcp';
 
 /** The configuration of a client. It has no token: the client reads it from elsewhere. */
-export interface ClientConfiguration {
+interface ClientConfiguration {
   client: string;
   /** Where the text belongs. */
   place: string;

@@ -12,7 +12,7 @@ import type { Caller } from './tool.ts';
  * beside the keys of repeated POSTs: these last longer than a code.
  */
 
-export const CODE_LIFE_MS = 10 * MINUTE_MS;
+const CODE_LIFE_MS = 10 * MINUTE_MS;
 
 const CODE = /^(\d{13})\.([\w-]{16})\.([\w-]{43})$/;
 
@@ -56,7 +56,7 @@ function keyOf({ rootToken }: Caller): Promise<CryptoKey> {
 const signedText = (claim: string, { tokenId }: Caller, { tool, input }: Confirmed) =>
   encoder.encode(`licet mcp confirmation ${JSON.stringify([claim, tokenId, tool, input])}`);
 
-export interface NewCode {
+interface NewCode {
   code: string;
   expiresAt: string;
 }

@@ -1,6 +1,7 @@
 import { LicetError } from '@licet/client';
 import {
   type CallToolResult,
+  type ClientCapabilities,
   createMcpHandler,
   type InputRequiredResult,
   inputRequired,
@@ -36,12 +37,15 @@ const INSTRUCTIONS =
 const QUESTION = 'confirm';
 
 function listed({ name, title, description, input, ...tool }: Tool): ListedTool {
-  const { type: _, ...schema } = z.toJSONSchema(input, { io: 'input' });
+  // As JSON, in which no keyword is undefined.
+  const inputSchema: ListedTool['inputSchema'] = JSON.parse(
+    JSON.stringify(z.toJSONSchema(input, { io: 'input' })),
+  );
   return {
     name,
     title,
     description,
-    inputSchema: { type: 'object', ...JSON.parse(JSON.stringify(schema)) },
+    inputSchema,
     annotations: {
       readOnlyHint: !tool.isWrite,
       destructiveHint: tool.isWrite && tool.isDestructive,
@@ -63,12 +67,15 @@ const resultOf = (fields: Fields, isError = false): CallToolResult => ({
 function failureOf(error: LicetError): CallToolResult {
   const { status, code, field, message, acceptedIntents, retryAfterSeconds } = error;
   const fields = { status, code, field, message, acceptedIntents, retryAfterSeconds };
-  return resultOf(JSON.parse(JSON.stringify(fields)), true);
+  return resultOf(fields, true);
 }
 
+/** Whether a client can show a question. One that names no way of it shows forms. */
+const canAsk = ({ elicitation }: ClientCapabilities = {}): boolean =>
+  elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined);
+
 interface Asking {
-  /** Whether the client can ask the person a question. */
-  canAsk: boolean;
+  isAskable: boolean;
   /** The answer of the person; undefined before the question. */
   action: 'accept' | 'decline' | 'cancel' | undefined;
   /** The code that the question came with. */
@@ -80,7 +87,7 @@ async function write(
   tool: WriteTool,
   given: unknown,
   caller: Caller,
-  { canAsk, action, state }: Asking,
+  { isAskable, action, state }: Asking,
 ): Promise<CallToolResult | InputRequiredResult> {
   const { input, confirmation, prepare } = tool.bind(given);
   if (action === 'decline' || action === 'cancel') {
@@ -95,7 +102,7 @@ async function write(
     return resultOf({ isDone: true, ...(await make()) });
   }
   const fresh = await newCode(caller, call, now);
-  if (canAsk) {
+  if (isAskable) {
     const asked = {
       message: question,
       requestedSchema: { type: 'object', properties: {} },
@@ -138,7 +145,7 @@ function serverFor(caller: Caller): Server {
       if (!tool.isWrite) return resultOf(await tool.bind(given)(caller));
       const answer = inputResponse(mcpReq.inputResponses, QUESTION);
       return await write(tool, given, caller, {
-        canAsk: server.getClientCapabilities()?.elicitation !== undefined,
+        isAskable: canAsk(server.getClientCapabilities()),
         action: answer.kind === 'elicit' ? answer.action : undefined,
         state: mcpReq.requestState<string>(),
       });

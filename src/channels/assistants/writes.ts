@@ -1,4 +1,4 @@
-import { type License, LicetError } from '@licet/client';
+import { type License, LicetError, type Product } from '@licet/client';
 import { canonicalAddress, canonicalNetwork } from '@licet/contract/addresses';
 import { moved } from '@licet/contract/expiries';
 import { INTENTS } from '@licet/contract/intents';
@@ -187,6 +187,15 @@ const setStatus = writeTool(
   },
 );
 
+/** The product of a new license; undefined for a token that may not read it. */
+async function productOf(productId: number, caller: Caller): Promise<Product | undefined> {
+  if (!may(caller, INTENTS.readProducts)) return undefined;
+  return caller.licet.products.get(productId).catch((error) => {
+    const isMissing = error instanceof LicetError && error.status === 404;
+    throw isMissing ? invalid('productId', `${productId} does not exist`) : error;
+  });
+}
+
 const limit = (what: string) =>
   z
     .int()
@@ -223,7 +232,8 @@ const createLicense = writeTool(
     isDestructive: false,
     isIdempotent: false,
   },
-  async ({ expiresAfterDays, ...given }, { licet }) => {
+  async ({ expiresAfterDays, ...given }, caller) => {
+    const { licet } = caller;
     const { productId, customerId, customerEmail } = given;
     if (customerId !== undefined && customerEmail !== undefined) {
       throw invalid('customerEmail', 'must not be sent beside customerId');
@@ -234,6 +244,7 @@ const createLicense = writeTool(
         ? { licenseType: 'PERMANENT' as const }
         : { licenseType: 'TEMPORARY' as const, expiresAfterDays }),
     };
+    const product = await productOf(productId, caller);
     const owner =
       customerId === undefined ? (customerEmail ?? 'no owner') : `customer ${customerId}`;
     const life =
@@ -242,7 +253,7 @@ const createLicense = writeTool(
         : `for ${plural(expiresAfterDays, 'day')} from its first validation`;
     return {
       question: `Create a license of product ${productId} for ${owner}, ${life}?`,
-      change: body,
+      change: { ...body, productName: product?.name ?? null },
       make: async () => {
         const license = await licet.licenses.create(body);
         const { etag } = await licet.licenses.read(license.id);
