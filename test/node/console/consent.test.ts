@@ -1,3 +1,4 @@
+import { clientConfigurations } from '@licet/contract/assistants';
 import { beforeAll, expect, it } from 'vitest';
 import { beginToConnect, Provider, startAssistant } from '../assistant-client.ts';
 import { sharedService } from '../shared-service.ts';
@@ -77,6 +78,9 @@ describeInBrowser('the consent page in a browser', () => {
     const row = list.getByRole('row', { name });
     await row.getByText('127.0.0.1').waitFor();
     await row.getByText('just now').waitFor();
+    await row.getByRole('link', { name }).click();
+    await list.getByRole('heading', { name }).waitFor();
+    expect(await list.getByRole('region', { name: 'Connect an assistant' }).count()).toBe(0);
   });
 
   it('a person who declines returns without a code [12.7.4]', async () => {
@@ -105,6 +109,26 @@ describeInBrowser('the consent page in a browser', () => {
     expect(new URL(faulty.page.url()).pathname).toBe('/console/consent');
   });
 
+  it.each([WIDE, PHONE])(
+    'the page of a token has the configurations of assistants, without the token, at $width px [12.5.2]',
+    async (viewport) => {
+      const { id, token } = await licet.tokens.create({ name: 'Assistant', intents: ['ALL_READ'] });
+      const page = await openConsole(`/tokens/${id}`, { viewport });
+      const section = page.getByRole('region', { name: 'Connect an assistant' });
+      for (const client of ['Claude Code', 'Cursor', 'VS Code', 'Another client']) {
+        await section.getByText(client, { exact: true }).click();
+      }
+      const texts = await section.locator('pre').allTextContents();
+      expect(texts).toEqual(clientConfigurations(await sharedService()).map(({ text }) => text));
+      expect(await section.textContent()).not.toContain(token);
+      await section.getByRole('button', { name: 'Copy' }).first().click();
+      expect(await page.evaluate('navigator.clipboard.readText()')).toBe(texts[0]);
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(viewport.width);
+      expect(await accessibilityFindings(page, true)).toEqual([]);
+      await page.screenshot({ path: `/tmp/w/mcpx-e/token-${viewport.width}.png`, fullPage: true });
+    },
+  );
+
   it('no page frames the question [12.7.5]', async () => {
     const response = await fetch(`${await sharedService()}/console/consent`);
     const policy = response.headers.get('Content-Security-Policy');
@@ -119,9 +143,10 @@ describeInBrowser('the consent page in a browser', () => {
       await page.getByRole('button', { name: 'Allow' }).waitFor();
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(viewport.width);
       expect(await accessibilityFindings(page, true)).toEqual([]);
-      const folder = process.env.LICET_CONSENT_PICTURES;
-      if (folder)
-        await page.screenshot({ path: `${folder}/consent-${viewport.width}.png`, fullPage: true });
+      await page.screenshot({
+        path: `/tmp/w/mcpx-e/consent-${viewport.width}.png`,
+        fullPage: true,
+      });
     },
   );
 });
