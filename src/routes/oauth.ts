@@ -36,6 +36,7 @@ import { SERVICE } from '../db/events.ts';
 import { readBodyText } from '../http/connection.ts';
 import { ApiError, TOO_MANY_REJECTED } from '../http/errors.ts';
 import { jsonResponse } from '../http/json.ts';
+import { blameOf, describeError, parseFields } from '../lib/issues.ts';
 import { publicUrlOf } from '../lib/public-url.ts';
 import {
   ACCESS_LIFE_MS,
@@ -183,8 +184,9 @@ const consent = z.strictObject({
 });
 
 async function giveConsent(c: AnyContext): Promise<Response> {
-  const sent = consent.safeParse(parseJson(await readBodyText(c.req.raw, MAX_BODY_BYTES)));
-  if (!sent.data) throw new ApiError(400, 'query, intents or days are not those of a consent');
+  const body = parseJson(await readBodyText(c.req.raw, MAX_BODY_BYTES));
+  const sent = parseFields(consent, body);
+  if (sent.error) throw new ApiError(400, describeError(sent.error), blameOf(sent.error));
   const { query, days, intents } = sent.data;
   const { tokenId, intents: held } = c.get('actor');
   const granted = coveredIntents(intents, held);

@@ -25,7 +25,13 @@ describeInBrowser('the consent page in a browser', () => {
   });
 
   /** Lets an assistant begin, and opens the page to which it sends the person. */
-  async function open(name: string, { viewport = WIDE, changes = {} } = {}) {
+  async function open(
+    name: string,
+    {
+      viewport = WIDE,
+      changes = {},
+    }: { viewport?: typeof WIDE; changes?: Record<string, string> } = {},
+  ) {
     const address = await sharedService();
     // The page is at the address of the service, where a console of this machine has no session.
     expectFailure(/^request to http:/);
@@ -101,7 +107,7 @@ describeInBrowser('the consent page in a browser', () => {
     await logIn(page, await tokenWith('LICENSES_READ'));
     await page.getByLabel('Read licenses').uncheck();
     await page.getByRole('button', { name: 'Allow' }).click();
-    await page.getByRole('alert').waitFor();
+    await page.getByRole('group', { name: 'It may' }).getByRole('alert').waitFor();
     const faulty = await open('Ada', { changes: { redirect_uri: 'https://evil.example/' } });
     await logIn(faulty.page, await tokenWith('LICENSES_READ'));
     await faulty.page.getByText('redirect_uri is not an address').waitFor();
