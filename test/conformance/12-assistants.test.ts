@@ -229,6 +229,8 @@ describe('tools', () => {
       arguments: { ...input, confirmation: fields.confirmation },
     };
     expect((await send('tools/call', { token, params })).status).toBe(401);
+    const ended = await create.token(['ALL_READ_WRITE'], { expiresAt: '2020-01-01T00:00:00Z' });
+    expect((await send('tools/call', { token: ended.token, params })).status).toBe(401);
     expect((await get.license(license.id)).licenseStatus).toBe('ACTIVE');
   });
 

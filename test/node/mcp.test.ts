@@ -7,6 +7,7 @@ import {
 } from '@modelcontextprotocol/client';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { SUBJECTS } from '../../scripts/console/documents.ts';
+import { runHere } from '../cli/run-command.ts';
 import { fieldsOf } from '../support/mcp-fields.ts';
 import { sharedService } from './shared-service.ts';
 import { newLicense, recordsOf } from './shop.ts';
@@ -82,7 +83,7 @@ async function refusedLicense(email: string): Promise<License> {
 }
 
 describe.each(ERAS)('a client of %s', (era) => {
-  it('answers "Why was Ada refused, and free her slot" with three calls and one question [12.2.1, 12.3.1]', async () => {
+  it('answers "Why was Ada refused, and free her slot" with three calls and one question [12.2.1, 12.3.1, 12.4.1]', async () => {
     const email = `ada-${era}@example.com`;
     const { id } = await refusedLicense(email);
     const token = await newToken('LICENSES_READ_WRITE', 'REQUESTS_READ');
@@ -126,6 +127,9 @@ describe.each(ERAS)('a client of %s', (era) => {
       actor: { isMcp: true },
       ip: '127.0.0.1',
     });
+    const shown = ['events', '--resource', 'license', '--id', String(id)];
+    const { stdout } = await runHere('licet', shown, { LICET_URL: url });
+    expect(stdout).toMatch(/license\.slots_freed .*127\.0\.0\.1 \(mcp\)/);
     await client.close();
   });
 
