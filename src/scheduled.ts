@@ -1,3 +1,4 @@
+import { REMOVE_GRANTS } from './auth/grants.ts';
 import { REMOVE_SESSIONS } from './auth/sessions.ts';
 import { LOOK_AFTER_MARKETS } from './channels/markets/scheduled.ts';
 import { LOOK_AFTER_CUSTOMERS } from './channels/self-service.ts';
@@ -14,7 +15,6 @@ import { KEEP_COUNTS } from './requests/counts.ts';
 import { RAISE_EXPIRIES } from './requests/expiries.ts';
 import { REMOVE_RECORDS } from './requests/retention.ts';
 import { removeEvents } from './resources/events/queries.ts';
-import { REMOVE_GRANTS } from './resources/tokens/grants.ts';
 import { type Bindings, type Services, senderOf, servicesOf } from './services.ts';
 
 /** The work of the scheduled handler, each minute. */

@@ -16,8 +16,8 @@ import { clientOf } from '../lib/networks.ts';
 import { WINDOW_SECONDS } from '../lib/rate-limiter.ts';
 import type { RequestTimings } from '../lib/request-timings.ts';
 import { sha256Hex } from '../lib/sha256.ts';
-import { findGrant, type GrantSecret, readGrantSecret } from '../resources/tokens/grants.ts';
 import { type AppEnv, senderOf, servicesOf } from '../services.ts';
+import { findGrant, type GrantSecret, readGrantSecret } from './grants.ts';
 import { isConsoleHost, isFromOwnPage, isPageSessionHost } from './own-page.ts';
 import { findSession, isUseDue, markSessionUsed } from './sessions.ts';
 import {

@@ -8,8 +8,8 @@ import type { Database } from '../db/client.ts';
 import { toBase64url } from '../lib/base64url.ts';
 import { DomainError } from '../lib/errors.ts';
 import { sha256, sha256Hex } from '../lib/sha256.ts';
-import type { Grant } from '../resources/tokens/grants.ts';
 import { tokens } from '../resources/tokens/schema.ts';
+import type { Grant } from './grants.ts';
 import type { Session } from './sessions.ts';
 
 const PREFIX = 'licet_';

@@ -15,6 +15,14 @@ import { parseJson } from '@licet/contract/json';
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import * as z from 'zod';
 import {
+  ACCESS_LIFE_MS,
+  type IssuedTokens,
+  insertGrant,
+  readGrantSecret,
+  redeemGrantCode,
+  refreshGrant,
+} from '../auth/grants.ts';
+import {
   type AuthEnv,
   acceptGrants,
   addressIn,
@@ -38,14 +46,6 @@ import { ApiError, TOO_MANY_REJECTED } from '../http/errors.ts';
 import { jsonResponse } from '../http/json.ts';
 import { blameOf, describeError, parseFields } from '../lib/issues.ts';
 import { publicUrlOf } from '../lib/public-url.ts';
-import {
-  ACCESS_LIFE_MS,
-  type IssuedTokens,
-  insertGrant,
-  readGrantSecret,
-  redeemGrantCode,
-  refreshGrant,
-} from '../resources/tokens/grants.ts';
 import { senderOf, servicesOf } from '../services.ts';
 
 /**
@@ -177,7 +177,7 @@ async function describeConsent(c: AnyContext): Promise<Response> {
   return jsonResponse(c, shown);
 }
 
-const consent = z.strictObject({
+const consent = z.object({
   query: z.string(),
   intents: z.array(z.enum(OFFERED)).min(1),
   days: z.int().min(1).max(MAX_GRANT_DAYS).default(DEFAULT_GRANT_DAYS),

@@ -1,15 +1,15 @@
 import { HOUR_MS, MINUTE_MS } from '@licet/contract/durations';
 import { and, eq, gt, isNotNull, isNull, lte, type SQL, sql } from 'drizzle-orm';
 import { alias } from 'drizzle-orm/sqlite-core';
-import { type TokenSnapshot, tokenColumns } from '../../cache/snapshots.ts';
-import type { Sender } from '../../db/change.ts';
-import { batch, type Database } from '../../db/client.ts';
-import { removeOld } from '../../db/remove-old.ts';
-import type { Task } from '../../db/task.ts';
-import { toBase64url } from '../../lib/base64url.ts';
-import { sha256Bytes, sha256Hex } from '../../lib/sha256.ts';
-import { findToken, insertToken, revokeToken } from './queries.ts';
-import { grants, tokens } from './schema.ts';
+import { type TokenSnapshot, tokenColumns } from '../cache/snapshots.ts';
+import type { Sender } from '../db/change.ts';
+import { batch, type Database } from '../db/client.ts';
+import { removeOld } from '../db/remove-old.ts';
+import type { Task } from '../db/task.ts';
+import { toBase64url } from '../lib/base64url.ts';
+import { sha256Bytes, sha256Hex } from '../lib/sha256.ts';
+import { findToken, insertToken, revokeToken } from '../resources/tokens/queries.ts';
+import { grants, tokens } from '../resources/tokens/schema.ts';
 
 /**
  * The grants of assistants (12.7): their codes, access tokens and refresh tokens. D1 holds them and not KV, because one
