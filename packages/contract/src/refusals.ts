@@ -131,7 +131,7 @@ interface Explanation {
 }
 
 /** A newer service may have an outcome that an older page does not know. */
-const KNOWN: Readonly<Record<string, { name: string; explanation: string }>> = OUTCOMES;
+const KNOWN: Readonly<Record<string, { name?: string; explanation?: string }>> = OUTCOMES;
 const KNOWN_FIXES: Readonly<Record<string, readonly Fix[]>> = FIXES;
 
 /**
@@ -148,10 +148,6 @@ export function explainRefusal(
   const isRefused = license === undefined || isStillRefused(license, refusal);
   const mayBlock = ip !== null && unknownKeys >= GUESSED_KEYS;
   const fixes = (KNOWN_FIXES[responseType] ?? []).filter((fix) => fix !== 'block' || mayBlock);
-  return {
-    name: KNOWN[responseType]?.name,
-    explanation: KNOWN[responseType]?.explanation,
-    isStillRefused: isRefused,
-    fixes: isRefused ? fixes : [],
-  };
+  const { name, explanation } = KNOWN[responseType] ?? {};
+  return { name, explanation, isStillRefused: isRefused, fixes: isRefused ? fixes : [] };
 }
