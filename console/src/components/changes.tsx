@@ -254,15 +254,14 @@ export const TypeBadge = ({ type }: { type: Event['type'] }) => (
 
 /** The sender of a change, and whether it was in the console or by an assistant. */
 export function Actor({ actor }: { actor: Event['actor'] }) {
-  const { isConsole, isMcp } = actor;
+  const way = actor.isConsole ? words.console : actor.isMcp && words.mcp;
   const name = senderName(actor);
   return (
     <span>
       <span className="inline-block max-w-38 truncate align-bottom" title={name}>
         {name}
       </span>
-      {isConsole && <span className="text-muted"> ({words.console})</span>}
-      {isMcp && <span className="text-muted"> ({words.mcp})</span>}
+      {way && <span className="text-muted"> ({way})</span>}
     </span>
   );
 }

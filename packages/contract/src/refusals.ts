@@ -1,20 +1,9 @@
 import { isGlobal, slotOf } from './addresses.ts';
 import type { LicenseStatus } from './enums.ts';
 import { IPV6_SLOT_PREFIX } from './limits.ts';
-import { OUTCOMES, type ResponseType } from './outcomes.ts';
+import { type Fix, OUTCOMES, type ResponseType } from './outcomes.ts';
 
 /** The reasons of refusals and their fixes, for the console and for assistants alike (12). */
-
-/** A way to remove the cause of a refusal. */
-export type Fix =
-  | 'extend'
-  | 'reactivate'
-  | 'restore'
-  | 'freeSlot'
-  | 'raiseLimit'
-  | 'moveProduct'
-  | 'unblock'
-  | 'block';
 
 /** The record of a refused validation, as far as its explanation needs it. */
 export interface Refusal {
@@ -38,23 +27,6 @@ export interface RefusedLicense extends Bound {
   licenseStatus: LicenseStatus;
   productId: number;
 }
-
-/** The fixes of each outcome, the best first. */
-const FIXES: Readonly<Record<ResponseType, readonly Fix[]>> = {
-  INVALID_REQUEST: [],
-  RATE_LIMITED: [],
-  IP_BLACKLISTED: ['unblock'],
-  HWID_BLACKLISTED: ['unblock'],
-  LICENSE_NOT_FOUND: ['block'],
-  PRODUCT_MISMATCH: ['moveProduct'],
-  LICENSE_DELETED: ['restore'],
-  LICENSE_DEACTIVATED: ['reactivate'],
-  LICENSE_EXPIRED: ['extend'],
-  MAX_IPS_REACHED: ['freeSlot', 'raiseLimit'],
-  MAX_HWIDS_REACHED: ['freeSlot', 'raiseLimit'],
-  VALID: [],
-  ERROR: [],
-};
 
 /** An address with at least this many unknown keys may be guessing. */
 export const GUESSED_KEYS = 3;
@@ -131,8 +103,9 @@ interface Explanation {
 }
 
 /** A newer service may have an outcome that an older page does not know. */
-const KNOWN: Readonly<Record<string, { name: string; explanation: string }>> = OUTCOMES;
-const KNOWN_FIXES: Readonly<Record<string, readonly Fix[]>> = FIXES;
+const KNOWN: Readonly<
+  Record<string, { name: string; explanation: string; fixes: readonly Fix[] }>
+> = OUTCOMES;
 
 /**
  * Explains a refusal, and lists its fixes.
@@ -145,13 +118,13 @@ export function explainRefusal(
   { license, unknownKeys = 0 }: { license?: RefusedLicense; unknownKeys?: number } = {},
 ): Explanation {
   const { responseType, ip } = refusal;
+  const known = KNOWN[responseType];
   const isRefused = license === undefined || isStillRefused(license, refusal);
   const mayBlock = ip !== null && unknownKeys >= GUESSED_KEYS;
-  const fixes = (KNOWN_FIXES[responseType] ?? []).filter((fix) => fix !== 'block' || mayBlock);
   return {
-    name: KNOWN[responseType]?.name,
-    explanation: KNOWN[responseType]?.explanation,
+    name: known?.name,
+    explanation: known?.explanation,
     isStillRefused: isRefused,
-    fixes: isRefused ? fixes : [],
+    fixes: isRefused ? (known?.fixes ?? []).filter((fix) => fix !== 'block' || mayBlock) : [],
   };
 }

@@ -3,14 +3,9 @@ import { DAY_MS } from '@licet/contract/durations';
 import { INTENTS } from '@licet/contract/intents';
 import { MAX_TEXT_LENGTH } from '@licet/contract/limits';
 import { objectOf } from '@licet/contract/objects';
-import { RESPONSE_TYPES } from '@licet/contract/outcomes';
+import { type Fix, RESPONSE_TYPES } from '@licet/contract/outcomes';
 import { keyOf, recognize } from '@licet/contract/recognize';
-import {
-  countUnknownKeys,
-  explainRefusal,
-  type Fix,
-  type RefusedLicense,
-} from '@licet/contract/refusals';
+import { countUnknownKeys, explainRefusal, type RefusedLicense } from '@licet/contract/refusals';
 import * as z from 'zod';
 import { searchGuides } from './guides.ts';
 import {

@@ -1,5 +1,6 @@
 import type { LicenseRequest } from '@licet/client';
-import { explainRefusal, type Fix as FixKind } from '@licet/contract/refusals';
+import type { Fix as FixKind } from '@licet/contract/outcomes';
+import { explainRefusal } from '@licet/contract/refusals';
 import { useNavigate } from '@tanstack/react-router';
 import { Fragment, type ReactNode } from 'react';
 import { Block } from '../../components/block.tsx';
