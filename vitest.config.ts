@@ -73,6 +73,7 @@ export default defineConfig({
                   'hono/route',
                   'hono/http-exception',
                   'hono/utils/url',
+                  '@modelcontextprotocol/server',
                 ],
               },
             },

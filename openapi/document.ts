@@ -71,8 +71,10 @@ export interface Route {
 export function declaredRoutes(): Route[] {
   const routes = new Map<string, Route>();
   for (const { method, path, handler } of appRoutes) {
-    // Not of the interface: `/`, and the routes of the console of the customer's page and of Discord, which are for these alone.
-    if (method === 'ALL' || path === '/' || /^\/(console|my|discord|mail)\b/.test(path)) continue;
+    // Not of the interface: `/`, and the routes of the console, of the customer's page, of Discord, of notices about mails, of assistants and of OAuth,
+    // which are for these alone.
+    const isOfOthers = /^\/(console|my|discord|mail|mcp|oauth|\.well-known\/oauth)\b/.test(path);
+    if (method === 'ALL' || path === '/' || isOfOthers) continue;
     const key = `${method} ${path}`;
     const { intents, inputs = [], operation } = routes.get(key) ?? {};
     routes.set(key, {

@@ -1,3 +1,4 @@
+import { REMOVE_GRANTS } from './auth/grants.ts';
 import { REMOVE_SESSIONS } from './auth/sessions.ts';
 import { storeReminders } from './channels/mail/causes.ts';
 import { LOOK_AFTER_MARKETS } from './channels/markets/scheduled.ts';
@@ -29,6 +30,7 @@ export const tasksOf = ({ caches, mailer }: Services): readonly Task[] => [
   AGGREGATE,
   REMOVE_RECORDS,
   REMOVE_SESSIONS,
+  REMOVE_GRANTS,
   removeEvents(isOpen),
   KEEP_COUNTS,
   REMOVE_KEYS,

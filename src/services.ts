@@ -172,6 +172,8 @@ export class Services {
     redemptions: new LocalLimiter(10),
     /** Links that a client wants by mail, of which the database looks at the rest. */
     wantedLinks: new LocalLimiter(20, HOUR_MS),
+    /** Calls of tools by the assistants of a token. */
+    assistantCalls: new LocalLimiter(60),
   };
   readonly failedValidations = new RepeatedFailure((count) => `Validations failed: ${count}`);
   readonly failedRequests = new RepeatedFailure((count) => `Requests failed: ${count}`);

@@ -3,6 +3,7 @@ import { Skeleton } from './components/page.tsx';
 import { NotFound, ScreenFailure } from './layout/layout.tsx';
 import { rootRoute } from './layout/root.tsx';
 import { blacklistRoute } from './screens/blacklist/route.ts';
+import { consentRoute } from './screens/consent/route.ts';
 import { customerEditRoute, customerRoute, customersRoute } from './screens/customers/route.ts';
 import { eventsRoute, mineRoute } from './screens/events/route.ts';
 import { historyRoute } from './screens/history/route.ts';
@@ -62,6 +63,7 @@ export const router = createRouter({
     programRoute,
     settingsRoute,
     mailRoute,
+    consentRoute,
   ]),
   defaultPreload: 'intent',
   defaultPendingComponent: Skeleton,

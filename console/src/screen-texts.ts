@@ -871,6 +871,9 @@ export const screenTexts = {
     never: 'Never',
     expired: 'Expired',
     thisSession: 'This session',
+    connect: 'Connect an assistant',
+    connectLead:
+      'Set LICET_TOKEN to the secret of this token. A browser needs none: enter the address there.',
     name: 'Name',
     nameHint: 'The name of the person or program that uses it.',
     intents: 'Permissions',
@@ -923,6 +926,20 @@ export const screenTexts = {
     itsChanges: 'Changes made with this token',
     noChanges: 'Nothing was changed with this token.',
     ownChanges: 'Changes to this token',
+  },
+
+  consent: {
+    title: (name: string) => `Let ${name} work for you?`,
+    lead: 'An assistant asks for access to this service. Allow it only if you have just asked the assistant to connect.',
+    host: 'Published by',
+    returnsTo: 'Answer goes to',
+    local: (host: string) => `a program on this computer (${host})`,
+    intents: 'It may',
+    days: 'Ends after days',
+    ends: 'You can revoke it before that under Tokens. It ends with your own token, too.',
+    allow: 'Allow',
+    decline: 'Decline',
+    done: 'Done. Go back to the assistant: you can close this page.',
   },
 
   settings: {
@@ -1570,6 +1587,7 @@ export const screenTexts = {
     },
     count: (events: number) => plural(events, 'event'),
     console: 'console',
+    mcp: 'mcp',
     atDiscord: (id: string) => `Discord ${id}`,
     service: 'Licet',
     program: 'The program',

@@ -1,5 +1,7 @@
 import type { ApiIntent, EventResource, LicenseStatus } from '@licet/client';
+import { INTENT_NAMES } from '@licet/contract/intents';
 import { OUTCOMES } from '@licet/contract/outcomes';
+import type { Kind } from '@licet/contract/recognize';
 
 /** The texts of the layout, of the first screen, and those that many screens share; the others are in `screen-texts.ts`. */
 
@@ -15,21 +17,6 @@ const statuses: Record<LicenseStatus, string> = {
 
 /** The outcomes of a validation. A newer service may have one that this page does not know. */
 const outcomes: Readonly<Record<string, { name: string; explanation: string }>> = OUTCOMES;
-
-/** The permissions that the intents of a token give. */
-const intents: Record<ApiIntent, string> = {
-  ALL_READ_WRITE: 'Everything',
-  ALL_READ: 'Read everything',
-  LICENSES_READ: 'Read licenses',
-  LICENSES_READ_WRITE: 'Manage licenses',
-  PRODUCTS_READ: 'Read products',
-  PRODUCTS_READ_WRITE: 'Manage products',
-  BLACKLISTS_READ: 'Read the blacklist',
-  BLACKLISTS_READ_WRITE: 'Manage the blacklist',
-  REQUESTS_READ: 'Read the history',
-  CUSTOMERS_READ: 'Read customers',
-  LICENSE_VALIDATE: 'Validate licenses',
-};
 
 /** The kinds of objects in events. */
 const resources: Record<EventResource, string> = {
@@ -50,7 +37,7 @@ export const texts = {
   product: 'Licet',
   statuses,
   outcomes,
-  intents,
+  intents: INTENT_NAMES,
   resources,
 
   undoLater: { lasts: 'Undo lasts 24 hours:', changes: 'your latest changes' },
@@ -137,7 +124,7 @@ export const texts = {
     forbidden: ([least]: readonly ApiIntent[]) =>
       least === undefined
         ? 'This token may not do that.'
-        : `This token may not do that. It needs the permission “${intents[least]}”.`,
+        : `This token may not do that. It needs the permission “${INTENT_NAMES[least]}”.`,
     changedMeanwhile: 'Somebody changed it in the meantime. Reload it, then try again.',
     tooMany: (seconds: number | undefined) =>
       `Too many requests. Try again ${seconds === undefined ? 'later' : `in ${plural(seconds, 'second')}`}.`,
@@ -219,7 +206,7 @@ export const texts = {
       number: 'Number',
       hardware: 'Hardware ID or key',
       text: 'Text',
-    },
+    } satisfies Record<Kind, string>,
   },
 
   overview: {

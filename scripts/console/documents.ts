@@ -10,7 +10,10 @@ import {
 import { dirname, join } from 'node:path';
 import { Marked, Renderer, type Tokens } from 'marked';
 
-/** The documents as pages under `/docs`, for a reader who has the service and not this folder. */
+/**
+ * The documents as pages under `/docs`, for a reader who has the service and not this folder, and as Markdown for agents
+ * (12).
+ */
 
 const PAGES = 'public/docs';
 const GUIDES = 'guides';
@@ -21,6 +24,7 @@ const NOT_FOUND = '404';
 export const SUBJECTS = {
   'In your program': [
     'docs/packages.md',
+    'docs/coding-agents.md',
     'examples/README.md',
     'docs/signing.md',
     'docs/entitlements.md',
@@ -33,6 +37,7 @@ export const SUBJECTS = {
   ],
   'Run the shop': [
     'docs/console.md',
+    'docs/assistants.md',
     'docs/import.md',
     'packages/cli/README.md',
     'docs/markets/builtbybit.md',
@@ -141,6 +146,20 @@ interface Document {
   /** Its first sentence. */
   summary: string;
   content: string;
+  /** The document as it is, with links to files that the service has. */
+  markdown: string;
+}
+
+/** A document for agents. Its links to other documents lead to their Markdown. */
+function markdownOf(file: string, text: string): string {
+  return text.replaceAll(/(?<!!)\[([^\]]+)\]\(([^)\s]+)\)/g, (_, label: string, link: string) => {
+    const address = addressOf(link, file);
+    if (address === undefined) return label;
+    const [path = '', fragment] = address.split('#');
+    const isGuide = documents.some((one) => `/docs/${nameOf(one)}` === path);
+    const target = isGuide ? `${path}.md` : path;
+    return `[${label}](${fragment === undefined ? target : `${target}#${fragment}`})`;
+  });
 }
 
 function readDocument(file: string): Document {
@@ -148,7 +167,14 @@ function readDocument(file: string): Document {
   const content = render(file, text);
   const [, title = ''] = /<h1[^>]*>(.*?)<\/h1>/.exec(content) ?? [];
   const [, summary = ''] = /<p>(.*?[.:])(?:\s|<\/p>)/s.exec(content) ?? [];
-  return { file, name: nameOf(file), title, summary: summary.replace(/:$/, '.'), content };
+  return {
+    file,
+    name: nameOf(file),
+    title,
+    summary: summary.replace(/:$/, '.'),
+    content,
+    markdown: markdownOf(file, text),
+  };
 }
 
 const menu = (documents: readonly Document[], name: string): string =>
@@ -206,6 +232,37 @@ ${content}
 const NO_DOCUMENT = `<h1>There is no such document</h1>
 <p>Choose one on <a href="/docs/${GUIDES}">the page of all guides</a>.</p>`;
 
+/** The text of a piece of a page. */
+const textOf = (html: string): string =>
+  html
+    .replaceAll(/<[^>]+>/g, '')
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&quot;', '"')
+    .replaceAll('&#39;', "'")
+    .replaceAll('&amp;', '&')
+    .replaceAll(/\s+/g, ' ');
+
+const AGENTS = 'llms.txt';
+const ALL_FOR_AGENTS = 'llms-full.txt';
+
+/** The list of the guides for agents (https://llmstxt.org). */
+const listForAgents = (all: readonly Document[]): string =>
+  `# Licet
+
+> A license service for sellers of plugins, mods, bots and software. Programs ask it whether a license key is valid. Sellers manage licenses in a console, over REST, at the command line, and with assistants (MCP, at /mcp).
+
+All guides in one file: [${ALL_FOR_AGENTS}](/${ALL_FOR_AGENTS}). The interface as OpenAPI: [openapi.json](/openapi.json).
+${Object.entries(SUBJECTS)
+  .map(([subject, files]) => {
+    const items = files.flatMap((file) => all.filter((document) => document.file === file));
+    const lines = items.map(
+      ({ name, title, summary }) => `- [${textOf(title)}](/docs/${name}.md): ${textOf(summary)}\n`,
+    );
+    return `\n## ${subject}\n\n${lines.join('')}`;
+  })
+  .join('')}`;
+
 /** Writes a file unless it is there: `npm run dev` would reload the service. */
 export function writeChanged(file: string, content: string): void {
   if (!existsSync(file) || readFileSync(file, 'utf8') !== content) writeFileSync(file, content);
@@ -220,11 +277,17 @@ function removeOthers(folder: string, ending: string, names: readonly string[]):
 /** Makes the pages, and puts the examples beside them. */
 export function buildDocuments(): void {
   const all = documents.map(readDocument);
-  for (const { name, title, content } of all) {
+  for (const { name, title, content, markdown } of all) {
     writeChanged(join(PAGES, `${name}.html`), page(title, menu(all, name), content));
+    writeChanged(join(PAGES, `${name}.md`), `All guides: [/${AGENTS}](/${AGENTS})\n\n${markdown}`);
   }
   writeChanged(join(PAGES, `${GUIDES}.html`), page('Guides', menu(all, GUIDES), overview(all)));
   writeChanged(join(PAGES, `${NOT_FOUND}.html`), page('Not found', menu(all, ''), NO_DOCUMENT));
+  writeChanged(join('public', AGENTS), listForAgents(all));
+  writeChanged(
+    join('public', ALL_FOR_AGENTS),
+    all.map(({ name, markdown }) => `Source: /docs/${name}.md\n\n${markdown}`).join('\n'),
+  );
   mkdirSync(join(PAGES, 'examples'), { recursive: true });
   for (const name of examples()) {
     const [from, to] = [join('examples', name), join(PAGES, 'examples', name)];
@@ -234,6 +297,11 @@ export function buildDocuments(): void {
     PAGES,
     '.html',
     [GUIDES, NOT_FOUND, ...all.map(({ name }) => name)].map((name) => `${name}.html`),
+  );
+  removeOthers(
+    PAGES,
+    '.md',
+    all.map(({ name }) => `${name}.md`),
   );
   removeOthers(join(PAGES, 'examples'), '', examples());
 }

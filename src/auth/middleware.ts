@@ -17,12 +17,14 @@ import { WINDOW_SECONDS } from '../lib/rate-limiter.ts';
 import type { RequestTimings } from '../lib/request-timings.ts';
 import { sha256Hex } from '../lib/sha256.ts';
 import { type AppEnv, senderOf, servicesOf } from '../services.ts';
+import { findGrant, type GrantSecret, readGrantSecret } from './grants.ts';
 import { isConsoleHost, isFromOwnPage, isPageSessionHost } from './own-page.ts';
 import { findSession, isUseDue, markSessionUsed } from './sessions.ts';
 import {
   type Actor,
   activeRootToken,
   authenticate,
+  authenticateGrant,
   authenticateSession,
   isLive,
   LAST_USED_PRECISION_MS,
@@ -188,6 +190,15 @@ async function findSessionActor(c: Context<AuthEnv>): Promise<Actor | null> {
 const bearerTokenOf = (c: AnyContext): string | undefined =>
   /^Bearer +(\S+) *$/i.exec(c.req.header('Authorization') ?? '')?.[1];
 
+/** The sender with an access token of a grant (12.7); null for one that is not live. */
+async function findGrantActor(c: AnyContext, secret: GrantSecret): Promise<Actor | null> {
+  const now = Date.now();
+  return findLive(c, secret.hash, async (db) => {
+    const grant = await findGrant(db, secret, now);
+    return grant ? authenticateGrant(grant, c.env.ROOT_TOKEN, now) : null;
+  });
+}
+
 const JSON_TYPE = /^application\/json\s*(;|$)/i;
 
 /** Rejects a change with a session unless its content type is one that no form can send (4). */
@@ -203,6 +214,14 @@ function setActor(c: Context<AuthEnv>, actor: Actor): void {
   c.set('tokenId', actor.tokenId);
 }
 
+/** The actors of requests that the service makes itself. No request from outside is among them. */
+const actors = new WeakMap<Request, Actor>();
+
+/** Lets a request that the service makes itself pass as that of an actor whose token was checked. */
+export const actAs = (request: Request, actor: Actor): void => {
+  actors.set(request, actor);
+};
+
 /**
  * Rejects requests without a live token or session, before any other check [5]. Both are read from the database,
  * so that a revoked token is rejected everywhere at once (1.5). A session counts only without a token.
@@ -211,16 +230,31 @@ function setActor(c: Context<AuthEnv>, actor: Actor): void {
  */
 export const requireToken = ({ takesBearer = false } = {}): MiddlewareHandler<AuthEnv> =>
   async function requireToken(c, next) {
+    // By a grant.
+    if (c.get('actor')) return next();
     const header = c.req.header('TOKEN') ?? (takesBearer ? bearerTokenOf(c) : undefined);
     const actor =
-      header !== undefined
+      actors.get(c.req.raw) ??
+      (header !== undefined
         ? await authenticate(header, c.env.ROOT_TOKEN, tokenFinder(c), Date.now())
         : takesBearer
           ? null
-          : await findSessionActor(c);
+          : await findSessionActor(c));
     if (!actor) return rejectToken(c, takesBearer);
     if (actor.isConsole) requireJson(c.req.raw);
     setActor(c, actor);
+    await next();
+  };
+
+/**
+ * Sets the sender with an access token of a grant, which opens nothing but the paths of this middleware (12.7). It leaves
+ * other tokens to {@link requireToken}.
+ */
+export const acceptGrants = (): MiddlewareHandler<AuthEnv> =>
+  async function acceptGrants(c, next) {
+    const secret = await readGrantSecret('access', bearerTokenOf(c) ?? '');
+    const actor = secret && (await findGrantActor(c, secret));
+    if (actor) setActor(c, actor);
     await next();
   };
 
@@ -309,6 +343,7 @@ export function senderIn(c: Context<AuthEnv>): Sender {
   const author = {
     tokenId: actor.tokenId,
     isConsole: actor.isConsole,
+    isMcp: actor.isMcp,
     ip: addressIn(c),
     permissions: () => permissionsOf(actor, c.get('intents'), Date.now()),
   };

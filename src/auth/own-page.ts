@@ -35,7 +35,7 @@ export const isPageSessionHost = (
 /**
  * Whether an `Origin` is this service's. A proxy that terminates TLS forwards by http, and keeps the host.
  */
-function isOwnOrigin(origin: string, requestUrl: string): boolean {
+export function isOwnOrigin(origin: string, requestUrl: string): boolean {
   const own = new URL(requestUrl);
   return origin === own.origin || (own.protocol === 'http:' && origin === `https://${own.host}`);
 }

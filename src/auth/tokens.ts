@@ -1,5 +1,6 @@
+import { coveredIntents } from '@licet/contract/consent';
 import { MINUTE_MS } from '@licet/contract/durations';
-import type { ApiIntent } from '@licet/contract/enums';
+import { API_INTENTS, type ApiIntent } from '@licet/contract/enums';
 import { and, eq, isNull, lt, or, type SQL, sql } from 'drizzle-orm';
 import type { TokenSnapshot } from '../cache/snapshots.ts';
 import type { Condition } from '../db/change.ts';
@@ -8,6 +9,7 @@ import { toBase64url } from '../lib/base64url.ts';
 import { DomainError } from '../lib/errors.ts';
 import { sha256, sha256Hex } from '../lib/sha256.ts';
 import { tokens } from '../resources/tokens/schema.ts';
+import type { Grant } from './grants.ts';
 import type { Session } from './sessions.ts';
 
 const PREFIX = 'licet_';
@@ -29,6 +31,10 @@ export interface Actor {
   lastUsedAt: number | null;
   /** Whether the request came by a session of the console (4). */
   isConsole: boolean;
+  /** SHA-256 of the token that consented to a grant (12.7), which must also be allowed to do what the grant does. */
+  consenterHash?: string;
+  /** Whether an assistant sends it (12). */
+  isMcp: boolean;
 }
 
 const ROOT: Actor = {
@@ -36,6 +42,7 @@ const ROOT: Actor = {
   intents: ['ALL_READ_WRITE'],
   lastUsedAt: null,
   isConsole: false,
+  isMcp: false,
 };
 
 /** Whether a token is neither revoked nor expired. @param now milliseconds since 1970 */
@@ -85,7 +92,7 @@ export async function authenticate(
 function actorOf(token: TokenSnapshot | null, now: number): Actor | null {
   if (!token || !isLive(token, now)) return null;
   const { id, intents, lastUsedAt } = token;
-  return { tokenId: id, intents, lastUsedAt, isConsole: false };
+  return { tokenId: id, intents, lastUsedAt, isConsole: false, isMcp: false };
 }
 
 /**
@@ -99,10 +106,34 @@ export async function authenticateSession(
   secret: string | undefined,
   now: number,
 ): Promise<Actor | null> {
-  const rootToken = activeRootToken(secret);
-  const isRoot = rootToken !== undefined && (await sha256Hex(rootToken)) === tokenHash;
+  const isRoot = (await rootHashOf(secret)) === tokenHash;
   const actor = isRoot ? ROOT : actorOf(token, now);
   return actor && { ...actor, isConsole: true };
+}
+
+/** SHA-256 of ROOT_TOKEN; undefined if that is off. */
+export async function rootHashOf(secret: string | undefined): Promise<string | undefined> {
+  const rootToken = activeRootToken(secret);
+  return rootToken === undefined ? undefined : sha256Hex(rootToken);
+}
+
+/**
+ * The sender with an access token of a grant (12.7), with what the token which consented may do too. Null unless
+ * both are live, and after a change of the ROOT_TOKEN that consented.
+ *
+ * @param now milliseconds since 1970
+ */
+export async function authenticateGrant(
+  { token, consenterHash, consenter }: Grant,
+  secret: string | undefined,
+  now: number,
+): Promise<Actor | null> {
+  const actor = actorOf(token, now);
+  if (actor && (await rootHashOf(secret)) === consenterHash) return actor;
+  const giver = actorOf(consenter, now);
+  if (!actor || !giver) return null;
+  const intents = coveredIntents(coveredIntents(API_INTENTS, actor.intents), giver.intents);
+  return { ...actor, intents, consenterHash };
 }
 
 /** Stores the last use of a token. */
@@ -121,24 +152,25 @@ export async function markUsed(db: Database, id: number, now: number): Promise<v
  * @param now milliseconds since 1970
  */
 export function permissionsOf(
-  { tokenId }: Actor,
+  { tokenId, consenterHash }: Actor,
   intents: readonly ApiIntent[],
   now: number,
 ): Condition[] {
   if (tokenId === null) return [];
-  const isActor = sql`${tokens.id} = ${tokenId}`;
-  return [
+  const holders = [sql`${tokens.id} = ${tokenId}`];
+  if (consenterHash !== undefined) holders.push(sql`${tokens.tokenHash} = ${consenterHash}`);
+  return holders.flatMap((isHolder): Condition[] => [
     {
       constraint: 'token_is_live',
-      holds: sql`exists (select 1 from ${tokens} where ${isActor}
+      holds: sql`exists (select 1 from ${tokens} where ${isHolder}
         and ${isLiveSql(now)})`,
       error: NOT_LIVE,
     },
     {
       constraint: 'token_is_allowed',
       holds: sql`exists (select 1 from ${tokens}, json_each(${tokens.intents}) held
-        where ${isActor} and held.value in (select value from json_each(${JSON.stringify(intents)})))`,
+        where ${isHolder} and held.value in (select value from json_each(${JSON.stringify(intents)})))`,
       error: NOT_ALLOWED,
     },
-  ];
+  ]);
 }

@@ -15,6 +15,8 @@ export interface EventSender {
   /** Null for ROOT_TOKEN. */
   tokenId: number | null;
   isConsole: boolean;
+  /** Whether an assistant makes the change with the token (12). */
+  isMcp?: boolean;
   /** The connecting address; null if it is unknown. */
   ip: string | null;
   /** `discord:` and the id of an administrator there (10). */
@@ -117,7 +119,7 @@ interface EventValues {
 
 /** The row of an event, for an insert from a select. @param now milliseconds since 1970 */
 export const eventRow = (
-  { tokenId, isConsole, ip, actor, customerId }: EventSender,
+  { tokenId, isConsole, isMcp = false, ip, actor, customerId }: EventSender,
   { type, resource, id, changes, place }: EventValues,
   now: number,
 ): SQL =>
@@ -132,6 +134,7 @@ export const eventRow = (
     changes,
     actor: actor ?? null,
     customerId: customerId ?? null,
+    isMcp: Number(isMcp),
   });
 
 const isInSql = ({ id, changes, condition }: NewEvent): boolean =>

@@ -47,6 +47,8 @@ export const events = sqliteTable(
     actor: text('actor').$type<'service' | 'customer' | 'program' | `discord:${string}`>(),
     /** The customer who made the change (10). */
     customerId: integer('customer_id'),
+    /** Whether an assistant made the change with the token (12). */
+    isMcp: integer('is_mcp', { mode: 'boolean' }).notNull().default(false),
   },
   (t) => [
     index('events_resource').on(t.resourceType, t.resourceId),

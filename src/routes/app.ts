@@ -1,3 +1,4 @@
+import { MCP_PATH } from '@licet/contract/assistants';
 import { API_INTENTS } from '@licet/contract/enums';
 import { INTENTS } from '@licet/contract/intents';
 import { PORTAL_PATH } from '@licet/contract/portal-page';
@@ -16,7 +17,9 @@ import { discordRoutes } from './discord.ts';
 import { errorResponse, respondToError } from './error-response.ts';
 import { mailRoutes } from './mail.ts';
 import { marketRoutes } from './markets.ts';
+import { mcpRoutes } from './mcp.ts';
 import { metricsRoutes } from './metrics.ts';
+import { oauthRoutes } from './oauth.ts';
 import { isPortalPage, portalPage, portalRoutes } from './portal.ts';
 import { observe } from './request-log.ts';
 import { v1 } from './v1.ts';
@@ -91,6 +94,9 @@ const management = new Hono<AppEnv>({ getPath: plainPath })
   .route('/markets', marketRoutes)
   .route('/mail', mailRoutes)
   .route('/metrics', metricsRoutes)
+  // Before the resource that its grants open.
+  .route('/', oauthRoutes)
+  .route(MCP_PATH, mcpRoutes)
   .route('/', discordRoutes)
   .route('/api/v1', v1)
   .route('/api/v2', v2)

@@ -148,6 +148,42 @@ it('a body that is too big is 401 without a live token, not 413', async () => {
   }
 });
 
+it('the consent to an assistant, and its tools, need a live token, and read nothing before it [12.1.2, 12.7.5]', async () => {
+  for (const [method, path] of [
+    ['GET', '/oauth/consent?client_id=nowhere'],
+    ['POST', '/oauth/consent'],
+    ['POST', '/mcp'],
+  ] as const) {
+    const body = method === 'GET' ? undefined : '{"broken';
+    for (const response of await callWithBadTokens(method, path, body)) {
+      expectError(response, 401, UNAUTHORISED, []);
+    }
+  }
+});
+
+it('no other route is outside v2, beside those that need no token or have a session or signature of their own', () => {
+  const others = appRoutes
+    .filter(
+      ({ method, path }) => method !== 'ALL' && !/^\/(api|markets|metrics|my|discord)\b/.test(path),
+    )
+    .map(({ method, path }) => `${method} ${path}`);
+  expect([...new Set(others)].toSorted()).toEqual([
+    'DELETE /console/session',
+    'GET /',
+    'GET /.well-known/jwks.json',
+    'GET /.well-known/oauth-authorization-server',
+    'GET /.well-known/oauth-protected-resource',
+    'GET /.well-known/oauth-protected-resource/mcp',
+    'GET /oauth/consent',
+    'OPTIONS /.well-known/jwks.json',
+    'POST /console/session',
+    'POST /mcp',
+    'POST /oauth/consent',
+    'POST /oauth/register',
+    'POST /oauth/token',
+  ]);
+});
+
 it('a client without a live token cannot learn which ids and keys exist [3.1.6]', async () => {
   const { id, licenseKey, productId } = await create.license();
   for (const [known, unknown] of [

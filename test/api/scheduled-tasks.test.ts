@@ -19,6 +19,7 @@ import { events, idempotencyKeys, outbox } from '../../src/db/schema.ts';
 import type { Run, Task } from '../../src/db/task.ts';
 import { bucketOf, firstIdAt } from '../../src/lib/time-id.ts';
 import { dailyCounts, gaps } from '../../src/requests/schema.ts';
+import { grants } from '../../src/resources/tokens/schema.ts';
 import { tasksOf } from '../../src/scheduled.ts';
 import { senderOf, servicesOf } from '../../src/services.ts';
 import { settled } from '../support/app.ts';
@@ -142,6 +143,21 @@ const WORK: Readonly<Record<string, () => Promise<unknown>>> = {
       createdAt: LONG_AGO,
       lastUsedAt: LONG_AGO,
     }),
+  'Old grants were not removed': async () => {
+    const { id } = await create.token(['LICENSES_READ']);
+    await env.DB.prepare("update tokens set client = 'assistant.example' where id = ?")
+      .bind(id)
+      .run();
+    await db.insert(grants).values({
+      tokenId: id,
+      consenterHash: 'consenter',
+      clientHash: 'client',
+      redirectUri: 'https://assistant.example/',
+      codeHash: 'code',
+      codeChallenge: 'challenge',
+      codeExpiresAt: LONG_AGO,
+    });
+  },
   'The licenses were not counted': () =>
     db.insert(dailyCounts).values({ day: 1, productId: 1, status: 'ACTIVE', count: 1 }),
   'Idempotency keys were not removed': () =>
@@ -273,4 +289,5 @@ it('a run of all tasks with all their work makes at most 50 queries and requests
   expect(idle).toBeLessThanOrEqual(20);
   expect(await db.$count(outbox)).toBe(0);
   expect(await db.$count(sessions)).toBe(0);
+  expect(await db.$count(grants)).toBe(0);
 });

@@ -1436,6 +1436,28 @@ describe('a table of licet', () => {
   });
 });
 
+it('licet mcp prints the configuration of usual clients, without the token [12.5.1]', async () => {
+  const { stdout, stderr } = await run('mcp');
+  for (const client of ['Claude Code', 'Cursor', 'VS Code', 'Another client']) {
+    expect(stderr).toContain(client);
+  }
+  const configurations = await objects('mcp');
+  const [claude, cursor, code] = configurations.map(({ text }) => String(text));
+  const url = `${service.address}/mcp`;
+  const header = (token: string) => ({ headers: { Authorization: `Bearer ${token}` } });
+  expect(JSON.parse(claude ?? '')).toMatchObject({
+    mcpServers: { licet: { type: 'http', url, ...header(['$', '{LICET_TOKEN}'].join('')) } },
+  });
+  expect(JSON.parse(cursor ?? '')).toMatchObject({
+    mcpServers: { licet: { url, ...header(['$', '{env:LICET_TOKEN}'].join('')) } },
+  });
+  expect(JSON.parse(code ?? '')).toMatchObject({
+    inputs: [{ id: 'licet-token', password: true }],
+    servers: { licet: { type: 'http', url, ...header(['$', '{input:licet-token}'].join('')) } },
+  });
+  expect(`${stdout}${stderr}`).not.toContain(readRootToken());
+});
+
 describe('console', () => {
   const logIn = async (link: string) => (await logInAt(new URL(link))).statusCode;
 

@@ -49,7 +49,13 @@ it('takeOver frees the value that was used longest ago, binds the new one, and c
   expect(await eventsOf(license)).toMatchObject([
     {
       type: 'license.slots_freed',
-      actor: { tokenId: null, tokenName: 'program', isConsole: false, customerId: null },
+      actor: {
+        tokenId: null,
+        tokenName: 'program',
+        isConsole: false,
+        isMcp: false,
+        customerId: null,
+      },
       changes: { hwids: { before: ['OLD', 'NEW'], after: ['OLD', 'THIRD'] } },
     },
   ]);

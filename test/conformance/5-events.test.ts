@@ -467,7 +467,7 @@ it.each([
 it('a page of a filter without an index has all events that match, however many do not [5.20]', async () => {
   await env.DB.prepare(
     `with recursive n(i) as (select 1 union all select i + 1 from n where i < 5000)
-     insert into events select i, 'token.updated', null, 0, null, 'token', i, '{}', null, null from n`,
+     insert into events select i, 'token.updated', null, 0, null, 'token', i, '{}', null, null, 0 from n`,
   ).run();
   await env.DB.prepare(`update events set type = 'token.created' where id in (1, 2, 4000)`).run();
   const to = new Date(Date.UTC(2025, 0, 1) + 1_000).toISOString();
@@ -498,7 +498,7 @@ it('the retention removes events that are older than its days, a thousand at a t
   expect(await typesAt(366, '365')).toEqual(['product.updated']);
   await env.DB.prepare(
     `with recursive n(i) as (select 1 union all select i + 1 from n where i < 1500)
-     insert into events select i, 'token.updated', null, 0, null, 'token', i, '{}', null, null from n`,
+     insert into events select i, 'token.updated', null, 0, null, 'token', i, '{}', null, null, 0 from n`,
   ).run();
   expect(await typesAt(366, '365')).toHaveLength(501);
   expect(await typesAt(366, '365')).toEqual(['product.updated']);

@@ -740,7 +740,7 @@ describe('retries', () => {
     await env.DB.batch([
       env.DB.prepare(
         `with recursive n(i) as (select 1 union all select i + 1 from n where i < ?)
-         insert into events select ? + i, 'product.created', null, 0, null, 'product', i, '{}', null, null from n`,
+         insert into events select ? + i, 'product.created', null, 0, null, 'product', i, '{}', null, null, 0 from n`,
       ).bind(count, first),
       env.DB.prepare(
         `with recursive n(i) as (select 1 union all select i + 1 from n where i < ?)

@@ -11,7 +11,7 @@ const event = (seconds: number, resourceId: number | null, values: Partial<Event
   id: seconds * 100 + (resourceId ?? 0),
   time: new Date(START + seconds * 1000).toISOString(),
   type: 'license.updated',
-  actor: { tokenId: MINE, tokenName: 'Ada', customerId: null, isConsole: true },
+  actor: { tokenId: MINE, tokenName: 'Ada', customerId: null, isConsole: true, isMcp: false },
   ip: '203.0.113.7',
   resourceType: 'license',
   resourceId,
@@ -19,7 +19,7 @@ const event = (seconds: number, resourceId: number | null, values: Partial<Event
   ...values,
 });
 const by = (tokenId: number | null, tokenName = 'Bob') => ({
-  actor: { tokenId, tokenName, customerId: null, isConsole: false },
+  actor: { tokenId, tokenName, customerId: null, isConsole: false, isMcp: false },
 });
 const moved = (before: string | null, after: string) => ({
   changes: { expiryDate: { before, after } },

@@ -1,10 +1,9 @@
 import { LicetError } from '@licet/client';
+import { type Move, moved } from '@licet/contract/expiries';
 import { describe, expect, it } from 'vitest';
 import {
   assign,
   inBulk,
-  type Move,
-  moved,
   moveExpiry,
   nameOf,
   setStatus,

@@ -1,6 +1,6 @@
 import { MAX_HWID_BYTES } from '@licet/contract/limits';
+import { type Kind, keyOf, recognize } from '@licet/contract/recognize';
 import { expect, it } from 'vitest';
-import { type Kind, keyOf, recognize } from '../../console/src/layout/recognize.ts';
 
 const KEY = 'PFHS-0Z2K-9QXA-77BC-T3MW';
 

@@ -13,7 +13,7 @@ const event = (values: Partial<Event> = {}): Event => ({
   id: 1,
   time: '2030-01-01T00:00:00.000+00:00',
   type: 'product.updated',
-  actor: { tokenId: null, tokenName: 'root', customerId: null, isConsole: true },
+  actor: { tokenId: null, tokenName: 'root', customerId: null, isConsole: true, isMcp: false },
   ip: null,
   resourceType: 'product',
   resourceId: 5,

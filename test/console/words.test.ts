@@ -1,5 +1,6 @@
 import { csvFile } from '@licet/cli/csv';
 import { LicetError } from '@licet/client';
+import { lacksSlot } from '@licet/contract/refusals';
 import { describe, expect, it } from 'vitest';
 import { fieldErrors, describe as inWords } from '../../console/src/api.ts';
 import { cellOf } from '../../console/src/csv.ts';
@@ -11,7 +12,6 @@ import {
   shortenKey,
 } from '../../console/src/format.ts';
 import { customerText, ownerOfText } from '../../console/src/screens/customers/owner.ts';
-import { lacksSlot } from '../../console/src/screens/license/queries.ts';
 import { ownerOf } from '../../console/src/screens/licenses/owner.ts';
 import { amountText } from '../../console/src/screens/markets/names.ts';
 import { countGiven, parseValue } from '../../console/src/search.ts';

@@ -11,7 +11,7 @@ import { ownFolder } from '../node/own.ts';
 /** The workflow, the settings and the documents of the repository agree. */
 
 const read = (file: string): string => readFileSync(file, 'utf8');
-const NOT_OURS = ['node_modules', '.wrangler', 'dist'];
+const NOT_OURS = ['node_modules', '.wrangler', 'dist', 'public'];
 const documents = globSync('**/*.md', { exclude: (name) => NOT_OURS.includes(name) });
 const { engines, scripts, version, workspaces } = JSON.parse(read('package.json'));
 

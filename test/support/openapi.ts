@@ -122,8 +122,10 @@ function misfitsOfBody({ headers, text, json }: Received, { content }: Response)
 /** @throws where a response is not one that the document declares for its request */
 export function checkResponse(request: Sent, response: Received): void {
   const path = plainPath(request.url);
-  // Not of the interface: the console and the customer's page with their sessions, and Discord.
-  if (path === '/' || /^\/(console|my|discord|mail)(\/|$)/.test(path)) return;
+  // Not of the interface: the console and the customer's page with their sessions, Discord, notices about mails, assistants and OAuth.
+  const isOfOthers =
+    /^\/(console|my|discord|mail|mcp|oauth|\.well-known\/oauth-[a-z-]+)(\/|$)/.test(path);
+  if (path === '/' || isOfOthers) return;
   const declared = responsesTo(request)[response.status];
   const what = `${request.method} ${request.url} returned ${response.status}`;
   if (!declared) throw new Error(`${what}, which docs/openapi.json does not declare`);

@@ -253,16 +253,16 @@ export const TypeBadge = ({ type }: { type: Event['type'] }) => (
   </Badge>
 );
 
-/** The sender of a change, and whether it was in the console. */
+/** The sender of a change, and whether it was in the console or by an assistant. */
 export function Actor({ actor }: { actor: Event['actor'] }) {
-  const { isConsole } = actor;
+  const way = actor.isConsole ? words.console : actor.isMcp && words.mcp;
   const name = senderName(actor);
   return (
     <span>
       <span className="inline-block max-w-38 truncate align-bottom" title={name}>
         {name}
       </span>
-      {isConsole && <span className="text-muted"> ({words.console})</span>}
+      {way && <span className="text-muted"> ({way})</span>}
     </span>
   );
 }

@@ -1,6 +1,7 @@
 import type { ApiIntent, License, Purchase } from '@licet/client';
 import { countTaken } from '@licet/contract/addresses';
 import { INTENTS } from '@licet/contract/intents';
+import { keyOf, recognize } from '@licet/contract/recognize';
 import type { LinkProps } from '@tanstack/react-router';
 import { hasStatus, licet, queries } from '../api.ts';
 import { formatSlots } from '../format.ts';
@@ -11,7 +12,6 @@ import { buyerName, soldName } from '../screens/markets/names.ts';
 import { marketsQuery } from '../screens/markets/queries.ts';
 import type { Right } from '../session.ts';
 import { texts } from '../texts.ts';
-import { keyOf, recognize } from './recognize.ts';
 
 /** The search of the palette: exact look-ups first, then a text search. */
 

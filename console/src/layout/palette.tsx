@@ -1,5 +1,6 @@
 import { Dialog } from '@base-ui/react/dialog';
 import { MAX_HWID_BYTES } from '@licet/contract/limits';
+import { recognize } from '@licet/contract/recognize';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react';
@@ -11,7 +12,6 @@ import { useSession } from '../session.ts';
 import { texts } from '../texts.ts';
 import { type Hit, lookUp } from './lookup.ts';
 import { usePlaces } from './navigation.tsx';
-import { recognize } from './recognize.ts';
 
 const words = texts.palette;
 

@@ -14,6 +14,7 @@ import { addKeys } from './licet/keys.ts';
 import { addLicenses } from './licet/licenses.ts';
 import { addMails } from './licet/mails.ts';
 import { addMarkets } from './licet/markets.ts';
+import { addMcp } from './licet/mcp.ts';
 import { examples } from './licet/output.ts';
 import { addProducts } from './licet/products.ts';
 import { addPurchases } from './licet/purchases.ts';
@@ -127,6 +128,7 @@ export function newProgram(open: (options: GlobalOptions) => Session) {
     addHistory,
     addEvents,
     addConsole,
+    addMcp,
     addStats,
     addKeys,
   ]) {

@@ -636,6 +636,8 @@ export interface TokenCreate {
   /** Set by the service: must not be sent. */
   lastUsedAt?: null | undefined;
   /** Set by the service: must not be sent. */
+  client?: null | undefined;
+  /** Set by the service: must not be sent. */
   createdAt?: null | undefined;
   /** Set by the service: must not be sent. */
   updatedAt?: null | undefined;
@@ -658,6 +660,8 @@ export interface TokenUpdate {
   expiresAt?: string | null | undefined;
   /** Set by the service: accepted and ignored. */
   lastUsedAt?: unknown | undefined;
+  /** Set by the service: accepted and ignored. */
+  client?: unknown | undefined;
   /** Set by the service: accepted and ignored. */
   createdAt?: unknown | undefined;
   /** Set by the service: accepted and ignored. */
@@ -1800,6 +1804,8 @@ export interface EventActor {
   tokenName: string;
   /** Whether the change was made in the console. */
   isConsole: boolean;
+  /** Whether an assistant made the change with the token. */
+  isMcp: boolean;
   /** The id of the customer who made the change; null for others. */
   customerId: number | null;
 }
@@ -1951,6 +1957,8 @@ export interface Token {
   expiresAt: string | null;
   /** To within five minutes. */
   lastUsedAt: string | null;
+  /** The host of the assistant that got it by consent (12.7); null for a token with a secret. */
+  client: string | null;
   /** Set by the service. */
   createdAt: string;
   /** Set by the service. */
@@ -1969,6 +1977,8 @@ export interface CreatedToken {
   expiresAt: string | null;
   /** To within five minutes. */
   lastUsedAt: string | null;
+  /** The host of the assistant that got it by consent (12.7); null for a token with a secret. */
+  client: string | null;
   /** Set by the service. */
   createdAt: string;
   /** Set by the service. */

@@ -5,7 +5,13 @@ import { eventResource, eventType, idText } from './fields.ts';
 import { pageQuery, period } from './parameters.ts';
 import { wireTimestamp } from './time.ts';
 
-const actorExample = { tokenId: 3, tokenName: 'Support', isConsole: true, customerId: null };
+const actorExample = {
+  tokenId: 3,
+  tokenName: 'Support',
+  isConsole: true,
+  isMcp: false,
+  customerId: null,
+};
 const changeExample = { before: CREATED, after: UPDATED };
 
 const eventActor = named(
@@ -22,6 +28,7 @@ const eventActor = named(
         'The name of the token, `root` for `ROOT_TOKEN`, `customer` for a customer, `program` for a program that took the license over, `service` for the service, and `discord:` with the id of the account for an administrator at Discord.',
       ),
     isConsole: z.boolean().describe('Whether the change was made in the console.'),
+    isMcp: z.boolean().describe('Whether an assistant made the change with the token.'),
     customerId: z
       .int()
       .nullable()

@@ -21,3 +21,18 @@ export const INTENTS = {
   validate: ['LICENSE_VALIDATE', 'ALL_READ_WRITE'],
   everything: ['ALL_READ_WRITE'],
 } as const satisfies Record<string, readonly ApiIntent[]>;
+
+/** The permissions that the intents of a token give, as the console names them. */
+export const INTENT_NAMES: Readonly<Record<ApiIntent, string>> = {
+  ALL_READ_WRITE: 'Everything',
+  ALL_READ: 'Read everything',
+  LICENSES_READ: 'Read licenses',
+  LICENSES_READ_WRITE: 'Manage licenses',
+  PRODUCTS_READ: 'Read products',
+  PRODUCTS_READ_WRITE: 'Manage products',
+  BLACKLISTS_READ: 'Read the blacklist',
+  BLACKLISTS_READ_WRITE: 'Manage the blacklist',
+  REQUESTS_READ: 'Read the history',
+  CUSTOMERS_READ: 'Read customers',
+  LICENSE_VALIDATE: 'Validate licenses',
+};

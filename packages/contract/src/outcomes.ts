@@ -3,6 +3,17 @@ import { keysOf } from './objects.ts';
 /** The group of an outcome in the console's chart. `full` depends on the slots of the license, which D1 alone knows. */
 export type OutcomeGroup = 'valid' | 'ended' | 'full' | 'rejected';
 
+/** A way to remove the cause of a refusal. */
+export type Fix =
+  | 'extend'
+  | 'reactivate'
+  | 'restore'
+  | 'freeSlot'
+  | 'raiseLimit'
+  | 'moveProduct'
+  | 'unblock'
+  | 'block';
+
 interface Outcome {
   /** The message for programs; null if it depends on the request. Programs in the field compare it. */
   message: string | null;
@@ -13,6 +24,8 @@ interface Outcome {
   group: OutcomeGroup;
   /** Whether a blacklist entry caused it, whose reason is then recorded. */
   isBlocked: boolean;
+  /** The ways to remove its cause, the best first. */
+  fixes: readonly Fix[];
 }
 
 /**
@@ -27,6 +40,7 @@ export const OUTCOMES = {
       'The program sent something that the service could not read. The remark says which field is wrong.',
     group: 'rejected',
     isBlocked: false,
+    fixes: [],
   },
   RATE_LIMITED: {
     message: 'Too many requests',
@@ -34,6 +48,7 @@ export const OUTCOMES = {
     explanation: 'This address or key asked more often than the service allows.',
     group: 'rejected',
     isBlocked: false,
+    fixes: [],
   },
   IP_BLACKLISTED: {
     message: 'IP address is blacklisted',
@@ -41,6 +56,7 @@ export const OUTCOMES = {
     explanation: 'The address is on the blacklist.',
     group: 'rejected',
     isBlocked: true,
+    fixes: ['unblock'],
   },
   HWID_BLACKLISTED: {
     message: 'Hardware ID is blacklisted',
@@ -48,6 +64,7 @@ export const OUTCOMES = {
     explanation: 'The hardware ID is on the blacklist.',
     group: 'rejected',
     isBlocked: true,
+    fixes: ['unblock'],
   },
   LICENSE_NOT_FOUND: {
     message: 'License not found or invalid',
@@ -55,6 +72,7 @@ export const OUTCOMES = {
     explanation: 'No license has this key. It may be mistyped, or invented.',
     group: 'rejected',
     isBlocked: false,
+    fixes: ['block'],
   },
   PRODUCT_MISMATCH: {
     message: 'License not found or invalid',
@@ -62,6 +80,7 @@ export const OUTCOMES = {
     explanation: 'The license belongs to a different product than the one that the program sent.',
     group: 'rejected',
     isBlocked: false,
+    fixes: ['moveProduct'],
   },
   LICENSE_DELETED: {
     message: 'License not found or invalid',
@@ -69,6 +88,7 @@ export const OUTCOMES = {
     explanation: 'The license has been deleted.',
     group: 'ended',
     isBlocked: false,
+    fixes: ['restore'],
   },
   LICENSE_DEACTIVATED: {
     message: 'License is deactivated',
@@ -76,6 +96,7 @@ export const OUTCOMES = {
     explanation: 'The license has been deactivated.',
     group: 'ended',
     isBlocked: false,
+    fixes: ['reactivate'],
   },
   LICENSE_EXPIRED: {
     message: 'License has expired',
@@ -83,6 +104,7 @@ export const OUTCOMES = {
     explanation: 'The license has expired.',
     group: 'ended',
     isBlocked: false,
+    fixes: ['extend'],
   },
   MAX_IPS_REACHED: {
     message: 'Max IPs reached',
@@ -90,6 +112,7 @@ export const OUTCOMES = {
     explanation: 'All address slots of the license are taken, and this address is new.',
     group: 'full',
     isBlocked: false,
+    fixes: ['freeSlot', 'raiseLimit'],
   },
   MAX_HWIDS_REACHED: {
     message: 'Max HWIDs reached',
@@ -97,6 +120,7 @@ export const OUTCOMES = {
     explanation: 'All hardware ID slots of the license are taken, and this hardware ID is new.',
     group: 'full',
     isBlocked: false,
+    fixes: ['freeSlot', 'raiseLimit'],
   },
   VALID: {
     message: 'License is valid',
@@ -104,6 +128,7 @@ export const OUTCOMES = {
     explanation: 'The program may run.',
     group: 'valid',
     isBlocked: false,
+    fixes: [],
   },
   ERROR: {
     message: 'Service temporarily unavailable',
@@ -111,6 +136,7 @@ export const OUTCOMES = {
     explanation: 'The service failed. Its log says why.',
     group: 'rejected',
     isBlocked: false,
+    fixes: [],
   },
 } as const satisfies Record<string, Outcome>;
 

@@ -34,6 +34,10 @@ export const tokenFields = {
     'From this millisecond on it is rejected; null if it does not expire.',
   ),
   lastUsedAt: setByService(wireTimestamp.nullable(), 'To within five minutes.'),
+  client: setByService(
+    z.string().nullable(),
+    'The host of the assistant that got it by consent (12.7); null for a token with a secret.',
+  ),
   createdAt: systemTime,
   updatedAt: systemTime,
 };
@@ -58,6 +62,7 @@ const example = {
   intents: ['LICENSES_READ_WRITE' as const],
   expiresAt: null,
   lastUsedAt: UPDATED,
+  client: null,
   createdAt: CREATED,
   updatedAt: CREATED,
 };

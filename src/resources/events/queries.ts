@@ -19,7 +19,15 @@ export type EventRow = Omit<typeof events.$inferSelect, 'changes'> & {
 const ROOT_NAME = 'root';
 
 /** An event as responses show it. */
-export const toEvent = ({ tokenId, tokenName, isConsole, actor, customerId, ...row }: EventRow) =>
+export const toEvent = ({
+  tokenId,
+  tokenName,
+  isConsole,
+  isMcp,
+  actor,
+  customerId,
+  ...row
+}: EventRow) =>
   ({
     id: row.id,
     time: toTimestamp(timeOfId(row.id)),
@@ -28,6 +36,7 @@ export const toEvent = ({ tokenId, tokenName, isConsole, actor, customerId, ...r
       tokenId,
       tokenName: actor ?? (tokenId === null ? ROOT_NAME : (tokenName ?? '')),
       isConsole,
+      isMcp,
       customerId,
     },
     ip: row.ip,

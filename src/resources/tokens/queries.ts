@@ -1,13 +1,13 @@
 import { settable } from '@licet/contract/resource';
 import { toOptionalTimestamp, toTimestamp } from '@licet/contract/time';
 import { type OwnToken, pickToken, tokenFields } from '@licet/contract/tokens';
-import { and, eq, isNull } from 'drizzle-orm';
+import { and, eq, isNull, sql } from 'drizzle-orm';
 import { change, isUnchanged, only, type Sender } from '../../db/change.ts';
-import type { Database } from '../../db/client.ts';
+import type { Database, Statement } from '../../db/client.ts';
 import { differ, newestId } from '../../db/events.ts';
 import { nextRevision, touchToken } from '../../db/outbox.ts';
 import { rowsById } from '../../db/predicates.ts';
-import { tokens } from './schema.ts';
+import { grants, tokens } from './schema.ts';
 
 type TokenRow = typeof tokens.$inferSelect;
 /** The columns that a client sets. */
@@ -40,8 +40,16 @@ export const toOwnToken = ({ id, ...values }: TokenValues & { id: number | null 
   ...shown(values),
 });
 
-/** The row of a revoked token stays, so that its id and name stay known. Nothing else shows it. */
-const isShown = isNull(tokens.revokedAt);
+/**
+ * The row of a revoked token stays, so that its id and name stay known. Nothing else shows it, nor the grants to which it
+ * consented (12.7).
+ */
+const isShown = and(
+  isNull(tokens.revokedAt),
+  sql`not (${tokens.client} is not null and exists (select 1 from ${grants} as given, ${tokens} as consenter
+    where given.token_id = ${tokens.id} and consenter.token_hash = given.consenter_hash
+      and consenter.revoked_at is not null))`,
+);
 
 export const listTokens = (db: Database) => rowsById(db, tokens, isShown);
 
@@ -53,9 +61,11 @@ export const findToken = (db: Database, id: number): Promise<TokenRow | undefine
     .where(and(isShown, eq(tokens.id, id)))
     .get();
 
+/** @param grant stores the grant of the token, if it has one */
 export async function insertToken(
   sender: Sender,
-  values: TokenValues & Pick<TokenRow, 'tokenHash'>,
+  values: TokenValues & Pick<TokenRow, 'tokenHash'> & Partial<Pick<TokenRow, 'client'>>,
+  grant: readonly Statement[] = [],
 ): Promise<TokenRow> {
   const { db, now } = sender;
   const { stored } = await change(sender, {
@@ -66,6 +76,7 @@ export async function insertToken(
         .insert(tokens)
         .values({ ...values, createdAt: now, updatedAt: now, revision: now })
         .returning(),
+      grant,
     },
     // Its secret is not stored anywhere.
     creates: null,

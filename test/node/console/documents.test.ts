@@ -106,7 +106,7 @@ it('an example is served byte for byte', async () => {
   expect(await response.text()).toBe(readFileSync('examples/licet.py', 'utf8'));
 });
 
-it.each(['/docs/nowhere', '/docs/adr', '/docs/signing.md', '/docs/examples/README.md'])(
+it.each(['/docs/nowhere', '/docs/adr', '/docs/sign.md', '/docs/examples/README.md'])(
   'a path under /docs without a file is not found: %s [4.27]',
   async (path) => {
     const response = await get(path);

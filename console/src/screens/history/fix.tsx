@@ -1,6 +1,8 @@
 import type { LicenseRequest } from '@licet/client';
+import type { Fix as FixKind } from '@licet/contract/outcomes';
+import { explainRefusal } from '@licet/contract/refusals';
 import { useNavigate } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
+import { Fragment, type ReactNode } from 'react';
 import { Block } from '../../components/block.tsx';
 import { Button, ButtonLink } from '../../components/button.tsx';
 import type { Look } from '../../components/button-class.ts';
@@ -8,7 +10,6 @@ import { toasts } from '../../components/toasts.tsx';
 import { screenTexts } from '../../screen-texts.ts';
 import { useMay, useRefusal } from '../../session.ts';
 import { activate, extendExpired, findEntry, raiseLimit, unblock } from './fixes.ts';
-import { GUESSED_KEYS } from './queries.ts';
 
 const words = screenTexts.history;
 const EXTEND_DAYS = 30;
@@ -33,104 +34,79 @@ export function Fix({
   const mayReadBlacklist = useMay('readBlacklists');
   const look: Look = isFull ? 'plain' : 'link';
 
-  if (responseType === 'IP_BLACKLISTED' || responseType === 'HWID_BLACKLISTED') {
-    if (!mayReadBlacklist) return null;
-    const show = async (): Promise<void> => {
-      try {
-        await navigate({ to: '/blacklist', search: await findEntry(record) });
-      } catch (error) {
-        toasts.fail(error);
-      }
-    };
-    const remove = async (): Promise<void> => {
-      try {
-        const isUnclear = await unblock(record);
-        if (isUnclear) await show();
-      } catch (error) {
-        toasts.fail(error);
-      }
-    };
-    return (
-      <>
-        {isFull && mayUnblock && (
-          <Button look={look} onClick={remove}>
-            {screenTexts.blacklist.unblock}
-          </Button>
-        )}
-        <Button look={look} onClick={show}>
-          {words.fixes.entry}
-        </Button>
-      </>
-    );
-  }
-  if (responseType === 'LICENSE_NOT_FOUND') {
-    if (ip === null || unknownKeys < GUESSED_KEYS) return null;
-    return <Block look={look} type="IP" value={ip} reason={words.guessed(unknownKeys)} />;
-  }
-  if (licenseId === null || !mayReadLicenses) return null;
-  const licenseLink = (label: string, hash?: string) => (
+  const show = async (): Promise<void> => {
+    try {
+      await navigate({ to: '/blacklist', search: await findEntry(record) });
+    } catch (error) {
+      toasts.fail(error);
+    }
+  };
+  const remove = async (): Promise<void> => {
+    try {
+      const isUnclear = await unblock(record);
+      if (isUnclear) await show();
+    } catch (error) {
+      toasts.fail(error);
+    }
+  };
+  const licenseLink = (id: number, label: string, hash?: string) => (
     <ButtonLink
       look={look}
       to="/licenses/$licenseId"
-      params={{ licenseId }}
+      params={{ licenseId: id }}
       {...(hash !== undefined && { hash })}
     >
       {label}
     </ButtonLink>
   );
-  switch (responseType) {
-    case 'LICENSE_EXPIRED':
-      return (
-        <Button look={look} refusal={refusal} onClick={() => extendExpired(licenseId, EXTEND_DAYS)}>
-          {words.fixes.extend(EXTEND_DAYS)}
-        </Button>
-      );
-    case 'LICENSE_DEACTIVATED':
-      return (
-        <Button look={look} refusal={refusal} onClick={() => activate(licenseId)}>
-          {words.fixes.reactivate}
-        </Button>
-      );
-    case 'LICENSE_DELETED':
-      return (
-        <Button look={look} refusal={refusal} onClick={() => activate(licenseId)}>
-          {words.fixes.restore}
-        </Button>
-      );
-    case 'MAX_IPS_REACHED':
-    case 'MAX_HWIDS_REACHED':
+  /** The button of a change of the license. */
+  const act = (label: string, onClick?: () => Promise<void>) => (
+    <Button look={look} refusal={refusal} onClick={onClick}>
+      {label}
+    </Button>
+  );
+
+  const buttonOf = (fix: FixKind): ReactNode => {
+    if (fix === 'unblock') {
+      if (!mayReadBlacklist) return null;
       return (
         <>
-          {refusal === undefined ? (
-            licenseLink(words.fixes.free, 'slots')
-          ) : (
-            <Button look={look} refusal={refusal}>
-              {words.fixes.free}
+          {isFull && mayUnblock && (
+            <Button look={look} onClick={remove}>
+              {screenTexts.blacklist.unblock}
             </Button>
           )}
-          {isFull && (
-            <Button
-              look={look}
-              refusal={refusal}
-              onClick={() =>
-                raiseLimit(licenseId, responseType === 'MAX_IPS_REACHED' ? 'ips' : 'hwids')
-              }
-            >
-              {words.fixes.raise}
-            </Button>
-          )}
+          <Button look={look} onClick={show}>
+            {words.fixes.entry}
+          </Button>
         </>
       );
-    case 'PRODUCT_MISMATCH':
-      return isFull ? null : licenseLink(words.fixes.product);
-    case 'VALID':
-    case 'INVALID_REQUEST':
-    case 'RATE_LIMITED':
-    case 'ERROR':
-      return null;
-    default:
-      // A newer service may have an outcome that this page does not know.
-      responseType satisfies never;
-      return null;
-  }
+    }
+    if (fix === 'block') {
+      return <Block look={look} type="IP" value={ip ?? ''} reason={words.guessed(unknownKeys)} />;
+    }
+    if (licenseId === null || !mayReadLicenses) return null;
+    switch (fix) {
+      case 'extend':
+        return act(words.fixes.extend(EXTEND_DAYS), () => extendExpired(licenseId, EXTEND_DAYS));
+      case 'reactivate':
+        return act(words.fixes.reactivate, () => activate(licenseId));
+      case 'restore':
+        return act(words.fixes.restore, () => activate(licenseId));
+      case 'freeSlot':
+        return refusal === undefined
+          ? licenseLink(licenseId, words.fixes.free, 'slots')
+          : act(words.fixes.free);
+      case 'raiseLimit':
+        return act(words.fixes.raise, () =>
+          raiseLimit(licenseId, responseType === 'MAX_IPS_REACHED' ? 'ips' : 'hwids'),
+        );
+      case 'moveProduct':
+        return isFull ? null : licenseLink(licenseId, words.fixes.product);
+    }
+  };
+  const { fixes } = explainRefusal(record, { unknownKeys });
+  return (isFull ? fixes : fixes.slice(0, 1)).map((fix) => (
+    <Fragment key={fix}>{buttonOf(fix)}</Fragment>
+  ));
 }

@@ -1,4 +1,5 @@
 import type { LicenseRequest } from '@licet/client';
+import { countUnknownKeys, explainRefusal, GUESSED_KEYS } from '@licet/contract/refusals';
 import { sharedHwid } from '@licet/contract/shared-hwids';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
@@ -17,7 +18,7 @@ import { texts } from '../../texts.ts';
 import { licenseQuery } from '../license/queries.ts';
 import { Fix } from './fix.tsx';
 import { moveToProduct } from './fixes.ts';
-import { countUnknownKeys, GUESSED_KEYS, recordQuery, refusalsOfAddressQuery } from './queries.ts';
+import { recordQuery, refusalsOfAddressQuery } from './queries.ts';
 
 const words = screenTexts.history;
 const { fields } = words;
@@ -36,7 +37,7 @@ export function Pane({ id, known }: { id: number; known: LicenseRequest | undefi
             <Time value={record.requestDate} />
           </span>
         </p>
-        <p>{texts.outcomes[record.responseType]?.explanation ?? words.unexplained}</p>
+        <p>{explainRefusal(record).explanation ?? words.unexplained}</p>
         <Fixes record={record} />
       </div>
       <Details record={record} />

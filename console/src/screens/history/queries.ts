@@ -109,16 +109,3 @@ export const refusalsOfAddressQuery = (ip: string) =>
     queryKey: ['history', 'refusals', ip],
     queryFn: ({ signal }) => licet.requests.list({ ip, valid: false, limit: 100 }, { signal }),
   });
-
-/** An address with at least this many unknown keys may be guessing. */
-export const GUESSED_KEYS = 3;
-
-/** The number of different unknown keys that each address has sent. */
-export function countUnknownKeys(records: readonly LicenseRequest[]): ReadonlyMap<string, number> {
-  const keys = new Map<string, Set<string>>();
-  for (const { responseType, ip, licenseKey } of records) {
-    if (responseType !== 'LICENSE_NOT_FOUND' || ip === null || licenseKey === null) continue;
-    keys.set(ip, (keys.get(ip) ?? new Set()).add(licenseKey));
-  }
-  return new Map([...keys].map(([ip, { size }]) => [ip, size]));
-}

@@ -1,4 +1,5 @@
 import { DOCTOR_KEY } from '@licet/contract/license-key';
+import { countUnknownKeys } from '@licet/contract/refusals';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { describe } from '../../api.ts';
@@ -21,7 +22,7 @@ import { useShortcuts } from '../../shortcuts.ts';
 import { texts } from '../../texts.ts';
 import { Fix } from './fix.tsx';
 import { Pane } from './pane.tsx';
-import { countUnknownKeys, type Entry, isOpenEnded, pageQuery } from './queries.ts';
+import { type Entry, isOpenEnded, pageQuery } from './queries.ts';
 import { type HistorySearch, historyRoute, PERIODS } from './route.ts';
 
 const words = screenTexts.history;

@@ -1,4 +1,5 @@
 import type { Installation, License, LicenseRequest } from '@licet/client';
+import { isBound, isStillRefused, lacksSlot, limitOf } from '@licet/contract/refusals';
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { hasStatus, licet } from '../../api.ts';
 import { Badge, OutcomeBadge } from '../../components/badge.tsx';
@@ -9,7 +10,7 @@ import { Time } from '../../components/time.tsx';
 import { formatNumber } from '../../format.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import { useMay } from '../../session.ts';
-import { isBound, isStillRefused, lacksSlot, limitOf, requestsQuery } from './queries.ts';
+import { requestsQuery } from './queries.ts';
 
 /** The installations of a license. */
 

@@ -1,5 +1,6 @@
 import type { License, Slot } from '@licet/client';
 import { countTaken, isGlobal } from '@licet/contract/addresses';
+import { limitOf } from '@licet/contract/refusals';
 import { sharedHwid } from '@licet/contract/shared-hwids';
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { hasStatus, licet } from '../../api.ts';
@@ -9,7 +10,7 @@ import { Section } from '../../components/page.tsx';
 import { Time } from '../../components/time.tsx';
 import { toasts } from '../../components/toasts.tsx';
 import { screenTexts } from '../../screen-texts.ts';
-import { change, limitOf } from './queries.ts';
+import { change } from './queries.ts';
 
 const words = screenTexts.license;
 type Kind = 'ips' | 'hwids';

@@ -1,12 +1,12 @@
 import type { License, LicenseRequest } from '@licet/client';
+import { explainRefusal } from '@licet/contract/refusals';
 import { useQuery } from '@tanstack/react-query';
 import { TextLink } from '../../components/button.tsx';
 import { Skeleton } from '../../components/page.tsx';
 import { Time } from '../../components/time.tsx';
 import { screenTexts } from '../../screen-texts.ts';
-import { texts } from '../../texts.ts';
 import { Fixes } from '../history/pane.tsx';
-import { isStillRefused, requestsQuery } from './queries.ts';
+import { requestsQuery } from './queries.ts';
 
 const words = screenTexts.license;
 
@@ -36,8 +36,7 @@ export function Verdict({ license }: { license: License }) {
 function Latest({ license, record }: { license: License; record: LicenseRequest }) {
   const { id, requestDate, ip, responseType } = record;
   const isValid = responseType === 'VALID';
-  const name = texts.outcomes[responseType]?.name ?? responseType;
-  const isRefused = isStillRefused(license, record);
+  const { name = responseType, isStillRefused } = explainRefusal(record, { license });
   return (
     <div className="flex flex-col gap-3">
       <p className="text-base">
@@ -58,13 +57,13 @@ function Latest({ license, record }: { license: License; record: LicenseRequest 
         )}
         {': '}
         <strong
-          className={`font-semibold ${isValid ? 'text-good' : isRefused ? 'text-bad' : 'text-muted'}`}
+          className={`font-semibold ${isValid ? 'text-good' : isStillRefused ? 'text-bad' : 'text-muted'}`}
         >
           {isValid ? words.wasValid : words.wasRefused(name)}
         </strong>
       </p>
-      {!isValid && isRefused && <Fixes record={record} />}
-      {!isValid && !isRefused && <p className="text-muted">{words.causeGone}</p>}
+      {!isValid && isStillRefused && <Fixes record={record} />}
+      {!isValid && !isStillRefused && <p className="text-muted">{words.causeGone}</p>}
     </div>
   );
 }

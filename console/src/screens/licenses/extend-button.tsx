@@ -1,11 +1,12 @@
 import type { License } from '@licet/client';
+import type { Move } from '@licet/contract/expiries';
 import { useState } from 'react';
 import { Button } from '../../components/button.tsx';
 import type { Look } from '../../components/button-class.ts';
 import { toasts } from '../../components/toasts.tsx';
 import { screenTexts } from '../../screen-texts.ts';
 import { refresh } from '../license/queries.ts';
-import { type Move, moveExpiry, nameOf } from './bulk.ts';
+import { moveExpiry, nameOf } from './bulk.ts';
 import { ExtendDialog } from './extend-dialog.tsx';
 
 /** A button that extends one license, by days or to a date. */

@@ -1,12 +1,12 @@
 import type { License } from '@licet/client';
 import { LicetError } from '@licet/client';
+import { type Move, moved } from '@licet/contract/expiries';
 import { useState } from 'react';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { ExpiryField } from '../../components/expiry-field.tsx';
 import { Form, SelectField, TextField } from '../../components/form.tsx';
 import { screenTexts } from '../../screen-texts.ts';
-import { type Move, moved } from './bulk.ts';
 
 const words = screenTexts.licenses.bulk;
 const MAX_DAYS = 36_500;

@@ -1,4 +1,5 @@
 import type { Event, License } from '@licet/client';
+import { lacksSlot } from '@licet/contract/refusals';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Badge } from '../../components/badge.tsx';
@@ -10,7 +11,7 @@ import { formatNumber, productName } from '../../format.ts';
 import { useProductNames } from '../../products.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import { useMay, useRefusal } from '../../session.ts';
-import { lacksSlot, licenseQuery } from '../license/queries.ts';
+import { licenseQuery } from '../license/queries.ts';
 import { ExtendButton } from '../licenses/extend-button.tsx';
 import { buyerName, soldName } from '../markets/names.ts';
 import { nameOf, webhooksQuery } from '../webhooks/queries.ts';

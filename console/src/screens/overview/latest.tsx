@@ -1,4 +1,5 @@
 import type { LicenseRequest } from '@licet/client';
+import { countUnknownKeys } from '@licet/contract/refusals';
 import { useQuery } from '@tanstack/react-query';
 import { OutcomeBadge } from '../../components/badge.tsx';
 import { TextLink } from '../../components/button.tsx';
@@ -10,7 +11,6 @@ import { useProductNames } from '../../products.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import { texts } from '../../texts.ts';
 import { Fix } from '../history/fix.tsx';
-import { countUnknownKeys } from '../history/queries.ts';
 import { eventsQuery, refusalsQuery } from './queries.ts';
 
 const words = texts.overview;

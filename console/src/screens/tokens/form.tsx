@@ -15,7 +15,7 @@ import { IntentField } from './intent-field.tsx';
 
 const words = screenTexts.tokens;
 
-type Values = Omit<Token, 'id' | 'lastUsedAt' | 'createdAt' | 'updatedAt'>;
+type Values = Omit<Token, 'id' | 'client' | 'lastUsedAt' | 'createdAt' | 'updatedAt'>;
 
 /** The names of intents in words. */
 export const intentNames = (intents: readonly ApiIntent[]): string =>

@@ -31,9 +31,10 @@ const columnsOf = (sessionId: number | null): readonly Column<Token>[] => [
   {
     id: 'name',
     header: words.columns.name,
-    cell: ({ id, name }) => (
+    cell: ({ id, name, client }) => (
       <span className="flex min-w-0 items-center gap-2">
         <Cut>{name}</Cut>
+        {client !== null && <Badge>{client}</Badge>}
         {id === sessionId && <Badge tone="accent">{words.thisSession}</Badge>}
       </span>
     ),

@@ -1,10 +1,12 @@
 import type { ApiIntent, Token } from '@licet/client';
+import { clientConfigurations } from '@licet/contract/assistants';
 import { INTENTS } from '@licet/contract/intents';
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { licet } from '../../api.ts';
 import { Badge } from '../../components/badge.tsx';
 import { Button, ButtonLink } from '../../components/button.tsx';
 import { confirm } from '../../components/confirm.tsx';
+import { CopyButton } from '../../components/copy-button.tsx';
 import { Cancel, EditPage } from '../../components/edit-page.tsx';
 import { Check, Minus, Pencil } from '../../components/icons.tsx';
 import { Facts, Page, Section } from '../../components/page.tsx';
@@ -13,6 +15,7 @@ import { Time } from '../../components/time.tsx';
 import { toasts } from '../../components/toasts.tsx';
 import { editedQuery, OneItem } from '../../layout/one-item.tsx';
 import { screenTexts } from '../../screen-texts.ts';
+import { addressQuery } from '../../service-address.ts';
 import { type Right, useRefusal, useSession } from '../../session.ts';
 import { useShortcuts } from '../../shortcuts.ts';
 import { texts } from '../../texts.ts';
@@ -38,7 +41,7 @@ export function Screen() {
 }
 
 function TokenScreen({ token }: { token: Token }) {
-  const { id, name, intents } = token;
+  const { id, name, intents, client } = token;
   const navigate = tokenRoute.useNavigate();
   const session = useSession();
   const refusal = useRefusal('everything');
@@ -65,6 +68,7 @@ function TokenScreen({ token }: { token: Token }) {
       heading={
         <span className="flex flex-wrap items-center gap-x-2 gap-y-1">
           <span className="min-w-0 break-words">{name}</span>
+          {client !== null && <Badge>{client}</Badge>}
           {session.id === id && <Badge tone="accent">{words.thisSession}</Badge>}
         </span>
       }
@@ -95,9 +99,31 @@ function TokenScreen({ token }: { token: Token }) {
           <Grid intents={intents} />
         </Section>
       </div>
+      {client === null && <Assistants />}
       <EventSection title={words.itsChanges} filter={{ tokenId: id }} empty={words.noChanges} />
       <EventSection title={words.ownChanges} filter={{ resourceType: 'token', resourceId: id }} />
     </Page>
+  );
+}
+
+/** The configurations by which an assistant uses the token. */
+function Assistants() {
+  const { data } = useQuery(addressQuery);
+  return (
+    data && (
+      <Section title={words.connect}>
+        <p className="px-4 pt-3 text-muted sm:px-5">{words.connectLead}</p>
+        {clientConfigurations(data.url).map(({ client, place, text }) => (
+          <details key={client} className="border-line px-4 py-2 not-last:border-b sm:px-5">
+            <summary className="cursor-pointer rounded-sm py-1 pointer-coarse:py-3">
+              {client} <span className="text-muted">{place}</span>
+            </summary>
+            <pre className="my-2 font-mono text-xs break-all whitespace-pre-wrap">{text}</pre>
+            <CopyButton value={text} />
+          </details>
+        ))}
+      </Section>
+    )
   );
 }
 

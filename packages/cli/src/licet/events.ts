@@ -30,7 +30,11 @@ const COLUMNS: Column<Event>[] = [
     text: ({ actor }) => [actor.tokenId, actor.tokenName].filter((part) => part !== null).join(' '),
     isFlexible: true,
   },
-  { title: 'FROM', text: ({ ip, actor }) => `${ip ?? ''}${actor.isConsole ? ' (console)' : ''}` },
+  {
+    title: 'FROM',
+    text: ({ ip, actor }) =>
+      `${ip ?? ''}${actor.isConsole ? ' (console)' : ''}${actor.isMcp ? ' (mcp)' : ''}`,
+  },
   { title: 'CHANGES', text: changesText, isFlexible: true },
 ];
 

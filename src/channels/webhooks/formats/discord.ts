@@ -150,7 +150,7 @@ export const discord: Format = {
       ['License', names.licenseKey && `…${names.licenseKey}`],
       ['Product', names.product],
       ['Customer', names.customer],
-      ['By', actor.tokenName],
+      ['By', actor.isMcp ? `${actor.tokenName} (mcp)` : actor.tokenName],
     ] as const;
     return withEmbed({
       title: TITLES[type],

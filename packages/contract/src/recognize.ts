@@ -1,9 +1,8 @@
-import { readKey } from '@licet/contract/license-key';
-import { MAX_HWID_BYTES } from '@licet/contract/limits';
-import type { texts } from '../texts.ts';
+import { readKey } from './license-key.ts';
+import { MAX_HWID_BYTES } from './limits.ts';
 
 /** The kind of a pasted text, recognized by its form. */
-export type Kind = keyof typeof texts.palette.kinds;
+export type Kind = 'key' | 'address' | 'email' | 'account' | 'number' | 'hardware' | 'text';
 
 /** Imported keys can have letters that the service leaves out. */
 const KEY = /^[0-9A-Z]{4}(-[0-9A-Z]{4}){4}$/;

@@ -1,0 +1,1 @@
+ALTER TABLE `events` ADD `is_mcp` integer DEFAULT false NOT NULL;

@@ -1,0 +1,254 @@
+import { HOUR_MS, MINUTE_MS } from '@licet/contract/durations';
+import { and, eq, gt, isNotNull, isNull, lte, type SQL, sql } from 'drizzle-orm';
+import { alias } from 'drizzle-orm/sqlite-core';
+import { type TokenSnapshot, tokenColumns } from '../cache/snapshots.ts';
+import type { Sender } from '../db/change.ts';
+import { batch, type Database } from '../db/client.ts';
+import { removeOld } from '../db/remove-old.ts';
+import type { Task } from '../db/task.ts';
+import { toBase64url } from '../lib/base64url.ts';
+import { sha256Bytes, sha256Hex } from '../lib/sha256.ts';
+import { findToken, insertToken, revokeToken } from '../resources/tokens/queries.ts';
+import { grants, tokens } from '../resources/tokens/schema.ts';
+
+/**
+ * The grants of assistants (12.7): their codes, access tokens and refresh tokens. D1 holds them and not KV, because one
+ * statement redeems a code or a refresh token, however many requests send it at once.
+ */
+
+const CODE_LIFE_MS = 10 * MINUTE_MS;
+export const ACCESS_LIFE_MS = HOUR_MS;
+/** A second request with a refresh token within this time is a client's own, such as another window's. */
+const OVERLAP_MS = MINUTE_MS;
+
+const PREFIXES = { code: 'licet_code_', access: 'licet_access_', refresh: 'licet_refresh_' };
+type SecretKind = keyof typeof PREFIXES;
+
+export interface GrantSecret {
+  tokenId: number;
+  hash: string;
+}
+
+const newRandom = (): string => toBase64url(crypto.getRandomValues(new Uint8Array(32)));
+
+const secretOf = (kind: SecretKind, tokenId: number, random: string): string =>
+  `${PREFIXES[kind]}${tokenId}_${random}`;
+
+/** Reads a secret of a grant; undefined for any other text. */
+export async function readGrantSecret(
+  kind: SecretKind,
+  text: string,
+): Promise<GrantSecret | undefined> {
+  if (!text.startsWith(PREFIXES[kind])) return undefined;
+  const [, id, random] = /^(\d{1,15})_([\w-]{43})$/.exec(text.slice(PREFIXES[kind].length)) ?? [];
+  return random === undefined ? undefined : { tokenId: Number(id), hash: await sha256Hex(random) };
+}
+
+/** The token that consents: an id, or the hash of ROOT_TOKEN. */
+export type Consenter = { tokenId: number } | { rootHash: string };
+
+interface NewGrant {
+  name: string;
+  intents: TokenSnapshot['intents'];
+  expiresAt: number;
+  /** The host that lists show. */
+  client: string;
+  clientId: string;
+  redirectUri: string;
+  codeChallenge: string;
+  consenter: Consenter;
+}
+
+/** Stores a grant with its token. @returns its code, which works once */
+export async function insertGrant(sender: Sender, grant: NewGrant): Promise<string> {
+  const { name, intents, expiresAt, client, clientId, consenter } = grant;
+  const code = newRandom();
+  const consenterHash =
+    'rootHash' in consenter
+      ? sql`${consenter.rootHash}`
+      : sql`(select token_hash from tokens where id = ${consenter.tokenId})`;
+  const row = await insertToken(
+    sender,
+    // No secret has this hash.
+    { name, intents, expiresAt, client, tokenHash: await sha256Hex(newRandom()) },
+    [
+      sender.db.insert(grants).values({
+        tokenId: sql`(select max(id) from ${tokens})`,
+        consenterHash,
+        clientHash: await sha256Hex(clientId),
+        redirectUri: grant.redirectUri,
+        codeHash: await sha256Hex(code),
+        codeChallenge: grant.codeChallenge,
+        codeExpiresAt: sender.now + CODE_LIFE_MS,
+      }),
+    ],
+  );
+  return secretOf('code', row.id, code);
+}
+
+const consenters = alias(tokens, 'consenters');
+
+const isLiveNow = (table: typeof tokens | typeof consenters, now: number): SQL =>
+  sql`${table.revokedAt} is null and ifnull(${table.expiresAt} > ${now}, true)`;
+
+/**
+ * Whether the token of a grant and the one that consented are live, in a statement about grants.
+ *
+ * @param rootHash the SHA-256 of ROOT_TOKEN; undefined if it is off
+ */
+const isAlive = (rootHash: string | undefined, now: number): SQL =>
+  sql`exists (select 1 from ${tokens} where ${tokens.id} = ${grants.tokenId} and ${isLiveNow(tokens, now)})
+    and (${grants.consenterHash} = ${rootHash ?? ''} or exists (select 1 from ${tokens} as consenters
+      where ${consenters.tokenHash} = ${grants.consenterHash} and ${isLiveNow(consenters, now)}))`;
+
+export interface IssuedTokens {
+  access: string;
+  refresh: string;
+  intents: TokenSnapshot['intents'];
+}
+
+/** Replaces the secrets of the one grant that a condition finds, if it is alive. */
+async function issue(
+  { db, now }: Sender,
+  tokenId: number,
+  when: SQL | undefined,
+  rootHash: string | undefined,
+): Promise<IssuedTokens | undefined> {
+  const [access, refresh] = [newRandom(), newRandom()];
+  const { updated, held } = await batch(db, {
+    updated: db
+      .update(grants)
+      .set({
+        accessHash: await sha256Hex(access),
+        accessExpiresAt: now + ACCESS_LIFE_MS,
+        usedRefreshHash: sql`${grants.refreshHash}`,
+        refreshHash: await sha256Hex(refresh),
+        refreshedAt: now,
+      })
+      .where(and(eq(grants.tokenId, tokenId), when, isAlive(rootHash, now)))
+      .returning({ tokenId: grants.tokenId }),
+    held: db.select({ intents: tokens.intents }).from(tokens).where(eq(tokens.id, tokenId)),
+  });
+  const [token] = held;
+  if (updated.length === 0 || token === undefined) return undefined;
+  return {
+    access: secretOf('access', tokenId, access),
+    refresh: secretOf('refresh', tokenId, refresh),
+    intents: token.intents,
+  };
+}
+
+/** Ends the grant that a condition finds: somebody else has a secret of it. */
+async function endStolen(sender: Sender, tokenId: number, when: SQL | undefined): Promise<void> {
+  const { db } = sender;
+  const found = await db
+    .select({ id: grants.tokenId })
+    .from(grants)
+    .where(and(eq(grants.tokenId, tokenId), when))
+    .get();
+  const token = found && (await findToken(db, tokenId));
+  if (token) await revokeToken(sender, token);
+}
+
+/**
+ * Redeems a code. A second request with the same proof ends the grant (RFC 9700).
+ *
+ * @param redirectUri that of the request; undefined if it has none, as in OAuth 2.1
+ * @param rootHash the SHA-256 of ROOT_TOKEN; undefined if it is off
+ */
+export async function redeemGrantCode(
+  sender: Sender,
+  { tokenId, hash }: GrantSecret,
+  proof: { clientId: string; verifier: string; redirectUri: string | undefined },
+  rootHash: string | undefined,
+): Promise<IssuedTokens | undefined> {
+  const { clientId, verifier, redirectUri } = proof;
+  const challenge = toBase64url(await sha256Bytes(new TextEncoder().encode(verifier)));
+  const isProven = and(
+    eq(grants.codeHash, hash),
+    eq(grants.clientHash, await sha256Hex(clientId)),
+    eq(grants.codeChallenge, challenge),
+    redirectUri === undefined ? undefined : eq(grants.redirectUri, redirectUri),
+  );
+  const isUnused = and(isProven, isNull(grants.accessHash), gt(grants.codeExpiresAt, sender.now));
+  const issued = await issue(sender, tokenId, isUnused, rootHash);
+  if (!issued) await endStolen(sender, tokenId, and(isProven, isNotNull(grants.accessHash)));
+  return issued;
+}
+
+/** Replaces the secrets of a grant. A refresh token that comes again after a minute ends the grant (RFC 9700). */
+export async function refreshGrant(
+  sender: Sender,
+  { tokenId, hash }: GrantSecret,
+  clientId: string,
+  rootHash: string | undefined,
+): Promise<IssuedTokens | undefined> {
+  const isOfClient = eq(grants.clientHash, await sha256Hex(clientId));
+  const isCurrent = and(isOfClient, eq(grants.refreshHash, hash));
+  const issued = await issue(sender, tokenId, isCurrent, rootHash);
+  if (!issued) {
+    const isOld = lte(grants.refreshedAt, sender.now - OVERLAP_MS);
+    await endStolen(sender, tokenId, and(isOfClient, eq(grants.usedRefreshHash, hash), isOld));
+  }
+  return issued;
+}
+
+/** A grant whose access token has not expired. */
+export interface Grant {
+  token: TokenSnapshot;
+  consenterHash: string;
+  /** Null for ROOT_TOKEN. */
+  consenter: TokenSnapshot | null;
+}
+
+/** Finds a grant by its access token. @param now milliseconds since 1970 */
+export const findGrant = (
+  db: Database,
+  { tokenId, hash }: GrantSecret,
+  now: number,
+): Promise<Grant | undefined> =>
+  db
+    .select({
+      consenterHash: grants.consenterHash,
+      token: tokenColumns,
+      consenter: {
+        id: consenters.id,
+        revision: consenters.revision,
+        intents: consenters.intents,
+        expiresAt: consenters.expiresAt,
+        revokedAt: consenters.revokedAt,
+        lastUsedAt: consenters.lastUsedAt,
+      },
+    })
+    .from(grants)
+    .innerJoin(tokens, eq(tokens.id, grants.tokenId))
+    .leftJoin(consenters, eq(consenters.tokenHash, grants.consenterHash))
+    .where(
+      and(
+        eq(grants.tokenId, tokenId),
+        eq(grants.accessHash, hash),
+        gt(grants.accessExpiresAt, now),
+      ),
+    )
+    .get();
+
+/** Revokes the tokens of codes that nobody redeemed, and removes the grants of tokens that have ended. */
+export const REMOVE_GRANTS: Task = {
+  failure: 'Old grants were not removed',
+  most: 3,
+  async run({ db, now }) {
+    const isForgone = sql`${grants.accessHash} is null and ${grants.codeExpiresAt} <= ${now}`;
+    const isOver = sql`not exists (select 1 from ${tokens}
+      where ${tokens.id} = ${grants.tokenId} and ${isLiveNow(tokens, now)})`;
+    const isDue = sql`${isForgone} or ${isOver}`;
+    // Most runs find nothing, and make one query.
+    if (!(await db.select({ id: grants.tokenId }).from(grants).where(isDue).get())) return;
+    await db
+      .update(tokens)
+      .set({ revokedAt: now, updatedAt: now })
+      .where(
+        sql`${tokens.id} in (select token_id from ${grants} where ${isForgone}) and ${tokens.revokedAt} is null`,
+      );
+    await removeOld(db, grants, sql`token_id`, isOver);
+  },
+};

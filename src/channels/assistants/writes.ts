@@ -1,0 +1,362 @@
+import { type License, LicetError, type Product } from '@licet/client';
+import { canonicalAddress, canonicalNetwork } from '@licet/contract/addresses';
+import { moved } from '@licet/contract/expiries';
+import { INTENTS } from '@licet/contract/intents';
+import { MAX_HWID_BYTES, MAX_LINK_MINUTES, MAX_TEXT_LENGTH } from '@licet/contract/limits';
+import { sharedHwid } from '@licet/contract/shared-hwids';
+import * as z from 'zod';
+import { endOfHwid, endOfKey, shownLicense, shownSlot } from './shapes.ts';
+import { type Caller, type Fields, invalid, may, type WriteTool, writeTool } from './tool.ts';
+
+/** The tools that change one object (12). v2 makes each change, with its checks and its event. */
+
+const ofLicense = {
+  licenseId: z.int().min(1).describe('The id of the license.'),
+  etag: z
+    .string()
+    .regex(/^(W\/)?"?\d{1,16}"?$/, 'must be the etag of explain_refusals or show_license')
+    .transform((text) => `"${text.replace(/\D/g, '')}"`)
+    .describe('The etag that explain_refusals or show_license returned.'),
+};
+
+interface OfLicense {
+  licenseId: number;
+  etag: string;
+}
+
+/** @throws LicetError 412 if the license has changed since the caller read it */
+async function readUnchanged({ licenseId, etag }: OfLicense, { licet }: Caller): Promise<License> {
+  const read = await licet.licenses.read(licenseId);
+  if (read.etag === etag) return read.item;
+  throw new LicetError(
+    412,
+    'The object has changed since it was read. Call show_license, look at it again, and use its etag',
+    { code: 'PRECONDITION_FAILED', field: 'etag' },
+  );
+}
+
+const plural = (count: number, one: string, many = `${one}s`): string =>
+  `${count} ${count === 1 ? one : many}`;
+
+const nameOf = ({ id, licenseKey }: License): string =>
+  `license ${id} (key ${endOfKey(licenseKey)})`;
+
+/** The changed license with its new etag, for the next change. */
+async function changed(
+  { licenseId, etag }: OfLicense,
+  { licet }: Caller,
+  body: Parameters<typeof licet.licenses.update>[1],
+): Promise<Fields> {
+  await licet.licenses.update(licenseId, body, { ifMatch: etag });
+  const read = await licet.licenses.read(licenseId);
+  return { license: shownLicense(read.item), etag: read.etag };
+}
+
+const values = (description: string, maxLength: number) =>
+  z.array(z.string().min(1).max(maxLength)).max(100).optional().describe(description);
+
+/** The values that stay bound. @throws LicetError for a named value that is not bound */
+function without(bound: readonly string[], named: readonly string[], field: string): string[] {
+  const missing = named.find((one) => !bound.includes(one));
+  if (missing !== undefined) {
+    throw invalid(field, 'has a value that is not bound: see the slots of show_license');
+  }
+  return bound.filter((one) => !named.includes(one));
+}
+
+const freeSlots = writeTool(
+  z.strictObject({
+    ...ofLicense,
+    all: z.boolean().default(false).describe('True frees all slots: then name no values.'),
+    ips: values('The bound addresses to free.', MAX_TEXT_LENGTH),
+    hwids: values('The bound hardware IDs to free.', MAX_HWID_BYTES),
+  }),
+  {
+    name: 'free_slots',
+    title: 'Free slots',
+    description:
+      'Frees slots of a license, all or those of named values, so that other machines can use it. A machine that still asks takes a slot again.',
+    needs: [INTENTS.writeLicenses],
+    isDestructive: true,
+    isIdempotent: true,
+  },
+  async ({ all, ips = [], hwids = [], ...input }, caller) => {
+    if (all === ips.length + hwids.length > 0) {
+      throw invalid('all', 'must be true, or values must be named in ips or hwids');
+    }
+    const license = await readUnchanged(input, caller);
+    const freedIps = all ? license.ips : ips.map((one) => canonicalAddress(one) ?? one);
+    const freedHwids = all ? license.hwids : hwids;
+    const body = {
+      ips: without(license.ips, freedIps, 'ips'),
+      hwids: without(license.hwids, freedHwids, 'hwids'),
+    };
+    const named = all ? [] : [...freedIps, ...freedHwids.map(endOfHwid)];
+    const counts = [
+      freedIps.length > 0 && plural(freedIps.length, 'address', 'addresses'),
+      freedHwids.length > 0 && plural(freedHwids.length, 'hardware ID'),
+    ].filter(Boolean);
+    const list = named.length > 0 && named.length <= 10 ? `: ${named.join(', ')}` : '';
+    return {
+      question: `Free the slots of ${counts.join(' and ') || 'no value'} of ${nameOf(license)}${list}?`,
+      change: { licenseId: license.id, frees: { ips: freedIps, hwids: freedHwids } },
+      make: async () => {
+        const fields = await changed(input, caller, body);
+        const slots = await caller.licet.licenses.slots(license.id);
+        return { ...fields, slots: slots.map(shownSlot) };
+      },
+    };
+  },
+);
+
+const extend = writeTool(
+  z.strictObject({
+    ...ofLicense,
+    days: z
+      .int()
+      .min(1)
+      .max(36_500)
+      .optional()
+      .describe('Days from the expiry, or from now if it has passed.'),
+    until: z.iso
+      .date()
+      .optional()
+      .describe(
+        'The day at whose end it expires, in the time zone of the service: in the place of days.',
+      ),
+  }),
+  {
+    name: 'extend',
+    title: 'Extend',
+    description: 'Moves the expiry of a license: by days, or to a date.',
+    needs: [INTENTS.writeLicenses],
+    isDestructive: false,
+    isIdempotent: false,
+  },
+  async ({ days, until, ...input }, caller) => {
+    const license = await readUnchanged(input, caller);
+    if ((days === undefined) === (until === undefined)) {
+      throw invalid('days', 'is required, or until: one of them');
+    }
+    const { expiryDate } = license;
+    if (expiryDate === null) {
+      throw new LicetError(
+        409,
+        license.licenseType === 'PERMANENT'
+          ? 'The license is PERMANENT and does not expire'
+          : 'The license has no expiry yet: its time begins with the first validation',
+        { code: 'CONFLICT' },
+      );
+    }
+    const after = days === undefined ? (until ?? '') : moved(expiryDate, { days });
+    const to = days === undefined ? `to ${after}` : `by ${plural(days, 'day')}, to ${after}`;
+    return {
+      question: `Extend ${nameOf(license)} ${to}? It expires at ${expiryDate} now.`,
+      change: { licenseId: license.id, expiryDate: { before: expiryDate, after } },
+      make: () => changed(input, caller, { expiryDate: after }),
+    };
+  },
+);
+
+const setStatus = writeTool(
+  z.strictObject({
+    ...ofLicense,
+    status: z.enum(['ACTIVE', 'DEACTIVATED']).describe('ACTIVE also restores a deleted license.'),
+  }),
+  {
+    name: 'set_status',
+    title: 'Deactivate or reactivate',
+    description: 'Deactivates a license, whose programs are then refused, or reactivates it.',
+    needs: [INTENTS.writeLicenses],
+    isDestructive: true,
+    isIdempotent: true,
+  },
+  async ({ status, ...input }, caller) => {
+    const license = await readUnchanged(input, caller);
+    const { licenseStatus } = license;
+    const now = licenseStatus === 'EXPIRED' ? 'ACTIVE' : licenseStatus;
+    if (now === status || (now === 'DELETED' && status === 'DEACTIVATED')) {
+      throw new LicetError(409, `The license is ${licenseStatus} already`, { code: 'CONFLICT' });
+    }
+    const verb = status === 'ACTIVE' ? 'Reactivate' : 'Deactivate';
+    return {
+      question: `${verb} ${nameOf(license)}? It is ${licenseStatus} now.`,
+      change: { licenseId: license.id, licenseStatus: { before: licenseStatus, after: status } },
+      make: () => changed(input, caller, { licenseStatus: status }),
+    };
+  },
+);
+
+/** The product of a new license; undefined for a token that may not read it. */
+async function productOf(productId: number, caller: Caller): Promise<Product | undefined> {
+  if (!may(caller, INTENTS.readProducts)) return undefined;
+  return caller.licet.products.get(productId).catch((error) => {
+    const isMissing = error instanceof LicetError && error.status === 404;
+    throw isMissing ? invalid('productId', `${productId} does not exist`) : error;
+  });
+}
+
+const limit = (what: string) =>
+  z
+    .int()
+    .min(-1)
+    .optional()
+    .describe(`The limit of ${what}; -1 for none. That of the product without it.`);
+
+const createLicense = writeTool(
+  z.strictObject({
+    productId: z.int().min(1).describe('The id of the product, as find and statistics return it.'),
+    customerId: z.int().min(1).optional().describe('The owner, by id.'),
+    customerEmail: z
+      .email()
+      .optional()
+      .describe('The owner, by e-mail: a customer with a new one is created.'),
+    expiresAfterDays: z
+      .int()
+      .min(1)
+      .max(36_500)
+      .optional()
+      .describe(
+        'The days from the first validation for which it lasts. It does not expire without them.',
+      ),
+    maxIPs: limit('addresses'),
+    maxHWIDs: limit('hardware IDs'),
+    notes: z.string().max(500).optional().describe('For administrators.'),
+  }),
+  {
+    name: 'create_license',
+    title: 'Create a license',
+    description:
+      'Creates one license for a product and an owner. The owner sees the whole key on the page that portal_link opens.',
+    needs: [INTENTS.writeLicenses],
+    isDestructive: false,
+    isIdempotent: false,
+  },
+  async ({ expiresAfterDays, ...given }, caller) => {
+    const { licet } = caller;
+    const { productId, customerId, customerEmail } = given;
+    if (customerId !== undefined && customerEmail !== undefined) {
+      throw invalid('customerEmail', 'must not be sent beside customerId');
+    }
+    const body = {
+      ...given,
+      ...(expiresAfterDays === undefined
+        ? { licenseType: 'PERMANENT' as const }
+        : { licenseType: 'TEMPORARY' as const, expiresAfterDays }),
+    };
+    const product = await productOf(productId, caller);
+    const owner =
+      customerId === undefined ? (customerEmail ?? 'no owner') : `customer ${customerId}`;
+    const life =
+      expiresAfterDays === undefined
+        ? 'that does not expire'
+        : `for ${plural(expiresAfterDays, 'day')} from its first validation`;
+    return {
+      question: `Create a license of product ${productId} for ${owner}, ${life}?`,
+      change: { ...body, productName: product?.name ?? null },
+      make: async () => {
+        const license = await licet.licenses.create(body);
+        const { etag } = await licet.licenses.read(license.id);
+        return { license: shownLicense(license), etag };
+      },
+    };
+  },
+);
+
+const block = writeTool(
+  z.strictObject({
+    type: z.enum(['IP', 'HWID']),
+    value: z
+      .string()
+      .trim()
+      .min(1)
+      .max(MAX_HWID_BYTES)
+      .describe('An address, a CIDR range, or a hardware ID.'),
+    productId: z.int().min(1).optional().describe('Only for this product; for all without it.'),
+    reason: z.string().max(200).optional().describe('For administrators.'),
+  }),
+  {
+    name: 'block',
+    title: 'Block',
+    description:
+      'Blocks an address, a range or a hardware ID: programs that ask with it are refused. People unblock in the console.',
+    needs: [INTENTS.writeBlacklists],
+    isDestructive: true,
+    isIdempotent: true,
+  },
+  async ({ type, value, productId, reason = '' }, caller) => {
+    const network = type === 'IP' ? canonicalNetwork(value) : null;
+    if (type === 'IP' && network === null) throw invalid('value', 'must be an address or a range');
+    const product = productId === undefined ? {} : { productId };
+    const hits =
+      network !== null && may(caller, INTENTS.readLicenses)
+        ? await caller.licet.licenses
+            .page({ ip: network, limit: 1, ...product })
+            .then(({ total = null }) => total)
+            // Too many installations for a count.
+            .catch(() => null)
+        : null;
+    const shared = type === 'HWID' ? sharedHwid(value) : undefined;
+    const name = network ?? `the hardware ID that ends in ${endOfHwid(value)}`;
+    const warnings = [
+      hits !== null && `Programs of ${plural(hits, 'license')} asked from there.`,
+      shared && `Many machines share it: ${shared}.`,
+    ].filter(Boolean);
+    const scope = productId === undefined ? 'for all products' : `for product ${productId}`;
+    return {
+      question: [`Block ${name} ${scope}?`, ...warnings].join(' '),
+      change: { type, value: network ?? value, productId: productId ?? null, reason },
+      make: async () => {
+        const entry = await caller.licet.blacklists.create({
+          licenseDataType: type,
+          data: value,
+          isForAllProducts: productId === undefined,
+          ...product,
+          reason,
+        });
+        return { entryId: entry.id, data: entry.data };
+      },
+    };
+  },
+);
+
+const portalLink = writeTool(
+  z.strictObject({
+    ...ofLicense,
+    validMinutes: z.int().min(1).max(MAX_LINK_MINUTES).default(60),
+  }),
+  {
+    name: 'portal_link',
+    title: "Link to the customer's page",
+    description:
+      'Makes a link that opens the page of the owner of a license once: all licenses of the owner, with their keys. Give it to the owner alone.',
+    needs: [INTENTS.writeLicenses],
+    isDestructive: false,
+    isIdempotent: false,
+  },
+  async ({ validMinutes, ...input }, caller) => {
+    const license = await readUnchanged(input, caller);
+    const { customer } = license;
+    if (customer === null) {
+      throw new LicetError(409, 'The license has no customer: give it one in the console', {
+        code: 'CONFLICT',
+      });
+    }
+    return {
+      question: `Make a link to the page of customer ${customer.id}, the owner of ${nameOf(license)}? It works once within ${plural(validMinutes, 'minute')}, and shows all keys of this customer.`,
+      change: { licenseId: license.id, customerId: customer.id, validMinutes },
+      make: async () => ({
+        ...(await caller.licet.portalLink({ licenseId: license.id, validMinutes })),
+      }),
+    };
+  },
+);
+
+export const WRITES: readonly WriteTool[] = [
+  freeSlots,
+  extend,
+  setStatus,
+  createLicense,
+  block,
+  portalLink,
+];
