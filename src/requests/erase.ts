@@ -15,7 +15,7 @@ import { requests } from './schema.ts';
  */
 
 /** All rounds together stay below 50 queries, the limit of a request on the Free plan. */
-const MAX_ROUNDS = 4;
+const MAX_ROUNDS = 3;
 const MAX_INSTALLATIONS = 1_000;
 
 /** This many statements read the records without a license, because D1 limits the time of each. */
