@@ -177,6 +177,7 @@ it('no other route is outside v2, beside those that need no token or have a sess
     'GET /oauth/consent',
     'OPTIONS /.well-known/jwks.json',
     'POST /console/session',
+    'POST /mail/resend',
     'POST /mcp',
     'POST /oauth/consent',
     'POST /oauth/register',
