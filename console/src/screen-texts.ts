@@ -1061,7 +1061,7 @@ export const screenTexts = {
     sendKey: 'Send the key',
     sendKeyTitle: (email: string) => `Send the key to ${email}?`,
     sendKeyLead: 'The mail has the whole license key. It cannot be taken back.',
-    needsEmail: 'The owner has no e-mail. Enter one at the customer first.',
+    needsEmail: 'The license has no owner with an e-mail. Enter one first.',
   },
 
   markets: {
