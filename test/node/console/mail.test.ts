@@ -214,7 +214,7 @@ describeInBrowser('mails in the console', () => {
     const { id } = await sell();
     const page = await open(`/licenses/${id}`);
     const button = page.getByRole('button', { name: 'Send the key' });
-    expect(await button.getAttribute('title')).toContain('no e-mail');
+    expect(await button.getAttribute('title')).toContain('no owner with an e-mail');
     const { id: owned } = await sell('eve@shop.example');
     const reader = await open(`/licenses/${owned}`, await tokenOf('ALL_READ'));
     const refused = reader.getByRole('button', { name: 'Send the key' });
