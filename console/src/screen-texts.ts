@@ -947,7 +947,7 @@ export const screenTexts = {
     lead: 'The page of your customers, which shows a change within a minute, mails to them, and Discord.',
     portal: "The customers' page",
     name: 'Your name',
-    nameHint: 'In the head of the page.',
+    nameHint: 'In the head of the page, and of mails.',
     contact: 'Help',
     contactHint:
       'Where customers write to you: https://…, such as an invitation to your Discord, or mailto:…',
@@ -976,7 +976,7 @@ export const screenTexts = {
 
   mail: {
     title: 'E-mail',
-    lead: 'Mails to your customers: their key, the way to their page, and a reminder before the end.',
+    lead: 'Mails to your customers: their license key, a link to their page, and a reminder before the end.',
     sender: 'Sender',
     senderStates: {
       none: 'Not set up',
@@ -986,11 +986,11 @@ export const screenTexts = {
       works: 'Ready',
     },
     senderLeads: {
-      none: 'No mail is sent, and the page of your customers has no form. The operator of the service sets it up in ten minutes.',
+      none: 'No mail is sent, and the page of your customers has no form. The operator of the service can set it up in ten minutes.',
       fault: '',
-      full: 'The limit of today is reached. Keys and reminders leave after midnight UTC.',
-      idle: 'Send a test. Then switch on the mails that your customers shall get.',
-      works: 'Mails leave as soon as they have a cause.',
+      full: 'The limit of today is reached. The other mails leave after midnight UTC.',
+      idle: 'Send a test. Then switch on the mails for your customers.',
+      works: 'Customers get the mails that are switched on.',
     },
     guide: 'Set up e-mail',
     through: 'Through',
@@ -1009,14 +1009,14 @@ export const screenTexts = {
       SENT: 'The mail server has the mail. It may be in the spam folder.',
       UNKNOWN: 'The connection was lost after the message: the mail may arrive.',
       WAITING: 'The mail waits for another attempt.',
-      FAILED: 'The mail was refused.',
+      FAILED: 'The mail could not be sent.',
       SKIPPED: 'The mail was not sent.',
     } satisfies Record<MailState, string>,
     switches: 'Mails that are sent',
     kinds: {
       key: {
         name: 'License key',
-        hint: 'At once, for each new license of a customer with an e-mail. A market can have it off.',
+        hint: 'At once, for each new license of a customer with an e-mail. Each market has its own switch.',
       },
       link: {
         name: 'Link to the page',
@@ -1024,7 +1024,7 @@ export const screenTexts = {
       },
       expiring: {
         name: 'Reminder',
-        hint: '7 days and 1 day before the end. Not for a subscription that renews.',
+        hint: '7 days and 1 day before a license ends. Not for a subscription that renews.',
       },
       test: { name: 'Test', hint: '' },
     },
@@ -1039,9 +1039,9 @@ export const screenTexts = {
       pt: 'Português',
     },
     texts: 'Texts',
-    parts: { subject: 'Subject', greeting: 'Above the facts', closing: 'Below the facts' },
+    parts: { subject: 'Subject', greeting: 'Greeting', closing: 'Closing' },
     textsHint: (placeholders: readonly string[]) =>
-      `An empty field has the text of Licet. Placeholders: ${placeholders.map((one) => `{${one}}`).join(' ')}`,
+      `An empty field keeps the text shown in it. Placeholders: ${placeholders.map((one) => `{${one}}`).join(' ')}`,
     preview: 'Preview',
     asText: 'As plain text',
     list: 'Mails of the last 30 days',
@@ -1078,7 +1078,7 @@ export const screenTexts = {
     sendKey: 'Send the key',
     sendKeyTitle: (email: string) => `Send the key to ${email}?`,
     sendKeyLead: 'The mail has the whole license key. It cannot be taken back.',
-    needsEmail: 'The owner has no e-mail. Enter one at the customer first.',
+    needsEmail: 'The license has no owner with an e-mail. Enter one first.',
   },
 
   markets: {
@@ -1142,7 +1142,7 @@ export const screenTexts = {
     enabledHint: 'While it is off, all requests of the market are rejected.',
     mailsKey: 'Send the key by e-mail',
     mailsKeyHint:
-      'To each buyer with an e-mail, once the mail License key is switched on in the settings.',
+      'To each buyer with an e-mail, once License key is switched on under Settings, E-mail.',
     address: 'Address for the market',
     addressHint:
       'Do not publish it. A request needs the secret, too: without it, a stranger can only fill the list of what arrived.',

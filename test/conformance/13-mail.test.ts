@@ -59,7 +59,7 @@ describe('the settings', () => {
     expectError(
       await service.isolate.call('POST', '/api/v2/mails/test', { body: { to: newEmail() } }),
       409,
-      'No mail can be sent without MAIL: see docs/mail.md',
+      'No mail can be sent, because MAIL is not set: see docs/mail.md',
     );
   });
 

@@ -62,7 +62,7 @@ it('a mail is sent again if it has a recipient', () => {
 
 it('the outcome of a mail has its reason, and one that will not arrive is a failure', () => {
   const error = 'The server returned 550.';
-  expect(outcomeText({ state: 'FAILED', error })).toBe(`The mail was refused. ${error}`);
+  expect(outcomeText({ state: 'FAILED', error })).toBe(`The mail could not be sent. ${error}`);
   expect(outcomeText({ state: 'SENT', error: null })).toContain('spam folder');
   expect(isLost({ state: 'FAILED' })).toBe(true);
   expect(isLost({ state: 'WAITING' })).toBe(false);

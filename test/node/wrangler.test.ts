@@ -185,9 +185,9 @@ it.each([
     'start',
     START,
     'MAIL=cloudflare:\nMAIL_FROM=a@b.example',
-    /^✗ MAIL must .* at Cloudflare alone/,
+    /^✗ MAIL must .* at Cloudflare only/,
   ],
-  ['dev', DEV, 'MAIL=cloudflare:\nMAIL_FROM=a@b.example', /✗ MAIL must .* at Cloudflare alone/],
+  ['dev', DEV, 'MAIL=cloudflare:\nMAIL_FROM=a@b.example', /✗ MAIL must .* at Cloudflare only/],
 ])(
   'npm run %s with wrong settings of mails is a line without the secret, and makes no file [13.1.4]',
   (_, script, secrets, message) => {

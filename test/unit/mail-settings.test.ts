@@ -63,17 +63,17 @@ it.each([
   ['resend:', 'MAIL must have the key of Resend after resend:'],
   ['resend:se-cret two', 'MAIL must have the key of Resend after resend:'],
   ['cloudflare:se-cret', 'MAIL must be resend:KEY, smtps://'],
-  ['smtps://ada:se-cret#1@mail.example.com', 'MAIL must have a user and a password whose signs'],
-  ['smtps://ada:se-cret/1@mail.example.com', 'MAIL must have a user and a password whose signs'],
-  ['smtps://ada:se-cret?@mail.example.com', 'MAIL must have a user and a password whose signs'],
-  ['smtps://ada:se-cret%zz@mail.example.com', 'MAIL must have a user and a password whose signs'],
-  ['smtps://ada:se-cret%00@mail.example.com', 'MAIL must have a user and a password whose signs'],
-  ['smtps://ada@mail.example.com', 'MAIL must have a user and a password whose signs'],
+  ['smtps://ada:se-cret#1@mail.example.com', 'MAIL must be smtps://USER:PASSWORD@HOST or'],
+  ['smtps://ada:se-cret/1@mail.example.com', 'MAIL must be smtps://USER:PASSWORD@HOST or'],
+  ['smtps://ada:se-cret?@mail.example.com', 'MAIL must be smtps://USER:PASSWORD@HOST or'],
+  ['smtps://ada:se-cret%zz@mail.example.com', 'MAIL must be smtps://USER:PASSWORD@HOST or'],
+  ['smtps://ada:se-cret%00@mail.example.com', 'MAIL must be smtps://USER:PASSWORD@HOST or'],
+  ['smtps://ada@mail.example.com', 'MAIL must be smtps://USER:PASSWORD@HOST or'],
   ['smtps://mail.example.com', 'MAIL must have a user and a password before the host'],
   ['smtp://mail.example.com:25', 'MAIL must have a user and a password before the host'],
   ['smtp://10.0.0.5:25', 'MAIL must have a user and a password before the host'],
   ['smtps://', 'MAIL must be resend:KEY, smtps://'],
-  ['smtps://ada:se-cret@mail.example.com:99999', 'MAIL must have a user and a password whose'],
+  ['smtps://ada:se-cret@mail.example.com:99999', 'MAIL must be smtps://USER:PASSWORD@HOST or'],
 ])('MAIL %s is named as wrong, without its secret [13.1.2]', (MAIL, fault) => {
   const setup = mailSenderOf({ MAIL, ...FROM }, outbound);
   expect(setup).toEqual({ sender: null, fault: expect.stringContaining(fault) });
@@ -141,7 +141,7 @@ it('cloudflare: needs its binding, and is named as wrong on one machine', () => 
   const EMAIL = { send: () => Promise.reject(new Error()) };
   expect(mailSenderOf({ MAIL, ...FROM }, outbound).fault).toContain('needs the binding EMAIL');
   expect(mailSenderOf({ MAIL, ...FROM, EMAIL, ONE_MACHINE: 'true' }, outbound).fault).toContain(
-    'works at Cloudflare alone',
+    'works at Cloudflare only',
   );
   expect(mailSenderOf({ MAIL, ...FROM, EMAIL }, outbound).sender).toMatchObject({
     adapter: 'cloudflare',

@@ -1430,7 +1430,7 @@ export interface Mail {
   id: number;
   /** The kind. */
   kind: MailKind;
-  /** The cause, which is unique: no cause has a second mail. Without an address. */
+  /** The cause. No cause has a second mail. It holds no address. */
   cause: string;
   /** The state. */
   state: MailState;

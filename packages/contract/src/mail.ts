@@ -202,9 +202,7 @@ export const mail = named(
   z.strictObject({
     id: z.int().describe('Set by the service.'),
     kind: kind.describe('The kind.'),
-    cause: z
-      .string()
-      .describe('The cause, which is unique: no cause has a second mail. Without an address.'),
+    cause: z.string().describe('The cause. No cause has a second mail. It holds no address.'),
     state: state.describe('The state.'),
     licenseId: z.int().nullable().describe('The license; null for a mail about several, or none.'),
     customerId: z.int().nullable().describe('The customer; null for a test.'),

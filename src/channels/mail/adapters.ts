@@ -66,7 +66,7 @@ export function mailSenderOf(
 /** Sends a mail, unless no server takes its address. The words of an outcome are kept, so they do not repeat the address. */
 async function sendChecked(mail: OutgoingMail, send: MailSender['send']): Promise<SendOutcome> {
   if (!isMailAddress(mail.to)) {
-    const error = 'No mail server takes the address: correct it at the customer.';
+    const error = 'No mail server takes this address. Correct the e-mail of the customer.';
     return { state: 'refused', error, isAddress: true };
   }
   const outcome = await send({ ...mail, subject: oneLine(mail.subject) });

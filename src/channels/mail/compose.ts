@@ -102,19 +102,25 @@ const note = (text: string): Part => [
 ];
 
 const fact = (label: string, value: string): Part => [
-  `${label}: ${value}`,
-  `<p>${escapeHtml(label)}: <strong>${escapeHtml(value)}</strong></p>`,
+  `${label}${value}`,
+  `<p>${escapeHtml(label)}<strong>${escapeHtml(value)}</strong></p>`,
 ];
 
 const keyFact = (label: string, key: string): Part => [
-  `${label}: ${key}`,
-  `<p>${escapeHtml(label)}:<br><span style="display:inline-block;margin-top:4px;padding:8px 12px;border:1px solid #888888;border-radius:6px;font-family:ui-monospace,Menlo,Consolas,monospace;font-size:16px;word-break:break-all">${escapeHtml(key)}</span></p>`,
+  `${label}${key}`,
+  `<p>${escapeHtml(label)}<br><span style="display:inline-block;margin-top:4px;padding:8px 12px;border:1px solid #888888;border-radius:6px;font-family:ui-monospace,Menlo,Consolas,monospace;font-size:16px;word-break:break-all">${escapeHtml(key)}</span></p>`,
 ];
 
-const link = (label: string, url: string): Part => [
-  `${label}: ${url.replace(/^mailto:/, '')}`,
+const link = (label: string, colon: string, url: string): Part => [
+  `${label}${colon}${url.replace(/^mailto:/, '')}`,
   `<p style="font-size:14px"><a href="${escapeHtml(url)}">${escapeHtml(label)}</a></p>`,
 ];
+
+/** Parts whose lines follow each other in the text. */
+const together = (parts: readonly Part[]): Part[] =>
+  parts.length === 0
+    ? []
+    : [[parts.map(([text]) => text).join('\n'), parts.map(([, html]) => html).join('\n')]];
 
 /** Makes a mail. */
 export function composeMail(
@@ -199,27 +205,34 @@ function listOf(language: MailLanguage, names: readonly string[]): string {
 function factsOf(contents: MailContents): Part[] {
   const { kind, language, values, licenses = [], seller } = contents;
   const words = WORDS[language];
+  const { colon } = words;
   const page = (label: string): Part[] =>
-    values.link === null ? [] : [button(label, values.link, seller.colour ?? DEFAULT_COLOUR)];
+    values.link === null
+      ? []
+      : [button(label, colon, values.link, seller.colour ?? DEFAULT_COLOUR)];
   switch (kind) {
     case 'key':
       return [
-        fact(words.product, oneLine(values.product)),
-        keyFact(words.key, values.key),
-        fact(words.validity, endOf(language, values)),
+        ...together([
+          fact(`${words.product}${colon}`, oneLine(values.product)),
+          keyFact(`${words.key}${colon}`, values.key),
+          fact(`${words.validity}${colon}`, endOf(language, values)),
+        ]),
         ...page(words.openPage),
       ];
     case 'link':
       return [...page(words.openLink), note(words.onceOnly)];
     case 'expiring':
       return [
-        ...licenses.flatMap(({ product, keyEnd, expiry, days, renewUrl }) => [
-          fact(
-            `${oneLine(product)} (…${keyEnd})`,
-            `${words.until(dayOf(language, expiry))}, ${words.inDays(days)}`,
-          ),
-          ...(renewUrl ? [link(words.renew, renewUrl)] : []),
-        ]),
+        ...licenses.flatMap(({ product, keyEnd, expiry, days, renewUrl }) =>
+          together([
+            fact(
+              `${oneLine(product)} (…${keyEnd})${colon}`,
+              `${dayOf(language, expiry)}, ${words.inDays(days)}`,
+            ),
+            ...(renewUrl ? [link(words.renew, colon, renewUrl)] : []),
+          ]),
+        ),
         ...page(words.openPage),
       ];
     case 'test':
@@ -228,17 +241,17 @@ function factsOf(contents: MailContents): Part[] {
 }
 
 function footOf({ language, seller, unsubscribeUrl }: MailContents): Part[] {
-  const { help, noMore } = WORDS[language];
-  return [
+  const { colon, help, noMore } = WORDS[language];
+  return together([
     // The page has it in its head.
     ...(seller.name === '' ? [] : [[oneLine(seller.name), ''] satisfies Part]),
-    ...(seller.contact === null ? [] : [link(help, seller.contact)]),
-    ...(unsubscribeUrl === undefined ? [] : [link(noMore, unsubscribeUrl)]),
-  ];
+    ...(seller.contact === null ? [] : [link(help, colon, seller.contact)]),
+    ...(unsubscribeUrl === undefined ? [] : [link(noMore, colon, unsubscribeUrl)]),
+  ]);
 }
 
-const button = (label: string, url: string, colour: string): Part => [
-  `${label}: ${url}`,
+const button = (label: string, colon: string, url: string, colour: string): Part => [
+  `${label}${colon}${url}`,
   `<p><a href="${escapeHtml(url)}" style="display:inline-block;padding:10px 18px;border-radius:6px;background-color:${colour};color:${textColourOn(colour)};text-decoration:none;font-weight:600">${escapeHtml(label)}</a></p>`,
 ];
 

@@ -15,7 +15,7 @@ export function examplesOf(kind: MailTextKind, origin: string, now: number) {
     values: {
       name: 'Ada',
       product: 'ChunkGuard',
-      key: kind === 'key' ? 'A1B2C-D3E4F-G5H6J-K7L8M-N9P0Q' : '',
+      key: kind === 'key' ? 'A1B2-C3D4-E5F6-G7H8-7Q2M' : '',
       expiry: now + DAYS * DAY_MS,
       days: DAYS,
       link: kind === 'link' ? linkAddress(origin, 'example') : `${origin}${PORTAL_PATH}`,

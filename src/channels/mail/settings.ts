@@ -30,9 +30,9 @@ const FORMS =
   'must be resend:KEY, smtps://USER:PASSWORD@HOST, smtp://USER:PASSWORD@HOST:587 or cloudflare: (docs/mail.md).';
 /** The fault of `cloudflare:` on one machine, where nothing would leave. */
 export const CLOUDFLARE_ONLY =
-  'MAIL must be resend:KEY, or smtps:// or smtp:// with a server: cloudflare: works at Cloudflare alone.';
+  'MAIL must be resend:KEY, smtps://USER:PASSWORD@HOST or smtp://USER:PASSWORD@HOST:587, because cloudflare: works at Cloudflare only.';
 const SIGNS =
-  'must have a user and a password whose signs other than letters and digits are percent-encoded, such as %40 for @.';
+  'must be smtps://USER:PASSWORD@HOST or smtp://USER:PASSWORD@HOST:587, with all signs of the user and the password but letters and digits percent-encoded, such as %40 for @.';
 const PRINTABLE = /^[\x21-\x7e]+$/;
 /** An address that each mail server takes: ASCII, and a host with a dot. */
 const ADDRESS =

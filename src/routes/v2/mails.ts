@@ -37,7 +37,7 @@ const RESEND: Operation = {
   tag: 'Mails',
   summary: 'Send a mail again',
   description:
-    'A mail that waits is attempted at once. Otherwise another one is sent to the e-mail that the customer has now, also if the address is blocked. Responds when the sender has. 409 for a test, whose address is not stored, and while another attempt is under way. An extension.',
+    'A mail that waits is attempted at once. Otherwise another one is sent to the e-mail that the customer has now, also if the address is blocked. The response comes after the attempt. 409 for a test, whose address is not stored, and while another attempt is under way. An extension.',
   success: { description: 'The mail that was sent, with the outcome.', body: mail },
   errors: [404, 409],
 };
@@ -47,7 +47,7 @@ const TEST: Operation = {
   tag: 'Mails',
   summary: 'Send a test',
   description:
-    'To any address, which is not stored. Responds when the sender has. 409 without a sender. An extension.',
+    'To any address, which is not stored. The response comes after the attempt. 409 without a sender. An extension.',
   success: { description: 'The mail, with the outcome.', body: mail },
   errors: [409],
 };
@@ -58,7 +58,7 @@ export const SEND_KEY: Operation = {
   tag: 'Licenses',
   summary: 'Send the key to the owner by e-mail',
   description:
-    'Also if mails of the kind `key` are off, or the address is blocked. Responds when the sender has. 409 without an e-mail or a sender, and for a `DELETED` license. An extension.',
+    'Works also while mails of the kind `key` are off, and if the address is blocked. The response comes after the attempt. 409 without an e-mail or a sender, and for a `DELETED` license. An extension.',
   success: { description: 'The mail, with the outcome.', body: mail },
   errors: [404, 409],
 };
@@ -71,7 +71,10 @@ const UNDER_WAY = new ApiError(409, 'An attempt is under way: see its outcome in
 function requireSender(c: Context<AuthEnv>): void {
   const { sender, fault } = servicesOf(c.env).mailer;
   if (sender) return;
-  throw new ApiError(409, fault ?? 'No mail can be sent without MAIL: see docs/mail.md');
+  throw new ApiError(
+    409,
+    fault ?? 'No mail can be sent, because MAIL is not set: see docs/mail.md',
+  );
 }
 
 /** Attempts a mail at once. @throws ApiError if another attempt is under way */

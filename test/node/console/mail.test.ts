@@ -97,7 +97,7 @@ describeInBrowser('mails in the console', () => {
     await expect
       .poll(() => licet.mailSettings.get())
       .toMatchObject({ kinds: ['link', 'expiring'], language: 'de' });
-    await page.getByText('Mails leave as soon as they have a cause.').waitFor();
+    await page.getByText('Customers get the mails that are switched on.').waitFor();
     await expectFits(page);
   });
 
@@ -108,9 +108,7 @@ describeInBrowser('mails in the console', () => {
     const subject = texts.getByLabel('Subject');
     expect(await subject.getAttribute('placeholder')).toBe('Your license key for {product}');
     await subject.fill('Your key for {product} <b>');
-    await texts
-      .getByLabel('Above the facts')
-      .fill('Ahoi {name},\n<script>top.location="/"</script>');
+    await texts.getByLabel('Greeting').fill('Ahoi {name},\n<script>top.location="/"</script>');
     const preview = texts.getByRole('region', { name: 'Preview' });
     await preview.getByText(/^Your key for .* <b>$/).waitFor();
     const frame = preview.locator('iframe');
@@ -131,11 +129,11 @@ describeInBrowser('mails in the console', () => {
     // A kind has the placeholders that it has values for.
     expectFailure(/^400 POST \/api\/v2\/settings\/mail\/preview$/);
     expectFailure(/^400 PUT \/api\/v2\/settings\/mail$/);
-    await texts.getByLabel('Below the facts').fill('{nobody}');
+    await texts.getByLabel('Closing').fill('{nobody}');
     await preview.getByText('{nobody}, which has no value in this mail').waitFor();
     await texts.getByRole('button', { name: 'Save' }).click();
     await texts.getByRole('alert').getByText('texts.en.key.closing').waitFor();
-    await texts.getByLabel('Below the facts').fill('');
+    await texts.getByLabel('Closing').fill('');
     await texts.getByRole('button', { name: 'Save' }).click();
     await expect
       .poll(async () => (await licet.mailSettings.get()).texts)
@@ -159,7 +157,7 @@ describeInBrowser('mails in the console', () => {
     await page.getByRole('button', { name: 'Send the key' }).click();
     await page.getByRole('alertdialog', { name: 'Send the key to gone@shop.example?' }).waitFor();
     await confirm(page, 'Send the key');
-    await toast(page).getByText('The mail was refused.').waitFor();
+    await toast(page).getByText('The mail could not be sent.').waitFor();
     const mails = page.getByRole('region', { name: 'Mails' });
     await mails.getByText('Failed').waitFor();
     await mails.getByText('550').waitFor();
@@ -216,7 +214,7 @@ describeInBrowser('mails in the console', () => {
     const { id } = await sell();
     const page = await open(`/licenses/${id}`);
     const button = page.getByRole('button', { name: 'Send the key' });
-    expect(await button.getAttribute('title')).toContain('no e-mail');
+    expect(await button.getAttribute('title')).toContain('no owner with an e-mail');
     const { id: owned } = await sell('eve@shop.example');
     const reader = await open(`/licenses/${owned}`, await tokenOf('ALL_READ'));
     const refused = reader.getByRole('button', { name: 'Send the key' });

@@ -11,7 +11,7 @@ export const en = {
     discord: 'In the Discord of the shop: write /portal.',
   },
   mail: {
-    label: 'The e-mail with which you bought',
+    label: 'The e-mail address of your purchase',
     send: 'Send me a link',
     sent: 'If there are licenses for this e-mail, a link is on its way. It works for 60 minutes. Look in the spam folder, too.',
   },

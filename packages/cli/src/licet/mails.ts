@@ -36,12 +36,12 @@ function report(output: Output, mail: Mail, to: string): void {
   const { id, state, error } = mail;
   if (state === 'FAILED' || state === 'SKIPPED') {
     if (output.isJson) output.object(mail, {});
-    throw new CliError(error ?? `Mail ${id} to ${to} was not sent.`);
+    throw new CliError(`Mail ${id} to ${to} was not sent.${error === null ? '' : ` ${error}`}`);
   }
   const sentence =
     state === 'SENT'
       ? `The mail server has the mail to ${to}. Look into the spam folder, too.`
-      : `The mail to ${to} waits: mails list shows its end.${error === null ? '' : ` ${error}`}`;
+      : `The mail to ${to} waits; mails list shows its outcome.${error === null ? '' : ` ${error}`}`;
   output.done(sentence, mail);
 }
 
@@ -49,7 +49,7 @@ function report(output: Output, mail: Mail, to: string): void {
 export function addMails(parent: CommandUnknownOpts, open: OpenSession): void {
   const mails = parent
     .command('mails')
-    .description('see the mails to customers, and send a test or a mail again');
+    .description('list the mails to customers, send one again, or send a test');
 
   mails
     .command('list')
@@ -58,7 +58,7 @@ export function addMails(parent: CommandUnknownOpts, open: OpenSession): void {
     .addOption(new Option('--kind <kind>', 'only those of this kind').choices(MAIL_KINDS))
     .option('--license <id>', 'only those of a license', idArgument)
     .option('--customer <id>', 'only those of a customer', idArgument)
-    .option('--limit <n>', `the newest n (${DEFAULT_SHOWN})`, integerFrom(1), DEFAULT_SHOWN)
+    .option('--limit <n>', 'the newest n', integerFrom(1), DEFAULT_SHOWN)
     .addHelpText('after', examples('mails list', 'mails list --state FAILED'))
     .action(async ({ license: licenseId, customer: customerId, limit, ...filter }) => {
       const { licet, output } = open();

@@ -294,7 +294,7 @@ function outcomeOf({ step, reply }: Refused, place: string): SendOutcome {
       extended === ''
         ? step === 'RCPT' && BAD_ADDRESS_CODES.includes(code)
         : BAD_ADDRESS.test(extended);
-    if (isAddress) return { state: 'refused', error, isAddress };
+    if (isAddress) return { state: 'refused', error: `${error} Check the address.`, isAddress };
   }
   if (step === 'message') return { state: 'refused', error, isAddress: false };
   return { state: 'retry', error: `${error} ${REMEDIES[step]}.` };
