@@ -3,6 +3,7 @@ import type { LicenseDataType } from '@licet/contract/enums';
 import { IPV6_SLOT_PREFIX } from '@licet/contract/limits';
 import type { ResponseType } from '@licet/contract/outcomes';
 import { DEFAULT_PORTAL_SETTINGS, type PortalSettings } from '@licet/contract/portal';
+import { activeRootToken } from './auth/tokens.ts';
 import { Caches } from './cache/caches.ts';
 import { ROLES_FOLLOW } from './channels/discord/roles.ts';
 import { type DiscordSettings, NO_DISCORD } from './channels/discord/settings.ts';
@@ -43,6 +44,10 @@ const FILES_A_TURN = 8;
 const MANAGEMENT_A_TURN = 8;
 /** A full license is not asked for a slot again within this time (1.7). */
 const FULL_MS = 1_000;
+
+/** Otherwise anybody could make the codes of links in mails. */
+const NO_ROOT_TOKEN =
+  'ROOT_TOKEN must be set, with 32 characters or more: the links in mails are made of it.';
 
 type Limiters = 'VALIDATION_LIMITER' | 'REFUSED_LIMITER' | 'FAILED_TOKEN_LIMITER';
 
@@ -235,7 +240,14 @@ export class Services {
       : undefined;
     this.deliverer = new Deliverer(this.db, this.outbound, env, this.isOnOneMachine);
     this.mailWebhookSecret = secretIn(env);
-    this.mailer = new Mailer(mailSenderOf(env, this.outbound), env, this.isOnOneMachine);
+    const mailing = mailSenderOf(env, this.outbound);
+    this.mailer = new Mailer(
+      mailing.sender && !activeRootToken(env.ROOT_TOKEN)
+        ? { sender: null, fault: NO_ROOT_TOKEN }
+        : mailing,
+      env,
+      this.isOnOneMachine,
+    );
     if (this.mailer.fault) logFailure(`No mail is sent: ${this.mailer.fault}`, new RangeError());
     const maxPerTurn = (count: number) => (this.isOnOneMachine ? count : Number.POSITIVE_INFINITY);
     this.admission = {
