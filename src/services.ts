@@ -18,7 +18,7 @@ import { HeldSettings } from './channels/settings/store.ts';
 import { Deliverer } from './channels/webhooks/deliverer.ts';
 import { isSigningSecret } from './channels/webhooks/formats/standard.ts';
 import { storeDeliveries } from './channels/webhooks/outgoing.ts';
-import type { Sender } from './db/change.ts';
+import type { KeyMails, Sender } from './db/change.ts';
 import { type Database, openDatabase } from './db/client.ts';
 import { type EventSender, SERVICE } from './db/events.ts';
 import { isOnOneMachine } from './http/connection.ts';
@@ -325,8 +325,18 @@ export class Services {
 /** The author of a change, with the conditions on it. */
 type Author = Partial<EventSender & Pick<Sender, 'permissions'>>;
 
-/** The sender of a change, with the clock of now. */
-export const senderOf = (services: Services, author: Author, waitUntil: WaitUntil): Sender => ({
+/**
+ * The sender of a change, with the clock of now.
+ *
+ * @param sendMails makes the first attempts of new mails with keys
+ */
+export const senderOf = (
+  services: Services,
+  author: Author,
+  waitUntil: WaitUntil,
+  sendMails: KeyMails['send'] = (ids) =>
+    services.mailer.sendNew(() => senderOf(services, SERVICE, waitUntil), ids),
+): Sender => ({
   tokenId: null,
   isConsole: false,
   ip: null,
@@ -339,12 +349,7 @@ export const senderOf = (services: Services, author: Author, waitUntil: WaitUnti
     storeDeliveries: (database, now) =>
       storeDeliveries(database, now, false, services.deliverer.full),
     deliver: (stored) => services.deliverer.gather(stored),
-    keyMails: services.mailer.isSetUp
-      ? {
-          store: storeKeyMails,
-          send: (ids) => services.mailer.sendNew(() => senderOf(services, SERVICE, waitUntil), ids),
-        }
-      : null,
+    keyMails: services.mailer.isSetUp ? { store: storeKeyMails, send: sendMails } : null,
   },
   now: Date.now(),
   waitUntil,

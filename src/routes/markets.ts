@@ -10,7 +10,6 @@ import {
   secretAddress,
 } from '../channels/markets/entrance.ts';
 import type { Reply } from '../channels/markets/receive.ts';
-import type { KeyMails } from '../db/change.ts';
 import { SERVICE } from '../db/events.ts';
 import { path } from '../http/input.ts';
 import type { Operation } from '../http/operation.ts';
@@ -58,7 +57,7 @@ function entranceOf(c: Context<AppEnv>, mailed: number[]): Entrance {
   const { markets, arrivals, outbound, ceilings, failedNotices, unlistedNotices } = services;
   const { waitUntil } = c.get('timings');
   const db = services.sharedTransactions?.open(waitUntil) ?? services.db;
-  const send: KeyMails['send'] = async (ids) => {
+  const keep = async (ids: readonly number[]): Promise<void> => {
     mailed.push(...ids);
   };
   return {
@@ -68,12 +67,7 @@ function entranceOf(c: Context<AppEnv>, mailed: number[]): Entrance {
     outbound,
     ceilings,
     // The service itself changes what a market reports.
-    newSender: () => {
-      const sender = senderOf(services, SERVICE, waitUntil);
-      const { keyMails } = sender.channels;
-      const channels = { ...sender.channels, keyMails: keyMails && { ...keyMails, send } };
-      return { ...sender, channels, db };
-    },
+    newSender: () => ({ ...senderOf(services, SERVICE, waitUntil, keep), db }),
     ip: addressIn(c),
     isOverLimit: (countedAs) => isRejectedUnread(c, countedAs),
     countRejection: (countedAs) => countRejection(c, countedAs),

@@ -560,6 +560,37 @@ describe('identities and limits', () => {
     expect(text).toMatch(/"fault":"ROOT_TOKEN must/);
   });
 
+  it('a burst opens eight connections to the mail server at most, and loses no mail', async () => {
+    service = new MailService({ ONE_MACHINE: 'true' });
+    await service.switchOn('key');
+    let [open, most] = [0, 0];
+    let release = (): void => undefined;
+    const gate = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    service.answer(async ({ id }) => {
+      most = Math.max(most, ++open);
+      await gate;
+      open--;
+      return Response.json({ id });
+    });
+    const { id: productId } = await products.create();
+    const made = await Promise.all(
+      Array.from({ length: 20 }, () =>
+        service.isolate.send('POST', '/api/v2/licenses', {
+          body: { productId, licenseType: 'PERMANENT', customerEmail: newEmail() },
+        }),
+      ),
+    );
+    await expect.poll(() => open).toBeGreaterThan(0);
+    release();
+    await Promise.all(made.map(({ finished }) => finished));
+    await passTime(MINUTE_MS);
+    expect(most).toBeLessThanOrEqual(8);
+    expect(new Set((await service.mails()).map(({ state }) => state))).toEqual(new Set(['SENT']));
+    expect(await service.mails()).toHaveLength(20);
+  });
+
   it('mails after a response begin in time to store their outcomes', async () => {
     await service.switchOn('key');
     const { productId } = await service.license({ customerEmail: null });
