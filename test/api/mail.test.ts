@@ -487,7 +487,7 @@ describe('a mail that a person sends again', () => {
     return service.mail();
   };
 
-  it('a link that has expired is not sent again, and another one is', async () => {
+  it('a link that has expired is not sent again, and another one is [13.5.4]', async () => {
     await service.switchOn('link');
     const { email } = await service.customer();
     const { id } = await storeWaiting(() =>
@@ -500,7 +500,7 @@ describe('a mail that a person sends again', () => {
     expect(service.sent).toHaveLength(1);
   });
 
-  it('a repetition with the same Idempotency-Key sends a mail that waited no second time', async () => {
+  it('a repetition with the same Idempotency-Key sends a mail that waited no second time [13.5.4]', async () => {
     await service.switchOn('key');
     const { id } = await storeWaiting(() => service.license());
     const headers = { 'Idempotency-Key': crypto.randomUUID() };
@@ -531,7 +531,7 @@ describe('identities and limits', () => {
     expect(new Set(keys).size).toBe(1);
   });
 
-  it('a pause for which the sender asks ends while it still knows the mail', async () => {
+  it('a pause for which the sender asks ends while it still knows the mail [13.5.2]', async () => {
     await service.switchOn('key');
     service.answer(() => new Response('', { status: 429, headers: { 'Retry-After': '99999999' } }));
     await service.license();
@@ -539,7 +539,7 @@ describe('identities and limits', () => {
     expect(Date.parse(nextAttemptAt ?? '')).toBeLessThanOrEqual(NOON + DAY_MS);
   });
 
-  it('a mail without a public address has no link to the page', async () => {
+  it('a mail without a public address has no link to the page [13.5.2]', async () => {
     service = new MailService({ PUBLIC_URL: '' });
     const sold = await service.license();
     expect(await service.post(`/licenses/${sold.id}/send-key`)).toMatchObject({ state: 'SENT' });
@@ -548,7 +548,7 @@ describe('identities and limits', () => {
     expect(text).toContain(sold.licenseKey);
   });
 
-  it('no mail is sent without ROOT_TOKEN, of which its secrets are made', async () => {
+  it('no mail is sent without ROOT_TOKEN, of which its secrets are made [13.1.2]', async () => {
     service = new MailService({ ROOT_TOKEN: 'short' });
     const { json } = await new MailService().isolate.call('POST', '/api/v2/tokens', {
       body: { name: 'mail', intents: ['ALL_READ'] },
