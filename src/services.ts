@@ -3,6 +3,7 @@ import type { LicenseDataType } from '@licet/contract/enums';
 import { IPV6_SLOT_PREFIX } from '@licet/contract/limits';
 import type { ResponseType } from '@licet/contract/outcomes';
 import { DEFAULT_PORTAL_SETTINGS, type PortalSettings } from '@licet/contract/portal';
+import { activeRootToken } from './auth/tokens.ts';
 import { Caches } from './cache/caches.ts';
 import { ROLES_FOLLOW } from './channels/discord/roles.ts';
 import { type DiscordSettings, NO_DISCORD } from './channels/discord/settings.ts';
@@ -17,7 +18,7 @@ import { HeldSettings } from './channels/settings/store.ts';
 import { Deliverer } from './channels/webhooks/deliverer.ts';
 import { isSigningSecret } from './channels/webhooks/formats/standard.ts';
 import { storeDeliveries } from './channels/webhooks/outgoing.ts';
-import type { Sender } from './db/change.ts';
+import type { KeyMails, Sender } from './db/change.ts';
 import { type Database, openDatabase } from './db/client.ts';
 import { type EventSender, SERVICE } from './db/events.ts';
 import { isOnOneMachine } from './http/connection.ts';
@@ -43,6 +44,10 @@ const FILES_A_TURN = 8;
 const MANAGEMENT_A_TURN = 8;
 /** A full license is not asked for a slot again within this time (1.7). */
 const FULL_MS = 1_000;
+
+/** Otherwise anybody could make the codes of links in mails. */
+const NO_ROOT_TOKEN =
+  'ROOT_TOKEN must be set, with 32 characters or more: the links in mails are made of it.';
 
 type Limiters = 'VALIDATION_LIMITER' | 'REFUSED_LIMITER' | 'FAILED_TOKEN_LIMITER';
 
@@ -237,7 +242,14 @@ export class Services {
       : undefined;
     this.deliverer = new Deliverer(this.db, this.outbound, env, this.isOnOneMachine);
     this.mailWebhookSecret = secretIn(env);
-    this.mailer = new Mailer(mailSenderOf(env, this.outbound), env, this.isOnOneMachine);
+    const mailing = mailSenderOf(env, this.outbound);
+    this.mailer = new Mailer(
+      mailing.sender && !activeRootToken(env.ROOT_TOKEN)
+        ? { sender: null, fault: NO_ROOT_TOKEN }
+        : mailing,
+      env,
+      this.isOnOneMachine,
+    );
     if (this.mailer.fault) logFailure(`No mail is sent: ${this.mailer.fault}`, new RangeError());
     const maxPerTurn = (count: number) => (this.isOnOneMachine ? count : Number.POSITIVE_INFINITY);
     this.admission = {
@@ -315,8 +327,18 @@ export class Services {
 /** The author of a change, with the conditions on it. */
 type Author = Partial<EventSender & Pick<Sender, 'permissions'>>;
 
-/** The sender of a change, with the clock of now. */
-export const senderOf = (services: Services, author: Author, waitUntil: WaitUntil): Sender => ({
+/**
+ * The sender of a change, with the clock of now.
+ *
+ * @param sendMails makes the first attempts of new mails with keys
+ */
+export const senderOf = (
+  services: Services,
+  author: Author,
+  waitUntil: WaitUntil,
+  sendMails: KeyMails['send'] = (ids) =>
+    services.mailer.sendNew(() => senderOf(services, SERVICE, waitUntil), ids),
+): Sender => ({
   tokenId: null,
   isConsole: false,
   ip: null,
@@ -329,12 +351,7 @@ export const senderOf = (services: Services, author: Author, waitUntil: WaitUnti
     storeDeliveries: (database, now) =>
       storeDeliveries(database, now, false, services.deliverer.full),
     deliver: (stored) => services.deliverer.gather(stored),
-    keyMails: services.mailer.isSetUp
-      ? {
-          store: storeKeyMails,
-          send: (ids) => services.mailer.sendNew(() => senderOf(services, SERVICE, waitUntil), ids),
-        }
-      : null,
+    keyMails: services.mailer.isSetUp ? { store: storeKeyMails, send: sendMails } : null,
   },
   now: Date.now(),
   waitUntil,

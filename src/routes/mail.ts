@@ -15,6 +15,9 @@ const NOT_SIGNED = new ApiError(
   'The signature is missing or wrong: check MAIL_WEBHOOK_SECRET',
 );
 
+/** Resend repeats what is not 2xx. */
+const UNDER_WAY = new ApiError(409, 'An attempt is under way: send the notice again later');
+
 async function receive(c: Context<AppEnv>): Promise<Response> {
   if (isRejectedUnread(c, RESEND_PATH)) throw TOO_MANY_REJECTED;
   const services = servicesOf(c.env);
@@ -26,7 +29,7 @@ async function receive(c: Context<AppEnv>): Promise<Response> {
   const bounce = bounceOf(body);
   if (bounce) {
     const sender = senderOf(services, SERVICE, c.get('timings').waitUntil);
-    await storeBounce(sender, bounce, c.env.ROOT_TOKEN ?? '');
+    if (!(await storeBounce(sender, bounce, c.env.ROOT_TOKEN ?? ''))) throw UNDER_WAY;
   }
   return c.body(null, 204);
 }

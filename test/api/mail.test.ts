@@ -7,7 +7,7 @@ import { openDatabase } from '../../src/db/client.ts';
 import { SERVICE } from '../../src/db/events.ts';
 import { licenses } from '../../src/resources/licenses/schema.ts';
 import { senderOf, servicesOf } from '../../src/services.ts';
-import { asStripe } from '../markets/samples.ts';
+import { asStripe, asTebex } from '../markets/samples.ts';
 import { interceptDatabase } from '../support/d1-intercept.ts';
 import { spyOnDatabase } from '../support/d1-spy.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, setNow } from '../support/history.ts';
@@ -117,6 +117,38 @@ describe('causes', () => {
     });
     const [mailing, plain] = [await costs(withMail), await costs(without)];
     expect(mailing).toEqual({ update: plain.update, create: plain.create + 1 });
+  });
+});
+
+describe('an order of several products', () => {
+  it('the keys of its licenses need no query above the limit of a request [13.5.1]', async () => {
+    await service.switchOn('key');
+    const { spy: DB, roundTrips } = spyOnDatabase(env.DB);
+    const shop = new MarketService({ ...service.bindings, DB });
+    const ids = await Promise.all(Array.from({ length: 3 }, () => products.create()));
+    const market = await shop.create({
+      kind: 'tebex',
+      name: 'Tebex',
+      products: ids.map(({ id: productId }) => ({
+        item: String(productId),
+        productId,
+        licenseType: 'PERMANENT' as const,
+      })),
+    });
+    const { body, headers } = await asTebex('payment.completed', {
+      transaction_id: 'tbx-1',
+      status: { id: 1, description: 'Complete' },
+      created_at: new Date(NOON).toISOString(),
+      customer: { email: newEmail(), username: { id: '2535', username: 'Steve' } },
+      products: ids.map(({ id }) => ({ id, name: 'P', quantity: 1, custom: null })),
+      recurring_payment_reference: null,
+    });
+    roundTrips.length = 0;
+    const sent = await shop.send(market, body, { headers: { ...headers } });
+    expect(sent.status, sent.text).toBe(200);
+    expect(roundTrips.flat().length + service.sent.length).toBeLessThanOrEqual(50);
+    await passTime(MINUTE_MS);
+    expect(service.sent).toHaveLength(3);
   });
 });
 
@@ -443,6 +475,139 @@ describe('a link by e-mail', () => {
     await passTime(61 * MINUTE_MS);
     expect(service.sent).toEqual([]);
     expect(await service.mail()).toMatchObject({ state: 'SKIPPED' });
+  });
+});
+
+describe('a mail that a person sends again', () => {
+  /** A mail whose first attempt has failed. */
+  const storeWaiting = async (act: () => Promise<unknown>) => {
+    service.answer(() => new Response('', { status: 500 }));
+    await act();
+    service.answer();
+    return service.mail();
+  };
+
+  it('a link that has expired is not sent again, and another one is [13.5.4]', async () => {
+    await service.switchOn('link');
+    const { email } = await service.customer();
+    const { id } = await storeWaiting(() =>
+      ask('POST', '/link', { body: { email } }, service.isolate),
+    );
+    setNow(NOON + 61 * MINUTE_MS);
+    expect(await service.post(`/mails/${id}/resend`)).toMatchObject({ id, state: 'SKIPPED' });
+    expect(service.sent).toEqual([]);
+    expect(await service.post(`/mails/${id}/resend`)).toMatchObject({ state: 'SENT' });
+    expect(service.sent).toHaveLength(1);
+  });
+
+  it('a repetition with the same Idempotency-Key sends a mail that waited no second time [13.5.4]', async () => {
+    await service.switchOn('key');
+    const { id } = await storeWaiting(() => service.license());
+    const headers = { 'Idempotency-Key': crypto.randomUUID() };
+    for (let count = 0; count < 2; count++) {
+      const again = await service.post(`/mails/${id}/resend`, {}, { headers });
+      expect(again).toMatchObject({ id, state: 'SENT', attempts: 2 });
+    }
+    expect(service.sent).toHaveLength(1);
+  });
+});
+
+describe('identities and limits', () => {
+  it('a mail keeps its identity when the service is reached by another address [13.5.2]', async () => {
+    service = new MailService({ PUBLIC_URL: '' });
+    await service.switchOn('key');
+    const keys: string[] = [];
+    service.answer(({ key }) => {
+      keys.push(key);
+      return new Response('', { status: 500 });
+    });
+    await service.license();
+    await service.isolate.call('PUT', '/api/v2/settings/mail', {
+      body: { language: 'de' },
+      host: 'other.example',
+    });
+    await passTime(2 * MINUTE_MS);
+    expect(keys).toHaveLength(2);
+    expect(new Set(keys).size).toBe(1);
+  });
+
+  it('a pause for which the sender asks ends while it still knows the mail [13.5.2]', async () => {
+    await service.switchOn('key');
+    service.answer(() => new Response('', { status: 429, headers: { 'Retry-After': '99999999' } }));
+    await service.license();
+    const { nextAttemptAt } = await service.mail();
+    expect(Date.parse(nextAttemptAt ?? '')).toBeLessThanOrEqual(NOON + DAY_MS);
+  });
+
+  it('a mail without a public address has no link to the page [13.5.2]', async () => {
+    service = new MailService({ PUBLIC_URL: '' });
+    const sold = await service.license();
+    expect(await service.post(`/licenses/${sold.id}/send-key`)).toMatchObject({ state: 'SENT' });
+    const { text, html } = onlyMail(service);
+    expect(`${text}${html}`).not.toMatch(/localhost/);
+    expect(text).toContain(sold.licenseKey);
+  });
+
+  it('no mail is sent without ROOT_TOKEN, of which its secrets are made [13.1.2]', async () => {
+    service = new MailService({ ROOT_TOKEN: 'short' });
+    const { json } = await new MailService().isolate.call('POST', '/api/v2/tokens', {
+      body: { name: 'mail', intents: ['ALL_READ'] },
+    });
+    const { status, text } = await service.isolate.call('GET', '/api/v2/settings/mail', {
+      token: String(Object(json).token ?? Object(json).key),
+    });
+    expect(status, text).toBe(200);
+    expect(text).toMatch(/"fault":"ROOT_TOKEN must/);
+  });
+
+  it('a burst opens eight connections to the mail server at most, and loses no mail', async () => {
+    service = new MailService({ ONE_MACHINE: 'true' });
+    await service.switchOn('key');
+    let [open, most] = [0, 0];
+    let release = (): void => undefined;
+    const gate = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    service.answer(async ({ id }) => {
+      most = Math.max(most, ++open);
+      await gate;
+      open--;
+      return Response.json({ id });
+    });
+    const { id: productId } = await products.create();
+    const made = await Promise.all(
+      Array.from({ length: 20 }, () =>
+        service.isolate.send('POST', '/api/v2/licenses', {
+          body: { productId, licenseType: 'PERMANENT', customerEmail: newEmail() },
+        }),
+      ),
+    );
+    await expect.poll(() => open).toBeGreaterThan(0);
+    release();
+    await Promise.all(made.map(({ finished }) => finished));
+    await passTime(MINUTE_MS);
+    expect(most).toBeLessThanOrEqual(8);
+    expect(new Set((await service.mails()).map(({ state }) => state))).toEqual(new Set(['SENT']));
+    expect(await service.mails()).toHaveLength(20);
+  });
+
+  it('mails after a response begin in time to store their outcomes', async () => {
+    await service.switchOn('key');
+    const { productId } = await service.license({ customerEmail: null });
+    const begun = performance.now();
+    const clock = vi.spyOn(performance, 'now');
+    // A server that takes five seconds for a mail: work after a response ends after 30.
+    service.answer(() => {
+      clock.mockReturnValue(begun + 5_000);
+      return undefined;
+    });
+    await service.isolate.call('POST', '/api/v2/licenses/batch', {
+      body: { productId, licenseType: 'PERMANENT', customerEmail: newEmail(), count: 5 },
+    });
+    clock.mockRestore();
+    expect(service.sent.length).toBeLessThanOrEqual(2);
+    await passTime(MINUTE_MS);
+    expect(service.sent).toHaveLength(5);
   });
 });
 

@@ -11,6 +11,7 @@ import {
   newEmail,
   ORIGIN,
   onlyMail,
+  type SentMail,
   WEBHOOK_SECRET,
 } from '../support/mails.ts';
 import { ask, codeIn } from '../support/my-page.ts';
@@ -585,6 +586,27 @@ describe('bounces', () => {
     expect((await notify({ type: 'email.delivered', data: {} })).status).toBe(204);
     expect(await service.mail()).toMatchObject({ state: 'SENT' });
     expect(await env.DB.prepare('select count(*) n from mail_blocks').first('n')).toBe(0);
+  });
+
+  it('a mail that bounced still counts on its day [13.6.1]', async () => {
+    await service.switchOn('key');
+    await service.license();
+    expect((await notify(bounced(onlyMail(service)))).status).toBe(204);
+    expect((await service.set({})).sender).toMatchObject({ sentToday: 1 });
+  });
+
+  it('a notice that comes before the end of the attempt is taken when it is repeated [13.8.1]', async () => {
+    await service.switchOn('key');
+    const early: { mail: SentMail; status: number }[] = [];
+    service.answer(async (mail) => {
+      early.push({ mail, status: (await notify(bounced(mail))).status });
+      return Response.json({ id: mail.id });
+    });
+    await service.license();
+    expect(early).toEqual([expect.objectContaining({ status: 409 })]);
+    const mail = early[0]?.mail ?? expect.fail('No mail arrived');
+    expect((await notify(bounced(mail))).status).toBe(204);
+    expect(await service.mail()).toMatchObject({ state: 'FAILED' });
   });
 
   it('a notice with a wrong or an old signature is 401, and changes nothing [13.8.2]', async () => {

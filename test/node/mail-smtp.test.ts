@@ -228,6 +228,8 @@ it.each<[step: SmtpStep, said: Said, outcome: object]>([
   ['RCPT', '550-5.1.1 no such user\r\n550 5.1.1 really', refused(true)],
   ['RCPT', '550 no such user', refused(true)],
   ['RCPT', '550 5.2.1 disabled', refused(true)],
+  ['RCPT', '550 relay not permitted', retry('to anybody')],
+  ['RCPT', '550-Rejected: 192.0.2.1 is listed at an RBL\r\n550 see its page', retry('to anybody')],
   ['RCPT', '554 5.7.1 relaying denied', retry('to anybody')],
   ['RCPT', '530 5.7.0 log in first', retry('to anybody')],
   ['RCPT', 'close', retry('closed the connection')],
@@ -243,6 +245,14 @@ it.each<[step: SmtpStep, said: Said, outcome: object]>([
   expect(await send({ port, login: LOGIN }, {}, said === 'hang' ? SHORT : undefined)).toEqual(
     outcome,
   );
+});
+
+it('a long reply is cut between words, so that no part of an address is left', async () => {
+  const { port } = await startScripted({ RCPT: `450 ${'wait '.repeat(37)}for ${MAIL.to} please` });
+  expect(await send({ port })).toEqual({
+    state: 'retry',
+    error: expect.not.stringMatching(/ada@ex(?!ample\.com)/),
+  });
 });
 
 it('a connection that closes within the message is tried again', async () => {

@@ -94,6 +94,12 @@ it('the seller’s words take the place of the default ones, part by part, and v
   expect(text).toContain('Keep this e-mail');
 });
 
+it('a subject, which servers and programs log, shows neither a key nor a link [13.1.3]', () => {
+  expect(textFaultOf('key', { subject: 'Key {key}' })).toMatch(/^subject has \{key\}/);
+  expect(textFaultOf('link', { subject: 'Go to {link}' })).toMatch(/^subject has \{link\}/);
+  expect(textFaultOf('key', { greeting: '{key} {link}' })).toBeUndefined();
+});
+
 it.each([
   ['Hi, {name}!', 'Hi!'],
   ['{name}, hi', 'hi'],

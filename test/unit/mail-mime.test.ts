@@ -132,3 +132,9 @@ it('a long subject and a long name are folded between characters', async () => {
   expect(read.subject).toBe(subject);
   expect(read.from?.name).toBe(from.name);
 });
+
+it('a long address without a name has no encoded word', () => {
+  const address = `${'keys'.repeat(15)}@${'shop'.repeat(5)}.example`;
+  const message = mimeOf(MAIL, { from: { name: '', address }, replyTo: null }, 0);
+  expect(message.split('\r\n')[0]).toBe(`From: ${address}`);
+});

@@ -5,7 +5,7 @@ import { change, type Sender, stillHolds } from '../../db/change.ts';
 import { signatureHeaders } from '../webhooks/formats/standard.ts';
 import { hashOfAddress } from './hashes.ts';
 import { type BlockReason, type MailRow, mails } from './schema.ts';
-import { block, failedEvent } from './store.ts';
+import { block, failedEvent, isUnderWay } from './store.ts';
 
 /** The notices of Resend about mails that did not arrive (13), signed as Standard Webhooks. */
 
@@ -84,19 +84,24 @@ export function bounceOf(body: string): Bounce | null {
   }
 }
 
-/** Blocks the address of a mail that did not arrive. A mail of another service of the same account changes nothing. */
+/**
+ * Blocks the address of a mail that did not arrive. A mail of another service of the same account changes nothing.
+ *
+ * @returns whether it is known whose mail it is: an attempt that is under way has no id yet
+ */
 export async function storeBounce(
   sender: Sender,
   { providerId, address, reason, error }: Bounce,
   secret: string,
-): Promise<void> {
+): Promise<boolean> {
   const { db, now } = sender;
   const row: MailRow | undefined = await db
     .select()
     .from(mails)
     .where(sql`provider_id = ${providerId}`)
     .get();
-  if (!row || row.kind === 'test') return;
+  if (!row) return !(await isUnderWay(db, now));
+  if (row.kind === 'test') return true;
   const blocked = block(db, [await hashOfAddress(secret, address)], 'all', reason, now);
   // Several notices tell of the same bounce.
   const isFirst = row.state === 'SENT' || row.state === 'UNKNOWN';
@@ -111,4 +116,5 @@ export async function storeBounce(
         : [],
     },
   });
+  return true;
 }

@@ -4,6 +4,7 @@ import {
   MAIL_PLACEHOLDERS,
   type MailKind,
   type MailLanguage,
+  type MailPlaceholder,
   type MailTextKind,
   PLACEHOLDERS_OF,
 } from '@licet/contract/mail-kinds';
@@ -63,15 +64,29 @@ export const DEFAULT_TEXTS: Readonly<
   pt: WORDS.pt.kinds,
 };
 
+/** The secrets of each kind: servers log subjects, and programs of mail show them on locked screens. */
+const HIDDEN_IN_SUBJECTS: Readonly<Record<MailTextKind, readonly MailPlaceholder[]>> = {
+  key: ['key'],
+  link: ['link'],
+  // The last groups of keys, and the page without a code.
+  expiring: [],
+};
+
 /** The reason against words of a seller; undefined for none. */
 export function textFaultOf(kind: MailTextKind, text: MailText): string | undefined {
-  const allowed: readonly string[] = PLACEHOLDERS_OF[kind];
   for (const [part, words] of Object.entries(text)) {
+    const hidden = part === 'subject' ? HIDDEN_IN_SUBJECTS[kind] : [];
+    const allowed: readonly string[] = PLACEHOLDERS_OF[kind].filter(
+      (name) => !hidden.includes(name),
+    );
     const [, unknown] =
       [...words.matchAll(/\{(\w+)\}/g)].find(([, name = '']) => !allowed.includes(name)) ?? [];
     if (unknown !== undefined) {
       const list = allowed.map((name) => `{${name}}`).join(', ');
-      return `${part} has {${unknown}}, which has no value in this mail: use ${list}`;
+      const reason = hidden.some((name) => name === unknown)
+        ? 'which servers would log'
+        : 'which has no value in this mail';
+      return `${part} has {${unknown}}, ${reason}: use ${list}`;
     }
   }
   return /[\r\n]/.test(text.subject ?? '') ? 'subject must be one line' : undefined;

@@ -3,6 +3,8 @@ import { normalizeEmail } from '../../resources/customers/row.ts';
 
 /** Values that only this service can make, from ROOT_TOKEN (13). */
 
+const MARK_LENGTH = 8;
+
 /** @param purpose keeps the values of one use apart from those of another */
 async function hmac(secret: string, purpose: string, text: string): Promise<string> {
   const encoder = new TextEncoder();
@@ -21,6 +23,12 @@ export const hashOfAddress = (secret: string, email: string): Promise<string> =>
 /** Names the network from which a link was asked for. */
 export const hashOfClient = (secret: string, client: string): Promise<string> =>
   hmac(secret, 'client', client);
+
+/** Tells the mails of this service from those of others with the same ids, wherever the service is reached. */
+export const markOf = async (
+  secret: string,
+  { id, createdAt }: { id: number; createdAt: number },
+): Promise<string> => (await hmac(secret, 'mark', `${id}:${createdAt}`)).slice(0, MARK_LENGTH);
 
 /** The code of the link in a mail, the same at each attempt: a repetition has the same text. */
 export const linkCodeOf = (

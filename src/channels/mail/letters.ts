@@ -6,12 +6,11 @@ import { sql } from 'drizzle-orm';
 import { change, type Sender } from '../../db/change.ts';
 import type { Database } from '../../db/client.ts';
 import { type AddressSettings, publicUrlOf } from '../../lib/public-url.ts';
-import { sha256Hex } from '../../lib/sha256.ts';
 import { keyEnd } from '../../resources/licenses/rules.ts';
-import { linkAddress, linksByMail } from '../portal/sessions.ts';
+import { linkAddress, linksByMail, MAILED_LINK_MS } from '../portal/sessions.ts';
 import { DAY_OF_REMINDER, isByHand } from './causes.ts';
 import { composeMail } from './compose.ts';
-import { hashOfAddress, linkCodeOf, unsubscribeTokenOf } from './hashes.ts';
+import { hashOfAddress, linkCodeOf, markOf, unsubscribeTokenOf } from './hashes.ts';
 import { RENEWS } from './renewals.ts';
 import type { BlockReason, MailRow } from './schema.ts';
 import { NO_MAILS, type SellerMailSettings } from './seller-settings.ts';
@@ -117,13 +116,18 @@ type Read = Awaited<ReturnType<typeof read>>;
 const daysUntil = (time: number, now: number): number => Math.ceil((time - now) / DAY_MS);
 
 /** Why a mail is not sent, by all but its address; undefined for one that is. */
-function overBecause({ settings, found, expiring }: Read, mail: MailRow): string | undefined {
+function overBecause(
+  { settings, found, expiring }: Read,
+  mail: MailRow,
+  now: number,
+): string | undefined {
   const { id, kind, licenseId, customerId } = mail;
   if (kind === 'test') return undefined;
   if (!isByHand(mail) && !settings.kinds.includes(kind))
     return 'Mails of this kind are switched off';
   const one = found.get(id);
   if (!one?.email) return 'The customer has no e-mail any more';
+  if (kind === 'link' && mail.createdAt <= now - MAILED_LINK_MS) return 'The link has expired';
   if (kind === 'expiring' && !expiring.has(id)) {
     return 'No license of the customer expires on that day any more';
   }
@@ -169,9 +173,11 @@ export async function readLetters(
     sql`select address_hash as hash, scope, reason from mail_blocks
       where address_hash in (select value from json_each(${hashes}))`,
   );
-  const { origin } = publicUrlOf(settings, state.settings.origin ?? 'http://localhost');
+  const { origin, isPublic } = publicUrlOf(settings, state.settings.origin ?? 'http://localhost');
+  // Others cannot open an address of this machine.
+  const page = isPublic ? `${origin}${PORTAL_PATH}` : null;
   const skipped = (mail: MailRow, hash: string | null): string | undefined =>
-    overBecause(state, mail) ?? blockOf(blocks, mail, hash);
+    overBecause(state, mail, now) ?? blockOf(blocks, mail, hash);
   const links = await Promise.all(
     known.flatMap(async ({ mail, hash }) =>
       mail.kind !== 'link' || mail.customerId === null || skipped(mail, hash) !== undefined
@@ -224,14 +230,13 @@ export async function readLetters(
           expiry: first?.expiry ?? (expiresAfterDays === null ? (found?.expiresAt ?? null) : null),
           expiresAfterDays,
           days: first?.days ?? null,
-          link: code === undefined ? `${origin}${PORTAL_PATH}` : linkAddress(origin, code),
+          link: code === undefined ? page : linkAddress(origin, code),
         },
         licenses,
         seller: state.seller,
         ...unsubscribing,
       });
-      const identity = await sha256Hex(`${origin} ${mail.createdAt}`);
-      const id = `licet-${mail.id}-${identity.slice(0, 8)}`;
+      const id = `licet-${mail.id}-${await markOf(secret, mail)}`;
       return {
         mail,
         addressHash: hash,

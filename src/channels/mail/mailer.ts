@@ -12,6 +12,7 @@ import {
   type MailOutcome,
   OUTCOME_QUERIES,
   PERHAPS_SENT,
+  REPEAT_SAFE_MS,
   releaseMails,
   storeMailOutcomes,
 } from './store.ts';
@@ -21,11 +22,19 @@ import {
 /** The queries of a round without what it sends: its claim, its letters, their outcomes, and what it gives back. */
 const ROUND_QUERIES = 2 + LETTER_QUERIES + OUTCOME_QUERIES + 1;
 /** Mails of a run of the scheduled handler, and after a response, where the platform counts requests. */
-const AT_CLOUDFLARE = { inRun: 10, afterResponse: 5, storesEach: false };
-const ON_ONE_MACHINE = { inRun: 500, afterResponse: 25, storesEach: true };
+const AT_CLOUDFLARE = {
+  inRun: 10,
+  afterResponse: 5,
+  rounds: Number.POSITIVE_INFINITY,
+  storesEach: false,
+};
+/** Mail servers limit the connections of a client, so that a burst leaves mails to the scheduled handler. */
+const ON_ONE_MACHINE = { inRun: 500, afterResponse: 25, rounds: 4, storesEach: true };
 const MAX_IN_ROUND = 25;
 /** A run begins no attempt after this time. */
 const MAX_RUN_MS = 15_000;
+/** The same after a response: at Cloudflare, the attempt and the storing of its outcome have 30 seconds together. */
+const MAX_AFTER_RESPONSE_MS = 3_000;
 /** An attempt that takes longer has perhaps sent its mail. */
 const MAX_ATTEMPT_MS = 30_000;
 /** Senders limit the mails of a second. */
@@ -79,7 +88,10 @@ function outcomeOf(
       });
     case 'retry': {
       const { error, retryAfterMs = 0 } = result;
-      const nextAt = isTest ? null : retryAt(mail.step, now, now + retryAfterMs);
+      const wanted = isTest ? null : retryAt(mail.step, now, now + retryAfterMs);
+      // Perhaps it has the mail: it gets it again while it still knows the id.
+      const nextAt =
+        wanted !== null && isRepeatSafe ? Math.min(wanted, now + REPEAT_SAFE_MS) : wanted;
       return outcome(
         letter,
         nextAt === null ? { state: 'FAILED', error } : { error, ...waits(nextAt) },
@@ -149,8 +161,8 @@ export class Mailer {
 
   /** Sends new mails after the response to their cause. It never rejects: the scheduled handler sends them otherwise. */
   async sendNew(newSender: () => Sender, ids: readonly number[]): Promise<void> {
-    if (ids.length === 0 || this.#isStopping) return;
-    const until = performance.now() + MAX_RUN_MS;
+    if (ids.length === 0 || this.#isStopping || this.#underWay >= this.#limits.rounds) return;
+    const until = performance.now() + MAX_AFTER_RESPONSE_MS;
     await this.#sendDue(newSender, { room: this.#limits.afterResponse, until, ids }).catch(
       (error) => logFailure('Mails were not sent, and are repeated', error),
     );

@@ -76,9 +76,10 @@ function textHeader(name: string, text: string): string {
 
 function mailboxHeader(name: string, mailbox: Mailbox): string {
   const line = `${name}: ${mailboxText(mailbox)}`;
-  return isPlain(line)
+  const shown = oneLine(mailbox.name);
+  return shown === '' || isPlain(line)
     ? line
-    : `${name}: ${encodedWords(oneLine(mailbox.name))}\r\n <${mailbox.address}>`;
+    : `${name}: ${encodedWords(shown)}\r\n <${mailbox.address}>`;
 }
 
 const bodyPart = (type: string, text: string): string =>

@@ -1,5 +1,5 @@
 import { DAY_MS, HOUR_MS } from '@licet/contract/durations';
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import { change, type Sender } from '../../db/change.ts';
 import { batch, type Database } from '../../db/client.ts';
 import { rowValues } from '../../db/predicates.ts';
@@ -17,7 +17,7 @@ const LOOKED_AT = 100;
 /** Reminders leave a part of the day to keys and links. */
 const REMINDER_SHARE = 0.75;
 /** The sender knows an id for a day. */
-const REPEAT_SAFE_MS = 20 * HOUR_MS;
+export const REPEAT_SAFE_MS = 20 * HOUR_MS;
 
 const LATE = 'It was too late: its link, its licenses or its request had expired';
 export const PERHAPS_SENT =
@@ -41,15 +41,26 @@ const dueAt = (now: number) => sql`
   union all select id from (select id from mails where kind = 'expiring' and next_at <= ${now}
     order by next_at limit ${LOOKED_AT})`;
 
+/** Named, because the index has them in the order of their kinds. */
+const ALL_KINDS = sql`'key', 'link', 'expiring', 'test'`;
+
 /** When the day (UTC) began. */
 const beginningOfDay = (now: number): number => Math.floor(now / DAY_MS) * DAY_MS;
 
-/** The number of mails of this day that count: sent, perhaps sent, or under way. */
+/** The number of mails of this day that count: sent, also if they bounced since, perhaps sent, or under way. */
 const countToday = (now: number, onlyReminders: boolean) => sql`(
-  (select ifnull(sum((state = 'SENT') + losses), 0) from mails
+  (select ifnull(sum(max((state = 'SENT') + losses, 1)), 0) from mails
     where sent_at >= ${beginningOfDay(now)} ${onlyReminders ? sql`and kind = 'expiring'` : sql``})
-  + (select count(*) from mails where kind in (${onlyReminders ? sql`'expiring'` : sql`'key', 'link', 'expiring', 'test'`})
-    and next_at > ${now} and lease_until > ${now}))`;
+  + ${countUnderWay(now, onlyReminders ? sql`'expiring'` : ALL_KINDS)})`;
+
+/** The number of mails with an attempt under way, of the kinds in SQL. */
+const countUnderWay = (now: number, kinds: SQL) => sql`(select count(*) from mails
+  where kind in (${kinds}) and next_at > ${now} and lease_until > ${now})`;
+
+export const isUnderWay = (db: Database, now: number): Promise<boolean> =>
+  db
+    .get<{ count: number }>(sql`select ${countUnderWay(now, ALL_KINDS)} as count`)
+    .then(({ count }) => count > 0);
 
 export const sentToday = (db: Database, now: number): Promise<number> =>
   db

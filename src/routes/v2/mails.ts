@@ -6,7 +6,7 @@ import { type AuthEnv, databaseOf, requireIntents, senderIn } from '../../auth/m
 import { baseOf, causeByHand, storeByHand } from '../../channels/mail/causes.ts';
 import { findMail, type ListedMail, listMails, toMail } from '../../channels/mail/list.ts';
 import type { MailRow } from '../../channels/mail/schema.ts';
-import type { Sender } from '../../db/change.ts';
+import { change, type Sender } from '../../db/change.ts';
 import { SERVICE } from '../../db/events.ts';
 import { ApiError, notFound } from '../../http/errors.ts';
 import { body, idempotencyKey, pathId, query } from '../../http/input.ts';
@@ -155,7 +155,11 @@ export const mailRoutes = new Hono<AuthEnv>()
           throw new ApiError(409, 'The address of a test is not stored: send another one');
         }
         requireSender(c);
-        if (row.state === 'WAITING') return attemptNow(c, row.id);
+        if (row.state === 'WAITING') {
+          // A repetition finds the same mail, which does not wait any more.
+          if (sender.key) await change(sender, { event: null, statements: {}, creates: [row.id] });
+          return attemptNow(c, row.id);
+        }
         if (row.email === null) throw new ApiError(409, 'The customer has no e-mail any more');
         return sendByHand(c, sender, row, baseOf(row));
       },

@@ -282,17 +282,24 @@ export async function sendBySmtp(
 /** Extended codes of an address that does not exist, or takes no mail (RFC 3463). A full mailbox is none. */
 const BAD_ADDRESS = /^5\.(?:1\.(?:[0-6]|10)|2\.[01])$/;
 const BAD_ADDRESS_CODES: readonly number[] = [550, 551, 553];
+/** Words of servers without extended codes that reject the client: all its addresses would be blocked. */
+const ABOUT_THE_CLIENT = /relay|authent|sender|spam|polic|listed|permitted|denied/i;
+
+/** The beginning of a text, cut between words: a part of an address would not be recognized as one. */
+const beginningOf = (text: string): string =>
+  text.length <= MAX_QUOTED ? text : `${text.slice(0, MAX_QUOTED).replace(/\S*$/, '')}…`;
 
 function outcomeOf({ step, reply }: Refused, place: string): SendOutcome {
   const { code, extended, lines } = reply;
   // A server that repeats its input would show the password.
-  const text = step === 'AUTH' ? '' : ` ${lines.join(' ').slice(0, MAX_QUOTED)}`;
+  const said = lines.join(' ');
+  const text = step === 'AUTH' ? '' : ` ${beginningOf(said)}`;
   const error = `${place} responded to ${step} with "${code}${text}".`;
   if (code < 500) return { state: 'retry', error };
   if (step === 'RCPT' || step === 'message') {
     const isAddress =
       extended === ''
-        ? step === 'RCPT' && BAD_ADDRESS_CODES.includes(code)
+        ? step === 'RCPT' && BAD_ADDRESS_CODES.includes(code) && !ABOUT_THE_CLIENT.test(said)
         : BAD_ADDRESS.test(extended);
     if (isAddress) return { state: 'refused', error: `${error} Check the address.`, isAddress };
   }
