@@ -67,8 +67,11 @@ export const DEFAULT_TEXTS: Readonly<
 export function textFaultOf(kind: MailTextKind, text: MailText): string | undefined {
   const allowed: readonly string[] = PLACEHOLDERS_OF[kind];
   for (const [part, words] of Object.entries(text)) {
+    // Also a name in the seller's language, such as {schlüssel}.
     const [, unknown] =
-      [...words.matchAll(/\{(\w+)\}/g)].find(([, name = '']) => !allowed.includes(name)) ?? [];
+      [...words.matchAll(/\{([\p{L}\p{N}_-]+)\}/gu)].find(
+        ([, name = '']) => !allowed.includes(name),
+      ) ?? [];
     if (unknown !== undefined) {
       const list = allowed.map((name) => `{${name}}`).join(', ');
       return `${part} has {${unknown}}, which has no value in this mail: use ${list}`;
