@@ -74,17 +74,20 @@ describe('the settings', () => {
     expect(service.counts()).toEqual({ [emailOf(sold)]: 1 });
   });
 
-  it('an unknown placeholder in a text is 400, and changes nothing [13.1.3]', async () => {
-    const before = await service.set({ texts: { de: { key: { subject: 'Für {product}' } } } });
-    const texts = { de: { key: { subject: 'Für {produkt}' } } };
-    const response = await service.isolate.call('PUT', '/api/v2/settings/mail', {
-      body: { texts },
-    });
-    expect(response.status).toBe(400);
-    expect(response.text).toMatch(/texts\.de\.key\.subject has \{produkt\}/);
-    expect(response.headers.get('Error-Field')).toBe('texts.de.key');
-    expect(await service.set({})).toEqual(before);
-  });
+  it.each(['produkt', 'clé', 'first-name'])(
+    'the unknown placeholder {%s} in a text is 400, and changes nothing [13.1.3]',
+    async (name) => {
+      const before = await service.set({ texts: { de: { key: { subject: 'Für {product}' } } } });
+      const texts = { de: { key: { subject: `Für {${name}}` } } };
+      const response = await service.isolate.call('PUT', '/api/v2/settings/mail', {
+        body: { texts },
+      });
+      expect(response.status).toBe(400);
+      expect(response.text).toContain(`texts.de.key.subject has {${name}}`);
+      expect(response.headers.get('Error-Field')).toBe('texts.de.key');
+      expect(await service.set({})).toEqual(before);
+    },
+  );
 
   it('a preview shows a mail with made-up values, and stores and sends nothing [13.1.3]', async () => {
     const body = { kind: 'key', language: 'de', text: { subject: 'Für {product}' } };

@@ -181,12 +181,7 @@ it('npm start reads MAIL from .dev.vars, and npm run dev names it as ignored', (
 it.each([
   ['start', START, 'MAIL=postmark:se-cret', /^✗ MAIL must be resend:KEY/],
   ['start', START, 'MAIL=resend:se-cret', /^✗ MAIL_FROM must be set: /],
-  [
-    'start',
-    START,
-    'MAIL=cloudflare:\nMAIL_FROM=a@b.example',
-    /^✗ MAIL must .* at Cloudflare only/,
-  ],
+  ['start', START, 'MAIL=cloudflare:\nMAIL_FROM=a@b.example', /^✗ MAIL must .* at Cloudflare only/],
   ['dev', DEV, 'MAIL=cloudflare:\nMAIL_FROM=a@b.example', /✗ MAIL must .* at Cloudflare only/],
 ])(
   'npm run %s with wrong settings of mails is a line without the secret, and makes no file [13.1.4]',

@@ -34,7 +34,7 @@ async function byResend(
   return { outcome, requests };
 }
 
-it('Resend gets the mail once, with its identity and its headers', async () => {
+it('Resend gets the mail once, with its identity and its headers [13.1.5]', async () => {
   const { outcome, requests } = await byResend(() => Response.json({ id: 'abc' }));
   expect(outcome).toEqual({ state: 'sent', providerId: 'abc' });
   expect(requests).toHaveLength(1);

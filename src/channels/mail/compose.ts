@@ -79,8 +79,11 @@ export function textFaultOf(kind: MailTextKind, text: MailText): string | undefi
     const allowed: readonly string[] = PLACEHOLDERS_OF[kind].filter(
       (name) => !hidden.includes(name),
     );
+    // Also a name in the seller's language, such as {schlüssel}.
     const [, unknown] =
-      [...words.matchAll(/\{(\w+)\}/g)].find(([, name = '']) => !allowed.includes(name)) ?? [];
+      [...words.matchAll(/\{([\p{L}\p{N}_-]+)\}/gu)].find(
+        ([, name = '']) => !allowed.includes(name),
+      ) ?? [];
     if (unknown !== undefined) {
       const list = allowed.map((name) => `{${name}}`).join(', ');
       const reason = hidden.some((name) => name === unknown)

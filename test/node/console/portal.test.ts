@@ -464,6 +464,21 @@ describeInBrowser("the customer's page", () => {
     expectFailure(BEFORE_LINK);
   });
 
+  it('a link is used up by a press of the button alone: not by opening, nor by scripts and forms that send themselves [13.7.1]', async () => {
+    const { name, customerId } = await buy();
+    const link = await linkFor(customerId);
+    const own = { baseURL: await sharedService(), locale: 'en-GB' };
+    const scanner = await newPage({ own });
+    await scanner.goto(link);
+    await scanner.getByRole('button', { name: 'Open my licenses' }).waitFor();
+    await scanner.evaluate('for (const form of document.forms) form.requestSubmit()');
+    await scanner.waitForLoadState('networkidle');
+    const page = await newPage({ own });
+    await page.goto(link);
+    await page.getByRole('button', { name: 'Open my licenses' }).click();
+    await page.getByRole('article').filter({ hasText: name }).waitFor();
+  });
+
   it('a browser that keeps no cookies is told so, and the policy allows nothing inline', async () => {
     const { customerId } = await buy();
     const address = await sharedService();

@@ -4,8 +4,11 @@ import type { SmtpServer } from '../settings.ts';
 
 /** Submission of mails by SMTP (RFC 5321, 6409), with TLS (RFC 3207, 8314) and a login (RFC 4954). */
 
-/** Timeouts of a connection and of each reply, and of all together: work after a response lasts 30 seconds at Cloudflare. */
-const TIMEOUTS = { stepMs: 10_000, allMs: 25_000 };
+/**
+ * Timeouts of a connection and of each reply, and of all together: work after a response lasts 25 seconds with `npm start`, and
+ * 30 at Cloudflare. The outcome of an attempt has to be stored, too.
+ */
+const TIMEOUTS = { stepMs: 10_000, allMs: 20_000 };
 const MAX_REPLY_BYTES = 16 * 1024;
 const MAX_REPLY_LINES = 100;
 const MAX_QUOTED = 200;
