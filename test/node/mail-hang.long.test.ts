@@ -1,4 +1,5 @@
 import { readRootToken } from '@licet/cli/root-token';
+import { Licet } from '@licet/client';
 import { expect, it, vi } from 'vitest';
 import { startScripted } from './fake-smtp.ts';
 import { ownFolder } from './own.ts';
@@ -11,25 +12,18 @@ it('a mail whose server hangs after the message says so, and waits for another a
   const service = await startService(ownFolder(), [
     ...['--var', 'MAIL_FROM:keys@shop.example', '--var', `MAIL:smtp://localhost:${port}`],
   ]);
-  const call = async (method: string, path: string, body?: object) => {
-    const response = await fetch(`${service.address}/api/v2${path}`, {
-      method,
-      headers: { 'Content-Type': 'application/json', TOKEN: readRootToken() ?? '' },
-      ...(body && { body: JSON.stringify(body) }),
-    });
-    return response.json();
-  };
+  const licet = new Licet({ url: service.address, token: readRootToken() });
   try {
-    await call('PUT', '/settings/mail', { kinds: ['key'] });
-    const { id: productId } = await call('POST', '/products', {
-      name: 'Guard',
-      productType: 'OTHER',
+    await licet.mailSettings.update({ kinds: ['key'] });
+    const product = await licet.products.create({ name: 'Guard', productType: 'OTHER' });
+    await licet.licenses.create({
+      productId: product.id,
+      licenseType: 'PERMANENT',
+      customerEmail: 'ada@mail.example',
     });
-    const customerEmail = 'ada@mail.example';
-    await call('POST', '/licenses', { productId, licenseType: 'PERMANENT', customerEmail });
     await vi.waitFor(
       async () =>
-        expect(await call('GET', '/mails')).toMatchObject([
+        expect(await licet.mails.list()).toMatchObject([
           { state: 'WAITING', error: expect.stringContaining('did not respond in time') },
         ]),
       { timeout: 40_000, interval: 500 },
