@@ -15,6 +15,7 @@ import { logFailure } from '../lib/log.ts';
 import { clientOf } from '../lib/networks.ts';
 import { WINDOW_SECONDS } from '../lib/rate-limiter.ts';
 import type { RequestTimings } from '../lib/request-timings.ts';
+import { activeRootToken } from '../lib/root-token.ts';
 import { sha256Hex } from '../lib/sha256.ts';
 import { type AppEnv, senderOf, servicesOf } from '../services.ts';
 import { findGrant, type GrantSecret, readGrantSecret } from './grants.ts';
@@ -22,7 +23,6 @@ import { isConsoleHost, isFromOwnPage, isPageSessionHost } from './own-page.ts';
 import { findSession, isUseDue, markSessionUsed } from './sessions.ts';
 import {
   type Actor,
-  activeRootToken,
   authenticate,
   authenticateGrant,
   authenticateSession,

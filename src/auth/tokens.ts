@@ -7,13 +7,13 @@ import type { Condition } from '../db/change.ts';
 import type { Database } from '../db/client.ts';
 import { toBase64url } from '../lib/base64url.ts';
 import { DomainError } from '../lib/errors.ts';
+import { activeRootToken } from '../lib/root-token.ts';
 import { sha256, sha256Hex } from '../lib/sha256.ts';
 import { tokens } from '../resources/tokens/schema.ts';
 import type { Grant } from './grants.ts';
 import type { Session } from './sessions.ts';
 
 const PREFIX = 'licet_';
-const MIN_ROOT_TOKEN_LENGTH = 32;
 /** Precision of the last use of a token. */
 export const LAST_USED_PRECISION_MS = 5 * MINUTE_MS;
 
@@ -58,10 +58,6 @@ const isLiveSql = (now: number): SQL =>
 /** A new API token: a prefix for secret scanners, and 256 random bits [5]. */
 export const newToken = (): string =>
   PREFIX + toBase64url(crypto.getRandomValues(new Uint8Array(32)));
-
-/** ROOT_TOKEN; undefined if it is too short to be accepted (3.2). */
-export const activeRootToken = (rootToken: string | undefined): string | undefined =>
-  rootToken !== undefined && rootToken.length >= MIN_ROOT_TOKEN_LENGTH ? rootToken : undefined;
 
 async function isRootToken(token: string, secret: string | undefined): Promise<boolean> {
   const rootToken = activeRootToken(secret);

@@ -13,11 +13,11 @@ import {
 } from '../auth/middleware.ts';
 import { isFromElsewhere } from '../auth/own-page.ts';
 import { endSession, insertSession, newSession } from '../auth/sessions.ts';
-import { activeRootToken } from '../auth/tokens.ts';
 import { isUniqueViolation } from '../db/client.ts';
 import { readBodyText } from '../http/connection.ts';
 import { ApiError } from '../http/errors.ts';
 import { jsonResponse } from '../http/json.ts';
+import { activeRootToken } from '../lib/root-token.ts';
 import { sha256Hex } from '../lib/sha256.ts';
 import { servicesOf } from '../services.ts';
 

@@ -21,7 +21,10 @@ const UNDER_WAY = new ApiError(409, 'An attempt is under way: send the notice ag
 async function receive(c: Context<AppEnv>): Promise<Response> {
   if (isRejectedUnread(c, RESEND_PATH)) throw TOO_MANY_REJECTED;
   const services = servicesOf(c.env);
-  const body = await readBodyText(c.req.raw, MAX_BODY_BYTES);
+  const body = await readBodyText(c.req.raw, MAX_BODY_BYTES).catch(async (error) => {
+    await countRejection(c, RESEND_PATH);
+    throw error;
+  });
   const secret = services.mailWebhookSecret;
   if (!secret || !(await isSignedBy(secret, c.req.raw.headers, body, Date.now()))) {
     throw (await countRejection(c, RESEND_PATH)) ? TOO_MANY_REJECTED : NOT_SIGNED;

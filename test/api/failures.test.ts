@@ -72,6 +72,7 @@ it('the scheduled handler without the database throws nothing, tries all its tas
     'Records were not aggregated',
     'Old records were not removed',
     'Old sessions were not removed',
+    'Old grants were not removed',
     'Old events were not removed',
     'The licenses were not counted',
     'Idempotency keys were not removed',

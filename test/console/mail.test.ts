@@ -31,7 +31,7 @@ describe('the state of the sender', () => {
 });
 
 it('a key is not sent without an e-mail of the owner, nor by a sender with a fault', () => {
-  expect(whyNotSent(null, { fault: null })).toContain('no e-mail');
+  expect(whyNotSent(null, { fault: null })).toContain('no owner with an e-mail');
   expect(whyNotSent('ada@shop.example', { fault: 'MAIL_FROM must be set.' })).toBe(
     'MAIL_FROM must be set.',
   );

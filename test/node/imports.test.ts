@@ -148,7 +148,9 @@ it('the bodies of the interface are in the contract alone', () => {
   const bodies = globSync('{src,openapi,packages/*/src,console/src}/**/*.{ts,tsx}').filter((file) =>
     /z\.strictObject\(/.test(readFileSync(file, 'utf8')),
   );
-  expect(bodies.filter((file) => !file.startsWith('packages/contract/'))).toEqual([]);
+  // The inputs of a tool stand beside it: assistants read them from the service, and no program of ours sends them.
+  const isAtHome = /^(packages\/contract|src\/channels\/assistants)\//;
+  expect(bodies.filter((file) => !isAtHome.test(file))).toEqual([]);
   expect(bodies.length).toBeGreaterThan(5);
 });
 

@@ -228,6 +228,7 @@ it.each<[step: SmtpStep, said: Said, outcome: object]>([
   ['RCPT', '550-5.1.1 no such user\r\n550 5.1.1 really', refused(true)],
   ['RCPT', '550 no such user', refused(true)],
   ['RCPT', '550 5.2.1 disabled', refused(true)],
+  ['RCPT', '552 5.2.2 mailbox full', refused(false)],
   ['RCPT', '550 relay not permitted', retry('to anybody')],
   ['RCPT', '550-Rejected: 192.0.2.1 is listed at an RBL\r\n550 see its page', retry('to anybody')],
   ['RCPT', '554 5.7.1 relaying denied', retry('to anybody')],

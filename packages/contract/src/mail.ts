@@ -78,6 +78,7 @@ const defaultText = named(
   }),
   { subject: 'Your link', greeting: 'Hello {name},', closing: 'Thanks!' },
 );
+const defaultTexts = z.strictObject({ key: defaultText, link: defaultText, expiring: defaultText });
 
 const kinds = z.array(textKind).max(MAIL_TEXT_KINDS.length);
 
@@ -104,7 +105,13 @@ const fields = {
     'Why no mail can be sent, and the remedy; null if mails are sent.',
   ),
   defaults: setByService(
-    z.record(language, z.record(textKind, defaultText)),
+    z.strictObject({
+      en: defaultTexts,
+      de: defaultTexts,
+      fr: defaultTexts,
+      es: defaultTexts,
+      pt: defaultTexts,
+    }),
     'The texts of Licet, by language and kind.',
   ),
 };
@@ -238,13 +245,13 @@ export const mail = named(
 export type Mail = z.infer<typeof mail>;
 
 /** The query of the list of mails. */
-export const mailQuery = {
+export const mailQuery = z.strictObject({
   ...pageQuery,
   kind: kind.optional().meta({ description: 'Only mails of this kind.', example: 'key' }),
   state: state.optional().meta({ description: 'Only mails in this state.', example: 'FAILED' }),
   licenseId: idText.optional().meta({ description: 'Only mails of this license.', example: 50 }),
   customerId: idText.optional().meta({ description: 'Only mails of this customer.', example: 7 }),
-};
+});
 
 /** The body of the form on the customer's page. */
 export const linkRequest = z.object({

@@ -1,7 +1,6 @@
 import { INTENTS } from '@licet/contract/intents';
 import { mail, mailAction, mailQuery, mailTest } from '@licet/contract/mail';
 import { type Context, Hono } from 'hono';
-import * as z from 'zod';
 import { type AuthEnv, databaseOf, requireIntents, senderIn } from '../../auth/middleware.ts';
 import { baseOf, causeByHand, storeByHand } from '../../channels/mail/causes.ts';
 import { findMail, type ListedMail, listMails, toMail } from '../../channels/mail/list.ts';
@@ -137,7 +136,7 @@ export const sendKey = (
 
 /** Mails to customers, an extension (13). */
 export const mailRoutes = new Hono<AuthEnv>()
-  .get('/', canRead(LIST), query(z.strictObject(mailQuery)), (c) => {
+  .get('/', canRead(LIST), query(mailQuery), (c) => {
     const { limit, after, ...filter } = c.req.valid('query');
     return listResponse(c, { limit, after }, listMails(databaseOf(c), filter), toMail);
   })

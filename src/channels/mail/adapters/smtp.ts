@@ -282,7 +282,9 @@ export async function sendBySmtp(
   }
 }
 
-/** Extended codes of an address that does not exist, or takes no mail (RFC 3463). A full mailbox is none. */
+/** Extended codes about the mailbox: a full one takes later mails. */
+const ABOUT_MAILBOX = /^5\.2\./;
+/** Extended codes of an address that does not exist, or takes no mail (RFC 3463). */
 const BAD_ADDRESS = /^5\.(?:1\.(?:[0-6]|10)|2\.[01])$/;
 const BAD_ADDRESS_CODES: readonly number[] = [550, 551, 553];
 /** Words of servers without extended codes that reject the client: all its addresses would be blocked. */
@@ -306,6 +308,8 @@ function outcomeOf({ step, reply }: Refused, place: string): SendOutcome {
         : BAD_ADDRESS.test(extended);
     if (isAddress) return { state: 'refused', error: `${error} Check the address.`, isAddress };
   }
-  if (step === 'message') return { state: 'refused', error, isAddress: false };
+  if (step === 'message' || ABOUT_MAILBOX.test(extended)) {
+    return { state: 'refused', error, isAddress: false };
+  }
   return { state: 'retry', error: `${error} ${REMEDIES[step]}.` };
 }
