@@ -420,6 +420,23 @@ describe('confirmation', () => {
     for (const { status, field } of refused) expect([status, field]).toEqual([409, 'confirmation']);
   });
 
+  it('a code works once, also in another spelling of its last letter [12.3.3]', async () => {
+    const given = { productId: license.productId };
+    const confirmation = String((await callTool('create_license', given)).fields.confirmation);
+    const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+    // The last two of the 258 bits of the text are not of the HMAC.
+    const last = letters.indexOf(confirmation.slice(-1));
+    const spellings = [0, 1, 2, 3].map(
+      (bits) => confirmation.slice(0, -1) + letters.charAt((last & ~3) | bits),
+    );
+    expect(spellings[0]).toBe(confirmation);
+    const count = () =>
+      env.DB.prepare('select count(*) as licenses from licenses').first<number>('licenses');
+    const before = (await count()) ?? 0;
+    for (const one of spellings) await callTool('create_license', { ...given, confirmation: one });
+    expect(await count()).toBe(before + 1);
+  });
+
   it('a code is for one token, tool and input, and ends after ten minutes [12.3.3]', async () => {
     const token = await tokenWith('LICENSES_READ_WRITE');
     const given = await extension();
@@ -429,7 +446,8 @@ describe('confirmation', () => {
       (await callTool(name, { ...given, confirmation, ...changed }, options)).fields.status;
     expect(await use('extend', {}, { token: await tokenWith('LICENSES_READ_WRITE') })).toBe(409);
     expect(await use('extend', { days: 31 })).toBe(409);
-    expect(await use('extend', { confirmation: `${confirmation}`.replace(/.$/, 'A') })).toBe(409);
+    const forged = `${confirmation}`.replace(/..$/, (end) => (end.startsWith('A') ? 'BA' : 'AA'));
+    expect(await use('extend', { confirmation: forged })).toBe(409);
     expect(await use('portal_link', { days: undefined })).toBe(409);
     const now = Date.now();
     setNow(now + 11 * MINUTE_MS);
