@@ -408,6 +408,30 @@ describe('confirmation', () => {
   });
   const expiry = async () => (await get.license(license.id)).expiryDate;
 
+  it('a day to which a license is extended counts to its end, in the zone of the service [3.81, 12.2.1]', async () => {
+    const given = { licenseId: license.id, etag: await etagOf(license), until: '2036-06-30' };
+    const { call: ask } = newIsolate({ TIME_ZONE: 'America/New_York' });
+    const { fields } = await callTool('extend', given, { ask });
+    expect(fields.preview).toContain('2036-07-01T03:59:59.000Z');
+    await confirmed('extend', given, { ask });
+    expect(await expiry()).toBe('2036-07-01T03:59:59.000+00:00');
+  });
+
+  it.each(['0000-01-01', '9999-12-31'])(
+    'an extension to %s has no error of the service itself [12.2.3]',
+    async (until) => {
+      const given = { licenseId: license.id, etag: await etagOf(license), until };
+      const { call: ask } = newIsolate({ TIME_ZONE: 'America/New_York' });
+      const { fields } = await callTool('extend', given, { ask });
+      const { confirmation = null } = fields;
+      const made =
+        confirmation === null
+          ? { fields }
+          : await callTool('extend', { ...given, confirmation }, { ask });
+      expect([undefined, 400]).toContain(made.fields.status);
+    },
+  );
+
   it('a code works once, also for 20 calls at the same time [12.3.3]', async () => {
     const given = { type: 'IP', value: '203.0.113.7', reason: 'once' };
     const { confirmation } = (await callTool('block', given)).fields;
