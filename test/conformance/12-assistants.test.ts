@@ -250,6 +250,30 @@ describe('tools', () => {
     if (field !== undefined) expect(fields.field).toBe(field);
   });
 
+  it('a short text is not called empty [12.2.3]', async () => {
+    const { fields } = await callTool('find', { text: 'ab' });
+    expect(fields).toMatchObject({ status: 400, message: 'text must have at least 3 characters' });
+  });
+
+  it.each(['find', 'explain_refusals'])(
+    'half of a character is no error of the service itself: %s [12.2.3]',
+    async (name) => {
+      const half = 'a\ud800@example.com';
+      const input = name === 'find' ? { text: half } : { licenseKey: half };
+      expect((await callTool(name, input)).isError).toBe(false);
+    },
+  );
+
+  it('find takes hardware IDs that are longer than the search of a list [12.2.1]', async () => {
+    const hwid = '0123456789abcdef'.repeat(8);
+    const { licenseKey, productId, id } = license;
+    await updateLicense(id, { maxHWIDs: 2 });
+    await validate({ licenseKey, productId, hwid });
+    await historyOf({ licenseKey }, 1);
+    const { fields } = await callTool('find', { text: hwid });
+    expect(fields.licenses).toMatchObject([{ id }]);
+  });
+
   it('an unknown tool is an error that names the known ones [12.2.1]', async () => {
     const response = await send('tools/call', { params: { name: 'delete_all', arguments: {} } });
     expect(fieldsOf(messageIn(response).error).message).toContain('explain_refusals');
@@ -279,6 +303,16 @@ describe('tools', () => {
       });
     expect(expected.map(({ isStillRefused }) => isStillRefused)).toEqual([false, true]);
     expect(fields.reasons).toMatchObject(expected);
+  });
+
+  it('explain_refusals takes no text that several licenses have for a key [12.2.4]', async () => {
+    const ownerChatUsername = `twin ${crypto.randomUUID()}`;
+    const one = await create.license({ ownerChatUsername });
+    const found = await callTool('explain_refusals', { licenseKey: ownerChatUsername });
+    expect(fieldsOf(found.fields.license).id).toBe(one.id);
+    await create.license({ ownerChatUsername });
+    const { fields } = await callTool('explain_refusals', { licenseKey: ownerChatUsername });
+    expect(fields).toMatchObject({ status: 400, field: 'licenseKey' });
   });
 
   it('no tool shows a whole key, a secret, or the address of a webhook [12.2.5]', async () => {
