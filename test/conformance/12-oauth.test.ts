@@ -360,6 +360,9 @@ describe('clients', () => {
     publish({ client_name: `  A\u202Eda\n\u0000${'x'.repeat(100)}` });
     const { json } = await describeRequest(queryOf());
     expect(textIn(json, 'name')).toBe(`A da ${'x'.repeat(55)}`);
+    // Letters that nobody sees.
+    publish({ client_name: '\u3164\u115F\u2800' });
+    expect(textIn((await describeRequest(queryOf())).json, 'name')).toBe('assistant.example');
   });
 });
 
