@@ -428,6 +428,14 @@ describe('consent', () => {
     expect(receivers.received).toEqual([]);
   });
 
+  it('nothing is sent to a document for a token that can consent to nothing [12.7.5]', async () => {
+    // Programs that are shipped have such a token: it is public.
+    const { token } = await create.token(['LICENSE_VALIDATE']);
+    expect((await describeRequest(queryOf(), token)).status).toBe(403);
+    expect((await consent({}, token)).status).toBe(403);
+    expect(receivers.received).toEqual([]);
+  });
+
   it.each([
     ['tokens and settings', ['ALL_READ_WRITE']],
     ['all that can be read', ['ALL_READ']],
