@@ -232,22 +232,28 @@ export const findGrant = (
     )
     .get();
 
-/** Revokes the tokens of codes that nobody redeemed, and removes the grants of tokens that have ended. */
+/**
+ * Revokes the tokens of codes that nobody redeemed, and those to which a revoked token consented: lists would show these
+ * again without their grants. Then it removes the grants of tokens that have ended.
+ */
 export const REMOVE_GRANTS: Task = {
   failure: 'Old grants were not removed',
   most: 3,
   async run({ db, now }) {
-    const isForgone = sql`${grants.accessHash} is null and ${grants.codeExpiresAt} <= ${now}`;
+    const isForgone = sql`(${grants.accessHash} is null and ${grants.codeExpiresAt} <= ${now})`;
+    const isOrphan = sql`exists (select 1 from ${tokens} as consenters
+      where ${consenters.tokenHash} = ${grants.consenterHash} and ${consenters.revokedAt} is not null)`;
+    const isVain = sql`(${isForgone} or ${isOrphan})`;
     const isOver = sql`not exists (select 1 from ${tokens}
       where ${tokens.id} = ${grants.tokenId} and ${isLiveNow(tokens, now)})`;
-    const isDue = sql`${isForgone} or ${isOver}`;
+    const isDue = sql`${isVain} or ${isOver}`;
     // Most runs find nothing, and make one query.
     if (!(await db.select({ id: grants.tokenId }).from(grants).where(isDue).get())) return;
     await db
       .update(tokens)
       .set({ revokedAt: now, updatedAt: now })
       .where(
-        sql`${tokens.id} in (select token_id from ${grants} where ${isForgone}) and ${tokens.revokedAt} is null`,
+        sql`${tokens.id} in (select token_id from ${grants} where ${isVain}) and ${tokens.revokedAt} is null`,
       );
     await removeOld(db, grants, sql`token_id`, isOver);
   },

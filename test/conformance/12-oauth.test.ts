@@ -698,6 +698,19 @@ describe('the token that consented', () => {
     expect((await call('GET', `/api/v2/tokens/${granted.id}`)).status).toBe(404);
   });
 
+  it('a grant of a revoked one stays out of the list after its end [12.7.11]', async () => {
+    setNow(START);
+    const { id, token } = await consenter();
+    await grant({ ...WRITING, days: 1 }, token);
+    const granted = await newestToken();
+    await call('DELETE', `/api/v2/tokens/${id}`);
+    for (const now of [START + MINUTE_MS, START + DAY_MS]) {
+      setNow(now);
+      await isolate.runScheduled();
+      expect((await listTokens()).map((one) => one.id)).not.toContain(granted.id);
+    }
+  });
+
   it('a grant loses the permissions that it loses [12.7.11]', async () => {
     const { id, token } = await consenter();
     const { access } = await grant(WRITING, token);
