@@ -599,6 +599,14 @@ describe('a code', () => {
     expect(newest).toMatchObject({ type: 'token.deleted', actor: { tokenName: 'service' } });
   });
 
+  it('many requests at once with a used code are all refused as OAuth says, and end the grant [12.7.9]', async () => {
+    const code = codeOf(await consent());
+    const { access } = issuedIn(await redeem(code));
+    const responses = await Promise.all(Array.from({ length: 8 }, () => redeem(code)));
+    for (const response of responses) expectRejected(response, 'invalid_grant');
+    expect(await toolsOf(access)).toEqual([]);
+  });
+
   it('the token of a code that nobody redeems is gone after ten minutes [12.7.9]', async () => {
     setNow(START);
     await consent();
@@ -655,6 +663,28 @@ describe('tokens', () => {
     expectRejected(await refresh(first.refresh), 'invalid_grant');
     expect(await toolsOf(second.access)).toEqual([]);
     expectRejected(await refresh(second.refresh), 'invalid_grant');
+  });
+
+  it('a refresh token that a thief used, and the next one, ends the grant when its client sends it [12.7.10]', async () => {
+    setNow(START);
+    const { refresh: stolen } = await grant();
+    const thief = issuedIn(await refresh(issuedIn(await refresh(stolen)).refresh));
+    expectRejected(await refresh(stolen, { client_id: 'https://evil.example/' }), 'invalid_grant');
+    expect(await toolsOf(thief.access)).not.toEqual([]);
+    expectRejected(await refresh(stolen), 'invalid_grant');
+    expect(await toolsOf(thief.access)).toEqual([]);
+    expectRejected(await refresh(thief.refresh), 'invalid_grant');
+  });
+
+  it('a refresh token that was never given ends nothing [12.7.10]', async () => {
+    const { access, refresh: secret } = await grant();
+    const random = 'r'.repeat(43);
+    const [, id = ''] = /^licet_refresh_(\d+)_/.exec(secret) ?? [];
+    for (const other of [random, `${'0'.repeat(64)}_${random}`]) {
+      expectRejected(await refresh(`licet_refresh_${id}_${other}`), 'invalid_grant');
+    }
+    expect(await toolsOf(access)).not.toEqual([]);
+    issuedIn(await refresh(secret));
   });
 
   it('failed requests count to the limit of their address [12.7.10]', async () => {
