@@ -1,8 +1,8 @@
 import { HOUR_MS, MINUTE_MS } from '@licet/contract/durations';
-import { and, eq, gt, isNotNull, isNull, lte, type SQL, sql } from 'drizzle-orm';
+import { and, eq, gt, isNotNull, isNull, ne, type SQL, sql } from 'drizzle-orm';
 import { alias } from 'drizzle-orm/sqlite-core';
 import { type TokenSnapshot, tokenColumns } from '../cache/snapshots.ts';
-import type { Sender } from '../db/change.ts';
+import { type Sender, untilNotOvertaken } from '../db/change.ts';
 import { batch, type Database } from '../db/client.ts';
 import { removeOld } from '../db/remove-old.ts';
 import type { Task } from '../db/task.ts';
@@ -27,12 +27,14 @@ type SecretKind = keyof typeof PREFIXES;
 export interface GrantSecret {
   tokenId: number;
   hash: string;
+  /** The hash of the code of its grant, in a refresh token: one that was used long ago is known by it. */
+  codeHash: string | undefined;
 }
 
 const newRandom = (): string => toBase64url(crypto.getRandomValues(new Uint8Array(32)));
 
-const secretOf = (kind: SecretKind, tokenId: number, random: string): string =>
-  `${PREFIXES[kind]}${tokenId}_${random}`;
+const secretOf = (kind: SecretKind, tokenId: number, secret: string): string =>
+  `${PREFIXES[kind]}${tokenId}_${secret}`;
 
 /** Reads a secret of a grant; undefined for any other text. */
 export async function readGrantSecret(
@@ -40,8 +42,10 @@ export async function readGrantSecret(
   text: string,
 ): Promise<GrantSecret | undefined> {
   if (!text.startsWith(PREFIXES[kind])) return undefined;
-  const [, id, random] = /^(\d{1,15})_([\w-]{43})$/.exec(text.slice(PREFIXES[kind].length)) ?? [];
-  return random === undefined ? undefined : { tokenId: Number(id), hash: await sha256Hex(random) };
+  const form = /^(\d{1,15})_((?:([\da-f]{64})_)?[\w-]{43})$/;
+  const [, id, secret, codeHash] = form.exec(text.slice(PREFIXES[kind].length)) ?? [];
+  if (secret === undefined) return undefined;
+  return { tokenId: Number(id), hash: await sha256Hex(secret), codeHash };
 }
 
 /** The token that consents: an id, or the hash of ROOT_TOKEN. */
@@ -111,10 +115,11 @@ export interface IssuedTokens {
 async function issue(
   { db, now }: Sender,
   tokenId: number,
+  codeHash: string,
   when: SQL | undefined,
   rootHash: string | undefined,
 ): Promise<IssuedTokens | undefined> {
-  const [access, refresh] = [newRandom(), newRandom()];
+  const [access, refresh] = [newRandom(), `${codeHash}_${newRandom()}`];
   const { updated, held } = await batch(db, {
     updated: db
       .update(grants)
@@ -146,8 +151,12 @@ async function endStolen(sender: Sender, tokenId: number, when: SQL | undefined)
     .from(grants)
     .where(and(eq(grants.tokenId, tokenId), when))
     .get();
-  const token = found && (await findToken(db, tokenId));
-  if (token) await revokeToken(sender, token);
+  if (!found) return;
+  // Both owners of the secret may send it at once.
+  await untilNotOvertaken(async () => {
+    const token = await findToken(db, tokenId);
+    if (token) await revokeToken(sender, token);
+  });
 }
 
 /**
@@ -171,24 +180,29 @@ export async function redeemGrantCode(
     redirectUri === undefined ? undefined : eq(grants.redirectUri, redirectUri),
   );
   const isUnused = and(isProven, isNull(grants.accessHash), gt(grants.codeExpiresAt, sender.now));
-  const issued = await issue(sender, tokenId, isUnused, rootHash);
+  const issued = await issue(sender, tokenId, hash, isUnused, rootHash);
   if (!issued) await endStolen(sender, tokenId, and(isProven, isNotNull(grants.accessHash)));
   return issued;
 }
 
-/** Replaces the secrets of a grant. A refresh token that comes again after a minute ends the grant (RFC 9700). */
+/**
+ * Replaces the secrets of a grant. Any used refresh token that comes again ends the grant (RFC 9700), but the one before
+ * this within a minute.
+ */
 export async function refreshGrant(
   sender: Sender,
-  { tokenId, hash }: GrantSecret,
+  { tokenId, hash, codeHash }: GrantSecret,
   clientId: string,
   rootHash: string | undefined,
 ): Promise<IssuedTokens | undefined> {
+  if (codeHash === undefined) return undefined;
   const isOfClient = eq(grants.clientHash, await sha256Hex(clientId));
   const isCurrent = and(isOfClient, eq(grants.refreshHash, hash));
-  const issued = await issue(sender, tokenId, isCurrent, rootHash);
+  const issued = await issue(sender, tokenId, codeHash, isCurrent, rootHash);
   if (!issued) {
-    const isOld = lte(grants.refreshedAt, sender.now - OVERLAP_MS);
-    await endStolen(sender, tokenId, and(isOfClient, eq(grants.usedRefreshHash, hash), isOld));
+    const isUsed = and(eq(grants.codeHash, codeHash), ne(grants.refreshHash, hash));
+    const isOverlap = sql`${grants.usedRefreshHash} = ${hash} and ${grants.refreshedAt} > ${sender.now - OVERLAP_MS}`;
+    await endStolen(sender, tokenId, and(isOfClient, isUsed, sql`not (${isOverlap})`));
   }
   return issued;
 }
@@ -232,22 +246,28 @@ export const findGrant = (
     )
     .get();
 
-/** Revokes the tokens of codes that nobody redeemed, and removes the grants of tokens that have ended. */
+/**
+ * Revokes the tokens of codes that nobody redeemed, and those to which a revoked token consented: lists would show these
+ * again without their grants. Then it removes the grants of tokens that have ended.
+ */
 export const REMOVE_GRANTS: Task = {
   failure: 'Old grants were not removed',
   most: 3,
   async run({ db, now }) {
-    const isForgone = sql`${grants.accessHash} is null and ${grants.codeExpiresAt} <= ${now}`;
+    const isForgone = sql`(${grants.accessHash} is null and ${grants.codeExpiresAt} <= ${now})`;
+    const isOrphan = sql`exists (select 1 from ${tokens} as consenters
+      where ${consenters.tokenHash} = ${grants.consenterHash} and ${consenters.revokedAt} is not null)`;
+    const isVain = sql`(${isForgone} or ${isOrphan})`;
     const isOver = sql`not exists (select 1 from ${tokens}
       where ${tokens.id} = ${grants.tokenId} and ${isLiveNow(tokens, now)})`;
-    const isDue = sql`${isForgone} or ${isOver}`;
+    const isDue = sql`${isVain} or ${isOver}`;
     // Most runs find nothing, and make one query.
     if (!(await db.select({ id: grants.tokenId }).from(grants).where(isDue).get())) return;
     await db
       .update(tokens)
       .set({ revokedAt: now, updatedAt: now })
       .where(
-        sql`${tokens.id} in (select token_id from ${grants} where ${isForgone}) and ${tokens.revokedAt} is null`,
+        sql`${tokens.id} in (select token_id from ${grants} where ${isVain}) and ${tokens.revokedAt} is null`,
       );
     await removeOld(db, grants, sql`token_id`, isOver);
   },

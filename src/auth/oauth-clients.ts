@@ -72,7 +72,7 @@ const bad = (message: string): ApiError => new ApiError(400, message);
 
 const shownName = (name: string): string =>
   name
-    .replace(/[\p{C}\p{Z}]+/gu, ' ')
+    .replace(/[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]+/gu, ' ')
     .trim()
     .slice(0, MAX_NAME_LENGTH)
     .toWellFormed();

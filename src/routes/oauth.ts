@@ -38,7 +38,7 @@ import {
   receiverOf,
   registerClient,
 } from '../auth/oauth-clients.ts';
-import { rootHashOf } from '../auth/tokens.ts';
+import { NOT_ALLOWED, rootHashOf } from '../auth/tokens.ts';
 import type { Sender } from '../db/change.ts';
 import { SERVICE } from '../db/events.ts';
 import { readBodyText } from '../http/connection.ts';
@@ -130,7 +130,8 @@ interface Authorization {
  */
 async function readAuthorization(c: AnyContext, query: string): Promise<Authorization> {
   const bad = (message: string): ApiError => new ApiError(400, message);
-  // The document of a client is fetched from anywhere.
+  // The document of a client is fetched from anywhere: not for the token in a shipped program, which can consent to nothing.
+  if (coveredIntents(OFFERED, c.get('actor').intents).length === 0) throw NOT_ALLOWED;
   if (await countRejection(c, CONSENT_REQUEST_PATH)) throw TOO_MANY_REJECTED;
   const parameters = query.length > MAX_QUERY_LENGTH ? undefined : readParameters(query);
   if (!parameters) throw bad('The link of the assistant has a parameter twice, or is too long');

@@ -250,6 +250,30 @@ describe('tools', () => {
     if (field !== undefined) expect(fields.field).toBe(field);
   });
 
+  it('a short text is not called empty [12.2.3]', async () => {
+    const { fields } = await callTool('find', { text: 'ab' });
+    expect(fields).toMatchObject({ status: 400, message: 'text must have at least 3 characters' });
+  });
+
+  it.each(['find', 'explain_refusals'])(
+    'half of a character is no error of the service itself: %s [12.2.3]',
+    async (name) => {
+      const half = 'a\ud800@example.com';
+      const input = name === 'find' ? { text: half } : { licenseKey: half };
+      expect((await callTool(name, input)).isError).toBe(false);
+    },
+  );
+
+  it('find takes hardware IDs that are longer than the search of a list [12.2.1]', async () => {
+    const hwid = '0123456789abcdef'.repeat(8);
+    const { licenseKey, productId, id } = license;
+    await updateLicense(id, { maxHWIDs: 2 });
+    await validate({ licenseKey, productId, hwid });
+    await historyOf({ licenseKey }, 1);
+    const { fields } = await callTool('find', { text: hwid });
+    expect(fields.licenses).toMatchObject([{ id }]);
+  });
+
   it('an unknown tool is an error that names the known ones [12.2.1]', async () => {
     const response = await send('tools/call', { params: { name: 'delete_all', arguments: {} } });
     expect(fieldsOf(messageIn(response).error).message).toContain('explain_refusals');
@@ -279,6 +303,16 @@ describe('tools', () => {
       });
     expect(expected.map(({ isStillRefused }) => isStillRefused)).toEqual([false, true]);
     expect(fields.reasons).toMatchObject(expected);
+  });
+
+  it('explain_refusals takes no text that several licenses have for a key [12.2.4]', async () => {
+    const ownerChatUsername = `twin ${crypto.randomUUID()}`;
+    const one = await create.license({ ownerChatUsername });
+    const found = await callTool('explain_refusals', { licenseKey: ownerChatUsername });
+    expect(fieldsOf(found.fields.license).id).toBe(one.id);
+    await create.license({ ownerChatUsername });
+    const { fields } = await callTool('explain_refusals', { licenseKey: ownerChatUsername });
+    expect(fields).toMatchObject({ status: 400, field: 'licenseKey' });
   });
 
   it('no tool shows a whole key, a secret, or the address of a webhook [12.2.5]', async () => {
@@ -408,6 +442,30 @@ describe('confirmation', () => {
   });
   const expiry = async () => (await get.license(license.id)).expiryDate;
 
+  it('a day to which a license is extended counts to its end, in the zone of the service [3.81, 12.2.1]', async () => {
+    const given = { licenseId: license.id, etag: await etagOf(license), until: '2036-06-30' };
+    const { call: ask } = newIsolate({ TIME_ZONE: 'America/New_York' });
+    const { fields } = await callTool('extend', given, { ask });
+    expect(fields.preview).toContain('2036-07-01T03:59:59.000Z');
+    await confirmed('extend', given, { ask });
+    expect(await expiry()).toBe('2036-07-01T03:59:59.000+00:00');
+  });
+
+  it.each(['0000-01-01', '9999-12-31'])(
+    'an extension to %s has no error of the service itself [12.2.3]',
+    async (until) => {
+      const given = { licenseId: license.id, etag: await etagOf(license), until };
+      const { call: ask } = newIsolate({ TIME_ZONE: 'America/New_York' });
+      const { fields } = await callTool('extend', given, { ask });
+      const { confirmation = null } = fields;
+      const made =
+        confirmation === null
+          ? { fields }
+          : await callTool('extend', { ...given, confirmation }, { ask });
+      expect([undefined, 400]).toContain(made.fields.status);
+    },
+  );
+
   it('a code works once, also for 20 calls at the same time [12.3.3]', async () => {
     const given = { type: 'IP', value: '203.0.113.7', reason: 'once' };
     const { confirmation } = (await callTool('block', given)).fields;
@@ -420,6 +478,23 @@ describe('confirmation', () => {
     for (const { status, field } of refused) expect([status, field]).toEqual([409, 'confirmation']);
   });
 
+  it('a code works once, also in another spelling of its last letter [12.3.3]', async () => {
+    const given = { productId: license.productId };
+    const confirmation = String((await callTool('create_license', given)).fields.confirmation);
+    const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+    // The last two of the 258 bits of the text are not of the HMAC.
+    const last = letters.indexOf(confirmation.slice(-1));
+    const spellings = [0, 1, 2, 3].map(
+      (bits) => confirmation.slice(0, -1) + letters.charAt((last & ~3) | bits),
+    );
+    expect(spellings[0]).toBe(confirmation);
+    const count = () =>
+      env.DB.prepare('select count(*) as licenses from licenses').first<number>('licenses');
+    const before = (await count()) ?? 0;
+    for (const one of spellings) await callTool('create_license', { ...given, confirmation: one });
+    expect(await count()).toBe(before + 1);
+  });
+
   it('a code is for one token, tool and input, and ends after ten minutes [12.3.3]', async () => {
     const token = await tokenWith('LICENSES_READ_WRITE');
     const given = await extension();
@@ -429,7 +504,8 @@ describe('confirmation', () => {
       (await callTool(name, { ...given, confirmation, ...changed }, options)).fields.status;
     expect(await use('extend', {}, { token: await tokenWith('LICENSES_READ_WRITE') })).toBe(409);
     expect(await use('extend', { days: 31 })).toBe(409);
-    expect(await use('extend', { confirmation: `${confirmation}`.replace(/.$/, 'A') })).toBe(409);
+    const forged = `${confirmation}`.replace(/..$/, (end) => (end.startsWith('A') ? 'BA' : 'AA'));
+    expect(await use('extend', { confirmation: forged })).toBe(409);
     expect(await use('portal_link', { days: undefined })).toBe(409);
     const now = Date.now();
     setNow(now + 11 * MINUTE_MS);

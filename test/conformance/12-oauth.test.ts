@@ -360,6 +360,9 @@ describe('clients', () => {
     publish({ client_name: `  A\u202Eda\n\u0000${'x'.repeat(100)}` });
     const { json } = await describeRequest(queryOf());
     expect(textIn(json, 'name')).toBe(`A da ${'x'.repeat(55)}`);
+    // Letters that nobody sees.
+    publish({ client_name: '\u3164\u115F\u2800' });
+    expect(textIn((await describeRequest(queryOf())).json, 'name')).toBe('assistant.example');
   });
 });
 
@@ -422,6 +425,14 @@ describe('consent', () => {
       expect((await describeRequest(queryOf(), token)).status).toBe(401);
       expect((await consent({}, token)).status).toBe(401);
     }
+    expect(receivers.received).toEqual([]);
+  });
+
+  it('nothing is sent to a document for a token that can consent to nothing [12.7.5]', async () => {
+    // Programs that are shipped have such a token: it is public.
+    const { token } = await create.token(['LICENSE_VALIDATE']);
+    expect((await describeRequest(queryOf(), token)).status).toBe(403);
+    expect((await consent({}, token)).status).toBe(403);
     expect(receivers.received).toEqual([]);
   });
 
@@ -588,6 +599,14 @@ describe('a code', () => {
     expect(newest).toMatchObject({ type: 'token.deleted', actor: { tokenName: 'service' } });
   });
 
+  it('many requests at once with a used code are all refused as OAuth says, and end the grant [12.7.9]', async () => {
+    const code = codeOf(await consent());
+    const { access } = issuedIn(await redeem(code));
+    const responses = await Promise.all(Array.from({ length: 8 }, () => redeem(code)));
+    for (const response of responses) expectRejected(response, 'invalid_grant');
+    expect(await toolsOf(access)).toEqual([]);
+  });
+
   it('the token of a code that nobody redeems is gone after ten minutes [12.7.9]', async () => {
     setNow(START);
     await consent();
@@ -646,6 +665,28 @@ describe('tokens', () => {
     expectRejected(await refresh(second.refresh), 'invalid_grant');
   });
 
+  it('a refresh token that a thief used, and the next one, ends the grant when its client sends it [12.7.10]', async () => {
+    setNow(START);
+    const { refresh: stolen } = await grant();
+    const thief = issuedIn(await refresh(issuedIn(await refresh(stolen)).refresh));
+    expectRejected(await refresh(stolen, { client_id: 'https://evil.example/' }), 'invalid_grant');
+    expect(await toolsOf(thief.access)).not.toEqual([]);
+    expectRejected(await refresh(stolen), 'invalid_grant');
+    expect(await toolsOf(thief.access)).toEqual([]);
+    expectRejected(await refresh(thief.refresh), 'invalid_grant');
+  });
+
+  it('a refresh token that was never given ends nothing [12.7.10]', async () => {
+    const { access, refresh: secret } = await grant();
+    const random = 'r'.repeat(43);
+    const [, id = ''] = /^licet_refresh_(\d+)_/.exec(secret) ?? [];
+    for (const other of [random, `${'0'.repeat(64)}_${random}`]) {
+      expectRejected(await refresh(`licet_refresh_${id}_${other}`), 'invalid_grant');
+    }
+    expect(await toolsOf(access)).not.toEqual([]);
+    issuedIn(await refresh(secret));
+  });
+
   it('failed requests count to the limit of their address [12.7.10]', async () => {
     setNow(START);
     isolate = newIsolate({ FAILED_TOKEN_LIMITER: 2, OUTBOUND: receivers });
@@ -685,6 +726,19 @@ describe('the token that consented', () => {
     await call('DELETE', `/api/v2/tokens/${id}`);
     expect((await listTokens()).map((one) => one.id)).not.toContain(granted.id);
     expect((await call('GET', `/api/v2/tokens/${granted.id}`)).status).toBe(404);
+  });
+
+  it('a grant of a revoked one stays out of the list after its end [12.7.11]', async () => {
+    setNow(START);
+    const { id, token } = await consenter();
+    await grant({ ...WRITING, days: 1 }, token);
+    const granted = await newestToken();
+    await call('DELETE', `/api/v2/tokens/${id}`);
+    for (const now of [START + MINUTE_MS, START + DAY_MS]) {
+      setNow(now);
+      await isolate.runScheduled();
+      expect((await listTokens()).map((one) => one.id)).not.toContain(granted.id);
+    }
   });
 
   it('a grant loses the permissions that it loses [12.7.11]', async () => {

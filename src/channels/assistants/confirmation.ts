@@ -97,7 +97,8 @@ export async function useCode(
   );
   if (!isRight || Number(expiry) <= now) throw WRONG;
   const sender = caller.newSender();
-  const hash = await sha256Hex(`licet mcp confirmation ${code}`);
+  // Not of the code: several texts are the same HMAC in base64url.
+  const hash = await sha256Hex(`licet mcp confirmation ${expiry}.${random}`);
   const key = { tokenId: caller.tokenId ?? 0, keyHash: hash, requestHash: hash, now };
   await change(
     { ...sender, key },

@@ -1,7 +1,7 @@
 import { type License, type LicenseRequest, LicetError } from '@licet/client';
 import { DAY_MS } from '@licet/contract/durations';
 import { INTENTS } from '@licet/contract/intents';
-import { MAX_TEXT_LENGTH } from '@licet/contract/limits';
+import { MAX_SEARCH_LENGTH, MAX_TEXT_LENGTH } from '@licet/contract/limits';
 import { objectOf } from '@licet/contract/objects';
 import { type Fix, RESPONSE_TYPES } from '@licet/contract/outcomes';
 import { keyOf, recognize } from '@licet/contract/recognize';
@@ -32,6 +32,12 @@ const SECTIONS = 5;
 
 const id = (description: string) => z.int().min(1).describe(description);
 const licenseId = id('The id of the license, as find and list_licenses return it.');
+const soughtText = z
+  .string()
+  // An address takes no half of a character.
+  .overwrite((text) => text.toWellFormed().trim())
+  .min(3, 'must have at least 3 characters')
+  .max(MAX_TEXT_LENGTH);
 
 /** Waits for one object; a 404 or 400 means that there is none. */
 async function orNothing<Item>(found: Promise<Item>): Promise<Item[]> {
@@ -43,8 +49,12 @@ async function orNothing<Item>(found: Promise<Item>): Promise<Item[]> {
   }
 }
 
+/** Whether lists can search for a text: hardware IDs can be longer. */
+const isSearchable = (text: string): boolean => text.length <= MAX_SEARCH_LENGTH;
+
 /** The licenses with a text in one of their fields; deleted ones if there are no others. */
 async function licensesWith(text: string, { licet }: Caller): Promise<License[]> {
+  if (!isSearchable(text)) return [];
   const query = { q: text, limit: FOUND };
   const found = await licet.licenses.list(query);
   return found.length > 0 ? found : licet.licenses.list({ ...query, licenseStatus: 'DELETED' });
@@ -95,14 +105,9 @@ const FIND_NEEDS = [
 
 const find = readTool(
   z.strictObject({
-    text: z
-      .string()
-      .trim()
-      .min(3)
-      .max(MAX_TEXT_LENGTH)
-      .describe(
-        'A license key (any part or spelling, also an old one), e-mail, name, address, hardware ID, account at Discord or a market, or order.',
-      ),
+    text: soughtText.describe(
+      'A license key (any part or spelling, also an old one), e-mail, name, address, hardware ID, account at Discord or a market, or order.',
+    ),
   }),
   {
     name: 'find',
@@ -115,14 +120,16 @@ const find = readTool(
     const { licet } = caller;
     const query = { q: text, limit: FOUND };
     const kind = recognize(text);
-    const isName = kind !== 'key' && kind !== 'address';
+    const isName = kind !== 'key' && kind !== 'address' && isSearchable(text);
     const [licenses, customers, purchases, products] = await Promise.all([
       may(caller, INTENTS.readLicenses) ? findLicenses(text, caller) : [],
       isName && may(caller, INTENTS.readCustomers) ? licet.customers.list(query) : [],
       isName && may(caller, INTENTS.readPurchases)
         ? licet.purchases.list({ ...query, sort: '-id' })
         : [],
-      kind === 'text' && may(caller, INTENTS.readProducts) ? licet.products.list(query) : [],
+      kind === 'text' && isName && may(caller, INTENTS.readProducts)
+        ? licet.products.list(query)
+        : [],
     ]);
     const unique = new Map(licenses.map((license) => [license.id, license]));
     return {
@@ -198,11 +205,7 @@ function groupsOf(records: readonly LicenseRequest[]) {
 const explainRefusals = readTool(
   z.strictObject({
     licenseId: licenseId.optional(),
-    licenseKey: z
-      .string()
-      .trim()
-      .min(3)
-      .max(MAX_TEXT_LENGTH)
+    licenseKey: soughtText
       .optional()
       .describe('Its key, in any spelling, or an old one: in the place of licenseId.'),
   }),
@@ -220,7 +223,10 @@ const explainRefusals = readTool(
       throw invalid('licenseId', 'is required, or licenseKey: one of them');
     }
     const sentKey = licenseKey && (keyOf(licenseKey) ?? licenseKey);
-    const [known] = sentKey ? await licensesOfKey(sentKey, caller) : [];
+    const [known, ...others] = sentKey ? await licensesOfKey(sentKey, caller) : [];
+    if (others.length > 0) {
+      throw invalid('licenseKey', 'is in several licenses: call find, and use licenseId');
+    }
     const readId = input.licenseId ?? known?.id;
     const read = readId === undefined ? undefined : await licet.licenses.read(readId);
     const key = read?.item.licenseKey ?? sentKey ?? '';
@@ -376,7 +382,12 @@ const statistics = readTool(
 
 const searchDocs = readTool(
   z.strictObject({
-    text: z.string().trim().min(2).max(200).describe('Words to look for, such as "offline lease".'),
+    text: z
+      .string()
+      .trim()
+      .min(2, 'must have at least 2 characters')
+      .max(200)
+      .describe('Words to look for, such as "offline lease".'),
   }),
   {
     name: 'search_docs',

@@ -4,6 +4,7 @@ import { moved } from '@licet/contract/expiries';
 import { INTENTS } from '@licet/contract/intents';
 import { MAX_HWID_BYTES, MAX_LINK_MINUTES, MAX_TEXT_LENGTH } from '@licet/contract/limits';
 import { sharedHwid } from '@licet/contract/shared-hwids';
+import { endOfDay } from '@licet/contract/time-zone';
 import * as z from 'zod';
 import { endOfHwid, endOfKey, shownLicense, shownSlot } from './shapes.ts';
 import { type Caller, type Fields, invalid, may, type WriteTool, writeTool } from './tool.ts';
@@ -109,6 +110,12 @@ const freeSlots = writeTool(
   },
 );
 
+/** The end of a day that a person named, in the time zone of the service (3). */
+async function endOf(day: string, { licet }: Caller): Promise<string> {
+  const { timeZone } = await licet.address();
+  return new Date(endOfDay(day, timeZone)).toISOString();
+}
+
 const extend = writeTool(
   z.strictObject({
     ...ofLicense,
@@ -120,6 +127,8 @@ const extend = writeTool(
       .describe('Days from the expiry, or from now if it has passed.'),
     until: z.iso
       .date()
+      // Clocks of a time zone do not show year 0.
+      .refine((day) => day >= '1970', 'must be a day such as 2035-12-31')
       .optional()
       .describe(
         'The day at whose end it expires, in the time zone of the service: in the place of days.',
@@ -148,7 +157,8 @@ const extend = writeTool(
         { code: 'CONFLICT' },
       );
     }
-    const after = days === undefined ? (until ?? '') : moved(expiryDate, { days });
+    const after =
+      days === undefined ? await endOf(until ?? '', caller) : moved(expiryDate, { days });
     const to = days === undefined ? `to ${after}` : `by ${plural(days, 'day')}, to ${after}`;
     return {
       question: `Extend ${nameOf(license)} ${to}? It expires at ${expiryDate} now.`,
