@@ -78,7 +78,39 @@ const defaultText = named(
   }),
   { subject: 'Your link', greeting: 'Hello {name},', closing: 'Thanks!' },
 );
-const defaultTexts = z.strictObject({ key: defaultText, link: defaultText, expiring: defaultText });
+const DEFAULT_EXAMPLE = {
+  key: { subject: 'Your license key for {product}', greeting: 'Hello {name},', closing: 'Thanks!' },
+  link: { subject: 'Your link', greeting: 'Hello {name},', closing: 'Thanks!' },
+  expiring: {
+    subject: '{product} ends on {expiry}',
+    greeting: 'Hello {name},',
+    closing: 'Thanks!',
+  },
+};
+const defaultTexts = named(
+  'DefaultMailTexts',
+  'The words of Licet in a language, by kind.',
+  z.strictObject({ key: defaultText, link: defaultText, expiring: defaultText }),
+  DEFAULT_EXAMPLE,
+);
+const defaults = named(
+  'MailDefaults',
+  'The words of Licet, by language and kind.',
+  z.strictObject({
+    en: defaultTexts,
+    de: defaultTexts,
+    fr: defaultTexts,
+    es: defaultTexts,
+    pt: defaultTexts,
+  }),
+  {
+    en: DEFAULT_EXAMPLE,
+    de: DEFAULT_EXAMPLE,
+    fr: DEFAULT_EXAMPLE,
+    es: DEFAULT_EXAMPLE,
+    pt: DEFAULT_EXAMPLE,
+  },
+);
 
 const kinds = z.array(textKind).max(MAIL_TEXT_KINDS.length);
 
@@ -104,26 +136,7 @@ const fields = {
     z.string().nullable(),
     'Why no mail can be sent, and the remedy; null if mails are sent.',
   ),
-  defaults: setByService(
-    z.strictObject({
-      en: defaultTexts,
-      de: defaultTexts,
-      fr: defaultTexts,
-      es: defaultTexts,
-      pt: defaultTexts,
-    }),
-    'The texts of Licet, by language and kind.',
-  ),
-};
-
-const DEFAULT_EXAMPLE = {
-  key: { subject: 'Your license key for {product}', greeting: 'Hello {name},', closing: 'Thanks!' },
-  link: { subject: 'Your link', greeting: 'Hello {name},', closing: 'Thanks!' },
-  expiring: {
-    subject: '{product} ends on {expiry}',
-    greeting: 'Hello {name},',
-    closing: 'Thanks!',
-  },
+  defaults: setByService(defaults, defaults.description),
 };
 
 export const mailSettings = named(
