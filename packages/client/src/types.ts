@@ -2202,8 +2202,8 @@ export interface MailSettings {
   sender: MailSender | null;
   /** Why no mail can be sent, and the remedy; null if mails are sent. */
   fault: string | null;
-  /** The texts of Licet, by language and kind. */
-  defaults: Record<string, Record<string, DefaultMailText>>;
+  /** The words of Licet, by language and kind. */
+  defaults: MailDefaults;
 }
 
 /** The sender of mails, as the operator has set it up. */
@@ -2230,6 +2230,30 @@ export interface DefaultMailText {
   greeting: string;
   /** The lines after the facts. */
   closing: string;
+}
+
+/** The words of Licet in a language, by kind. */
+export interface DefaultMailTexts {
+  /** With the key of a license. */
+  key: DefaultMailText;
+  /** With a link to the page of the customer. */
+  link: DefaultMailText;
+  /** Before licenses end. */
+  expiring: DefaultMailText;
+}
+
+/** The words of Licet, by language and kind. */
+export interface MailDefaults {
+  /** English. */
+  en: DefaultMailTexts;
+  /** German. */
+  de: DefaultMailTexts;
+  /** French. */
+  fr: DefaultMailTexts;
+  /** Spanish. */
+  es: DefaultMailTexts;
+  /** Portuguese. */
+  pt: DefaultMailTexts;
 }
 
 /** A mail as it would be sent. */

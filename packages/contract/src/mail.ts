@@ -90,18 +90,22 @@ const DEFAULT_EXAMPLE = {
 const defaultTexts = named(
   'DefaultMailTexts',
   'The words of Licet in a language, by kind.',
-  z.strictObject({ key: defaultText, link: defaultText, expiring: defaultText }),
+  z.strictObject({
+    key: defaultText.describe('With the key of a license.'),
+    link: defaultText.describe('With a link to the page of the customer.'),
+    expiring: defaultText.describe('Before licenses end.'),
+  }),
   DEFAULT_EXAMPLE,
 );
 const defaults = named(
   'MailDefaults',
   'The words of Licet, by language and kind.',
   z.strictObject({
-    en: defaultTexts,
-    de: defaultTexts,
-    fr: defaultTexts,
-    es: defaultTexts,
-    pt: defaultTexts,
+    en: defaultTexts.describe('English.'),
+    de: defaultTexts.describe('German.'),
+    fr: defaultTexts.describe('French.'),
+    es: defaultTexts.describe('Spanish.'),
+    pt: defaultTexts.describe('Portuguese.'),
   }),
   {
     en: DEFAULT_EXAMPLE,
