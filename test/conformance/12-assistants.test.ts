@@ -623,6 +623,12 @@ describe('changes', () => {
     expect(latest?.actor).toMatchObject({ isMcp: false });
   });
 
+  it('no person is asked to free the slots of a license that has none [12.2.1]', async () => {
+    const empty = await create.license();
+    const given = { licenseId: empty.id, etag: await etagOf(empty), all: true };
+    expect((await callTool('free_slots', given, { canAsk: true })).fields.status).toBe(409);
+  });
+
   it('named values are freed, and one that is not bound frees nothing [12.2.1]', async () => {
     const etag = await etagOf(license);
     const base = { licenseId: license.id, etag };
