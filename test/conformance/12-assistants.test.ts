@@ -264,8 +264,10 @@ describe('tools', () => {
     },
   );
 
-  it('find takes hardware IDs that are longer than the search of a list [12.2.1]', async () => {
-    const hwid = '0123456789abcdef'.repeat(8);
+  it.each([
+    ['are longer than the search of a list', '0123456789abcdef'.repeat(8)],
+    ['look like a key', 'a1b2c3d4e5f6a7b8c9d0'],
+  ])('find takes hardware IDs that %s [12.2.1]', async (_, hwid) => {
     const { licenseKey, productId, id } = license;
     await updateLicense(id, { maxHWIDs: 2 });
     await validate({ licenseKey, productId, hwid });
