@@ -264,8 +264,10 @@ describe('tools', () => {
     },
   );
 
-  it('find takes hardware IDs that are longer than the search of a list [12.2.1]', async () => {
-    const hwid = '0123456789abcdef'.repeat(8);
+  it.each([
+    ['are longer than the search of a list', '0123456789abcdef'.repeat(8)],
+    ['look like a key', 'a1b2c3d4e5f6a7b8c9d0'],
+  ])('find takes hardware IDs that %s [12.2.1]', async (_, hwid) => {
     const { licenseKey, productId, id } = license;
     await updateLicense(id, { maxHWIDs: 2 });
     await validate({ licenseKey, productId, hwid });
@@ -621,6 +623,12 @@ describe('changes', () => {
     await updateLicense(license.id, { notes: 'by hand' });
     const [latest] = await eventsOf(`resourceType=license&resourceId=${license.id}&limit=1`);
     expect(latest?.actor).toMatchObject({ isMcp: false });
+  });
+
+  it('no person is asked to free the slots of a license that has none [12.2.1]', async () => {
+    const empty = await create.license();
+    const given = { licenseId: empty.id, etag: await etagOf(empty), all: true };
+    expect((await callTool('free_slots', given, { canAsk: true })).fields.status).toBe(409);
   });
 
   it('named values are freed, and one that is not bound frees nothing [12.2.1]', async () => {

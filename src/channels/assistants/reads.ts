@@ -78,7 +78,11 @@ async function licensesOfHwid(hwid: string, caller: Caller): Promise<License[]> 
 async function findLicenses(text: string, caller: Caller): Promise<License[]> {
   const { licenses } = caller.licet;
   const key = keyOf(text);
-  if (key !== undefined) return licensesOfKey(key, caller);
+  if (key !== undefined) {
+    const found = await licensesOfKey(key, caller);
+    // A hardware ID can look the same.
+    return found.length > 0 ? found : licensesOfHwid(text, caller);
+  }
   const page = { limit: FOUND };
   switch (recognize(text)) {
     case 'email':

@@ -56,6 +56,9 @@ function listed({ name, title, description, input, ...tool }: Tool): ListedTool 
   };
 }
 
+/** Made once: a list of tools is what clients ask for most. */
+const LISTED: ReadonlyMap<Tool, ListedTool> = new Map(TOOLS.map((tool) => [tool, listed(tool)]));
+
 const resultOf = (fields: Fields, isError = false): CallToolResult => ({
   // Some clients show a model the text alone: it has the same fields.
   content: [{ type: 'text', text: JSON.stringify(fields) }],
@@ -129,7 +132,7 @@ function serverFor(caller: Caller): Server {
     { capabilities: { tools: {} }, instructions: INSTRUCTIONS },
   );
   server.setRequestHandler('tools/list', () => ({
-    tools: TOOLS.filter((tool) => lacking(tool, caller) === undefined).map(listed),
+    tools: [...LISTED].flatMap(([tool, shown]) => (lacking(tool, caller) ? [] : shown)),
   }));
   server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
     const { name, arguments: given = {} } = params;

@@ -88,6 +88,9 @@ const freeSlots = writeTool(
     const license = await readUnchanged(input, caller);
     const freedIps = all ? license.ips : ips.map((one) => canonicalAddress(one) ?? one);
     const freedHwids = all ? license.hwids : hwids;
+    if (freedIps.length + freedHwids.length === 0) {
+      throw new LicetError(409, 'The license has no slot that is taken', { code: 'CONFLICT' });
+    }
     const body = {
       ips: without(license.ips, freedIps, 'ips'),
       hwids: without(license.hwids, freedHwids, 'hwids'),
@@ -99,7 +102,7 @@ const freeSlots = writeTool(
     ].filter(Boolean);
     const list = named.length > 0 && named.length <= 10 ? `: ${named.join(', ')}` : '';
     return {
-      question: `Free the slots of ${counts.join(' and ') || 'no value'} of ${nameOf(license)}${list}?`,
+      question: `Free the slots of ${counts.join(' and ')} of ${nameOf(license)}${list}?`,
       change: { licenseId: license.id, frees: { ips: freedIps, hwids: freedHwids } },
       make: async () => {
         const fields = await changed(input, caller, body);
