@@ -859,7 +859,8 @@ it('a token that may read no products lists licenses with the ids of their produ
   const { token } = await licet.tokens.create({ name: 'Shop', intents: ['LICENSES_READ'] });
   const command = ['licenses', 'list', '--product', `${productId}`];
   const listed = await runWith({ LICET_TOKEN: token }, ...command);
-  expect(listed.stderr).toBe('');
+  // A busy machine also shows the progress.
+  expect(listed.code, listed.stderr).toBe(0);
   expect(listed.stdout).toMatch(new RegExp(`^\\d+ +${licenseKey} .* ${productId} +Nameless$`, 'm'));
 });
 
