@@ -560,7 +560,7 @@ describe('identities and limits', () => {
     expect(text).toMatch(/"fault":"ROOT_TOKEN must/);
   });
 
-  it('a burst opens eight connections to the mail server at most, and loses no mail', async () => {
+  it('a burst is sent at once on one machine, with two connections to the mail server at most', async () => {
     service = new MailService({ ONE_MACHINE: 'true' });
     await service.switchOn('key');
     let [open, most] = [0, 0];
@@ -585,8 +585,7 @@ describe('identities and limits', () => {
     await expect.poll(() => open).toBeGreaterThan(0);
     release();
     await Promise.all(made.map(({ finished }) => finished));
-    await passTime(MINUTE_MS);
-    expect(most).toBeLessThanOrEqual(8);
+    expect(most).toBeLessThanOrEqual(2);
     expect(new Set((await service.mails()).map(({ state }) => state))).toEqual(new Set(['SENT']));
     expect(await service.mails()).toHaveLength(20);
   });

@@ -22,14 +22,8 @@ import {
 /** The queries of a round without what it sends: its claim, its letters, their outcomes, and what it gives back. */
 const ROUND_QUERIES = 2 + LETTER_QUERIES + OUTCOME_QUERIES + 1;
 /** Mails of a run of the scheduled handler, and after a response, where the platform counts requests. */
-const AT_CLOUDFLARE = {
-  inRun: 10,
-  afterResponse: 5,
-  rounds: Number.POSITIVE_INFINITY,
-  storesEach: false,
-};
-/** Mail servers limit the connections of a client, so that a burst leaves mails to the scheduled handler. */
-const ON_ONE_MACHINE = { inRun: 500, afterResponse: 25, rounds: 4, storesEach: true };
+const AT_CLOUDFLARE = { inRun: 10, afterResponse: 5, isOnOneMachine: false };
+const ON_ONE_MACHINE = { inRun: 500, afterResponse: 500, isOnOneMachine: true };
 const MAX_IN_ROUND = 25;
 /** A run begins no attempt after this time. */
 const MAX_RUN_MS = 15_000;
@@ -121,6 +115,10 @@ export class Mailer {
   readonly #limits: typeof AT_CLOUDFLARE;
   /** Rounds whose outcomes are not stored yet. */
   #underWay = 0;
+  /** Responses after which mails were to be sent. */
+  #bursts = 0;
+  /** Whether the sender after an earlier response goes on. */
+  #isGoingOn = false;
   #isStopping = false;
 
   constructor(
@@ -161,11 +159,35 @@ export class Mailer {
 
   /** Sends new mails after the response to their cause. It never rejects: the scheduled handler sends them otherwise. */
   async sendNew(newSender: () => Sender, ids: readonly number[]): Promise<void> {
-    if (ids.length === 0 || this.#isStopping || this.#underWay >= this.#limits.rounds) return;
-    const until = performance.now() + MAX_AFTER_RESPONSE_MS;
-    await this.#sendDue(newSender, { room: this.#limits.afterResponse, until, ids }).catch(
-      (error) => logFailure('Mails were not sent, and are repeated', error),
-    );
+    if (ids.length === 0 || this.#isStopping) return;
+    const sent = this.#limits.isOnOneMachine
+      ? this.#sendBurst(newSender)
+      : this.#sendDue(newSender, {
+          room: this.#limits.afterResponse,
+          until: performance.now() + MAX_AFTER_RESPONSE_MS,
+          ids,
+        });
+    await sent.catch((error) => logFailure('Mails were not sent, and are repeated', error));
+  }
+
+  /**
+   * Sends mails that are due, and those of later responses meanwhile: mail servers limit the connections of a client, and
+   * many mails of a round need no more queries than one.
+   */
+  async #sendBurst(newSender: () => Sender): Promise<void> {
+    this.#bursts++;
+    if (this.#isGoingOn) return;
+    this.#isGoingOn = true;
+    try {
+      const until = performance.now() + MAX_RUN_MS;
+      for (let seen = 0, made = 0; seen !== this.#bursts || made > 0; ) {
+        if (performance.now() >= until || this.#isStopping) return;
+        seen = this.#bursts;
+        made = await this.#sendDue(newSender, { room: MAX_IN_ROUND, until });
+      }
+    } finally {
+      this.#isGoingOn = false;
+    }
   }
 
   /**
@@ -230,7 +252,7 @@ export class Mailer {
         if (!letter) return;
         const result = await attemptOf(sender, letter);
         // A process that ends before it is stored has perhaps sent the mail.
-        if (this.#limits.storesEach) await storeMailOutcomes(newSender(), [result]);
+        if (this.#limits.isOnOneMachine) await storeMailOutcomes(newSender(), [result]);
         else outcomes.push(result);
       }
     };
