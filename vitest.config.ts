@@ -25,6 +25,8 @@ export default defineConfig({
   test: {
     // Many tests wait for processes: three workers keep two cores busy, and more only slow each other down.
     maxWorkers: 3,
+    // `npm test` leaves out what is tagged `long`, but for what is tagged `short` in it; LICET_LONG=1 runs all.
+    tags: [{ name: 'long' }, { name: 'short' }],
     projects: [
       {
         // Runs in workerd, with the real local D1.

@@ -8,6 +8,8 @@ import { ensureConsole } from './console/ensure.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'licet-test-'));
 let passed = 0;
+/** Tests of the long forms. */
+let leftOut = 0;
 /** Each failure with its message. Shown again at the end, where the last lines of a long output are read first. */
 const failures: string[] = [];
 
@@ -32,7 +34,12 @@ interface VitestReport {
     name: string;
     status: string;
     message: string;
-    assertionResults: { status: string; fullName: string; failureMessages: string[] | null }[];
+    assertionResults: {
+      status: string;
+      fullName: string;
+      failureMessages: string[] | null;
+      tags: string[];
+    }[];
   }[];
 }
 
@@ -68,11 +75,17 @@ async function countTests(
 ): Promise<void> {
   const file = join(folder, `${project}.json`);
   const reports = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
-  const isGood = await runVitest('vitest', ['run', `--project=${project}`, ...reports, ...options]);
+  const tags = process.env.LICET_LONG ? [] : ['--tagsFilter=short || !long'];
+  const args = ['run', `--project=${project}`, ...reports, ...tags, ...options];
+  const isGood = await runVitest('vitest', args);
   try {
     const report: VitestReport = JSON.parse(readFileSync(file, 'utf8'));
     const found = failuresOf(report);
     passed += report.numPassedTests;
+    const tests = report.testResults.flatMap(({ assertionResults }) => assertionResults);
+    leftOut += tests.filter(
+      ({ status, tags: own }) => status === 'skipped' && own.includes('long'),
+    ).length;
     failures.push(...found);
     if (!isGood && found.length === 0)
       failures.push(`vitest run --project=${project}: an error outside a test, see above`);
@@ -126,5 +139,7 @@ for (const made of [folder, fastFolder]) rmSync(made, { recursive: true, force: 
 for (const failure of failures) console.error(`\n✗ ${failure}`);
 if (skipped.length > 0) console.log('\nSkipped, because this machine lacks');
 for (const [need, tests] of skipped) console.log(`  ${need}: ${[...tests].sort().join('; ')}`);
+if (leftOut > 0 && !process.env.LICET_LONG)
+  console.log(`\nLeft out: ${leftOut} long tests, which LICET_LONG=1 npm test runs`);
 console.log(`\n${passed} passed, ${failures.length} failed`);
 process.exit(failures.length > 0 ? 1 : 0);

@@ -58,7 +58,9 @@ it('admitted validations are all recorded by a database that takes 300 ms for ea
   expect(consoleLines).toEqual([]);
 });
 
-it('admitted validations are all recorded by a database that hangs for four seconds [1.6.1]', async () => {
+it('admitted validations are all recorded by a database that hangs for four seconds [1.6.1]', {
+  tags: 'long',
+}, async () => {
   const license = await shop.newLicense();
   const hanging = wait(4_000);
   const isolate = newIsolate({ ...UNLIMITED, DB: pausing(() => hanging) });
@@ -73,7 +75,9 @@ it('admitted validations are all recorded by a database that hangs for four seco
 
 const BUSY = { valid: false, message: 'Service is busy, try again' };
 
-it('a validation that finds no room for two seconds gets 503 and leaves nothing behind [1.6.5]', async () => {
+it('a validation that finds no room for two seconds gets 503 and leaves nothing behind [1.6.5]', {
+  tags: 'long',
+}, async () => {
   const license = await shop.newLicense({ maxIPs: 2 });
   const { token } = await create.token(['LICENSE_VALIDATE']);
   const { promise: released, resolve: release } = Promise.withResolvers<void>();

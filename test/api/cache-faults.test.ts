@@ -297,7 +297,7 @@ describe('D1 or KV that does not respond', () => {
   });
 });
 
-it('200 cancelled look-ups a second keep no other request waiting', async () => {
+it('200 cancelled look-ups a second keep no other request waiting', { tags: 'long' }, async () => {
   vi.unstubAllGlobals();
   let cancelled = 0;
   const cancelOne = async () => {

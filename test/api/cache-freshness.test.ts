@@ -87,7 +87,9 @@ it('a license that is imported again under its old key is accepted by the next r
   await expectStatus(isolate, item, 200);
 });
 
-it('a change is not undone by a KV that shows an older one, after 10,000 new licenses either', async () => {
+it('a change is not undone by a KV that shows an older one, after 10,000 new licenses either', {
+  tags: 'long',
+}, async () => {
   const license = await newLicense();
   const isolate = newWatchedIsolate();
   await expectStatus(isolate, license, 200);

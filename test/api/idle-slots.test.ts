@@ -321,7 +321,10 @@ const step = fc.oneof(
 );
 const addressOf = (number: number): string => `11.62.0.${number}`;
 
-it('the limit is strict and no value that was used within the days is taken over, whatever runs at once [7.2.7]', async () => {
+it('the limit is strict and no value that was used within the days is taken over, whatever runs at once [7.2.7]', {
+  tags: 'long',
+  timeout: 60_000,
+}, async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 14 }), async (steps) => {
       await emptyHistory();
@@ -366,7 +369,7 @@ it('the limit is strict and no value that was used within the days is taken over
     }),
     { numRuns: env.IS_LONG ? 25 : 5 },
   );
-}, 60_000);
+});
 
 it('forgetting a person erases the remarks with their values [7.2.18]', async () => {
   const fields = { maxIPs: 1, ips: [OLD], ownerChatId: 'forgotten' };

@@ -43,7 +43,9 @@ const isListRead = (statements: readonly { sql: string }[]): boolean =>
 const list = (DB: D1Database) =>
   app.fetch(requestTo('GET', LISTS), { ...env, DB }, createExecutionContext());
 
-it('timers of other requests run between two chunks of a list that is read at full speed [3.26]', async () => {
+it('timers of other requests run between two chunks of a list that is read at full speed [3.26]', {
+  tags: 'long',
+}, async () => {
   let ticks = 0;
   const ticking = setInterval(() => ticks++, 0);
   const ticksAtReads: number[] = [];
@@ -73,7 +75,9 @@ it('on one machine a list is read in chunks of 250 rows, and of 256 KB of long v
   expect(sizes).toHaveLength(7);
 });
 
-it('three lists at once read one chunk at a time, and each is complete [3.26]', async () => {
+it('three lists at once read one chunk at a time, and each is complete [3.26]', {
+  tags: 'long',
+}, async () => {
   let reading = 0;
   const atOnce: number[] = [];
   const DB = interceptDatabase(env.DB, async (statements, send) => {
@@ -90,7 +94,9 @@ it('three lists at once read one chunk at a time, and each is complete [3.26]', 
   expect(Math.max(...atOnce)).toBe(1);
 });
 
-it('a list that is cancelled while a chunk is read reads no further, and the next list is complete [3.26]', async () => {
+it('a list that is cancelled while a chunk is read reads no further, and the next list is complete [3.26]', {
+  tags: 'long',
+}, async () => {
   const cancelling = Promise.withResolvers<void>();
   let reads = 0;
   const DB = interceptDatabase(env.DB, async (statements, send) => {

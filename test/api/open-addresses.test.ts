@@ -264,7 +264,9 @@ describe.each(Object.entries(ADDRESSES))('%s', (_, address) => {
     expect(statuses).toEqual(address.statuses);
   });
 
-  it('nothing is read of a client over the limit, and others pass [1.7.15, 9.2.2]', async () => {
+  it('nothing is read of a client over the limit, and others pass [1.7.15, 9.2.2]', {
+    tags: 'long',
+  }, async () => {
     const { right, wrong, oversized, unreadable } = address;
     const client = '2001:db8:0:1::1';
     for (const sent of [wrong, await oversized(), unreadable]) {

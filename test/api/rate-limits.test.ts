@@ -121,7 +121,9 @@ it('failed tokens are limited to 60 a minute for one address, and one that was u
   expect((await call('GET', '/api/v2/ping', { token, headers: subject })).status).toBe(200);
 });
 
-it('forty servers behind one address that restart together with forty keys all get through [1.7.21]', async () => {
+it('forty servers behind one address that restart together with forty keys all get through [1.7.21]', {
+  tags: 'long',
+}, async () => {
   const { id: productId } = await create.product();
   const licenses = await Promise.all(
     Array.from({ length: 40 }, () => create.license({ productId, maxIPs: -1, maxHWIDs: -1 })),
@@ -269,7 +271,9 @@ async function askAll(isolate: Isolate): Promise<number[]> {
 }
 const ALL_VALID = Array(40).fill(200);
 
-it('a flood of unreadable requests leaves eleven short records [1.7.25]', async () => {
+it('a flood of unreadable requests leaves eleven short records [1.7.25]', {
+  tags: 'long',
+}, async () => {
   const { isolate, flood } = newFloodedIsolate();
   expect(await askAll(isolate)).toEqual(ALL_VALID);
   const long = 'x'.repeat(2_000);
@@ -332,7 +336,9 @@ it('over the limit of refused validations KV is asked for 300 keys a minute, and
   expect(await askAll(isolate)).toEqual(ALL_VALID);
 });
 
-it('a flood of unknown keys asks D1 for no more of them than the limit [1.7.3, 1.7.11, 1.7.12]', async () => {
+it('a flood of unknown keys asks D1 for no more of them than the limit [1.7.3, 1.7.11, 1.7.12]', {
+  tags: 'long',
+}, async () => {
   const { isolate, statementsWith, flood } = newFloodedIsolate();
   expect(await askAll(isolate)).toEqual(ALL_VALID);
   const before = statementsWith('"license_key_normalized" in');
@@ -342,7 +348,9 @@ it('a flood of unknown keys asks D1 for no more of them than the limit [1.7.3, 1
   expect(await askAll(isolate)).toEqual(ALL_VALID);
 });
 
-it('a flood of spellings of one key asks D1 for no more of them than the limits [1.2.26, 1.7.8, 1.7.11]', async () => {
+it('a flood of spellings of one key asks D1 for no more of them than the limits [1.2.26, 1.7.8, 1.7.11]', {
+  tags: 'long',
+}, async () => {
   const { isolate, statementsWith, flood } = newFloodedIsolate();
   expect(await askAll(isolate)).toEqual(ALL_VALID);
   const [license] = licenses;
@@ -357,7 +365,9 @@ it('a flood of spellings of one key asks D1 for no more of them than the limits 
   expect(await flood(1, askFor(license))).toEqual({ 429: 1 });
 });
 
-it('validations that fail without the database all return 503, and leave 300 records and a line in the log [1.7.27]', async () => {
+it('validations that fail without the database all return 503, and leave 300 records and a line in the log [1.7.27]', {
+  tags: 'long',
+}, async () => {
   let isDown = true;
   const DB = withFaults(env.DB, (sql) =>
     isDown && !sql.includes('insert into "requests"') ? 'fails' : null,

@@ -139,7 +139,10 @@ const license = fc.record({
   key: text(40),
 });
 
-it('PUT of what GET returned changes nothing of licenses in every state, of every owner, with what is bound to them, and an import under any key shows the same [1.2.9]', async () => {
+it('PUT of what GET returned changes nothing of licenses in every state, of every owner, with what is bound to them, and an import under any key shows the same [1.2.9]', {
+  tags: 'long',
+  timeout: 30_000,
+}, async () => {
   const entitlements = { pro: true, edition: 'silver', max_players: 100 };
   const { id: productId } = await create.product({ entitlements });
   const seen = new Set<string>();
@@ -162,4 +165,4 @@ it('PUT of what GET returned changes nothing of licenses in every state, of ever
     { numRuns: 20, seed: 602 },
   );
   expect([...seen].sort()).toEqual([...LICENSE_STATUSES].sort());
-}, 30_000);
+});

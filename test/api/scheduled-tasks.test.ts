@@ -273,7 +273,9 @@ it('the requests of a list that fails count for the run [8.5.12]', async () => {
   expect([asked, spent]).toEqual([3, 3]);
 });
 
-it('a run of all tasks with all their work makes at most 50 queries and requests, and later runs do the rest', async () => {
+it('a run of all tasks with all their work makes at most 50 queries and requests, and later runs do the rest', {
+  tags: 'long',
+}, async () => {
   expect(Object.keys(WORK)).toHaveLength(tasksOf(servicesOf(env)).length);
   for (const fill of Object.values(WORK)) await fill();
   const { bindings, made } = newCounted();

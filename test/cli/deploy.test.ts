@@ -652,7 +652,9 @@ describe('npm run deploy', () => {
     return programs;
   }
 
-  it('npm run deploy ends with 1 where programs could not use the service', async () => {
+  it('npm run deploy ends with 1 where programs could not use the service', {
+    tags: 'long',
+  }, async () => {
     isWell = false;
     const programs = wranglerThat({ deploy: DEPLOYS });
     const { code, output } = await npmRunDeploy(programs);
@@ -660,7 +662,9 @@ describe('npm run deploy', () => {
     expect(code).toBe(1);
   });
 
-  it('npm run deploy goes on to its end where nobody reads what it prints', async () => {
+  it('npm run deploy goes on to its end where nobody reads what it prints', {
+    tags: 'long',
+  }, async () => {
     const programs = wranglerThat({ deploy: DEPLOYS });
     const { code, output } = await npmRunDeploy(programs, (child) =>
       child.stdout?.once('data', () => child.stdout?.destroy()),
@@ -670,7 +674,9 @@ describe('npm run deploy', () => {
     expect(readdirSync(folder)).not.toContain('wrangler.deploy.json');
   });
 
-  it('npm run deploy stops at SIGTERM with wrangler, and leaves no file behind', async () => {
+  it('npm run deploy stops at SIGTERM with wrangler, and leaves no file behind', {
+    tags: 'long',
+  }, async () => {
     mkdirSync(join(folder, 'temporary'));
     vi.stubEnv('TMPDIR', join(folder, 'temporary'));
     const has = (file: string) => () => existsSync(join(folder, file));
@@ -688,7 +694,9 @@ describe('npm run deploy', () => {
     expect(readdirSync(join(folder, 'temporary'))).toEqual([]);
   });
 
-  it('npm run deploy names the file of the root token, also after a run that was stopped once the token was set', async () => {
+  it('npm run deploy names the file of the root token, also after a run that was stopped once the token was set', {
+    tags: 'long',
+  }, async () => {
     configure(TOML.replace('migrations_dir', 'database_id = "x"\nmigrations_dir'));
     const programs = wranglerThat({
       secret: `[ -e token-set ] && echo '[{"name":"ROOT_TOKEN"}]' || { echo 'Worker "licet" not found'; exit 1; }`,

@@ -138,7 +138,9 @@ it('without a bot, the commands are registered with the client secret, and no se
   expect(await licet.discordSettings.get()).toMatchObject({ guildId: GUILD, hasBotToken: false });
 });
 
-it('with DISCORD_URL, setup, roles, late messages and webhooks reach that Discord over HTTP, and nothing else opens [8.4.5]', async () => {
+it('with DISCORD_URL, setup, roles, late messages and webhooks reach that Discord over HTTP, and nothing else opens [8.4.5]', {
+  tags: 'long',
+}, async () => {
   const keys = generateKeyPairSync('ed25519');
   const publicKey = keys.publicKey.export({ format: 'der', type: 'spki' }).subarray(-32);
   const ids = ['--application', APPLICATION, '--guild', GUILD];

@@ -1,3 +1,5 @@
+/** @module-tag long */
+
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { readRootToken } from '@licet/cli/root-token';
@@ -135,7 +137,9 @@ setInterval(isThere, 100);
     });
   });
 
-  it('the doctor says which step a program lacks before it can be examined', async () => {
+  it('the doctor says which step a program lacks before it can be examined', {
+    tags: 'short',
+  }, async () => {
     const late = await examine('true');
     expect(late.output).toContain('✗ A dead service, before any response: it exited with status 0');
     expect(late.output).toContain('change  Delete its lease (licet.mark in the examples)');
@@ -149,7 +153,9 @@ setInterval(isThere, 100);
     expect(refused.code).toBe(1);
   });
 
-  it('the doctor reports that no service responds, and takes --program or --market', async () => {
+  it('the doctor reports that no service responds, and takes --program or --market', {
+    tags: 'short',
+  }, async () => {
     const { code, stderr } = await runHere('doctor', ['http://127.0.0.1:9', '--program', 'true']);
     expect(stderr).toContain('No service responds at http://127.0.0.1:9. Check the address.');
     expect(code).toBe(2);

@@ -147,46 +147,45 @@ const disturbed = (
   });
 };
 
-it(
-  'a whole shop is imported and exported with little memory, also after an interruption',
-  async () => {
-    const shop = at('shop.jsonl');
-    writeShop(shop, LICENSES, NOTES);
+it('a whole shop is imported and exported with little memory, also after an interruption', {
+  tags: 'long',
+  timeout: LONG_MS,
+}, async () => {
+  const shop = at('shop.jsonl');
+  writeShop(shop, LICENSES, NOTES);
 
-    let stop = (): unknown => undefined;
-    const half = Math.ceil(LICENSES / 200);
-    const behind = await disturbed((request, nth) => {
-      if (request.method === 'POST' && nth > half) stop();
-      return 'none';
-    });
-    const child = startWithLittleMemory('import', [shop, '--url', behind]);
-    stop = () => child.kill('SIGINT');
-    const interrupted = await endingOf(child);
-    expect(interrupted.output).toContain('Run the same command again');
-    expect(interrupted.code).toBe(130);
-    const interruptedAt = Number((await totals()).licenses);
-    expect(interruptedAt).toBeGreaterThan(0);
-    expect(interruptedAt).toBeLessThan(LICENSES * 0.8);
+  let stop = (): unknown => undefined;
+  const half = Math.ceil(LICENSES / 200);
+  const behind = await disturbed((request, nth) => {
+    if (request.method === 'POST' && nth > half) stop();
+    return 'none';
+  });
+  const child = startWithLittleMemory('import', [shop, '--url', behind]);
+  stop = () => child.kill('SIGINT');
+  const interrupted = await endingOf(child);
+  expect(interrupted.output).toContain('Run the same command again');
+  expect(interrupted.code).toBe(130);
+  const interruptedAt = Number((await totals()).licenses);
+  expect(interruptedAt).toBeGreaterThan(0);
+  expect(interruptedAt).toBeLessThan(LICENSES * 0.8);
 
-    const importing = startWithLittleMemory('import', [shop, '--url', service.address]);
-    const first = await endingOf(importing);
-    expect(first.code, first.output).toBe(0);
-    const [created = 0, unchanged = 0, ...others] = countsIn(first.output, 'licenses');
-    expect([created + unchanged, ...others]).toEqual([LICENSES, 0, 0]);
+  const importing = startWithLittleMemory('import', [shop, '--url', service.address]);
+  const first = await endingOf(importing);
+  expect(first.code, first.output).toBe(0);
+  const [created = 0, unchanged = 0, ...others] = countsIn(first.output, 'licenses');
+  expect([created + unchanged, ...others]).toEqual([LICENSES, 0, 0]);
 
-    const again = [at('again.jsonl'), '--url', service.address];
-    const second = await endingOf(startWithLittleMemory('export', again));
-    expect(second.code, second.output).toBe(0);
-    expect(second.output).toContain(`${LICENSES.toLocaleString('en')} licenses`);
-    expect(statSync(at('again.jsonl')).mode & 0o077).toBe(0);
+  const again = [at('again.jsonl'), '--url', service.address];
+  const second = await endingOf(startWithLittleMemory('export', again));
+  expect(second.code, second.output).toBe(0);
+  expect(second.output).toContain(`${LICENSES.toLocaleString('en')} licenses`);
+  expect(statSync(at('again.jsonl')).mode & 0o077).toBe(0);
 
-    for (const { output } of [first, second]) {
-      const rssMegabytes = Number(/maxRSS (\d+)/.exec(output)?.[1]) / 1024;
-      expect(rssMegabytes).toBeLessThan(MAX_RSS_MEGABYTES);
-    }
-  },
-  LONG_MS,
-);
+  for (const { output } of [first, second]) {
+    const rssMegabytes = Number(/maxRSS (\d+)/.exec(output)?.[1]) / 1024;
+    expect(rssMegabytes).toBeLessThan(MAX_RSS_MEGABYTES);
+  }
+});
 
 it('the summary of an import counts the customers that it creates as owners of licenses', async () => {
   const licenses = numbers(250).map((n) => ({
@@ -206,7 +205,9 @@ it('the summary of an import counts the customers that it creates as owners of l
   expect(again.output).not.toContain('Customers created');
 });
 
-it('a faulty network delays an import, which reports it and stores each item once', async () => {
+it('a faulty network delays an import, which reports it and stores each item once', {
+  tags: 'long',
+}, async () => {
   const licenses = numbers(450).map((n) => ({
     license: licenseOf(n, { id: null, licenseKey: `net ${n}`, productId: 9_000 }),
   }));
@@ -401,7 +402,9 @@ describe('ignored fields of an import', () => {
   });
 });
 
-it('a rejected item is reported with its line and the reason, and the others are imported', async () => {
+it('a rejected item is reported with its line and the reason, and the others are imported', {
+  tags: 'long',
+}, async () => {
   await createProducts(9_400, 9_401);
   const license = { productId: 9_401, licenseType: 'PERMANENT' };
   const bad = numbers(30).map((n) => ({
@@ -730,7 +733,9 @@ describe('the report of an import', () => {
   });
 });
 
-it('the service of an import or an export is LICET_URL, unless an option names another one', async () => {
+it('the service of an import or an export is LICET_URL, unless an option names another one', {
+  tags: 'long',
+}, async () => {
   const file = writeProduct(9_600);
   const nobody = 'http://127.0.0.1:1';
   const { address } = service;
@@ -751,7 +756,7 @@ it('the service of an import or an export is LICET_URL, unless an option names a
   }
 });
 
-it('the commands of docs/import.md work', async () => {
+it('the commands of docs/import.md work', { tags: 'long' }, async () => {
   await createProducts(602);
   const document = readFileSync('docs/import.md', 'utf8');
   const blocks = (kind: string): string[] =>

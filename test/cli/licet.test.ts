@@ -1,3 +1,5 @@
+/** @module-tag long */
+
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { createPublicKey } from 'node:crypto';
 import { once } from 'node:events';
@@ -192,7 +194,9 @@ describe('licet products edit and delete', () => {
 });
 
 describe('licet licenses', () => {
-  it('licet licenses list filters by product, status, expiry, use and free slots', async () => {
+  it('licet licenses list filters by product, status, expiry, use and free slots', {
+    tags: 'long',
+  }, async () => {
     const product = await licet.products.create({ name: 'Listed', productType: 'OTHER' });
     const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString();
     const temporary = (expiryDate: string) => ({ licenseType: 'TEMPORARY', expiryDate }) as const;
@@ -273,7 +277,9 @@ describe('licet licenses', () => {
     expect(expiryDate).toBe('2035-01-31T14:59:59.000+00:00');
   });
 
-  it('a day alone is its end in the time zone of the service, and a list shows the time of any other end [3.81]', async () => {
+  it('a day alone is its end in the time zone of the service, and a list shows the time of any other end [3.81]', {
+    tags: 'long',
+  }, async () => {
     const create = ['licenses', 'create', '--product', String(productId), '--expires'];
     const today = new Date().toLocaleDateString('sv-SE', { timeZone: 'Asia/Tokyo' });
     for (const [date, listed] of [
@@ -838,7 +844,9 @@ describe('licet customers', () => {
     expect(await licet.customers.get(id)).toMatchObject({ email: null, firstName: null });
   });
 
-  it('licet customers forget goes on until a long history is erased', async () => {
+  it('licet customers forget goes on until a long history is erased', {
+    tags: 'long',
+  }, async () => {
     const body = { message: 'send it again', accepted_intents: [] };
     let requests = 0;
     const address = await listen(({ method }, response) => {
@@ -963,7 +971,7 @@ describe('licet history', () => {
     expect(JSON.parse(json.stdout)).toMatchObject({ hwid });
   });
 
-  describe('--follow', () => {
+  describe('--follow', { tags: 'long' }, () => {
     /** A proxy that can fail. */
     let address: string;
     let isFailing = false;
@@ -1054,6 +1062,7 @@ describe('licet history', () => {
 
   it.each(['2026-11-20T00:01:38', '2026-11-20T02:01:38+02'])(
     'licet history --follow --since %s starts there in any time zone, and prints each record once',
+    { tags: 'long' },
     async (from) => {
       vi.stubEnv('TZ', 'America/New_York');
       // The distance is long enough to forget the first record.

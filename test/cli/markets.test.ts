@@ -1,3 +1,5 @@
+/** @module-tag long */
+
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readRootToken } from '@licet/cli/root-token';
@@ -227,7 +229,7 @@ it('purchases import takes its own list, lists and tables as they come [9.3.14]'
   expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('.none does not exist.')]);
 });
 
-it('purchases import joins no two e-mails by one buyer [3.85]', async () => {
+it('purchases import joins no two e-mails by one buyer [3.85]', { tags: 'short' }, async () => {
   const { stderr } = await run('markets', 'create', 'stripe', 'Two buyers');
   const [, marketId = ''] = /Market (\d+) created/.exec(stderr) ?? [];
   const product = await run('products', 'create', 'Two', '--type', 'OTHER', '--json');
@@ -248,7 +250,7 @@ it('purchases import joins no two e-mails by one buyer [3.85]', async () => {
   }
 });
 
-it('a dynamic market takes the settings of a known shop', async () => {
+it('a dynamic market takes the settings of a known shop', { tags: 'short' }, async () => {
   const { stderr } = await run('markets', 'create', 'dynamic', 'SellAuth', '--preset', 'sellauth');
   expect(stderr).toContain('created');
   expect((await run('markets', 'list')).stdout).toMatch(/dynamic +SellAuth +needs a secret/);

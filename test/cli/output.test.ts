@@ -1,3 +1,5 @@
+/** @module-tag long */
+
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, openSync, writeFileSync } from 'node:fs';
@@ -85,7 +87,7 @@ describe.skipIf(!isThere)('output to a full device', () => {
 });
 
 describe('output to a closed pipe', () => {
-  it('output to a closed pipe ends licet quietly', async () => {
+  it('output to a closed pipe ends licet quietly', { tags: 'short' }, async () => {
     expect(await run(undefined, 'licet', '--help')).toEqual({ code: 0, stderr: '' });
   });
 

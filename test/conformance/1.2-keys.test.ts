@@ -276,7 +276,9 @@ it('a forgotten customer leaves no spoilt key in the records of the license [6.1
   expect(after.json).toMatchObject({ id: record?.id, licenseKey: null, hwid: null });
 });
 
-it('each form of the table counts as it was sent, once it is imported as the key of a license [1.2.9, 1.2.24]', async () => {
+it('each form of the table counts as it was sent, once it is imported as the key of a license [1.2.9, 1.2.24]', {
+  tags: 'long',
+}, async () => {
   const keys = new Map(FORMS.map(([, text]) => [text.trim().toUpperCase(), text.trim()]));
   const items = [...keys.values()].map((licenseKey) => ({
     licenseKey,

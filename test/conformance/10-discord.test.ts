@@ -103,7 +103,9 @@ it('without an application, which switches Discord off, a signed request is 401 
   expect((await discord.post(discord.body({ type: 1 }))).status).toBe(401);
 });
 
-it('1,000 made-up interactions cost no statement, and a real one still passes [10.3.1]', async () => {
+it('1,000 made-up interactions cost no statement, and a real one still passes [10.3.1]', {
+  tags: 'long',
+}, async () => {
   const { spy: DB, roundTrips } = spyOnDatabase(env.DB);
   const watched = new FakeDiscord({ DB });
   await watched.setUp();

@@ -428,7 +428,9 @@ it('values that were not bound together, or not seen together, are machines of t
   ]);
 });
 
-it('50 resets of machines at once in four isolates each free a whole machine or nothing, within the budget [10.1.2, 10.1.5]', async () => {
+it('50 resets of machines at once in four isolates each free a whole machine or nothing, within the budget [10.1.2, 10.1.5]', {
+  tags: 'long',
+}, async () => {
   const one = await used([
     ['203.0.113.1', 'server-1'],
     ['203.0.113.2', 'server-2'],
@@ -574,7 +576,9 @@ it('50 resets at once in four isolates free exactly as many slots as the product
   expect((await get.license(full.license.id)).ips).toHaveLength(30);
 });
 
-it('a flood of wrong sessions costs no query beyond the limit of failed tokens [10.2.7]', async () => {
+it('a flood of wrong sessions costs no query beyond the limit of failed tokens [10.2.7]', {
+  tags: 'long',
+}, async () => {
   const { spy: DB, roundTrips } = spyOnDatabase(env.DB);
   const isolate = newIsolate({ DB, FAILED_TOKEN_LIMITER: 60 });
   const headers = { 'CF-Connecting-IP': '192.0.2.200' };

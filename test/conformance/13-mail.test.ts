@@ -341,7 +341,9 @@ describe('what holds when a mail is sent', () => {
 describe('attempts', () => {
   beforeEach(() => service.switchOn('key'));
 
-  it('a mail that fails has seven more attempts within two days, and then fails with an event [13.5.1]', async () => {
+  it('a mail that fails has seven more attempts within two days, and then fails with an event [13.5.1]', {
+    tags: 'long',
+  }, async () => {
     service.answer(() => new Response('', { status: 500 }));
     const { id } = await service.license();
     expect(await service.mail()).toMatchObject({

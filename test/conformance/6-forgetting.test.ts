@@ -259,7 +259,7 @@ it('forgetting a customer that does not exist returns 404', async () => {
   expectError(await call('DELETE', pathOf(999_999)), 404, 'Customer not found');
 });
 
-it('a customer is forgotten while validations go on', async () => {
+it('a customer is forgotten while validations go on', { tags: 'long' }, async () => {
   const { customer, ...subject } = await create.license({ ownerChatId: 'busy' });
   const others = await create.license();
   const isolate = newIsolate({ VALIDATION_LIMITER: 1e9 });

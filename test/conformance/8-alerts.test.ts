@@ -441,7 +441,9 @@ async function costOf(ms: number, bindings: Parameters<typeof runAfter>[1] = {})
   return { queries: statements.length, ...(await sumRows(statements)), statements };
 }
 
-it('10,000 licenses that expire at once are raised in bounded runs over midnight, each once [8.5.8]', async () => {
+it('10,000 licenses that expire at once are raised in bounded runs over midnight, each once [8.5.8]', {
+  tags: 'long',
+}, async () => {
   await createMany(10_000, START + 11.5 * HOUR_MS);
   const total = async () =>
     env.DB.prepare(`select count(*) n from events where actor = 'service'`).first('n');
@@ -667,7 +669,9 @@ it.each(['', 'many', '-1'])(
   },
 );
 
-it('a run makes at most 50 queries and requests, however much is due [8.5.12]', async () => {
+it('a run makes at most 50 queries and requests, however much is due [8.5.12]', {
+  tags: 'long',
+}, async () => {
   const limited = await create.license({ ips: ['192.0.2.1'], maxIPs: 1 });
   for (const format of ['standard', 'discord']) {
     await newWebhook({ url: 'https://shop.example/hook', types: ['license.*'], format });

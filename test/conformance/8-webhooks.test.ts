@@ -704,7 +704,7 @@ describe('retries', () => {
     expect(await sender.delivery(id)).toMatchObject({ state: 'DELIVERED', attempts: 1 });
   });
 
-  it('eight scheduled runs at once deliver nothing twice [8.3.2]', async () => {
+  it('eight scheduled runs at once deliver nothing twice [8.3.2]', { tags: 'long' }, async () => {
     const { id } = await sender.create(ON_PRODUCTS);
     sender.receivers.at(SHOP, status(500));
     for (const name of ['A', 'B', 'C', 'D', 'E']) await sender.change(name);
@@ -765,7 +765,9 @@ describe('retries', () => {
     expect(sender.receivers.of(PANEL)).toHaveLength(17);
   });
 
-  it('receivers that do not respond hold up no other: one run delivers 1,000 beside two of them [8.3.9, 8.3.10]', async () => {
+  it('receivers that do not respond hold up no other: one run delivers 1,000 beside two of them [8.3.9, 8.3.10]', {
+    tags: 'long',
+  }, async () => {
     sender = new Sender({ ONE_MACHINE: 'true' });
     const fast = await sender.create({ url: SHOP, types: ['session.*'] });
     const released = Promise.withResolvers<Response>();
@@ -804,7 +806,9 @@ describe('retries', () => {
     expect(sender.receivers.received.length).toBeGreaterThan(4 + 4 + 10);
   });
 
-  it('the last of many changes while a receiver does not respond wait for the scheduled handler, without a lease [8.3.9]', async () => {
+  it('the last of many changes while a receiver does not respond wait for the scheduled handler, without a lease [8.3.9]', {
+    tags: 'long',
+  }, async () => {
     const { id } = await sender.create({ url: PANEL, types: ['product.*'] });
     const released = Promise.withResolvers<Response>();
     sender.receivers.at(PANEL, () => released.promise.then((response) => response.clone()));

@@ -49,7 +49,10 @@ it.runIf(hasTools('the commands of the documents', 'bash'))(
   },
 );
 
-it('the compiler takes the TypeScript and JavaScript of the documents and of the console', () => {
+it('the compiler takes the TypeScript and JavaScript of the documents and of the console', {
+  tags: 'long',
+  timeout: 120_000,
+}, () => {
   const values = { url: 'https://license.example.com', productId: 602 };
   const environment = "const process = { env: { LICET_URL: '', LICET_TOKEN: '' } };";
   const config = 'declare const config: { license?: string };';
@@ -98,7 +101,7 @@ it('the compiler takes the TypeScript and JavaScript of the documents and of the
     }
   })();
   expect(problems).toBe('');
-}, 120_000);
+});
 
 /** As much of Bukkit as the plugins of the documents see. */
 const BUKKIT = `interface CommandSender { void sendMessage(String message); }
@@ -122,6 +125,7 @@ abstract class Bukkit {
 
 it.runIf(hasTools('the plugins of the documents', 'javac'))(
   'the compiler takes the Java of the documents that calls the example',
+  { tags: 'long' },
   () => {
     const pieces = codeIn('java').filter(([, code]) => /\blicet[.,]/.test(code));
     expect(pieces.length).toBeGreaterThan(3);

@@ -103,26 +103,30 @@ describe('in another folder, the command', () => {
     writeFileSync(at('.gitignore'), 'node_modules\nopenapi\nscripts\nsrc\n');
   });
 
-  it('npm run format formats in another folder', () => {
+  it('npm run format formats in another folder', { tags: 'long' }, () => {
     writeFileSync(at('one.ts'), 'export const one = "1"');
     run('npm run format');
     expect(read(at('one.ts'))).toBe("export const one = '1';\n");
   });
 
-  it('npm run migration adds nothing to the migrations that are committed, in another folder', () => {
+  it('npm run migration adds nothing to the migrations that are committed, in another folder', {
+    tags: 'long',
+  }, () => {
     cpSync('drizzle', at('drizzle'), { recursive: true });
     expect(run('npm run migration'), 'Run npm run migration').toContain('No schema changes');
     expect(readdirSync(at('drizzle'))).toEqual(readdirSync('drizzle'));
   });
 
-  it('npm run openapi writes what is committed, in another folder', () => {
+  it('npm run openapi writes what is committed, in another folder', { tags: 'long' }, () => {
     const files = ['docs/openapi.json', 'packages/client/src/types.ts'];
     for (const file of files) mkdirSync(dirname(at(file)), { recursive: true });
     run('npm run openapi');
     for (const file of files) expect(read(at(file)) === read(file), file).toBe(true);
   });
 
-  it('npm run test:watch runs the project of the service, and waits for changes', async () => {
+  it('npm run test:watch runs the project of the service, and waits for changes', {
+    tags: 'long',
+  }, async () => {
     const names = [...read('vitest.config.ts').matchAll(/name: '(\w+)'/g)].map(([, name]) => name);
     const projects = names.map((name) => ({ test: { name, include: ['*.test.ts'] } }));
     writeFileSync(

@@ -96,15 +96,19 @@ it.skipIf(!hasJava)('the Java program of the README accepts a license of the tou
   expect(runAfterTour(program).trim().split('\n').at(-1)).toBe('License is valid');
 });
 
-it.skipIf(!hasCurl)('the import and the export of the README move 1,000 licenses', () => {
-  const [, moving = ''] = programs;
-  const toService = moving
-    .replace('import --', `import -- --url ${service.address}`)
-    .replace('export --', `export -- --url ${service.address}`);
-  expect(runAfterTour(toService)).toMatch(/^licenses +1,000 +0 +0 +0$/m);
-  const exported = readFileSync(join(folder, 'shop.jsonl'), 'utf8');
-  expect(exported.match(/"licenseKey":"OLD-/g)).toHaveLength(1_000);
-});
+it.skipIf(!hasCurl)(
+  'the import and the export of the README move 1,000 licenses',
+  { tags: 'long' },
+  () => {
+    const [, moving = ''] = programs;
+    const toService = moving
+      .replace('import --', `import -- --url ${service.address}`)
+      .replace('export --', `export -- --url ${service.address}`);
+    expect(runAfterTour(toService)).toMatch(/^licenses +1,000 +0 +0 +0$/m);
+    const exported = readFileSync(join(folder, 'shop.jsonl'), 'utf8');
+    expect(exported.match(/"licenseKey":"OLD-/g)).toHaveLength(1_000);
+  },
+);
 
 it('the README has at most 2,800 words', () => {
   expect(readme.trim().split(/\s+/).length).toBeLessThanOrEqual(2_800);

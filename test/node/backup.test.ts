@@ -1,3 +1,5 @@
+/** @module-tag long */
+
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import {
   copyFileSync,
@@ -311,7 +313,9 @@ function addAndDie(database: string): void {
 }
 
 describe('npm run restore', () => {
-  it('npm run restore keeps the previous database with all its changes, and removes what was cached of it', async () => {
+  it('npm run restore keeps the previous database with all its changes, and removes what was cached of it', {
+    tags: 'short',
+  }, async () => {
     const folder = newHome('replaced');
     const database = databaseIn(folder);
     addAndDie(database);
@@ -444,14 +448,14 @@ describe('npm run backup', () => {
     },
   );
 
-  it('npm run backup prints how to restore the same folder', async () => {
+  it('npm run backup prints how to restore the same folder', { tags: 'short' }, async () => {
     const copy = at('target/hint.sqlite');
     const { output } = await watch(launch('backup', copy, '--persist-to', folder)).ended;
     expect(output).toContain(`To restore it: npm run restore -- ${copy} --persist-to ${folder}\n`);
     rmSync(copy);
   });
 
-  it('npm run backup leaves a file that exists as it is', async () => {
+  it('npm run backup leaves a file that exists as it is', { tags: 'short' }, async () => {
     const existing = at('target/existing.sqlite');
     writeFileSync(existing, 'precious');
     expect(await failed(backUp(existing, folder))).toContain(`${existing} exists`);

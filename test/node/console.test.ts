@@ -167,7 +167,9 @@ describe('the build', () => {
 
   const document = () => readFileSync(inFolder('public/docs/cost.html'), 'utf8');
 
-  it('the console and the documents are built once, and again after a change of a source, also of one outside of its folder', async () => {
+  it('the console and the documents are built once, and again after a change of a source, also of one outside of its folder', {
+    tags: 'long',
+  }, async () => {
     expect(await build()).toContain('The console is being built');
     expect(document()).toContain('<h1 id="cost-of-a-million-validations">');
     const first = page();
@@ -199,7 +201,9 @@ describe('the build', () => {
     expect(await build()).toContain('The console is being built');
   });
 
-  it('a failed build of the console shows the reason, and leaves the last build', async () => {
+  it('a failed build of the console shows the reason, and leaves the last build', {
+    tags: 'long',
+  }, async () => {
     await build();
     const before = page();
     write('console/main.ts', 'this is no program');
@@ -211,7 +215,7 @@ describe('the build', () => {
   });
 });
 
-describe.skipIf(!hasBrowser)('a session in a browser', () => {
+describe.skipIf(!hasBrowser)('a session in a browser', { tags: 'long' }, () => {
   let browser: Browser;
   beforeAll(async () => {
     browser = await launchBrowser();
@@ -238,6 +242,7 @@ describe.skipIf(!hasBrowser)('a session in a browser', () => {
 
   it.each(['localhost', '127.0.0.1'])(
     'a session begins with the link for http://%s, which works once [4.7]',
+    { tags: 'short' },
     async (host) => {
       const context = await browser.newContext();
       const page = await context.newPage();
@@ -382,7 +387,7 @@ describe.skipIf(!hasBrowser)('a session in a browser', () => {
   });
 });
 
-describe.skipIf(!hasFreezingBrowser)('a browser that freezes pages', () => {
+describe.skipIf(!hasFreezingBrowser)('a browser that freezes pages', { tags: 'long' }, () => {
   it('after a session, Back shows the log-in and not the licenses of a frozen page [4.5]', async () => {
     const { licenseKey } = await newLicense(new Licet({ url: address, token: rootToken() }));
     const { origin } = await consoleUrl(new URL(address), rootToken());

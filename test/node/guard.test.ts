@@ -1,3 +1,5 @@
+/** @module-tag long */
+
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { globSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
@@ -263,7 +265,9 @@ describe.skipIf(!isRunnable).each(machines)('the guard on %s with Java %s', (kin
     return start(plugin, respond, place);
   }
 
-  it('a plugin is enabled at once, and runs with a valid license [1.8.44]', async () => {
+  it('a plugin is enabled at once, and runs with a valid license [1.8.44]', {
+    tags: 'short',
+  }, async () => {
     const { respond, release } = heldBack(valid);
     const server = start('Optional', respond);
     await until(() => server.asked.length === 1);
@@ -285,7 +289,9 @@ describe.skipIf(!isRunnable).each(machines)('the guard on %s with Java %s', (kin
     ]);
   });
 
-  it('a plugin that is refused is disabled on the main thread, and its log has the message for the buyer [1.8.44, 1.8.45]', async () => {
+  it('a plugin that is refused is disabled on the main thread, and its log has the message for the buyer [1.8.44, 1.8.45]', {
+    tags: 'short',
+  }, async () => {
     const server = start('Plain', refused);
     await server.seen('server|disabled');
     server.send('settle');

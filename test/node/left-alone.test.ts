@@ -1,3 +1,5 @@
+/** @module-tag long */
+
 import { type ChildProcess, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -256,7 +258,7 @@ describe('the processes', () => {
     expect(await validate(license)).toBe(200);
   });
 
-  it('a runtime that dies is started again', async () => {
+  it('a runtime that dies is started again', { tags: 'short' }, async () => {
     const { log } = await ensureStarted(folder);
     const license = await createLicense();
     const runtime = runtimeOf(folder);
@@ -328,7 +330,9 @@ it('a bound slot has its record although its client disconnects [1.6.12]', async
   expect(bound.length).toBeGreaterThan(0);
 });
 
-it('the connecting address is that of the connection, whatever a client sends', async () => {
+it('the connecting address is that of the connection, whatever a client sends', {
+  tags: 'short',
+}, async () => {
   await ensureStarted(folder);
   const license = await createLicense();
   expect(await validate(license, undefined, LIES)).toBe(200);

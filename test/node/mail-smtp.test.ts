@@ -256,7 +256,7 @@ it('a long reply is cut between words, so that no part of an address is left', a
   });
 });
 
-it('a connection that closes within the message is tried again', async () => {
+it('a connection that closes within the message is tried again', { tags: 'long' }, async () => {
   const { port, lines } = await startScripted({ body: 'close' });
   // More than the buffers of both systems hold.
   const html = 'x'.repeat(16 * 1024 * 1024);
@@ -266,14 +266,16 @@ it('a connection that closes within the message is tried again', async () => {
   expect(lines.at(-1)).toBe('DATA');
 });
 
-it('a server that does not reply to the message has perhaps taken it', async () => {
+it('a server that does not reply to the message has perhaps taken it', {
+  tags: 'long',
+}, async () => {
   const { port } = await startScripted({ message: 'hang' });
   expect(await send({ port }, {}, { stepMs: 100, allMs: 500 })).toEqual(
     lost('did not respond in time'),
   );
 });
 
-it('a server that is slow at each step is given up in time', async () => {
+it('a server that is slow at each step is given up in time', { tags: 'long' }, async () => {
   const { port, lines } = await startScripted({ delayMs: 200 });
   expect(await send({ port }, {}, { stepMs: 5_000, allMs: 500 })).toEqual(
     retry('did not respond in time'),

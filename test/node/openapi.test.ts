@@ -74,7 +74,7 @@ describe('the running service and its documentation', () => {
   );
 });
 
-describe.skipIf(!hasBrowser)('the page /docs in a browser', () => {
+describe.skipIf(!hasBrowser)('the page /docs in a browser', { tags: 'long' }, () => {
   let browser: Browser;
   // Loading the page and opening an operation take a second each, so the tests share them.
   let page: Page;
@@ -153,7 +153,7 @@ describe.skipIf(!hasBrowser)('the page /docs in a browser', () => {
     await page.close();
   });
 
-  it('the page /docs shows all operations', async () => {
+  it('the page /docs shows all operations', { tags: 'short' }, async () => {
     const operations = source.match(/"operationId"/g);
     expect(await page.locator('.opblock').count()).toBe(operations?.length);
   });

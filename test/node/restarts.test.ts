@@ -1,3 +1,5 @@
+/** @module-tag long */
+
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { createRequire } from 'node:module';

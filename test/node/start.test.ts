@@ -290,6 +290,7 @@ describe('npm start', () => {
 
   it.runIf(existsSync('/proc/self'))(
     'npm start and npm run dev end at once where no folder can be made',
+    { tags: 'long' },
     async () => {
       for (const folderInProc of ['/proc/licet', '/proc/licet/data']) {
         for (const script of ['start', 'dev']) {
@@ -335,6 +336,7 @@ describe('npm start', () => {
   ];
   it.each(isLong ? unusable : unusable.slice(0, 1))(
     'npm start shows the error when migrations cannot be applied, and what to do: %s',
+    { tags: 'long' },
     async (name, make, reason) => {
       const data = join(folder, name.replaceAll(' ', '-'));
       const file = databaseFile(data);
@@ -366,7 +368,7 @@ describe('npm start', () => {
   });
 });
 
-describe('npm run demo', () => {
+describe('npm run demo', { tags: 'long' }, () => {
   it('npm run demo fills the shop, plays a game server, and adds only what is missing the next time', async () => {
     const first = await demo('--url', service.address, '--persist-to', folder);
     expect(first.output).toContain('Thirty days of history');
@@ -443,7 +445,7 @@ describe('npm run demo', () => {
     expect(refused.output).toContain('✗ The token of LICET_TOKEN is unknown, expired or revoked.');
   });
 
-  it('npm run demo names a server that is not Licet', async () => {
+  it('npm run demo names a server that is not Licet', { tags: 'short' }, async () => {
     const address = await listenWith('{}');
     const { code, output } = await demo('--url', address);
     expect(output).toMatch(new RegExp(`^✗ .*${address}.*\\n$`, 'm'));
@@ -497,7 +499,9 @@ describe('one service after the other, on the same data', () => {
     expect(files.filter((file) => existsSync(dirname(file)))).toEqual([]);
   });
 
-  it('a second service on the same data keeps the data and the signing keys [1.8.25]', async () => {
+  it('a second service on the same data keeps the data and the signing keys [1.8.25]', {
+    tags: 'long',
+  }, async () => {
     const port = String(await freePort());
     const options = ['--persist-to', folder, '--port', port, '--ip', '127.0.0.2'];
     const variable = ['--var', 'REQUIRE_HWID:true'];
@@ -532,7 +536,9 @@ describe('one service after the other, on the same data', () => {
   });
 });
 
-it('npm start rejects a SIGNING_DEFAULT_KID that no signing key has, with status 2', async () => {
+it('npm start rejects a SIGNING_DEFAULT_KID that no signing key has, with status 2', {
+  tags: 'long',
+}, async () => {
   const options = ['--persist-to', ownFolder(), '--port', String(await freePort())];
   const { code, output } = await start(...options, '--var', 'SIGNING_DEFAULT_KID:es-old');
   expect(output).toMatch(

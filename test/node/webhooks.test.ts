@@ -133,7 +133,9 @@ describe('the outcome of an attempt', () => {
     expect(delivery).toMatchObject({ state: 'FAILED', status: null, error: CLOSED });
   });
 
-  it('the outcome of an attempt at a receiver that hangs is stored after ten seconds [8.4.3]', async () => {
+  it('the outcome of an attempt at a receiver that hangs is stored after ten seconds [8.4.3]', {
+    tags: 'long',
+  }, async () => {
     const { delivery } = await outcomeOf('/hangs');
     expect(delivery).toMatchObject({
       state: 'FAILED',
@@ -294,7 +296,9 @@ describe('the network of outgoing requests', () => {
     },
   );
 
-  it('the network of outgoing requests tries a public address behind NAT64, which a machine without IPv4 needs [8.4.1]', async () => {
+  it('the network of outgoing requests tries a public address behind NAT64, which a machine without IPv4 needs [8.4.1]', {
+    tags: 'long',
+  }, async () => {
     // The runtime's word for an address that is denied.
     expect(await fetchBy(closed, '[64:ff9b::192.0.2.1]', '1')).not.toContain('internal error');
   });

@@ -1,3 +1,5 @@
+/** @module-tag long */
+
 import { Licet } from '@licet/client';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
@@ -243,7 +245,9 @@ describeInBrowser('large changes in the console', () => {
     expect((await licet.licenses.get(id)).ownerChatId).toBe('');
   });
 
-  it('a selection of all licenses ends where the filter changes before all are read', async () => {
+  it('a selection of all licenses ends where the filter changes before all are read', {
+    tags: 'short',
+  }, async () => {
     const { page } = await openListOf(51);
     const held = Promise.withResolvers<void>();
     await page.route(/\/licenses\?.*limit=250/, async (route) => {

@@ -1,3 +1,5 @@
+/** @module-tag long */
+
 import { clientConfigurations } from '@licet/contract/assistants';
 import { beforeAll, expect, it } from 'vitest';
 import { beginToConnect, Provider, startAssistant } from '../assistant-client.ts';
@@ -89,7 +91,7 @@ describeInBrowser('the consent page in a browser', () => {
     expect(await list.getByRole('region', { name: 'Connect an assistant' }).count()).toBe(0);
   });
 
-  it('a person who declines returns without a code [12.7.4]', async () => {
+  it('a person who declines returns without a code [12.7.4]', { tags: 'short' }, async () => {
     const name = `Assistant ${crypto.randomUUID()}`;
     const { page } = await open(name);
     await logIn(page, rootToken());

@@ -118,6 +118,7 @@ it.each(['/docs/nowhere', '/docs/adr', '/docs/sign.md', '/docs/examples/README.m
 describeInBrowser('the documents in a browser', () => {
   it.each(['/docs/guides', '/docs/examples', '/docs/decisions'])(
     'a document can be read on a phone, by everybody, under the strict policy: %s',
+    { tags: 'long' },
     async (path) => {
       const page = await newPage({ viewport: PHONE });
       const response = await page.goto(path);

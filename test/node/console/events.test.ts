@@ -1,3 +1,5 @@
+/** @module-tag long */
+
 import { Licet } from '@licet/client';
 import { expect, it } from 'vitest';
 import { sharedService } from '../shared-service.ts';
@@ -90,7 +92,9 @@ describeInBrowser('the events in the console', () => {
     expect(await accessibilityFindings(page)).toEqual([]);
   });
 
-  it('older events are on further pages, and Back returns to the newer ones', async () => {
+  it('older events are on further pages, and Back returns to the newer ones', {
+    tags: 'short',
+  }, async () => {
     const { token, id } = await licet.tokens.create({ name: 'Many', intents: ['ALL_READ_WRITE'] });
     const own = new Licet({ url: await sharedService(), token });
     const { id: productId } = await own.products.create({ name: 'Many', productType: 'OTHER' });

@@ -1,3 +1,5 @@
+/** @module-tag long */
+
 import { expect, it, vi } from 'vitest';
 import { sharedService } from '../shared-service.ts';
 import {
@@ -66,7 +68,9 @@ describeInBrowser('the history in a browser', () => {
     await pane.waitFor({ state: 'detached' });
   });
 
-  it('the refusal of an expired license is fixed with one click, which can be undone', async () => {
+  it('the refusal of an expired license is fixed with one click, which can be undone', {
+    tags: 'short',
+  }, async () => {
     const expiryDate = new Date(Date.now() - 86_400_000).toISOString();
     const { id, licenseKey } = await newLicense({ licenseType: 'TEMPORARY', expiryDate });
     await validate({ licenseKey });

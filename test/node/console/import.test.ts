@@ -1,3 +1,5 @@
+/** @module-tag long */
+
 import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
@@ -25,7 +27,9 @@ describeInBrowser('import and export in the console', () => {
     return readFileSync(await download.path(), 'utf8');
   };
 
-  it('a CSV file is checked, its rejected rows are reported, and the rest is imported', async () => {
+  it('a CSV file is checked, its rejected rows are reported, and the rest is imported', {
+    tags: 'short',
+  }, async () => {
     const key = crypto.randomUUID().toUpperCase();
     const email = `${crypto.randomUUID()}@shop.example`;
     const page = await openConsole('/import');

@@ -1,3 +1,5 @@
+/** @module-tag long */
+
 import { randomUUID } from 'node:crypto';
 import { DAY_MS } from '@licet/contract/durations';
 import { expect, it, vi } from 'vitest';
@@ -199,7 +201,7 @@ describeInBrowser('the layout of the console', () => {
     await page.locator('input[role="combobox"][spellcheck="false"]').waitFor();
   });
 
-  it('a double click changes once', async () => {
+  it('a double click changes once', { tags: 'short' }, async () => {
     const [{ id }, refused] = await Promise.all([expiredLicense(), expiredLicense()]);
     await validate(refused.licenseKey);
     const changes = async (resourceId: number) =>

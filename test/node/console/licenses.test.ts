@@ -1,3 +1,5 @@
+/** @module-tag long */
+
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -157,7 +159,9 @@ describeInBrowser('the console in a browser', () => {
     expect(new URL(page.url()).pathname).toBe(`/console/licenses/${id}`);
   });
 
-  it('a pasted key opens its license, and a freed slot is bound again by undo', async () => {
+  it('a pasted key opens its license, and a freed slot is bound again by undo', {
+    tags: 'short',
+  }, async () => {
     const { id, licenseKey } = await newLicense({ ips: ['192.0.2.1', '192.0.2.2'], maxIPs: 2 });
     const page = await openConsole('/licenses');
     await page.keyboard.press('/');
@@ -714,7 +718,9 @@ describeInBrowser('the console in a browser', () => {
     }
   });
 
-  it('the page is sent with a policy and comes within its budget [4.28]', async () => {
+  it('the page is sent with a policy and comes within its budget [4.28]', {
+    tags: 'short',
+  }, async () => {
     const page = await newPage({ own: {}, hasClock: true });
     const files = new Set<string>();
     page.on('response', (response) => {

@@ -1,3 +1,5 @@
+/** @module-tag long */
+
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { LicetError } from '@licet/client';
@@ -41,7 +43,7 @@ describeInBrowser('the lists of the console', () => {
       (error: unknown) => (error instanceof LicetError ? error.status : 0),
     );
 
-  it('a product is created with its defaults', async () => {
+  it('a product is created with its defaults', { tags: 'short' }, async () => {
     const name = unique('Castle');
     const page = await openConsole('/products');
     await page.getByRole('link', { name: 'New product' }).first().click();

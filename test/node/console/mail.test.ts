@@ -1,3 +1,5 @@
+/** @module-tag long */
+
 import { type ApiIntent, Licet } from '@licet/client';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -227,7 +229,9 @@ describeInBrowser('mails in the console', () => {
     expect(mailTo('eve@shop.example')).toBeDefined();
   });
 
-  it('without MAIL there are a hint with the guide and no button, and with a fault its remedy', async () => {
+  it('without MAIL there are a hint with the guide and no button, and with a fault its remedy', {
+    tags: 'short',
+  }, async () => {
     const page = await openConsole('/settings/mail');
     await page.getByText('Not set up').waitFor();
     const guide = page.getByRole('link', { name: 'Set up e-mail' });

@@ -1,3 +1,5 @@
+/** @module-tag long */
+
 import { MINUTE_MS } from '@licet/contract/durations';
 import { afterEach, expect, it } from 'vitest';
 import {
@@ -171,7 +173,9 @@ describeInBrowser('markets in the console', () => {
     expect(await accessibilityFindings(license)).toEqual([]);
   });
 
-  it('a purchase that waits at a deleted market is ignored, and gets no product', async () => {
+  it('a purchase that waits at a deleted market is ignored, and gets no product', {
+    tags: 'short',
+  }, async () => {
     const secret = 'f3b9c2d1e0a45b6c7d8e9f00';
     const { id, addresses } = await licet.markets.create({
       kind: 'builtbybit',

@@ -1,3 +1,5 @@
+/** @module-tag long */
+
 import { readRootToken } from '@licet/cli/root-token';
 import type { Page } from 'playwright-core';
 import { beforeAll, expect, it } from 'vitest';
@@ -101,7 +103,9 @@ describeInBrowser('the overview in a browser', () => {
     expect(Number(to) - Number(from)).toBe(3_599_999);
   });
 
-  it('a cell of the expiries links to the licenses that expire on its day', async () => {
+  it('a cell of the expiries links to the licenses that expire on its day', {
+    tags: 'short',
+  }, async () => {
     const page = await openConsole('/');
     await page.getByRole('region', { name: 'Expiries ahead' }).getByRole('link').first().click();
     await page.getByRole('button', { name: /^Expires on/ }).waitFor();

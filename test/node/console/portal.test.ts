@@ -1,3 +1,5 @@
+/** @module-tag long */
+
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
@@ -89,7 +91,9 @@ describeInBrowser("the customer's page", () => {
 
   const focused = (page: Page) => page.evaluate('document.activeElement.textContent');
 
-  it('a customer opens a link, copies the key, and frees a slot [10.2.8]', async () => {
+  it('a customer opens a link, copies the key, and frees a slot [10.2.8]', {
+    tags: 'short',
+  }, async () => {
     const { name, license, customerId } = await buy();
     const page = await openMine(customerId);
     expect(new URL(page.url()).hash).toBe('');

@@ -1,3 +1,5 @@
+/** @module-tag long */
+
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,7 +21,7 @@ import {
 
 /** The screen with the examples, filled in for a product. */
 
-it.each(FILES)('%s is filled in with an address and a product id', (file) => {
+it.each(FILES)('%s is filled in with an address and a product id', { tags: 'short' }, (file) => {
   const source = readFileSync(`examples/${file}`, 'utf8');
   const url = 'https://license.example.com';
   const filled = fillIn(source, { url, productId: 602 });
@@ -117,7 +119,9 @@ describeInBrowser('the examples in the console', () => {
     await page.getByRole('switch', { name: 'Only signed responses', checked: true }).waitFor();
   });
 
-  it('the copied file has the address of the service and the id of the chosen product', async () => {
+  it('the copied file has the address of the service and the id of the chosen product', {
+    tags: 'short',
+  }, async () => {
     const page = await openConsole('/program?file=licet.py');
     await page.getByLabel('Product', { exact: true }).selectOption(product.name);
     await page.getByText(`the product id ${product.id} are filled in`).waitFor();

@@ -1,3 +1,5 @@
+/** @module-tag long */
+
 import { randomUUID } from 'node:crypto';
 import { DAY_MS } from '@licet/contract/durations';
 import type { Page } from 'playwright-core';
