@@ -30,6 +30,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
   {
     name: 'a binding without its condition [1.4.1, 1.4.9, 1.4.10]',
     broken: /exceed/,
+    seed: 12,
     replacements: {
       'src/validation/bind.ts': [['bound < max as is_free', 'true as is_free']],
     },
@@ -45,6 +46,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
   {
     name: 'a take-over by a clock that is two days ahead',
     broken: /a slot in use/,
+    seed: 6,
     scene: 'an idle slot',
     replacements: {
       'src/validation/bind.ts': [['when idle_at <', `when idle_at - ${2 * IDLE_DAY_MS} <`]],
@@ -53,6 +55,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
   {
     name: 'a take-over that does not check when the slot is idle',
     broken: /a slot in use/,
+    seed: 12,
     scene: 'an idle slot',
     replacements: { 'src/validation/bind.ts': [['when idle_at <', 'when 0 <']] },
   },
@@ -69,6 +72,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
   {
     name: 'an idle slot that nobody can take over',
     broken: STALE,
+    seed: 12,
     scene: 'an idle slot',
     replacements: { 'src/validation/bind.ts': [['when idle_at <', 'when 0 >']] },
   },
@@ -115,6 +119,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
   {
     name: 'snapshots that are fresh for ten minutes [1.5.2]',
     broken: STALE,
+    seed: 5,
     scene: 'revoked elsewhere',
     replacements: {
       'src/cache/snapshot-cache.ts': [['const FRESH_MS = 30_000;', 'const FRESH_MS = 600_000;']],
@@ -123,6 +128,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
   {
     name: 'KV reads that a location may cache for ten minutes [1.5.5]',
     broken: STALE,
+    seed: 12,
     scene: 'revoked elsewhere',
     replacements: {
       'src/cache/publisher.ts': [['const KV_CACHE_SECONDS = 30;', 'const KV_CACHE_SECONDS = 600;']],
@@ -143,7 +149,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     name: 'a read of the primary that a change has overtaken [1.5.8]',
     broken: STALE,
     scene: 'revoked while it is read',
-    seed: 13,
+    seed: 18,
     revocation: 'delete a license',
     replacements: {
       'src/cache/snapshot-cache.ts': [
