@@ -175,8 +175,9 @@ const extend = writeTool(
       days === undefined ? await endOf(until ?? '', caller) : moved(expiryDate, { days });
     const by = days === undefined ? '' : ` by ${plural(days, 'day')},`;
     const verb = Date.parse(after) < Date.parse(expiryDate) ? 'Shorten' : 'Extend';
+    const warning = Date.parse(after) <= Date.now() ? ' It then expires at once.' : '';
     return {
-      question: `${verb} ${nameOf(license)}${by} to ${timeOf(after)}? Its expiry is ${timeOf(expiryDate)} now.`,
+      question: `${verb} ${nameOf(license)}${by} to ${timeOf(after)}? Its expiry is ${timeOf(expiryDate)} now.${warning}`,
       change: { licenseId: license.id, expiryDate: { before: expiryDate, after } },
       make: () => changed(input, caller, { expiryDate: after }),
     };
@@ -236,7 +237,7 @@ const limit = (what: string) =>
 /** A limit for a question; undefined for that of the product. */
 const limitText = (most: number | undefined, one: string, many = `${one}s`): string | undefined => {
   if (most === undefined) return undefined;
-  return most === -1 ? `with any number of ${many}` : `with at most ${plural(most, one, many)}`;
+  return most === -1 ? `any number of ${many}` : `at most ${plural(most, one, many)}`;
 };
 
 const createLicense = writeTool(
@@ -293,9 +294,8 @@ const createLicense = writeTool(
       limitText(given.maxIPs, 'address', 'addresses'),
       limitText(given.maxHWIDs, 'hardware ID'),
     ].filter((text) => text !== undefined);
-    const terms = [life, ...limits].join(', ');
     return {
-      question: `Create a license of product ${productId} for ${owner}, ${terms}?`,
+      question: `Create a license of product ${productId} for ${owner}, ${life}${limits.length > 0 ? `, with ${limits.join(' and ')}` : ''}?`,
       change: { ...body, productName: product?.name ?? null },
       make: async () => {
         const license = await licet.licenses.create(body);
