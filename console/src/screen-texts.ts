@@ -873,7 +873,7 @@ export const screenTexts = {
     thisSession: 'This session',
     connect: 'Connect an assistant',
     connectLead:
-      'Set LICET_TOKEN to the secret of this token. A browser needs none: enter the address there.',
+      'A client takes the secret of this token from the named place. An assistant in a browser needs only the address.',
     name: 'Name',
     nameHint: 'The name of the person or program that uses it.',
     intents: 'Permissions',
@@ -929,17 +929,17 @@ export const screenTexts = {
   },
 
   consent: {
-    title: (name: string) => `Let ${name} work for you?`,
-    lead: 'An assistant asks for access to this service. Allow it only if you have just asked the assistant to connect.',
+    title: (name: string) => `Let ${name} use this service?`,
+    lead: 'An assistant that gave itself this name asks for access. Allow it only if you have just asked it to connect. The company that runs its model gets all that it reads.',
     host: 'Published by',
-    returnsTo: 'Answer goes to',
+    returnsTo: 'Access goes to',
     local: (host: string) => `a program on this computer (${host})`,
     intents: 'It may',
-    days: 'Ends after days',
-    ends: 'You can revoke it before that under Tokens. It ends with your own token, too.',
+    days: 'Days until it ends',
+    ends: 'You can revoke it at any time under Tokens. It also ends with your own token.',
     allow: 'Allow',
     decline: 'Decline',
-    done: 'Done. Go back to the assistant: you can close this page.',
+    done: 'Done. Go back to the assistant. You can close this page.',
   },
 
   settings: {

@@ -141,10 +141,13 @@ async function publishedClient(id: string, outbound: Outbound): Promise<OAuthCli
     headers: { Accept: 'application/json' },
     maxBytes: MAX_DOCUMENT_BYTES,
   });
-  if ('error' in response) throw bad(`The document of the assistant: ${response.error}`);
+  if ('error' in response)
+    throw bad(`The document of the assistant at ${url.host} could not be read. ${response.error}`);
   const { data } = document.safeParse(response.status === 200 ? parseJson(response.body) : null);
   if (data?.client_id !== id) {
-    throw bad(`The assistant has no valid document at ${url.host}, which must name itself`);
+    throw bad(
+      `The document of the assistant at ${url.host} must be JSON, have its own address as client_id, and ask for no secret`,
+    );
   }
   return clientOf(id, url.host, data);
 }
@@ -165,7 +168,10 @@ export async function findClient(
   }
   const isOwn = id.length <= MAX_ID_LENGTH && id.startsWith(ID_PREFIX);
   const client = isOwn ? await registeredClient(id, secret) : null;
-  if (!client) throw bad('The assistant is not known here: let it register again');
+  if (!client)
+    throw bad(
+      'This service does not know the assistant. Remove its connection in the assistant, and add it again',
+    );
   return client;
 }
 

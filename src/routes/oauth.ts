@@ -140,7 +140,9 @@ async function readAuthorization(c: AnyContext, query: string): Promise<Authoriz
   const state = parameters.get('state');
   const client = await findClient(read('client_id'), servicesOf(c.env).outbound, secretOf(c));
   if (!isOwnRedirect(client, redirectUri)) {
-    throw bad('redirect_uri is not an address that the assistant has registered');
+    throw bad(
+      'redirect_uri is not an address that the assistant has registered. Do not go on: somebody may have changed the link',
+    );
   }
   if (read('response_type') !== 'code') throw bad('response_type must be code');
   const codeChallenge = read('code_challenge');
@@ -148,7 +150,7 @@ async function readAuthorization(c: AnyContext, query: string): Promise<Authoriz
     throw bad('The assistant must use PKCE: code_challenge with code_challenge_method=S256');
   }
   if (!isOwnResource(c, parameters.get('resource'))) {
-    throw bad(`resource must be ${originOf(c)}${MCP_PATH}: the assistant asks for another service`);
+    throw bad(`resource must be ${originOf(c)}${MCP_PATH}: enter this address in the assistant`);
   }
   if (state !== undefined && state.length > MAX_STATE_LENGTH) throw bad('state is too long');
   return {
@@ -180,7 +182,7 @@ async function describeConsent(c: AnyContext): Promise<Response> {
 
 const consent = z.object({
   query: z.string(),
-  intents: z.array(z.enum(OFFERED)).min(1),
+  intents: z.array(z.enum(OFFERED)).min(1, 'must have at least one permission'),
   days: z.int().min(1).max(MAX_GRANT_DAYS).default(DEFAULT_GRANT_DAYS),
 });
 
@@ -234,11 +236,15 @@ const newSender = (c: AnyContext): Sender =>
 async function issueTokens(c: AnyContext): Promise<Response> {
   if (isRejectedUnread(c, TOKEN_PATH)) throw TOO_MANY_REJECTED;
   const parameters = readParameters(await readBodyText(c.req.raw, MAX_BODY_BYTES));
-  if (!parameters) return reject(c, 'invalid_request', 'A parameter comes twice');
+  if (!parameters) return reject(c, 'invalid_request', 'No parameter may come twice');
   const read = (name: string): string => parameters.get(name) ?? '';
   const grantType = read('grant_type');
   if (grantType !== 'authorization_code' && grantType !== 'refresh_token') {
-    return reject(c, 'unsupported_grant_type', 'Send authorization_code or refresh_token');
+    return reject(
+      c,
+      'unsupported_grant_type',
+      'grant_type must be authorization_code or refresh_token',
+    );
   }
   if (!isOwnResource(c, parameters.get('resource'))) {
     return reject(c, 'invalid_target', `resource must be ${originOf(c)}${MCP_PATH}`);
@@ -248,7 +254,9 @@ async function issueTokens(c: AnyContext): Promise<Response> {
   let issued: IssuedTokens | undefined;
   if (grantType === 'authorization_code') {
     const verifier = read('code_verifier');
-    if (!VERIFIER.test(verifier)) return reject(c, 'invalid_request', 'code_verifier is missing');
+    if (!VERIFIER.test(verifier)) {
+      return reject(c, 'invalid_request', 'code_verifier must have 43 to 128 characters');
+    }
     const code = await readGrantSecret('code', read('code'));
     const proof = { clientId, verifier, redirectUri: parameters.get('redirect_uri') };
     issued = code && (await redeemGrantCode(newSender(c), code, proof, rootHash));
@@ -258,7 +266,11 @@ async function issueTokens(c: AnyContext): Promise<Response> {
   }
   return issued
     ? tokenResponse(c, issued)
-    : reject(c, 'invalid_grant', 'It is unknown, used, expired, revoked, or of another client');
+    : reject(
+        c,
+        'invalid_grant',
+        'The code or the refresh token is unknown, used, expired, revoked, or of another client',
+      );
 }
 
 async function register(c: AnyContext): Promise<Response> {

@@ -1453,13 +1453,16 @@ it('licet mcp prints the configuration of usual clients, without the token [12.5
   }
   const configurations = await objects('mcp');
   const [claude, cursor, code] = configurations.map(({ text }) => String(text));
+  expect(stdout).toBe(configurations.map(({ text }) => `${text}\n\n`).join(''));
   const url = `${service.address}/mcp`;
   const header = (token: string) => ({ headers: { Authorization: `Bearer ${token}` } });
   expect(JSON.parse(claude ?? '')).toMatchObject({
-    mcpServers: { licet: { type: 'http', url, ...header(['$', '{LICET_TOKEN}'].join('')) } },
+    mcpServers: {
+      licet: { type: 'http', url, ...header(['$', '{LICET_ASSISTANT_TOKEN}'].join('')) },
+    },
   });
   expect(JSON.parse(cursor ?? '')).toMatchObject({
-    mcpServers: { licet: { url, ...header(['$', '{env:LICET_TOKEN}'].join('')) } },
+    mcpServers: { licet: { url, ...header(['$', '{env:LICET_ASSISTANT_TOKEN}'].join('')) } },
   });
   expect(JSON.parse(code ?? '')).toMatchObject({
     inputs: [{ id: 'licet-token', password: true }],

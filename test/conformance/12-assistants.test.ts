@@ -448,9 +448,29 @@ describe('confirmation', () => {
     const given = { licenseId: license.id, etag: await etagOf(license), until: '2036-06-30' };
     const { call: ask } = newIsolate({ TIME_ZONE: 'America/New_York' });
     const { fields } = await callTool('extend', given, { ask });
-    expect(fields.preview).toContain('2036-07-01T03:59:59.000Z');
+    expect(fields.preview).toContain('2036-07-01 03:59 UTC');
     await confirmed('extend', given, { ask });
     expect(await expiry()).toBe('2036-07-01T03:59:59.000+00:00');
+  });
+
+  it('a question says that an expiry comes earlier or at once, and the limits of a new license [12.3.1]', async () => {
+    const given = { licenseId: license.id, etag: await etagOf(license) };
+    const earlier = await callTool('extend', { ...given, until: '2001-02-03' });
+    const terms = { maxIPs: 2, maxHWIDs: -1 };
+    const created = await callTool('create_license', { productId: license.productId, ...terms });
+    expect([earlier.fields.preview, created.fields.preview]).toEqual([
+      expect.stringMatching(/^Shorten .* to 2001-02-03 23:59 UTC\? .* It then expires at once\.$/),
+      expect.stringMatching(/, with at most 2 addresses and any number of hardware IDs\?$/),
+    ]);
+  });
+
+  it.each([
+    ['extend', { until: 'soon' }, 'until must be a day such as 2035-12-31'],
+    ['extend', {}, 'days or until is required, and not both'],
+    ['free_slots', {}, 'all must be true, or ips or hwids must name values, but not both'],
+  ])('%s with %o says what is missing [12.2.3]', async (name, input, message) => {
+    const given = { licenseId: license.id, etag: await etagOf(license), ...input };
+    expect((await callTool(name, given)).fields.message).toBe(message);
   });
 
   it.each(['0000-01-01', '9999-12-31'])(

@@ -306,7 +306,9 @@ describe('clients', () => {
     const [, , signature = ''] = id.split('.');
     for (const client_id of [`licet.${payload}.${signature}`, `${id}A`, 'licet.', 'x', '']) {
       const response = await describeRequest(queryOf({ client_id }));
-      expectError(response, 400, 'The assistant is not known here: let it register again');
+      const message =
+        'This service does not know the assistant. Remove its connection in the assistant, and add it again';
+      expectError(response, 400, message);
     }
   });
 

@@ -2,10 +2,16 @@
 
 export const MCP_PATH = '/mcp';
 
+/**
+ * The environment variable that clients take the token from. Not LICET_TOKEN: the command line takes it for the token of an
+ * administrator, who would hand that to the assistant.
+ */
+const TOKEN_VARIABLE = 'LICET_ASSISTANT_TOKEN';
+
 /** The configuration of a client. It has no token: the client reads it from elsewhere. */
 interface ClientConfiguration {
   client: string;
-  /** Where the text belongs. */
+  /** Where the text belongs, and where the token. */
   place: string;
   text: string;
 }
@@ -19,26 +25,25 @@ export function clientConfigurations(origin: string): readonly ClientConfigurati
   return [
     {
       client: 'Claude Code',
-      place: '.mcp.json in the folder of a project; set LICET_TOKEN in the environment',
+      place: `.mcp.json in the folder where you start it; the token in the environment, as ${TOKEN_VARIABLE}`,
       text: json({
-        mcpServers: { licet: { type: 'http', url, headers: bearer('${' + 'LICET_TOKEN}') } },
+        mcpServers: { licet: { type: 'http', url, headers: bearer(`\${${TOKEN_VARIABLE}}`) } },
       }),
     },
     {
       client: 'Cursor',
-      place: '~/.cursor/mcp.json, or .cursor/mcp.json; set LICET_TOKEN in the environment',
-      text: json({ mcpServers: { licet: { url, headers: bearer('${' + 'env:LICET_TOKEN}') } } }),
+      place: `.cursor/mcp.json in your home or a project; the token in the environment, as ${TOKEN_VARIABLE}`,
+      text: json({ mcpServers: { licet: { url, headers: bearer(`\${env:${TOKEN_VARIABLE}}`) } } }),
     },
     {
       client: 'VS Code',
-      place:
-        '.vscode/mcp.json in the folder of a project; VS Code asks for the token, and keeps it',
+      place: '.vscode/mcp.json in a project: VS Code asks for the token once, and keeps it',
       text: json({
         inputs: [
           {
             type: 'promptString',
             id: 'licet-token',
-            description: 'Token of Licet',
+            description: 'Token of Licet for the assistant',
             password: true,
           },
         ],
@@ -47,7 +52,7 @@ export function clientConfigurations(origin: string): readonly ClientConfigurati
     },
     {
       client: 'Another client',
-      place: 'its settings of remote servers over streamable HTTP',
+      place: 'a remote server over streamable HTTP, with this address and header',
       text: `${url}\nAuthorization: Bearer <the token>`,
     },
   ];

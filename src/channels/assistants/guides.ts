@@ -48,6 +48,9 @@ function sectionsOf(file: string, origin: string): Section[] {
   return sections;
 }
 
+const excerptOf = (text: string): string =>
+  text.length > MAX_EXCERPT_LENGTH ? `${text.slice(0, MAX_EXCERPT_LENGTH).toWellFormed()}…` : text;
+
 const countIn = (text: string, word: string): number => text.split(word).length - 1;
 
 /** The sections with the most of the words, those with all of them first. */
@@ -68,6 +71,6 @@ export function searchGuides(file: string, sought: string, origin: string): Sect
     .toSorted((one, other) => other.rank - one.rank)
     .map(({ section: { text, ...section } }) => ({
       ...section,
-      text: text.trim().slice(0, MAX_EXCERPT_LENGTH).toWellFormed(),
+      text: excerptOf(text.trim()),
     }));
 }

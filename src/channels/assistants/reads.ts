@@ -110,7 +110,7 @@ const FIND_NEEDS = [
 const find = readTool(
   z.strictObject({
     text: soughtText.describe(
-      'A license key (any part or spelling, also an old one), e-mail, name, address, hardware ID, account at Discord or a market, or order.',
+      'A license key (a part, any spelling, or an old one), an e-mail, a name, an IP address, a hardware ID, an account at Discord or a market, or an order.',
     ),
   }),
   {
@@ -211,20 +211,20 @@ const explainRefusals = readTool(
     licenseId: licenseId.optional(),
     licenseKey: soughtText
       .optional()
-      .describe('Its key, in any spelling, or an old one: in the place of licenseId.'),
+      .describe('Instead of licenseId: its key, in any spelling, or an old one.'),
   }),
   {
     name: 'explain_refusals',
     title: 'Explain refusals',
     description:
-      'Explains why the programs of a license were refused: the reasons of its latest refusals, each with its fixes and the tool that makes them. Returns the etag and the slots for that tool.',
+      'Explains why the programs of a license were refused: the reasons of its latest refusals, with the fixes of each, the best first, and the tool of each fix. A person makes a fix without a tool in the console. Returns the etag and the slots for the tools.',
     needs: [INTENTS.readLicenses, INTENTS.readRequests],
   },
   async (input, caller) => {
     const { licet } = caller;
     const { licenseKey } = input;
     if ((input.licenseId === undefined) === (licenseKey === undefined)) {
-      throw invalid('licenseId', 'is required, or licenseKey: one of them');
+      throw invalid('licenseId', 'or licenseKey is required, and not both');
     }
     const sentKey = licenseKey && (keyOf(licenseKey) ?? licenseKey);
     const [known, ...others] = sentKey ? await licensesOfKey(sentKey, caller) : [];
@@ -309,19 +309,33 @@ const listLicenses = readTool(
       .enum(LISTS)
       .default('all')
       .describe(
-        'expiring: within days (14). dormant: used before, but not within days (90). full: without a free slot. never_used: without a validation.',
+        'expiring: expires within `days` (14). expired: has expired. dormant: was validated before, but not within `days` (90). full: has no free slot. never_used: was never validated.',
       ),
-    days: z.int().min(1).max(3650).optional().describe('For expiring and dormant.'),
+    days: z
+      .int()
+      .min(1)
+      .max(3650)
+      .optional()
+      .describe('The period of expiring and dormant; other lists ignore it.'),
     productId: id('Only licenses for this product.').optional(),
     customerId: id('Only licenses of this customer.').optional(),
-    limit: z.int().min(1).max(MOST_LISTED).default(DEFAULT_LISTED),
-    after: z.int().min(0).optional().describe('The `after` of the page before.'),
+    limit: z
+      .int()
+      .min(1)
+      .max(MOST_LISTED)
+      .default(DEFAULT_LISTED)
+      .describe('The most licenses to return.'),
+    after: z
+      .int()
+      .min(0)
+      .optional()
+      .describe('The `after` of the result before, for the licenses that follow.'),
   }),
   {
     name: 'list_licenses',
     title: 'List licenses',
     description:
-      'Lists licenses that need a look: expiring, expired, dormant, full or never used, also of one product or customer.',
+      'Lists licenses: all, or the expiring, expired, dormant, full or never used ones, also of one product or customer.',
     needs: [INTENTS.readLicenses],
   },
   async ({ list, days, customerId, ...page }, { licet }) => {
@@ -348,14 +362,14 @@ const listLicenses = readTool(
 
 const statistics = readTool(
   z.strictObject({
-    days: z.int().min(1).max(30).default(1).describe('The period, which ends now.'),
+    days: z.int().min(1).max(30).default(1).describe('The days to count, up to now.'),
     productId: id('Only this product.').optional(),
   }),
   {
     name: 'statistics',
     title: 'Statistics',
     description:
-      'Counts validations by outcome, licenses by status, installations by version and coming expiries, and lists alerts that are worth a look.',
+      'Counts validations by outcome, active licenses and validations by product, licenses by status, installations by version, and expiries of the next days. Lists the latest alerts.',
     needs: [INTENTS.readRequests],
   },
   async ({ days, productId }, caller) => {
@@ -396,7 +410,8 @@ const searchDocs = readTool(
   {
     name: 'search_docs',
     title: 'Search the guides',
-    description: 'Finds sections of the guides of this service by their headings and texts.',
+    description:
+      'Finds sections of the guides of Licet: the check in a program, markets, mails, operation. Use it for questions about Licet itself.',
     needs: [INTENTS.any],
   },
   async ({ text }, { readFile, origin }) => ({

@@ -104,7 +104,9 @@ const confirmed = z.looseObject({
     .string()
     .max(100)
     .optional()
-    .describe('The code that the first call returned. Leave it out of the first call.'),
+    .describe(
+      'The code that the call before returned, once the person has said yes. Leave it out of the first call.',
+    ),
 });
 
 export const writeTool = <Shape extends z.ZodRawShape>(

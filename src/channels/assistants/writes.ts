@@ -31,7 +31,7 @@ async function readUnchanged({ licenseId, etag }: OfLicense, { licet }: Caller):
   if (read.etag === etag) return read.item;
   throw new LicetError(
     412,
-    'The object has changed since it was read. Call show_license, look at it again, and use its etag',
+    'The license has changed since it was read. Nothing was done. Call show_license, look at it again, and use its etag',
     { code: 'PRECONDITION_FAILED', field: 'etag' },
   );
 }
@@ -60,7 +60,10 @@ const values = (description: string, maxLength: number) =>
 function without(bound: readonly string[], named: readonly string[], field: string): string[] {
   const missing = named.find((one) => !bound.includes(one));
   if (missing !== undefined) {
-    throw invalid(field, 'has a value that is not bound: see the slots of show_license');
+    throw invalid(
+      field,
+      'has a value that is not bound. Take values from the slots of show_license',
+    );
   }
   return bound.filter((one) => !named.includes(one));
 }
@@ -68,9 +71,12 @@ function without(bound: readonly string[], named: readonly string[], field: stri
 const freeSlots = writeTool(
   z.strictObject({
     ...ofLicense,
-    all: z.boolean().default(false).describe('True frees all slots: then name no values.'),
-    ips: values('The bound addresses to free.', MAX_TEXT_LENGTH),
-    hwids: values('The bound hardware IDs to free.', MAX_HWID_BYTES),
+    all: z
+      .boolean()
+      .default(false)
+      .describe('True frees all slots; ips and hwids are then left out.'),
+    ips: values('The addresses to free, as the slots have them.', MAX_TEXT_LENGTH),
+    hwids: values('The hardware IDs to free, as the slots have them.', MAX_HWID_BYTES),
   }),
   {
     name: 'free_slots',
@@ -83,7 +89,7 @@ const freeSlots = writeTool(
   },
   async ({ all, ips = [], hwids = [], ...input }, caller) => {
     if (all === ips.length + hwids.length > 0) {
-      throw invalid('all', 'must be true, or values must be named in ips or hwids');
+      throw invalid('all', 'must be true, or ips or hwids must name values, but not both');
     }
     const license = await readUnchanged(input, caller);
     const freedIps = all ? license.ips : ips.map((one) => canonicalAddress(one) ?? one);
@@ -113,6 +119,10 @@ const freeSlots = writeTool(
   },
 );
 
+/** A time for a question: `2035-12-31 23:59 UTC`. */
+const timeOf = (time: string): string =>
+  `${new Date(time).toISOString().slice(0, -':00.000Z'.length).replace('T', ' ')} UTC`;
+
 /** The end of a day that a person named, in the time zone of the service (3). */
 async function endOf(day: string, { licet }: Caller): Promise<string> {
   const { timeZone } = await licet.address();
@@ -127,20 +137,21 @@ const extend = writeTool(
       .min(1)
       .max(36_500)
       .optional()
-      .describe('Days from the expiry, or from now if it has passed.'),
+      .describe('Days to add to the expiry, or to now if it has passed.'),
     until: z.iso
-      .date()
+      .date('must be a day such as 2035-12-31')
       // Clocks of a time zone do not show year 0.
       .refine((day) => day >= '1970', 'must be a day such as 2035-12-31')
       .optional()
       .describe(
-        'The day at whose end it expires, in the time zone of the service: in the place of days.',
+        'Instead of days: the last day of the license, to its end in the time zone of the service.',
       ),
   }),
   {
     name: 'extend',
     title: 'Extend',
-    description: 'Moves the expiry of a license: by days, or to a date.',
+    description:
+      'Moves the expiry of a license by days, or to the end of a day. A license without an expiry cannot be extended.',
     needs: [INTENTS.writeLicenses],
     isDestructive: false,
     isIdempotent: false,
@@ -148,7 +159,7 @@ const extend = writeTool(
   async ({ days, until, ...input }, caller) => {
     const license = await readUnchanged(input, caller);
     if ((days === undefined) === (until === undefined)) {
-      throw invalid('days', 'is required, or until: one of them');
+      throw invalid('days', 'or until is required, and not both');
     }
     const { expiryDate } = license;
     if (expiryDate === null) {
@@ -162,9 +173,11 @@ const extend = writeTool(
     }
     const after =
       days === undefined ? await endOf(until ?? '', caller) : moved(expiryDate, { days });
-    const to = days === undefined ? `to ${after}` : `by ${plural(days, 'day')}, to ${after}`;
+    const by = days === undefined ? '' : ` by ${plural(days, 'day')},`;
+    const verb = Date.parse(after) < Date.parse(expiryDate) ? 'Shorten' : 'Extend';
+    const warning = Date.parse(after) <= Date.now() ? ' It then expires at once.' : '';
     return {
-      question: `Extend ${nameOf(license)} ${to}? It expires at ${expiryDate} now.`,
+      question: `${verb} ${nameOf(license)}${by} to ${timeOf(after)}? Its expiry is ${timeOf(expiryDate)} now.${warning}`,
       change: { licenseId: license.id, expiryDate: { before: expiryDate, after } },
       make: () => changed(input, caller, { expiryDate: after }),
     };
@@ -179,7 +192,8 @@ const setStatus = writeTool(
   {
     name: 'set_status',
     title: 'Deactivate or reactivate',
-    description: 'Deactivates a license, whose programs are then refused, or reactivates it.',
+    description:
+      'Deactivates a license, so that its programs are refused, or reactivates it. An expired license needs extend.',
     needs: [INTENTS.writeLicenses],
     isDestructive: true,
     isIdempotent: true,
@@ -189,7 +203,11 @@ const setStatus = writeTool(
     const { licenseStatus } = license;
     const now = licenseStatus === 'EXPIRED' ? 'ACTIVE' : licenseStatus;
     if (now === status || (now === 'DELETED' && status === 'DEACTIVATED')) {
-      throw new LicetError(409, `The license is ${licenseStatus} already`, { code: 'CONFLICT' });
+      const message =
+        licenseStatus === 'EXPIRED' && status === 'ACTIVE'
+          ? 'The license is EXPIRED: move its expiry with extend'
+          : `The license is ${licenseStatus} already`;
+      throw new LicetError(409, message, { code: 'CONFLICT' });
     }
     const verb = status === 'ACTIVE' ? 'Reactivate' : 'Deactivate';
     return {
@@ -214,27 +232,35 @@ const limit = (what: string) =>
     .int()
     .min(-1)
     .optional()
-    .describe(`The limit of ${what}; -1 for none. That of the product without it.`);
+    .describe(`The limit of ${what}; -1 for no limit. Without it, that of the product.`);
+
+/** A limit for a question; undefined for that of the product. */
+const limitText = (most: number | undefined, one: string, many = `${one}s`): string | undefined => {
+  if (most === undefined) return undefined;
+  return most === -1 ? `any number of ${many}` : `at most ${plural(most, one, many)}`;
+};
 
 const createLicense = writeTool(
   z.strictObject({
     productId: z.int().min(1).describe('The id of the product, as find and statistics return it.'),
-    customerId: z.int().min(1).optional().describe('The owner, by id.'),
+    customerId: z.int().min(1).optional().describe('The id of the owner.'),
     customerEmail: z
-      .email()
+      .email('must be an e-mail address')
       .optional()
-      .describe('The owner, by e-mail: a customer with a new one is created.'),
+      .describe(
+        'Instead of customerId: the e-mail of the owner. An unknown one makes a new customer.',
+      ),
     expiresAfterDays: z
       .int()
       .min(1)
       .max(36_500)
       .optional()
       .describe(
-        'The days from the first validation for which it lasts. It does not expire without them.',
+        'Days from the first validation to the expiry. Without it, the license does not expire.',
       ),
     maxIPs: limit('addresses'),
     maxHWIDs: limit('hardware IDs'),
-    notes: z.string().max(500).optional().describe('For administrators.'),
+    notes: z.string().max(500).optional().describe('Notes for administrators.'),
   }),
   {
     name: 'create_license',
@@ -249,7 +275,7 @@ const createLicense = writeTool(
     const { licet } = caller;
     const { productId, customerId, customerEmail } = given;
     if (customerId !== undefined && customerEmail !== undefined) {
-      throw invalid('customerEmail', 'must not be sent beside customerId');
+      throw invalid('customerEmail', 'must not be sent with customerId');
     }
     const body = {
       ...given,
@@ -264,8 +290,12 @@ const createLicense = writeTool(
       expiresAfterDays === undefined
         ? 'that does not expire'
         : `for ${plural(expiresAfterDays, 'day')} from its first validation`;
+    const limits = [
+      limitText(given.maxIPs, 'address', 'addresses'),
+      limitText(given.maxHWIDs, 'hardware ID'),
+    ].filter((text) => text !== undefined);
     return {
-      question: `Create a license of product ${productId} for ${owner}, ${life}?`,
+      question: `Create a license of product ${productId} for ${owner}, ${life}${limits.length > 0 ? `, with ${limits.join(' and ')}` : ''}?`,
       change: { ...body, productName: product?.name ?? null },
       make: async () => {
         const license = await licet.licenses.create(body);
@@ -278,28 +308,34 @@ const createLicense = writeTool(
 
 const block = writeTool(
   z.strictObject({
-    type: z.enum(['IP', 'HWID']),
+    type: z.enum(['IP', 'HWID']).describe('IP for an address or a range, HWID for a hardware ID.'),
     value: z
       .string()
       .trim()
       .min(1)
       .max(MAX_HWID_BYTES)
-      .describe('An address, a CIDR range, or a hardware ID.'),
-    productId: z.int().min(1).optional().describe('Only for this product; for all without it.'),
-    reason: z.string().max(200).optional().describe('For administrators.'),
+      .describe('An IP address, a range such as 203.0.113.0/24, or a hardware ID.'),
+    productId: z
+      .int()
+      .min(1)
+      .optional()
+      .describe('The one product to block it for. Without it, for all products.'),
+    reason: z.string().max(200).optional().describe('The reason, for administrators.'),
   }),
   {
     name: 'block',
     title: 'Block',
     description:
-      'Blocks an address, a range or a hardware ID: programs that ask with it are refused. People unblock in the console.',
+      'Blocks an address, a range or a hardware ID, so that programs that ask with it are refused. A person unblocks it in the console.',
     needs: [INTENTS.writeBlacklists],
     isDestructive: true,
     isIdempotent: true,
   },
   async ({ type, value, productId, reason = '' }, caller) => {
     const network = type === 'IP' ? canonicalNetwork(value) : null;
-    if (type === 'IP' && network === null) throw invalid('value', 'must be an address or a range');
+    if (type === 'IP' && network === null) {
+      throw invalid('value', 'must be an IP address, or a range such as 203.0.113.0/24');
+    }
     const product = productId === undefined ? {} : { productId };
     const hits =
       network !== null && may(caller, INTENTS.readLicenses)
@@ -336,13 +372,18 @@ const block = writeTool(
 const portalLink = writeTool(
   z.strictObject({
     ...ofLicense,
-    validMinutes: z.int().min(1).max(MAX_LINK_MINUTES).default(60),
+    validMinutes: z
+      .int()
+      .min(1)
+      .max(MAX_LINK_MINUTES)
+      .default(60)
+      .describe('Minutes within which the link can be opened.'),
   }),
   {
     name: 'portal_link',
     title: "Link to the customer's page",
     description:
-      'Makes a link that opens the page of the owner of a license once: all licenses of the owner, with their keys. Give it to the owner alone.',
+      'Makes a link that opens the page of the owner of a license once. The page shows all licenses of the owner, with their whole keys: give the link to the owner alone.',
     needs: [INTENTS.writeLicenses],
     isDestructive: false,
     isIdempotent: false,
@@ -351,7 +392,7 @@ const portalLink = writeTool(
     const license = await readUnchanged(input, caller);
     const { customer } = license;
     if (customer === null) {
-      throw new LicetError(409, 'The license has no customer: give it one in the console', {
+      throw new LicetError(409, 'The license has no owner: give it one in the console', {
         code: 'CONFLICT',
       });
     }

@@ -53,7 +53,7 @@ describeInBrowser('the consent page in a browser', () => {
     const name = `Assistant ${crypto.randomUUID()}`;
     const { page, finish } = await open(name);
     await logIn(page, await tokenWith('LICENSES_READ_WRITE', 'PRODUCTS_READ', 'REQUESTS_READ'));
-    await page.getByRole('heading', { name: `Let ${name} work for you?` }).waitFor();
+    await page.getByRole('heading', { name: `Let ${name} use this service?` }).waitFor();
     // The other servers of this machine, which share its cookies, get none.
     expect(await page.context().cookies()).toEqual([]);
     await page.getByText('a program on this computer (127.0.0.1)').waitFor();
@@ -66,7 +66,7 @@ describeInBrowser('the consent page in a browser', () => {
     expect(await ticked()).toEqual([true, true, true, false]);
     await page.getByLabel('Read the history').uncheck();
     await page.getByLabel('Manage licenses').check();
-    await page.getByLabel('Ends after days').fill('7');
+    await page.getByLabel('Days until it ends').fill('7');
     await page.getByRole('button', { name: 'Allow' }).click();
     await page.waitForURL(`${assistant.callback}?**`);
     const client = await finish(new URL(page.url()));
@@ -109,7 +109,7 @@ describeInBrowser('the consent page in a browser', () => {
     await logIn(page, await tokenWith('LICENSES_READ'));
     await page.getByLabel('Read licenses').uncheck();
     await page.getByRole('button', { name: 'Allow' }).click();
-    await page.getByRole('group', { name: 'It may' }).getByRole('alert').waitFor();
+    await page.getByText('Must have at least one permission.').waitFor();
     const faulty = await open('Ada', { changes: { redirect_uri: 'https://evil.example/' } });
     await logIn(faulty.page, await tokenWith('LICENSES_READ'));
     await faulty.page.getByText('redirect_uri is not an address').waitFor();

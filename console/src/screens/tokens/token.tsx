@@ -118,7 +118,7 @@ function Assistants() {
             <summary className="cursor-pointer rounded-sm py-1 pointer-coarse:py-3">
               {client} <span className="text-muted">{place}</span>
             </summary>
-            <pre className="my-2 font-mono text-xs break-all whitespace-pre-wrap">{text}</pre>
+            <pre className="my-2 font-mono text-xs break-words whitespace-pre-wrap">{text}</pre>
             <CopyButton value={text} />
           </details>
         ))}

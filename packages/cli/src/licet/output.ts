@@ -2,7 +2,7 @@ import { styleText } from 'node:util';
 import { sharedHwid } from '@licet/contract/shared-hwids';
 import { callOf, documentOf } from '../invocation.ts';
 import { Progress } from '../terminal.ts';
-import { stripControlCharacters } from '../text.ts';
+import { stripControlCharacters, stripControlCharactersInLines } from '../text.ts';
 
 /** Output of the command line: results to stdout, explanations to stderr. */
 
@@ -179,6 +179,16 @@ export class Output {
       const result = resultOf(item);
       if (result !== undefined) console.log(stripControlCharacters(result));
     }
+  }
+
+  /** Prints a text of several lines, with a title beside it. */
+  text(title: string, item: object, text: string): void {
+    if (this.isJson) {
+      console.log(jsonLine(item));
+      return;
+    }
+    this.note(title);
+    console.log(`${stripControlCharactersInLines(text)}\n`);
   }
 
   /** Prints a note beside the result. */
