@@ -110,7 +110,7 @@ const FIND_NEEDS = [
 const find = readTool(
   z.strictObject({
     text: soughtText.describe(
-      'A license key (any part or spelling, also an old one), e-mail, name, address, hardware ID, account at Discord or a market, or order.',
+      'A license key (whole, or its last group; any spelling, also an old one), e-mail, name, address, hardware ID, account at Discord or a market, or order.',
     ),
   }),
   {
