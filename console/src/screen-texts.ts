@@ -938,6 +938,7 @@ export const screenTexts = {
     days: 'Ends after days',
     ends: 'You can revoke it before that under Tokens. It ends with your own token, too.',
     allow: 'Allow',
+    unsettled: 'Wait a moment',
     decline: 'Decline',
     done: 'Done. Go back to the assistant: you can close this page.',
   },
