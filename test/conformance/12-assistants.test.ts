@@ -93,6 +93,19 @@ describe('the address', () => {
     }
   });
 
+  it.each(['2025-06-18', '2025-03-26', '2024-11-05'])(
+    'a client of the older version %s is served, too [12.1.1]',
+    async (protocolVersion) => {
+      const clientInfo = { name: 'test', version: '1' };
+      const params = { protocolVersion, capabilities: {}, clientInfo };
+      const initialized = await send('initialize', { version: LEGACY, params });
+      expect(messageIn(initialized).result).toMatchObject({ protocolVersion });
+      const headers = { 'MCP-Protocol-Version': protocolVersion };
+      const { status, text } = await send('tools/list', { version: LEGACY, headers });
+      expect([status, text]).toEqual([200, expect.stringContaining('find')]);
+    },
+  );
+
   it.each([
     ['no parameters', {}],
     ['no version', { capabilities: {}, clientInfo: { name: 'test', version: '1' } }],
