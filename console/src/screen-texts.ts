@@ -938,6 +938,7 @@ export const screenTexts = {
     days: 'Days until it ends',
     ends: 'You can revoke it at any time under Tokens. It also ends with your own token.',
     allow: 'Allow',
+    unsettled: 'Wait a moment',
     decline: 'Decline',
     done: 'Done. Go back to the assistant. You can close this page.',
   },

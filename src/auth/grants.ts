@@ -1,12 +1,14 @@
+import { MAX_GRANTS } from '@licet/contract/consent';
 import { HOUR_MS, MINUTE_MS } from '@licet/contract/durations';
 import { and, eq, gt, isNotNull, isNull, ne, type SQL, sql } from 'drizzle-orm';
 import { alias } from 'drizzle-orm/sqlite-core';
 import { type TokenSnapshot, tokenColumns } from '../cache/snapshots.ts';
 import { type Sender, untilNotOvertaken } from '../db/change.ts';
-import { batch, type Database } from '../db/client.ts';
+import { batch, type Database, isMissingValue } from '../db/client.ts';
 import { removeOld } from '../db/remove-old.ts';
 import type { Task } from '../db/task.ts';
 import { toBase64url } from '../lib/base64url.ts';
+import { DomainError } from '../lib/errors.ts';
 import { sha256Bytes, sha256Hex } from '../lib/sha256.ts';
 import { findToken, insertToken, revokeToken } from '../resources/tokens/queries.ts';
 import { grants, tokens } from '../resources/tokens/schema.ts';
@@ -48,6 +50,11 @@ export async function readGrantSecret(
   return { tokenId: Number(id), hash: await sha256Hex(secret), codeHash };
 }
 
+const consenters = alias(tokens, 'consenters');
+
+const isLiveNow = (table: typeof tokens | typeof consenters, now: number): SQL =>
+  sql`${table.revokedAt} is null and ifnull(${table.expiresAt} > ${now}, true)`;
+
 /** The token that consents: an id, or the hash of ROOT_TOKEN. */
 export type Consenter = { tokenId: number } | { rootHash: string };
 
@@ -63,7 +70,17 @@ interface NewGrant {
   consenter: Consenter;
 }
 
-/** Stores a grant with its token. @returns its code, which works once */
+const TOO_MANY = new DomainError(
+  'conflict',
+  `At most ${MAX_GRANTS} assistants work with your token: revoke one of them in the list of tokens, or ask an administrator to`,
+);
+
+/**
+ * Stores a grant with its token.
+ *
+ * @returns its code, which works once
+ * @throws DomainError if the consenter has {@link MAX_GRANTS} living ones
+ */
 export async function insertGrant(sender: Sender, grant: NewGrant): Promise<string> {
   const { name, intents, expiresAt, client, clientId, consenter } = grant;
   const code = newRandom();
@@ -71,6 +88,9 @@ export async function insertGrant(sender: Sender, grant: NewGrant): Promise<stri
     'rootHash' in consenter
       ? sql`${consenter.rootHash}`
       : sql`(select token_hash from tokens where id = ${consenter.tokenId})`;
+  // An address is required: without room the statement fails, and with it the change.
+  const hasRoom = sql`(select count(*) from grants join ${tokens} on ${tokens.id} = token_id
+    where consenter_hash = ${consenterHash} and ${isLiveNow(tokens, sender.now)}) < ${MAX_GRANTS}`;
   const row = await insertToken(
     sender,
     // No secret has this hash.
@@ -80,20 +100,17 @@ export async function insertGrant(sender: Sender, grant: NewGrant): Promise<stri
         tokenId: sql`(select max(id) from ${tokens})`,
         consenterHash,
         clientHash: await sha256Hex(clientId),
-        redirectUri: grant.redirectUri,
+        redirectUri: sql`iif(${hasRoom}, ${grant.redirectUri}, null)`,
         codeHash: await sha256Hex(code),
         codeChallenge: grant.codeChallenge,
         codeExpiresAt: sender.now + CODE_LIFE_MS,
       }),
     ],
-  );
+  ).catch((error) => {
+    throw isMissingValue(error) ? TOO_MANY : error;
+  });
   return secretOf('code', row.id, code);
 }
-
-const consenters = alias(tokens, 'consenters');
-
-const isLiveNow = (table: typeof tokens | typeof consenters, now: number): SQL =>
-  sql`${table.revokedAt} is null and ifnull(${table.expiresAt} > ${now}, true)`;
 
 /**
  * Whether the token of a grant and the one that consented are live, in a statement about grants.

@@ -128,13 +128,20 @@ async function registeredClient(id: string, secret: string): Promise<OAuthClient
   return clientOf(id, null, { client_name: name, redirect_uris: uris });
 }
 
-/** Reads the document at a client's id. The address is the word of a stranger: private ones are refused (8.4). */
-async function publishedClient(id: string, outbound: Outbound): Promise<OAuthClient> {
+/**
+ * Reads the document at a client's id. The address is the word of a stranger: private ones, and the service's own, are
+ * refused (8.4).
+ */
+async function publishedClient(
+  id: string,
+  outbound: Outbound,
+  ownHosts: readonly string[],
+): Promise<OAuthClient> {
   const url = new URL(id);
   if (url.pathname === '/' || url.href !== id) {
     throw bad('client_id must be the address of a document, as a browser writes it');
   }
-  const fault = outbound.faultOf(id);
+  const fault = outbound.faultOf(id, ownHosts);
   if (fault !== undefined) throw bad(`client_id ${fault}`);
   const response = await outbound.send(id, {
     method: 'GET',
@@ -155,16 +162,18 @@ async function publishedClient(id: string, outbound: Outbound): Promise<OAuthCli
 /**
  * The client with an id.
  *
+ * @param ownHosts the hosts of this service, with their ports
  * @param secret ROOT_TOKEN
  * @throws ApiError for an unknown one
  */
 export async function findClient(
   id: string,
   outbound: Outbound,
+  ownHosts: readonly string[],
   secret: string,
 ): Promise<OAuthClient> {
   if (id.length <= MAX_ID_LENGTH && /^https?:/.test(id) && URL.canParse(id)) {
-    return publishedClient(id, outbound);
+    return publishedClient(id, outbound, ownHosts);
   }
   const isOwn = id.length <= MAX_ID_LENGTH && id.startsWith(ID_PREFIX);
   const client = isOwn ? await registeredClient(id, secret) : null;

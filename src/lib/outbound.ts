@@ -73,7 +73,7 @@ export class Outbound {
       return 'must have no fragment: remove the # and what follows';
     // The parser keeps a final dot, and has put the host into lower case.
     if (ownHosts.includes(url.host.replace(/\.(?=:|$)/, ''))) {
-      return 'must not be this service itself: enter the address of the receiver';
+      return 'must be an address of another service, not of this one';
     }
     return this.#isPrivateAllowed ? undefined : faultOfHost(url.hostname);
   }

@@ -56,6 +56,13 @@ export function publicUrlOf(settings: AddressSettings, requestUrl: string): Publ
   return { origin: url.origin, isPublic: !isOwnHost(url.hostname) };
 }
 
+/** The hosts of the service, with their ports: to these it sends no request that a stranger asks for (8). */
+export const ownHostsOf = (settings: AddressSettings, requestUrl: string): string[] => [
+  new URL(requestUrl).host,
+  new URL(publicUrlOf(settings, requestUrl).origin).host,
+  ...hostsIn(settings),
+];
+
 /**
  * The same for links in messages, which can be sent without a request; null if others cannot open it.
  *

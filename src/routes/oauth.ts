@@ -45,7 +45,7 @@ import { readBodyText } from '../http/connection.ts';
 import { ApiError, TOO_MANY_REJECTED } from '../http/errors.ts';
 import { jsonResponse } from '../http/json.ts';
 import { blameOf, describeError, parseFields } from '../lib/issues.ts';
-import { publicUrlOf } from '../lib/public-url.ts';
+import { ownHostsOf, publicUrlOf } from '../lib/public-url.ts';
 import { senderOf, servicesOf } from '../services.ts';
 
 /**
@@ -138,7 +138,9 @@ async function readAuthorization(c: AnyContext, query: string): Promise<Authoriz
   const read = (name: string): string => parameters.get(name) ?? '';
   const redirectUri = read('redirect_uri');
   const state = parameters.get('state');
-  const client = await findClient(read('client_id'), servicesOf(c.env).outbound, secretOf(c));
+  const { outbound } = servicesOf(c.env);
+  const ownHosts = ownHostsOf(c.env, c.req.url);
+  const client = await findClient(read('client_id'), outbound, ownHosts, secretOf(c));
   if (!isOwnRedirect(client, redirectUri)) {
     throw bad(
       'redirect_uri is not an address that the assistant has registered. Do not go on: somebody may have changed the link',

@@ -587,6 +587,31 @@ describe('licet tokens', () => {
     await licet.tokens.delete(id);
   });
 
+  it('licet tokens list shows the host of an assistant that got its token by consent [12.7.7]', async () => {
+    const post = async (path: string, body: object): Promise<string> => {
+      const response = await fetch(service.address + path, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json', TOKEN: readRootToken() },
+        body: JSON.stringify(body),
+      });
+      expect(response.ok).toBe(true);
+      return response.text();
+    };
+    const redirect_uri = 'https://assistant.example/callback';
+    const client = { client_name: 'Ada', redirect_uris: [redirect_uri] };
+    const registered = await post('/oauth/register', client);
+    const [, client_id = ''] = /"client_id":"([^"]+)"/.exec(registered) ?? [];
+    const query = new URLSearchParams({
+      ...{ client_id, redirect_uri, response_type: 'code' },
+      ...{ code_challenge: 'c'.repeat(43), code_challenge_method: 'S256' },
+    });
+    await post('/oauth/consent', { query: `?${query}`, intents: ['LICENSES_READ'] });
+    const { stdout } = await run('tokens', 'list');
+    const [, id = ''] = /^(\d+) +Ada +assistant\.example +LICENSES_READ /m.exec(stdout) ?? [];
+    expect(id, stdout).not.toBe('');
+    await run('tokens', 'revoke', id);
+  });
+
   it('licet tokens create prints only the secret to stdout; list and revoke manage the token', async () => {
     const create = ['tokens', 'create', 'Shop', 'PRODUCTS_READ', '--expires', '2099-01-31'];
     const { stdout, stderr } = await run(...create);

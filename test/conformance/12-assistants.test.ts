@@ -93,6 +93,33 @@ describe('the address', () => {
     }
   });
 
+  it.each(['2025-06-18', '2025-03-26', '2024-11-05'])(
+    'a client of the older version %s is served, too [12.1.1]',
+    async (protocolVersion) => {
+      const clientInfo = { name: 'test', version: '1' };
+      const params = { protocolVersion, capabilities: {}, clientInfo };
+      const initialized = await send('initialize', { version: LEGACY, params });
+      expect(messageIn(initialized).result).toMatchObject({ protocolVersion });
+      const headers = { 'MCP-Protocol-Version': protocolVersion };
+      const { status, text } = await send('tools/list', { version: LEGACY, headers });
+      expect([status, text]).toEqual([200, expect.stringContaining('find')]);
+    },
+  );
+
+  it.each([
+    ['no parameters', {}],
+    ['no version', { capabilities: {}, clientInfo: { name: 'test', version: '1' } }],
+    ['no name', { protocolVersion: LEGACY, capabilities: {}, clientInfo: {} }],
+  ])('an initialize with %s is an error of its parameters [12.1.4]', async (_, params) => {
+    const response = await send('initialize', { version: LEGACY, params });
+    expect(response.status).toBe(400);
+    expect(messageIn(response)).toEqual({
+      jsonrpc: '2.0',
+      id: 1,
+      error: { code: -32602, message: expect.stringContaining('protocolVersion') },
+    });
+  });
+
   it('the token comes in either header, and without a live one the request is 401 [12.1.2]', async () => {
     const token = await tokenWith('ALL_READ');
     const headers = { Authorization: `Bearer ${token}` };
@@ -274,6 +301,43 @@ describe('tools', () => {
     await historyOf({ licenseKey }, 1);
     const { fields } = await callTool('find', { text: hwid });
     expect(fields.licenses).toMatchObject([{ id }]);
+  });
+
+  it('a key is found as a whole and by its last group, and not by another part, so that none can be guessed [12.2.7]', async () => {
+    const { id, licenseKey } = license;
+    const rotated = await call('POST', `/api/v2/licenses/${id}/rotate`, { body: {} });
+    expect(rotated.status).toBe(200);
+    const keys = [licenseKey, (await get.license(id)).licenseKey];
+    const idsOf = async (text: string) => {
+      const { fields } = await callTool('find', { text });
+      const { licenses } = fields;
+      return Array.isArray(licenses) ? licenses.map((one) => one.id) : [];
+    };
+    const explained = async (licenseKey: string) =>
+      fieldsOf((await callTool('explain_refusals', { licenseKey })).fields.license).id;
+    for (const key of keys) {
+      const end = key.slice(-4);
+      const bare = key.replaceAll('-', '');
+      const whole = [key, key.toLowerCase(), bare, `Key: ${key.replaceAll('0', 'O')}`];
+      for (const text of [...whole, end, end.toLowerCase(), `…${end}`, `-${end}`]) {
+        expect(await idsOf(text), text).toEqual([id]);
+        expect(await explained(text), text).toBe(id);
+      }
+      const parts = [
+        key.slice(0, 9),
+        key.slice(0, 19),
+        key.slice(-6),
+        key.slice(-9),
+        bare.slice(1),
+      ];
+      for (const part of [...parts, bare.slice(0, 6), key.slice(0, -1)]) {
+        expect(await idsOf(part), part).toEqual([]);
+        expect(await explained(part), part).toBeUndefined();
+      }
+      // The readers of v2 see whole keys.
+      const { json } = await call('GET', `/api/v2/licenses?q=${key.slice(0, 9)}`);
+      expect(json).toMatchObject([{ id }]);
+    }
   });
 
   it('an unknown tool is an error that names the known ones [12.2.1]', async () => {

@@ -236,6 +236,8 @@ describe('clients', () => {
     'https://ada@assistant.example/client.json',
     'https://assistant.example/',
     'https://assistant.example/a/../client.json',
+    'https://licet.test/client.json',
+    'https://licet.test./client.json',
   ])('nothing is sent to the document %s [12.7.2]', async (id) => {
     const response = await describeRequest(queryOf({ client_id: id }));
     expect(response.status).toBe(400);
@@ -270,6 +272,18 @@ describe('clients', () => {
     const { status, text } = await describeRequest(queryOf());
     expect([status, text]).toEqual([400, expect.stringContaining('assistant.example')]);
     expect(receivers.received).toHaveLength(1);
+  });
+
+  it.each([
+    ['PUBLIC_URL', { PUBLIC_URL: 'https://license.example' }],
+    ['CONSOLE_HOSTS', { CONSOLE_HOSTS: 'console.example, license.example' }],
+  ])('nothing is sent to a document on the host of %s [12.7.2]', async (_, settings) => {
+    isolate = newIsolate({ OUTBOUND: receivers, ...settings });
+    const client_id = 'https://license.example/client.json';
+    const response = await describeRequest(queryOf({ client_id, resource: null }));
+    const message = 'client_id must be an address of another service, not of this one';
+    expectError(response, 400, message);
+    expect(receivers.received).toEqual([]);
   });
 
   const register = (body: unknown): Promise<ReadResponse> =>
@@ -457,6 +471,22 @@ describe('consent', () => {
     expect(await intentsOf(['LICENSES_READ_WRITE'])).toBe(200);
     expect(await intentsOf(['LICENSES_READ', 'CUSTOMERS_READ'])).toBe(403);
     expect(await intentsOf(['BLACKLISTS_READ_WRITE'])).toBe(403);
+  });
+
+  it('a token has 50 living grants, and room for another one when one ends [12.7.13]', async () => {
+    const { token } = await create.token(['LICENSES_READ', 'PRODUCTS_READ']);
+    const responses = await Promise.all(Array.from({ length: 55 }, () => consent({}, token)));
+    const given = responses.filter(({ status }) => status === 200);
+    expect(given).toHaveLength(50);
+    const message = expect.stringMatching(
+      /^At most 50 assistants work with your token: revoke one/,
+    );
+    expectError(await consent({}, token), 409, message);
+    expect((await consent()).status).toBe(200);
+    const [, id] = /_(\d+)_/.exec(given.map(codeOf)[0] ?? '') ?? [];
+    await isolate.call('DELETE', `/api/v2/tokens/${id}`);
+    expect((await consent({}, token)).status).toBe(200);
+    expect((await consent({}, token)).status).toBe(409);
   });
 
   it('a grant ends after 30 days, or up to 90 [12.7.7]', async () => {

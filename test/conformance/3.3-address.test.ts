@@ -250,6 +250,6 @@ it('a webhook cannot send to the public address of the service, also if it is ma
   const options = { host: 'localhost:8787', body: { url: `${PUBLIC.origin}/hook` } };
   const response = await isolate.call('POST', '/api/v2/webhooks', options);
   expect(response.json).toMatchObject({
-    message: 'url must not be this service itself: enter the address of the receiver',
+    message: 'url must be an address of another service, not of this one',
   });
 });

@@ -80,7 +80,7 @@ it.each([
   ['http://localhost:8787/', 'localhost:8787'],
 ])('%s must not be the service itself, at %s', (url, ownHost) => {
   expect(open.faultOf(url, [ownHost])).toBe(
-    'must not be this service itself: enter the address of the receiver',
+    'must be an address of another service, not of this one',
   );
 });
 

@@ -10,6 +10,8 @@ export const CONSENT_REQUEST_PATH = '/oauth/consent';
 
 export const DEFAULT_GRANT_DAYS = 30;
 export const MAX_GRANT_DAYS = 90;
+/** The living grants to which a token consents. */
+export const MAX_GRANTS = 50;
 
 /** The permissions that an assistant can get, as its tools need them: none opens tokens, settings or secrets. */
 export const ASSISTANT_INTENTS = {

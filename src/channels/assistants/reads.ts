@@ -110,7 +110,7 @@ const FIND_NEEDS = [
 const find = readTool(
   z.strictObject({
     text: soughtText.describe(
-      'A license key (a part, any spelling, or an old one), an e-mail, a name, an IP address, a hardware ID, an account at Discord or a market, or an order.',
+      'A license key (whole, or its last group; any spelling, also an old one), an e-mail, a name, an IP address, a hardware ID, an account at Discord or a market, or an order.',
     ),
   }),
   {

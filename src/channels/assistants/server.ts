@@ -6,6 +6,8 @@ import {
   type InputRequiredResult,
   inputRequired,
   inputResponse,
+  isInitializeRequest,
+  isJSONRPCRequest,
   type Tool as ListedTool,
   ProtocolError,
   ProtocolErrorCode,
@@ -167,6 +169,18 @@ function serverFor(caller: Caller): Server {
   return server;
 }
 
+/** The response to an `initialize` that no client can mean. The package would call it an error of the service. */
+function rejectInitialize(message: object): Response | undefined {
+  const isInitialize = isJSONRPCRequest(message) && message.method === 'initialize';
+  if (!isInitialize || isInitializeRequest(message)) return undefined;
+  const error = {
+    code: ProtocolErrorCode.InvalidParams,
+    message:
+      'initialize must have protocolVersion, capabilities, and clientInfo with name and version',
+  };
+  return Response.json({ jsonrpc: '2.0', id: message.id, error }, { status: 400 });
+}
+
 /**
  * Responds to a message, of either version.
  *
@@ -177,6 +191,8 @@ export async function respond(
   message: object,
   caller: Caller,
 ): Promise<Response> {
+  const rejection = rejectInitialize(message);
+  if (rejection) return rejection;
   const { fetch } = createMcpHandler(() => serverFor(caller));
   const response = await fetch(request, { parsedBody: message });
   // The work of the older version goes on while its stream is read. The response is short, and sent at once.

@@ -17,6 +17,7 @@ import {
   type SQL,
   sql,
 } from 'drizzle-orm';
+import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import type { Database } from '../../db/client.ts';
 import { listedColumn, unreadBytesOf } from '../../db/long-values.ts';
 import {
@@ -37,7 +38,13 @@ import { isFullOf } from './address-slots.ts';
 import { hasEntitlement } from './entitlements.ts';
 import { licenseColumns, selectLicenses } from './queries.ts';
 import type { LicenseRow } from './row.ts';
-import { EXPIRES_LATER, isExpiredSql, keysMeantBy } from './rules.ts';
+import {
+  EXPIRES_LATER,
+  isExpiredSql,
+  KEY_END_LENGTH,
+  keyEndsMeantBy,
+  keysMeantBy,
+} from './rules.ts';
 import { installations, licenses, replacedKeys } from './schema.ts';
 import { hasIdleSlot } from './slot-uses.ts';
 import { listedValues } from './snapshot.ts';
@@ -55,6 +62,11 @@ export interface LicenseFilter extends Omit<LicenseQuery, 'limit' | 'after' | 't
   customerEmail?: string | undefined;
   chatId?: string | undefined;
   owner?: { platform: LicensePlatform; platformId: string } | undefined;
+  /**
+   * Whether the reader sees the ends of keys alone. `q` then finds a key as a whole or by its end: with a part of any length
+   * the reader could guess it letter by letter (12.2.7).
+   */
+  hidesKeys?: boolean | undefined;
 }
 
 const hasExpiryBound = ({ expiresFrom, expiresTo }: LicenseFilter): boolean =>
@@ -118,12 +130,17 @@ const hadKeyWith = (q: string): SQL =>
   sql`${licenses.id} in (select license_id from ${replacedKeys}
     where ${containsText(q, [replacedKeys.licenseKeyNormalized])})`;
 
+/** Licenses with a key, or a replaced key, that meets a condition. */
+const hasKey = (meets: (key: SQLiteColumn) => SQL): SQL =>
+  sql`(${meets(licenses.licenseKeyNormalized)} or ${licenses.id} in (
+    select license_id from ${replacedKeys} where ${meets(replacedKeys.licenseKeyNormalized)}))`;
+
 /** Licenses with a key, or a replaced key, that the text means as a whole (1.2). */
-function hasKeyMeantBy(q: string): SQL {
-  const keys = keysMeantBy(q);
-  return sql`(${inArray(licenses.licenseKeyNormalized, keys)} or ${licenses.id} in (
-    select license_id from ${replacedKeys} where ${inArray(replacedKeys.licenseKeyNormalized, keys)}))`;
-}
+const hasKeyMeantBy = (q: string): SQL => hasKey((key) => inArray(key, keysMeantBy(q)));
+
+/** Licenses with a key, or a replaced key, that has an end that the text means. */
+const hasKeyEnd = (q: string): SQL =>
+  hasKey((key) => inArray(sql`substr(${key}, ${-KEY_END_LENGTH})`, keyEndsMeantBy(q)));
 
 const equalsIfGiven = (wanted: boolean | undefined, condition: SQL): SQL | undefined =>
   wanted === undefined ? undefined : wanted ? condition : not(condition);
@@ -144,7 +161,8 @@ function hasExpiry(filter: LicenseFilter): SQL | undefined {
 
 function matching(db: Database, filter: LicenseFilter, now: number): SQL | undefined {
   const { customerId, customerEmail, chatId, owner, productId, addresses } = filter;
-  const { licenseStatus, licenseType, q, unused, dormantDays, full, idleSlots } = filter;
+  const { licenseStatus, licenseType, q, hidesKeys = false } = filter;
+  const { unused, dormantDays, full, idleSlots } = filter;
   return and(
     readsByExpiry(filter)
       ? equalsUnindexed(licenses.productId, productId)
@@ -163,7 +181,7 @@ function matching(db: Database, filter: LicenseFilter, now: number): SQL | undef
     hasEntitlement(filter.entitlement, now),
     or(
       containsText(q, [
-        licenses.licenseKey,
+        ...(hidesKeys ? [] : [licenses.licenseKey]),
         licenses.licensePlatformOther,
         licenses.ownerPlatformId,
         licenses.ownerChatId,
@@ -171,7 +189,7 @@ function matching(db: Database, filter: LicenseFilter, now: number): SQL | undef
         licenses.notes,
         textsOf(licenses.metadata),
       ]),
-      q === undefined ? undefined : hadKeyWith(q),
+      q === undefined ? undefined : hidesKeys ? hasKeyEnd(q) : hadKeyWith(q),
       q === undefined ? undefined : hasKeyMeantBy(q),
       q === undefined
         ? undefined

@@ -12,6 +12,7 @@ import {
   KEY_ALPHABET,
   KEY_GROUP_LENGTH,
   KEY_GROUPS,
+  readCode,
   readKey,
 } from '@licet/contract/license-key';
 import { type SQL, sql } from 'drizzle-orm';
@@ -55,6 +56,12 @@ export const KEY_END_LENGTH = 4;
 
 /** The last characters of a key. */
 export const keyEnd = (licenseKey: string): string => licenseKey.slice(-KEY_END_LENGTH);
+
+/** The normalized ends of keys that a text can mean, also with the dots before it with which they are shown. */
+export const keyEndsMeantBy = (text: string): string[] => {
+  const end = text.replace(/^[.…]+/, '');
+  return [...keysMeantBy(end), readCode(end)].filter((one) => one.length === KEY_END_LENGTH);
+};
 
 /** Begins the sentence that BuiltByBit writes into a file for which it got no key. */
 const SENTENCE = /^UNABLE ?TO ?ACQUIRE ?A ?LICENSE ?KEY ?AUTOMATICALLY/;

@@ -89,7 +89,11 @@ async function licenseList(
 ) {
   const db = databaseOf(c);
   const now = Date.now();
-  const filter = ip === undefined ? given : { ...given, addresses: await listAddressesIn(db, ip) };
+  const filter = {
+    ...given,
+    hidesKeys: c.get('actor').isMcp,
+    ...(ip !== undefined && { addresses: await listAddressesIn(db, ip) }),
+  };
   const list = {
     read: (page: Page) => listLicenses(db, filter, page, now),
     readLong: (rows: readonly ListedLicense[]) => readLongLicenses(db, rows),

@@ -36,7 +36,7 @@ import { body, idempotencyKey, ifMatch, path, pathId, query } from '../../http/i
 import { jsonResponse } from '../../http/json.ts';
 import { type Operation, operationsOn } from '../../http/operation.ts';
 import { linkNextPage, listResponse } from '../../http/pagination.ts';
-import { publicOriginOf, publicUrlOf } from '../../lib/public-url.ts';
+import { ownHostsOf, publicOriginOf } from '../../lib/public-url.ts';
 import { servicesOf } from '../../services.ts';
 import { createdResponse, createOnce, objectResponse, optimisticUpdate } from './objects.ts';
 
@@ -107,9 +107,7 @@ const NEEDS_TOKEN = 'must have the token of the Discord webhook in the place of 
 
 /** An address in its usual spelling. @throws ApiError for one to which nothing may be sent (8) */
 function checkedAddress(c: Context<AuthEnv>, sent: string): string {
-  const ownUrls = [c.req.url, publicUrlOf(c.env, c.req.url).origin];
-  const ownHosts = ownUrls.map((url) => new URL(url).host);
-  const fault = servicesOf(c.env).outbound.faultOf(sent, ownHosts);
+  const fault = servicesOf(c.env).outbound.faultOf(sent, ownHostsOf(c.env, c.req.url));
   // As it is sent later: otherwise an unusual spelling would hide that it is an address of Discord.
   const url = fault === undefined ? new URL(sent).href : sent;
   const message = fault ?? (isShownDiscordWebhook(url) ? NEEDS_TOKEN : undefined);

@@ -91,6 +91,43 @@ describeInBrowser('the consent page in a browser', () => {
     expect(await list.getByRole('region', { name: 'Connect an assistant' }).count()).toBe(0);
   });
 
+  it('Allow takes no click before the page was in front for a moment, as the second one of a double click [12.7.14]', async () => {
+    const name = `Assistant ${crypto.randomUUID()}`;
+    const { page } = await open(name);
+    await page.clock.install();
+    await logIn(page, rootToken());
+    const allow = page.getByRole('button', { name: 'Allow' });
+    const click = () => allow.dispatchEvent('click');
+    const isOff = () => allow.getAttribute('aria-disabled');
+    const setFront = (isFront: boolean) =>
+      page.evaluate(
+        `document.hasFocus = () => ${isFront}; dispatchEvent(new Event('${isFront ? 'focus' : 'blur'}'))`,
+      );
+    await allow.waitFor();
+    await page.clock.pauseAt(Date.now() + 60_000);
+    await setFront(false);
+    await page.clock.runFor(5_000);
+    await expect.poll(isOff).toBe('true');
+    const box = await allow.boundingBox();
+    await click();
+    await setFront(true);
+    await page.clock.runFor(490);
+    await click();
+    await page.getByLabel('Ends after days').press('Enter');
+    expect(await isOff()).toBe('true');
+    expect(await grantOf(name)).toBeUndefined();
+    await page.clock.runFor(10);
+    await expect.poll(isOff).toBeNull();
+    expect(await allow.boundingBox()).toEqual(box);
+    await setFront(false);
+    await expect.poll(isOff).toBe('true');
+    await setFront(true);
+    await page.clock.runFor(500);
+    await allow.click();
+    await page.waitForURL(`${assistant.callback}?**`);
+    expect(await grantOf(name)).toBeDefined();
+  });
+
   it('a person who declines returns without a code [12.7.4]', { tags: 'short' }, async () => {
     const name = `Assistant ${crypto.randomUUID()}`;
     const { page } = await open(name);

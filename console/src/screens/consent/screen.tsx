@@ -9,7 +9,7 @@ import {
   MAX_GRANT_DAYS,
 } from '@licet/contract/consent';
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import { connection } from '../../api.ts';
 import { Button } from '../../components/button.tsx';
 import { ControlGroup, Form, TextField } from '../../components/form.tsx';
@@ -34,9 +34,34 @@ export function Screen() {
   return error ? <LoadFailure error={error} onRetry={refetch} /> : <Skeleton lines={8} />;
 }
 
+const SETTLING_MS = 500;
+
+/** Whether the page has been in front for a moment. Before that, a click was meant for the page that was there before. */
+function useIsSettled(): boolean {
+  const [isSettled, setSettled] = useState(false);
+  useEffect(() => {
+    let timer = 0;
+    const begin = (): void => {
+      clearTimeout(timer);
+      setSettled(false);
+      if (document.hasFocus()) timer = window.setTimeout(setSettled, SETTLING_MS, true);
+    };
+    begin();
+    addEventListener('focus', begin);
+    addEventListener('blur', begin);
+    return () => {
+      clearTimeout(timer);
+      removeEventListener('focus', begin);
+      removeEventListener('blur', begin);
+    };
+  }, []);
+  return isSettled;
+}
+
 function Question({ name, host, returnsTo, isLocal, declineUrl }: ConsentRequest) {
   const { intents: held } = useSession();
   const [isDone, setDone] = useState(false);
+  const isSettled = useIsSettled();
   /** An address of a program on this computer leaves the page as it is. */
   const leave = (url: string): void => {
     location.assign(url);
@@ -74,7 +99,12 @@ function Question({ name, host, returnsTo, isLocal, declineUrl }: ConsentRequest
             className="flex flex-col gap-5 border-t border-line p-4 sm:p-5"
             buttons={(isBusy) => (
               <>
-                <Button type="submit" look="primary" disabled={isBusy}>
+                <Button
+                  type="submit"
+                  look="primary"
+                  disabled={isBusy}
+                  refusal={isSettled ? undefined : words.unsettled}
+                >
                   {words.allow}
                 </Button>
                 <Button onClick={() => leave(declineUrl)}>{words.decline}</Button>

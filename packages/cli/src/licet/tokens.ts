@@ -22,6 +22,7 @@ const isExpired = (expiresAt: string | null): boolean =>
 const columnsIn = (timeZone: string): Column<Token>[] => [
   { title: 'ID', text: ({ id }) => String(id) },
   { title: 'NAME', text: ({ name }) => name, isFlexible: true },
+  { title: 'ASSISTANT', text: ({ client }) => client ?? '', isFlexible: true },
   { title: 'INTENTS', text: ({ intents }) => intents.join(' '), isFlexible: true },
   {
     title: `EXPIRES (${timeZone})`,
