@@ -12,7 +12,7 @@ import { Mailer } from './channels/mail/mailer.ts';
 import { NO_MAILS, type SellerMailSettings } from './channels/mail/seller-settings.ts';
 import { HeldMarkets } from './channels/markets/held.ts';
 import { Arrivals } from './channels/markets/received.ts';
-import { SharedTransactions } from './channels/markets/shared-transactions.ts';
+import { SharedNotices } from './channels/markets/shared-notices.ts';
 import { HeldSettings } from './channels/settings/store.ts';
 import { Deliverer } from './channels/webhooks/deliverer.ts';
 import { isSigningSecret } from './channels/webhooks/formats/standard.ts';
@@ -144,8 +144,8 @@ export class Services {
   readonly deliverer: Deliverer;
   readonly markets: HeldMarkets;
   readonly arrivals: Arrivals;
-  /** The transactions of notices. Undefined at Cloudflare, where a request of the Free plan may make 50 queries. */
-  readonly sharedTransactions: SharedTransactions | undefined;
+  /** Undefined at Cloudflare, where a request of the Free plan may make 50 queries. */
+  readonly sharedNotices: SharedNotices | undefined;
   readonly mailer: Mailer;
   /** Undefined without notices of mails that did not arrive (13). */
   readonly mailWebhookSecret: string | undefined;
@@ -219,7 +219,7 @@ export class Services {
     this.counts = new HeldCounts(this.db);
     this.outbound = new Outbound(env);
     this.markets = new HeldMarkets(this.db);
-    this.arrivals = new Arrivals(this.db);
+    this.arrivals = new Arrivals(this.db, isOnOneMachine(env));
     this.discordSettings = new HeldSettings(this.db, 'discord', NO_DISCORD);
     this.portalSettings = new HeldSettings(this.db, 'portal', DEFAULT_PORTAL_SETTINGS);
     this.mailSettings = new HeldSettings(this.db, 'mail', NO_MAILS);
@@ -237,9 +237,7 @@ export class Services {
     this.trustedProxies =
       env.TRUSTED_PROXIES === undefined ? undefined : parseNetworks(env.TRUSTED_PROXIES);
     this.isOnOneMachine = isOnOneMachine(env);
-    this.sharedTransactions = this.isOnOneMachine
-      ? new SharedTransactions(env.DB, this.db)
-      : undefined;
+    this.sharedNotices = this.isOnOneMachine ? new SharedNotices() : undefined;
     this.deliverer = new Deliverer(this.db, this.outbound, env, this.isOnOneMachine);
     this.mailWebhookSecret = secretIn(env);
     const mailing = mailSenderOf(env, this.outbound);

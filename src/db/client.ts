@@ -2,34 +2,19 @@ import { IPV6_SLOT_PREFIX } from '@licet/contract/limits';
 import type { BatchItem } from 'drizzle-orm/batch';
 import { type DrizzleD1Database, drizzle } from 'drizzle-orm/d1';
 
-export type Statement = BatchItem<'sqlite'>;
-
-/** Runs statements in one transaction. @returns their results, in the same order */
-export type Transact = (statements: readonly Statement[]) => Promise<readonly unknown[]>;
-
-interface Settings {
+/** A setting on which queries depend. */
+interface SlotSetting {
   /** The bits of an IPv6 address that count for a slot (1.4). */
   readonly ipv6SlotPrefix: number;
-  readonly transact: Transact;
 }
 
-export type Database = DrizzleD1Database & Settings;
+export type Database = DrizzleD1Database & SlotSetting;
 
-/**
- * Opens D1 without a session: every query goes to the primary.
- *
- * @param transact undefined for a transaction for each batch
- */
-export function openDatabase(
+/** Opens D1 without a session: every query goes to the primary. */
+export const openDatabase = (
   binding: D1Database,
   ipv6SlotPrefix: number = IPV6_SLOT_PREFIX.default,
-  transact?: Transact,
-): Database {
-  const db = drizzle(binding);
-  const inItsOwn: Transact = async ([first, ...others]) =>
-    first ? db.batch([first, ...others]) : [];
-  return Object.assign(db, { ipv6SlotPrefix, transact: transact ?? inItsOwn });
-}
+): Database => Object.assign(drizzle(binding), { ipv6SlotPrefix });
 
 /** Opens D1 like {@link openDatabase}, and counts its queries. */
 export function openCounted(
@@ -47,6 +32,8 @@ export function openCounted(
   });
   return { db: openDatabase(counted, ipv6SlotPrefix), queries: () => queries };
 }
+
+export type Statement = BatchItem<'sqlite'>;
 
 /** Statements of a batch, in their order. */
 export type Statements = Readonly<Record<string, Statement | readonly Statement[]>>;
@@ -69,7 +56,8 @@ export async function batch(db: Database, statements: Statements) {
   const named = Object.entries(statements).flatMap(([name, one]) =>
     [one].flat().map((statement) => ({ name, statement })),
   );
-  const results = await db.transact(named.map(({ statement }) => statement));
+  const [first, ...others] = named.map(({ statement }) => statement);
+  const results: unknown[] = first ? await db.batch([first, ...others]) : [];
   return Object.fromEntries(named.map(({ name }, index) => [name, results[index]]));
 }
 

@@ -137,6 +137,9 @@ export const eventRow = (
     isMcp: Number(isMcp),
   });
 
+/** D1 allows five terms in a compound select. */
+const MAX_SELECTS = 5;
+
 const isInSql = ({ id, changes, condition }: NewEvent): boolean =>
   condition !== undefined || is(id, SQL) || is(changes, SQL);
 
@@ -154,11 +157,21 @@ export function insertEvents(
   const changed = list.filter(
     ({ changes }) => changes === null || is(changes, SQL) || Object.keys(changes).length > 0,
   );
-  const inSql = changed.filter(isInSql).map(({ type, id, changes, condition = sql`true` }) => {
-    const json = changes === null || is(changes, SQL) ? changes : JSON.stringify(changes);
-    const row = eventRow(sender, { type, id, changes: json, place: sql`0` }, now);
-    return db.insert(events).select(sql`select ${row} where ${condition}`);
-  });
+  const selects = changed
+    .filter(isInSql)
+    .map(({ type, id, changes, condition = sql`true` }, index) => {
+      const json = changes === null || is(changes, SQL) ? changes : JSON.stringify(changes);
+      const place = sql.raw(String(index % MAX_SELECTS));
+      const row = eventRow(sender, { type, id, changes: json, place }, now);
+      return sql`select ${row} where ${condition}`;
+    });
+  const inSql = selects.flatMap((_, first) =>
+    first % MAX_SELECTS === 0
+      ? db
+          .insert(events)
+          .select(sql.join(selects.slice(first, first + MAX_SELECTS), sql` union all `))
+      : [],
+  );
   const others = changed.filter((one) => !isInSql(one));
   if (others.length === 0) return inSql;
   const field = (name: keyof NewEvent): SQL => sql`value ->> ${`$.${name}`}`;

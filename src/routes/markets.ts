@@ -56,7 +56,7 @@ function entranceOf(c: Context<AppEnv>, mailed: number[]): Entrance {
   const services = servicesOf(c.env);
   const { markets, arrivals, outbound, ceilings, failedNotices, unlistedNotices } = services;
   const { waitUntil } = c.get('timings');
-  const db = services.sharedTransactions?.open(waitUntil) ?? services.db;
+  const { db, sharedNotices } = services;
   const keep = async (ids: readonly number[]): Promise<void> => {
     mailed.push(...ids);
   };
@@ -67,7 +67,8 @@ function entranceOf(c: Context<AppEnv>, mailed: number[]): Entrance {
     outbound,
     ceilings,
     // The service itself changes what a market reports.
-    newSender: () => ({ ...senderOf(services, SERVICE, waitUntil, keep), db }),
+    newSender: () => senderOf(services, SERVICE, waitUntil, keep),
+    apply: sharedNotices && ((left) => sharedNotices.apply(left, waitUntil)),
     ip: addressIn(c),
     isOverLimit: (countedAs) => isRejectedUnread(c, countedAs),
     countRejection: (countedAs) => countRejection(c, countedAs),

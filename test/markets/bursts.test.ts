@@ -4,6 +4,7 @@ import { settled } from '../support/app.ts';
 import { create } from '../support/client.ts';
 import { spyOnDatabase } from '../support/d1-spy.ts';
 import { type Market, MarketService } from '../support/shop-market.ts';
+import { asTebex } from './samples.ts';
 
 /** Notices that arrive at the same time, on one machine. */
 
@@ -44,8 +45,9 @@ const granted = async () => {
 it('notices that arrive together share transactions, and each has its purchase, license, events and entry', async () => {
   const sent = await buyAtOnce(BUYERS);
   expect(sent.map(({ status }) => status)).toEqual(BUYERS.map(() => 200));
-  // Each alone is read, stored and listed: three round trips. A busy machine makes several groups of them.
+  // Each alone is read, stored and listed: three round trips of 16 statements. A busy machine makes several groups of them.
   expect(roundTrips.length).toBeLessThan(2 * BUYERS.length);
+  expect(roundTrips.flat().length).toBeLessThan(10 * BUYERS.length);
   const purchases = await service.purchases();
   const all = ['1', ...BUYERS];
   expect(purchases.map(({ buyerId }) => buyerId).sort()).toEqual(all);
@@ -77,6 +79,34 @@ it('a notice that cannot be stored fails alone, and the market sends it again', 
   await repair();
   expect((await service.bought(market, { user_id: failing })).status).toBe(200);
   expect((await granted()).sort()).toEqual(['1', ...BUYERS]);
+});
+
+it('a purchase and its refund that arrive together end as in any order, beside other purchases', async () => {
+  const { id: productId } = await create.product();
+  const tebex = await service.create({ kind: 'tebex', products: [{ item: 'guard', productId }] });
+  const ids = BUYERS.map((buyer) => `tbx-${buyer}`);
+  const notices = ids.flatMap((id) =>
+    ['payment.completed', 'payment.refunded'].map((type) =>
+      asTebex(type, {
+        transaction_id: id,
+        created_at: new Date().toISOString(),
+        customer: { username: { id, username: id } },
+        products: [{ id: 'guard', quantity: 1 }],
+      }),
+    ),
+  );
+  const requests = await Promise.all(notices);
+  const sent = await Promise.all(
+    requests.map(({ body, headers }) => service.send(tebex, body, { headers })),
+  );
+  expect(new Set(sent.map(({ status }) => status))).toEqual(new Set([200]));
+  const purchases = await service.purchases(`?marketId=${tebex.id}`);
+  expect(purchases.map(({ state, reason }) => `${state} ${reason}`)).toEqual(
+    ids.map(() => 'REVOKED refunded'),
+  );
+  for (const { licenseId } of purchases) {
+    expect((await service.license(licenseId)).licenseStatus).toBe('DEACTIVATED');
+  }
 });
 
 it('notices about one purchase that arrive together make one license', async () => {

@@ -117,7 +117,7 @@ async function replyTo(entrance: Entrance, address: Address, request: Request): 
   if (!found) return NOT_FOUND;
   const { source, rejection } = found;
   if (rejection) return rejectFrom(entrance, address, source, rejection, request, incoming);
-  entrance.writeLater(entrance.arrivals.listWaiting());
+  entrance.writeLater(entrance.arrivals.listWaiting(entrance.writeLater));
   const { reply, arrived } = await receive(entrance, source, incoming);
   list(entrance, arrived, request.headers);
   return reply;
@@ -190,5 +190,5 @@ async function rejectFrom(
 /** Lists a request, unless the doctor sent it: its samples change nothing, and say nothing about the market. */
 function list({ arrivals, writeLater }: Entrance, arrived: ArrivedRequest, headers: Headers): void {
   if (headers.has(DOCTOR_HEADER) && arrived.effect !== 'CHANGED') return;
-  writeLater(arrivals.list(arrived, Date.now()));
+  writeLater(arrivals.list(arrived, Date.now(), writeLater));
 }

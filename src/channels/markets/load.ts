@@ -114,11 +114,11 @@ export async function load(
   source: MarketSource,
   notices: readonly AnyNotice[],
 ): Promise<Loaded> {
-  const { market, fallback } = source;
+  const { market } = source;
   const names = namesOfAll(notices);
   const ids = purchaseIds(market.id, names);
   const chosen = notices.flatMap((one) => (one.do === 'choose' ? one.mapped : []));
-  const mapped = [...market.products, ...(fallback ? [fallback] : []), ...chosen];
+  const mapped = [...market.products, ...chosen];
   const read = await batch(db, {
     subjects: db
       .select()

@@ -3,7 +3,7 @@ import type { Sender } from '../../db/change.ts';
 import { isOutOfQueries } from '../../db/client.ts';
 import type { Outbound } from '../../lib/outbound.ts';
 import { ADAPTERS } from './adapters.ts';
-import { applyNotices } from './apply.ts';
+import { type Applied, applyNotices, type Left } from './apply.ts';
 import type { Incoming } from './incoming.ts';
 import { type Accepted, isRejection, type Notice, type Rejection, type Result } from './notice.ts';
 import type { ArrivedRequest } from './received.ts';
@@ -29,6 +29,8 @@ export interface Received {
 export interface Receiver {
   /** The service itself as the sender, whose clock is read for each attempt. */
   newSender: () => Sender;
+  /** Applies notices, perhaps beside those of other requests; undefined for alone. */
+  apply?: ((left: Left) => Promise<readonly Applied[]>) | undefined;
   outbound: Outbound;
   /** Called with the reason for which a request was not applied. */
   onFailure: (error: unknown) => void;
@@ -86,7 +88,7 @@ export async function receive(
   let failed: string | undefined;
   try {
     const notices = await wholeNotices(receiver, source, request.notices);
-    results = await applyNotices(receiver.newSender, source, notices);
+    results = await applyNotices(receiver.newSender, source, notices, receiver.apply);
     reply = replyTo(request, results);
   } catch (error) {
     // The market repeats the request. Notices that were applied already stay.

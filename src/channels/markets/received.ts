@@ -1,11 +1,13 @@
 import { DAY_MS } from '@licet/contract/durations';
 import type { MarketDelivery } from '@licet/contract/markets';
 import { toTimestamp } from '@licet/contract/time';
-import { and, desc, eq, lt, sql } from 'drizzle-orm';
+import { and, desc, eq, getTableColumns, lt, type SQL, sql } from 'drizzle-orm';
+import { BatchLoader } from '../../cache/batch-loader.ts';
 import { batch, type Database } from '../../db/client.ts';
 import { insertEvents, SERVICE } from '../../db/events.ts';
 import { rowValues } from '../../db/predicates.ts';
 import { events } from '../../db/schema.ts';
+import type { WaitUntil } from '../../lib/async.ts';
 import { firstIdAt, SLOTS, timeOfId } from '../../lib/time-id.ts';
 import { storeDeliveries } from '../webhooks/outgoing.ts';
 import { marketDeliveries } from './schema.ts';
@@ -14,43 +16,66 @@ import { marketDeliveries } from './schema.ts';
 
 export type ArrivedRequest = Omit<typeof marketDeliveries.$inferInsert, 'id'>;
 
-async function insertDelivery(db: Database, arrived: ArrivedRequest, now: number): Promise<void> {
-  const first = firstIdAt(now);
-  const row = rowValues(marketDeliveries, {
-    ...arrived,
-    isAccepted: Number(arrived.isAccepted),
-    id: sql`ifnull((select max(id) + 1 from market_deliveries
-      where market_id = ${arrived.marketId} and id >= ${first} and id < ${first + SLOTS}), ${first})`,
-  });
-  await batch(db, { arrived: db.insert(marketDeliveries).select(sql`select ${row}`) });
+/** A request, and when it arrived, in milliseconds since 1970. */
+interface Arrival {
+  arrived: ArrivedRequest;
+  at: number;
+}
+
+/** The same columns in SQL, of a JSON list of them. */
+const column = (name: string): SQL => sql.raw(`o.value ->> '$.${name}'`);
+const LISTED = rowValues(marketDeliveries, {
+  ...Object.fromEntries(
+    Object.keys(getTableColumns(marketDeliveries)).map((name) => [name, column(name)]),
+  ),
+  id: sql`ifnull((select max(id) + 1 from market_deliveries
+    where market_id = ${column('marketId')} and id >= ${column('first')}
+      and id < ${column('first')} + ${SLOTS}), ${column('first')}) + o.key`,
+});
+
+async function insertDeliveries(db: Database, arrivals: readonly Arrival[]): Promise<void> {
+  const list = JSON.stringify(
+    arrivals.map(({ arrived, at }) => ({ ...arrived, first: firstIdAt(at) })),
+  );
+  await db.insert(marketDeliveries).select(sql`select ${LISTED} from json_each(${list}) o`);
 }
 
 /** Requests that wait to be listed, at most. */
 const MAX_WAITING = 20;
+/** Requests that are listed together on one machine. */
+const MAX_TOGETHER = 48;
 
 /** Lists the requests that arrive. One that has used up its queries is listed beside a later request. */
 export class Arrivals {
   readonly #db: Database;
-  readonly #waiting: { arrived: ArrivedRequest; at: number }[] = [];
+  readonly #waiting: Arrival[] = [];
+  /** Undefined at Cloudflare, where each request uses its own queries. */
+  readonly #together: BatchLoader<true, Arrival> | undefined;
 
-  constructor(db: Database) {
+  constructor(db: Database, isOnOneMachine: boolean) {
     this.#db = db;
+    const insert = async (arrivals: readonly Arrival[]): Promise<ReadonlyMap<Arrival, true>> => {
+      await insertDeliveries(db, arrivals);
+      return new Map();
+    };
+    this.#together = isOnOneMachine ? new BatchLoader(insert, MAX_TOGETHER) : undefined;
   }
 
   /** @param at when the request arrived, in milliseconds since 1970 */
-  async list(arrived: ArrivedRequest, at: number): Promise<void> {
+  async list(arrived: ArrivedRequest, at: number, waitUntil: WaitUntil): Promise<void> {
+    const arrival = { arrived, at };
     try {
-      await insertDelivery(this.#db, arrived, at);
+      await (this.#together?.load(arrival, waitUntil) ?? insertDeliveries(this.#db, [arrival]));
     } catch (error) {
-      if (this.#waiting.length < MAX_WAITING) this.#waiting.push({ arrived, at });
+      if (this.#waiting.length < MAX_WAITING) this.#waiting.push(arrival);
       throw error;
     }
   }
 
   /** Lists one that waits: each request may make few queries. */
-  async listWaiting(): Promise<void> {
+  async listWaiting(waitUntil: WaitUntil): Promise<void> {
     const oldest = this.#waiting.shift();
-    if (oldest) await this.list(oldest.arrived, oldest.at);
+    if (oldest) await this.list(oldest.arrived, oldest.at, waitUntil);
   }
 }
 

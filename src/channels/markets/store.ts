@@ -1,4 +1,4 @@
-import { type SQL, sql } from 'drizzle-orm';
+import { getTableColumns, type SQL, sql } from 'drizzle-orm';
 import { areUnchanged, type Condition, change, type Sender, stillHolds } from '../../db/change.ts';
 import type { Database } from '../../db/client.ts';
 import { idOfNewest } from '../../db/idempotency.ts';
@@ -8,63 +8,90 @@ import { normalizeEmail } from '../../resources/customers/row.ts';
 import { customers } from '../../resources/customers/schema.ts';
 import { newLicenses } from '../../resources/licenses/create.ts';
 import { licenses } from '../../resources/licenses/schema.ts';
-import { touchLicenses } from '../../resources/licenses/touch.ts';
+import { touchLicenses, touchNewLicenses } from '../../resources/licenses/touch.ts';
 import { type ListedPurchase, purchaseColumns } from './list.ts';
 import { type Loaded, namedPurchases } from './load.ts';
 import { purchases, subjects } from './schema.ts';
 import type {
   Completion,
+  LicenseChange,
   NewLicenses,
   Plan,
   PlannedEvent,
+  PurchaseChange,
   PurchaseValues,
   SubjectAfter,
 } from './state.ts';
 import { licenseChanges } from './words.ts';
 
-/** Stores a plan in one transaction, on the condition that nothing that was read has changed (9). */
+/** Stores plans in one transaction, on the condition that nothing that was read has changed (9). */
 
-interface Stored {
-  /** The keys of new licenses. */
-  keys: readonly string[];
+export interface Stored {
+  /** The keys of the new licenses of each plan. */
+  keys: ReadonlyMap<Plan, readonly string[]>;
   /** The purchase that a person has chosen or entered. */
   chosen: ListedPurchase | undefined;
 }
 
 const KNOWN = new DomainError('conflict', 'The purchase is known: change its license', 'reference');
 
-/** @throws DomainError if something that was read has changed: the notice is to be planned again */
-export async function store(sender: Sender, loaded: Loaded, plan: Plan): Promise<Stored> {
+/**
+ * @param plans of which no two are about the same rows
+ * @throws DomainError if something that was read has changed: the notices are to be planned again
+ */
+export async function store(
+  sender: Sender,
+  loaded: Loaded,
+  plans: readonly Plan[],
+): Promise<Stored> {
   const { db, now } = sender;
-  const { make, licenses: changed } = plan;
+  const all = <Part>(part: (plan: Plan) => readonly Part[]): Part[] => plans.flatMap(part);
   const { market } = loaded.mapping.source;
-  const made = make && newLicenses(sender, licenseValues(loaded, make), ownerOf(make), make.count);
+  const made = plans.flatMap((plan): Made[] => {
+    const { make } = plan;
+    if (!make) return [];
+    const values = licenseValues(loaded, make);
+    return [{ plan, make, ...newLicenses(sender, values, ownerOf(make), make.count) }];
+  });
+  const changed = all((plan) => plan.licenses);
   const ids = changed.map(({ before }) => before.id);
+  const changes = all((plan) => plan.purchases);
+  const stated = all((plan) => plan.subjects);
+  const completions = all((plan) => plan.completions);
   const { purchaseId, licenseId } = loaded.names;
   const isOfPerson = purchaseId !== null || licenseId !== null;
   const { row } = await change(sender, {
     event: [
-      ...(made ? [made.event] : []),
+      ...made.map(({ event }) => event),
       ...changed.map((one) => ({
         type: 'license.updated' as const,
         id: one.before.id,
         changes: licenseChanges(one, now),
       })),
-      ...plan.events.map((one) => eventOf(market.id, one)),
+      ...all(({ events }) => events).map((one) => eventOf(market.id, one)),
     ],
     touches: [
-      ...(made?.touches ?? []),
+      ...(made.length === 0
+        ? []
+        : [
+            touchNewLicenses(
+              made.map(({ licenseKeys: [first = ''] }) => first),
+              now,
+            ),
+          ]),
       ...(ids.length === 0 ? [] : [touchLicenses(isOneOf(licenses.id, ids), now)]),
     ],
-    when: [...conditions(loaded, plan), ...(made?.when ?? [])],
+    when: [...conditions(loaded, changed), ...made.flatMap(({ when }) => when)],
     statements: {
-      ...made?.statements,
-      subjects: plan.subjects.length === 0 ? [] : [putSubjects(db, market.id, plan.subjects)],
-      granted: make && made ? grantPurchase(sender, market.id, make, made.keys) : [],
-      entered: plan.newPurchases.map((values) => insertPurchase(sender, market.id, values)),
-      purchases: plan.purchases.length === 0 ? [] : [updatePurchases(sender, plan)],
-      changed: changed.length === 0 ? [] : [updateLicenses(sender, plan)],
-      customers: plan.completions.flatMap((one) => completeCustomer(db, one)),
+      made: made.flatMap(({ statements }) => Object.values(statements).flat()),
+      subjects: stated.length === 0 ? [] : [putSubjects(db, market.id, stated)],
+      granted: made.length === 0 ? [] : grantPurchases(sender, market.id, made),
+      entered: all((plan) => plan.newPurchases).map((values) =>
+        insertPurchase(sender, market.id, values),
+      ),
+      purchases: changes.length === 0 ? [] : [updatePurchases(sender, changes)],
+      changed: changed.length === 0 ? [] : [updateLicenses(sender, changed)],
+      customers: completions.flatMap((one) => completeCustomer(db, one)),
       row: isOfPerson
         ? [
             db
@@ -76,18 +103,25 @@ export async function store(sender: Sender, loaded: Loaded, plan: Plan): Promise
         : [],
     },
     creates: idOfNewest(purchases),
-    owned: ownedBy(made?.owned, plan),
-    errors: { ...made?.errors, unique: KNOWN },
+    owned: ownedBy(made, completions),
+    errors: { ...made[0]?.errors, unique: KNOWN },
   });
-  return { keys: made?.licenseKeys ?? [], chosen: row?.[0] };
+  return {
+    keys: new Map(made.map(({ plan, licenseKeys }) => [plan, licenseKeys])),
+    chosen: row?.[0],
+  };
 }
 
+/** The licenses that a plan makes. */
+type Made = ReturnType<typeof newLicenses> & { plan: Plan; make: NewLicenses };
+
 /** Selects the ids of the licenses that are new, and of those whose buyer has an e-mail from now on; undefined for none. */
-function ownedBy(made: SQL | undefined, { completions }: Plan): SQL | undefined {
+function ownedBy(made: readonly Made[], completions: readonly Completion[]): SQL | undefined {
   const ids = completions.flatMap(({ licenseId, email }) => (email === null ? [] : licenseId));
-  if (ids.length === 0) return made;
-  const completed = sql`select value as id from json_each(${JSON.stringify(ids)})`;
-  return made ? sql`${made} union ${completed}` : completed;
+  if (made.length === 0 && ids.length === 0) return undefined;
+  const keys = made.flatMap(({ licenseKeys }) => licenseKeys);
+  return sql`select id from licenses where ${isOneOf(licenses.licenseKeyNormalized, keys)}
+    union select value from json_each(${JSON.stringify(ids)})`;
 }
 
 /** Whether a plan changes nothing. */
@@ -98,7 +132,10 @@ export const isEmpty = (plan: Plan): boolean =>
   );
 
 /** The conditions that the rows are as they were read, and that none was added. */
-function conditions({ names, state, mapping }: Loaded, { licenses: changed }: Plan): Condition[] {
+function conditions(
+  { names, state, mapping }: Loaded,
+  changed: readonly LicenseChange[],
+): Condition[] {
   const marketId = mapping.source.market.id;
   const orders = state.purchases.map(({ purchase }) => purchase.orderId);
   const known = state.subjects.flatMap(({ id, parent }) => [id, parent]);
@@ -245,34 +282,35 @@ const REPLACED = {
   revision: sql`${purchases.revision} + 1`,
 };
 
-/** A purchase with its new licenses: a row for each. @param keys a JSON array of the normalized keys */
-function grantPurchase(
-  { db, now }: Sender,
-  marketId: number,
-  { purchase, firstUnit, values, buyer }: NewLicenses,
-  keys: string,
-) {
-  const { amount, currency } = purchase;
-  const row = rowValues(purchases, {
-    ...rowOf(marketId, purchase, now),
-    unit: sql`k.key + ${firstUnit}`,
-    // The amount is of all licenses: a sum over the rows counts it once.
-    amount: sql`iif(k.key + ${firstUnit} = 0, ${amount}, null)`,
-    currency: sql`iif(k.key + ${firstUnit} = 0, ${currency}, null)`,
-    licenseId: sql`l.id`,
-  });
+/** Purchases with their new licenses: a row for each. */
+function grantPurchases({ db, now }: Sender, marketId: number, made: readonly Made[]) {
+  const rows = made.flatMap(({ make: { purchase, firstUnit }, licenseKeys }) =>
+    licenseKeys.map((licenseKey, index) => {
+      const unit = firstUnit + index;
+      // The amount is of all licenses: a sum over the rows counts it once.
+      const paid = unit === 0 ? {} : { amount: null, currency: null };
+      return { ...rowOf(marketId, purchase, now), unit, ...paid, licenseKey };
+    }),
+  );
+  const row = Object.fromEntries(
+    Object.keys(getTableColumns(purchases)).map((name) => [name, value(name)]),
+  );
+  const revoked = made.flatMap(({ make, licenseKeys }) =>
+    make.values.state === 'ACTIVE' ? [] : licenseKeys,
+  );
   return [
     db
       .insert(purchases)
       .select(
-        sql`select ${row} from json_each(${keys}) k
-          join licenses l on l.license_key_normalized = k.value where true`,
+        sql`select ${rowValues(purchases, { ...row, licenseId: sql`l.id` })}
+          from json_each(${JSON.stringify(rows)}) o
+          cross join licenses l on l.license_key_normalized = ${value('licenseKey')} where true`,
       )
       .onConflictDoUpdate({
         target: [purchases.marketId, purchases.item, purchases.reference, purchases.unit],
         set: REPLACED,
       }),
-    ...(values.state === 'ACTIVE'
+    ...(revoked.length === 0
       ? []
       : [
           db
@@ -280,9 +318,11 @@ function grantPurchase(
             .set({
               deactivatedBy: sql`(select p.id from purchases p where p.license_id = licenses.id)`,
             })
-            .where(sql`license_key_normalized in (select value from json_each(${keys}))`),
+            .where(isOneOf(licenses.licenseKeyNormalized, revoked)),
         ]),
-    ...(buyer.name === null || buyer.email !== null ? [] : [nameCustomer(db, buyer.name, keys)]),
+    ...made.flatMap(({ make: { buyer }, keys }) =>
+      buyer.name === null || buyer.email !== null ? [] : [nameCustomer(db, buyer.name, keys)],
+    ),
   ];
 }
 
@@ -327,7 +367,7 @@ function completeCustomer(db: Database, { licenseId, name, email }: Completion) 
 
 const value = (name: string): SQL => sql.raw(`o.value ->> '$.${name}'`);
 
-function updatePurchases({ db, now }: Sender, { purchases: changed }: Plan) {
+function updatePurchases({ db, now }: Sender, changed: readonly PurchaseChange[]) {
   const list = changed.map(({ before, after }) => ({
     id: before.id,
     orderId: after.orderId,
@@ -367,7 +407,7 @@ function updatePurchases({ db, now }: Sender, { purchases: changed }: Plan) {
     .where(sql`${purchases.id} = ${value('id')}`);
 }
 
-function updateLicenses({ db, now }: Sender, { licenses: changed }: Plan) {
+function updateLicenses({ db, now }: Sender, changed: readonly LicenseChange[]) {
   const list = changed.map(({ before, after }) => ({
     id: before.id,
     state: after.state,

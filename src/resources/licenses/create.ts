@@ -2,7 +2,7 @@ import type { LicenseDataType } from '@licet/contract/enums';
 import { sql } from 'drizzle-orm';
 import { type Condition, change, type Sender } from '../../db/change.ts';
 import type { Database, Statement } from '../../db/client.ts';
-import { type NewEvent, newestId } from '../../db/events.ts';
+import type { NewEvent } from '../../db/events.ts';
 import { isOneOf, rowValues } from '../../db/predicates.ts';
 import { linkCustomer, linkNamedOwner, type NamedOwner } from '../customers/owner.ts';
 import { unknownProduct } from '../products/rules.ts';
@@ -52,6 +52,7 @@ export function newLicenses(
     revision: now,
   });
   const keys = JSON.stringify(licenseKeys);
+  const idOfFirst = sql`(select id from licenses where license_key_normalized = ${licenseKey})`;
   const customerOfFirst = sql`(select customer_id from licenses
     where license_key_normalized = ${licenseKey})`;
   return {
@@ -60,7 +61,7 @@ export function newLicenses(
     keys,
     event: {
       type: 'license.created',
-      id: count === 1 ? newestId(licenses) : null,
+      id: count === 1 ? idOfFirst : null,
       changes: withCustomer(
         changesOfNew({ ...values, ips, hwids }, licenseKeys, now),
         null,

@@ -4,6 +4,11 @@ import { licenses } from './schema.ts';
 
 /** The snapshots of licenses that a change makes stale. */
 
+/** Licenses that will have a revision. */
+export const touchNewLicenses = (normalizedKeys: readonly string[], revision: number): Touch => ({
+  rows: sql`select 'license:' || value, ${revision} from json_each(${JSON.stringify(normalizedKeys)})`,
+});
+
 /** A license that will have a revision. */
 export const touchLicense = (normalizedKey: string, revision: number): Touch => ({
   rows: sql`select ${`license:${normalizedKey}`}, ${revision}`,
