@@ -35,7 +35,7 @@ beforeAll(async () => {
 });
 
 describe('an export over a faulty network', () => {
-  it('an export reads on where a list broke off', async () => {
+  it('an export reads on where a list broke off', { tags: 'long' }, async () => {
     const list = numbers(300).map((id) => licenseOf(id, { notes: 'Sold. '.repeat(900) }));
     const isDeleted = ({ licenseStatus }: Fields) => licenseStatus === 'DELETED';
     const cut = new Set<string>();
@@ -189,7 +189,9 @@ describe('the file of an export', () => {
     expect(statSync(at('pipe.jsonl')).mode & 0o777).toBe(0o644);
   });
 
-  it('the file of an export is an error where it is a closed standard output', () => {
+  it('the file of an export is an error where it is a closed standard output', {
+    tags: 'long',
+  }, () => {
     const writer = closedPipe();
     const { status, stderr } = spawnSync(
       process.execPath,

@@ -347,7 +347,7 @@ describe('fields that decide', () => {
     await expect(licenseWith(key)).rejects.toThrow();
   });
 
-  it('ordinary names do not stop a list, and are reported [3.87]', async () => {
+  it('ordinary names do not stop a list, and are reported [3.87]', { tags: 'long' }, async () => {
     const names = ORDINARY.split(' ');
     expect(names.length).toBeGreaterThan(60);
     // A report names at most 50 of a batch.

@@ -227,7 +227,7 @@ it.each([
 it.each([
   ['one of its own', 'import', ['shop.jsonl', '--dry-run']],
   ['one that it does not know', 'licet', ['licenses', 'free', 'KEY', '--ips']],
-])('npm hands on the option that it took: %s', (_, script, args) => {
+])('npm hands on the option that it took: %s', { tags: 'long' }, (_, script, args) => {
   const message = expect.stringContaining(`npm run ${script} -- … ${args.at(-1)}`);
   const ended = run('npm', ['-s', 'run', script, ...args]);
   expect(ended).toEqual({ stderr: message, stdout: '', status: 2 });

@@ -65,16 +65,20 @@ describe('the commands of all documents', () => {
     expect(missing).toEqual([]);
   });
 
-  it.each(helps)('a command has a help, which shows its options: %s', async (name) => {
-    const [script = '', ...words] = name.split(' ');
-    const { code, output } = await helpOf(script, words);
-    expect(code, output).toBe(0);
-    expect(output).toContain(name.replace(' ', ' -- '));
-    const command = `${name.replace(' ', ' -- ')} `;
-    const own = name === 'licet' ? [] : ours.filter((line) => line.includes(command));
-    const options = own.flatMap((line) => line.match(/(?<= )--[a-z][\w-]*/g) ?? []);
-    expect(options.filter((option) => !output.includes(option))).toEqual([]);
-  });
+  it.each(helps)(
+    'a command has a help, which shows its options: %s',
+    { tags: 'long' },
+    async (name) => {
+      const [script = '', ...words] = name.split(' ');
+      const { code, output } = await helpOf(script, words);
+      expect(code, output).toBe(0);
+      expect(output).toContain(name.replace(' ', ' -- '));
+      const command = `${name.replace(' ', ' -- ')} `;
+      const own = name === 'licet' ? [] : ours.filter((line) => line.includes(command));
+      const options = own.flatMap((line) => line.match(/(?<= )--[a-z][\w-]*/g) ?? []);
+      expect(options.filter((option) => !output.includes(option))).toEqual([]);
+    },
+  );
 
   // Those need an account.
   it.each(commands.filter(isOfWrangler))('a command is known to wrangler: %s', (command) => {

@@ -91,10 +91,14 @@ function runAfterTour(program = ''): string {
   return execFileSync('bash', ['-e', '-c', inFolder], { encoding: 'utf8', env, stdio: 'pipe' });
 }
 
-it.skipIf(!hasJava)('the Java program of the README accepts a license of the tour', () => {
-  const [program] = programs;
-  expect(runAfterTour(program).trim().split('\n').at(-1)).toBe('License is valid');
-});
+it.skipIf(!hasJava)(
+  'the Java program of the README accepts a license of the tour',
+  { tags: 'long' },
+  () => {
+    const [program] = programs;
+    expect(runAfterTour(program).trim().split('\n').at(-1)).toBe('License is valid');
+  },
+);
 
 it.skipIf(!hasCurl)(
   'the import and the export of the README move 1,000 licenses',

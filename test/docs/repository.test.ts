@@ -176,7 +176,9 @@ esac
     );
   });
 
-  it('the workflow of a release leaves no file of an earlier one in the repository for Packagist', () => {
+  it('the workflow of a release leaves no file of an earlier one in the repository for Packagist', {
+    tags: 'long',
+  }, () => {
     const folder = ownFolder();
     const run = (command: string, env: NodeJS.ProcessEnv = {}): string =>
       execFileSync('bash', ['-ec', command], {

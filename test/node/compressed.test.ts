@@ -1,3 +1,5 @@
+/** @module-tag long */
+
 import { execFileSync } from 'node:child_process';
 import { deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { beforeAll, expect, it } from 'vitest';

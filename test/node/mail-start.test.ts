@@ -38,7 +38,9 @@ it('a mail server on the same machine gets a test [13.1.4]', async () => {
   expect(from).toEqual({ name: 'Ada Games', address: 'keys@shop.example' });
 });
 
-it('a mail server with a certificate of nobody gets nothing, and the mail says so', async () => {
+it('a mail server with a certificate of nobody gets nothing, and the mail says so', {
+  tags: 'long',
+}, async () => {
   const { port, received } = await startSmtp({ secure: true });
   const mail = await sendTest(`smtps://ada:se-cret@localhost:${port}`);
   expect(mail).toMatchObject({ error: expect.stringContaining('no valid certificate') });

@@ -445,7 +445,7 @@ describe('npm run demo', { tags: 'long' }, () => {
     expect(refused.output).toContain('✗ The token of LICET_TOKEN is unknown, expired or revoked.');
   });
 
-  it('npm run demo names a server that is not Licet', { tags: 'short' }, async () => {
+  it('npm run demo names a server that is not Licet', async () => {
     const address = await listenWith('{}');
     const { code, output } = await demo('--url', address);
     expect(output).toMatch(new RegExp(`^✗ .*${address}.*\\n$`, 'm'));
@@ -499,9 +499,7 @@ describe('one service after the other, on the same data', () => {
     expect(files.filter((file) => existsSync(dirname(file)))).toEqual([]);
   });
 
-  it('a second service on the same data keeps the data and the signing keys [1.8.25]', {
-    tags: 'long',
-  }, async () => {
+  it('a second service on the same data keeps the data and the signing keys [1.8.25]', async () => {
     const port = String(await freePort());
     const options = ['--persist-to', folder, '--port', port, '--ip', '127.0.0.2'];
     const variable = ['--var', 'REQUIRE_HWID:true'];
