@@ -121,7 +121,7 @@ const otherTests = countTests(
     return ok;
   },
   '!node',
-  '--maxWorkers=2',
+  '--maxWorkers=3',
 );
 // With the same priority these processes would end long after the three of the tests in Node, and a core would be idle.
 setPriority(NODE_TESTS_PRIORITY);

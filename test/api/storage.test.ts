@@ -1,3 +1,5 @@
+/** @module-tag long */
+
 import { createExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { license } from '@licet/contract/licenses';

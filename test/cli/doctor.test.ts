@@ -345,7 +345,7 @@ describe('npm run doctor', () => {
     ['https that is too new for Java 8', newTls, true, 1, /✗ .* TLS 1\.2\n(.*\n){3}.*: 1\.2/],
     ['https that is too new for Java 7, without failing', {}, true, 0, /• .* TLS 1\.0\n/],
     ['https as Java 7 speaks it', oldTls, true, 0, /✓ .* TLS 1\.0/],
-  ])('the doctor finds %s', async (_, options, isTrusted, code, named) => {
+  ])('the doctor finds %s', { tags: 'long' }, async (_, options, isTrusted, code, named) => {
     const tls = { ...TLS, ...options };
     const ending = await examineSound({ tls, ...(isTrusted && { variables: trusting }) });
     expect(ending.output).toMatch(named);

@@ -116,22 +116,26 @@ it.each([
   ['SIGHUP', 129],
   ['SIGINT', 130],
   ['SIGTERM', 143],
-] as const)('%s removes the file of an unfinished export', async (signal, status) => {
-  const from = await listen(({ url = '' }, response) => {
-    if (url.endsWith('/ping')) response.end('pong');
-    else if (url.includes('limit=1')) response.end('[]');
-    else response.write('[{"id":1},');
-  });
-  const child = startCommand('export', [at('stopped.jsonl'), '--url', from], ENV);
-  const ended = endingOf(child);
-  const files = () => readdirSync(folder).filter((name) => name.startsWith('stopped.jsonl'));
-  await expect.poll(files, { timeout: 60_000, interval: 5 }).toHaveLength(1);
-  child.kill(signal);
-  const { code, output } = await ended;
-  expect(output).toContain('✗ Stopped: nothing was exported');
-  expect(code).toBe(status);
-  expect(files()).toEqual([]);
-});
+] as const)(
+  '%s removes the file of an unfinished export',
+  { tags: 'long' },
+  async (signal, status) => {
+    const from = await listen(({ url = '' }, response) => {
+      if (url.endsWith('/ping')) response.end('pong');
+      else if (url.includes('limit=1')) response.end('[]');
+      else response.write('[{"id":1},');
+    });
+    const child = startCommand('export', [at('stopped.jsonl'), '--url', from], ENV);
+    const ended = endingOf(child);
+    const files = () => readdirSync(folder).filter((name) => name.startsWith('stopped.jsonl'));
+    await expect.poll(files, { timeout: 60_000, interval: 5 }).toHaveLength(1);
+    child.kill(signal);
+    const { code, output } = await ended;
+    expect(output).toContain('✗ Stopped: nothing was exported');
+    expect(code).toBe(status);
+    expect(files()).toEqual([]);
+  },
+);
 
 it.each<[args: string[], message: string]>([
   [['a', 'b'], 'Give one FILE'],

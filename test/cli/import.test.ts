@@ -187,7 +187,9 @@ it('a whole shop is imported and exported with little memory, also after an inte
   }
 });
 
-it('the summary of an import counts the customers that it creates as owners of licenses', async () => {
+it('the summary of an import counts the customers that it creates as owners of licenses', {
+  tags: 'long',
+}, async () => {
   const licenses = numbers(250).map((n) => ({
     ...{ licenseKey: `owned ${n}`, productId: 9_050, licenseType: 'PERMANENT' },
     customer: { email: `owner${n % 120}@shop.example` },

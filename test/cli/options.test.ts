@@ -1,3 +1,5 @@
+/** @module-tag long */
+
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { serviceUrl } from '@licet/cli/command-line';
@@ -106,7 +108,7 @@ it.each<[command: LocalCommand, args: string[], message: string]>([
   expect(() => readOptions(command, '')).toThrow(usageError);
 });
 
-it('each setting is taken in the forms of the document', () => {
+it('each setting is taken in the forms of the document', { tags: 'short' }, () => {
   const document = readFileSync('docs/configuration.md', 'utf8');
   const names = [...document.matchAll(/^\| ([A-Z][A-Z\d_]*[A-Z]) /gm)].map(([, name]) => name);
   const variables = {
@@ -227,7 +229,7 @@ it.each([
 it.each([
   ['one of its own', 'import', ['shop.jsonl', '--dry-run']],
   ['one that it does not know', 'licet', ['licenses', 'free', 'KEY', '--ips']],
-])('npm hands on the option that it took: %s', { tags: 'long' }, (_, script, args) => {
+])('npm hands on the option that it took: %s', (_, script, args) => {
   const message = expect.stringContaining(`npm run ${script} -- … ${args.at(-1)}`);
   const ended = run('npm', ['-s', 'run', script, ...args]);
   expect(ended).toEqual({ stderr: message, stdout: '', status: 2 });

@@ -70,6 +70,7 @@ it.each(proxies)(
 
 it.each(['contract', 'client', 'cli'])(
   'npm pack refuses to pack the sources of @licet/%s',
+  { tags: 'long' },
   (name) => {
     const { status } = spawnSync('npm', ['pack', '--dry-run'], { cwd: join('packages', name) });
     expect(status).not.toBe(0);

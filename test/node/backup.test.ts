@@ -175,7 +175,7 @@ async function fill(address: string, productId: number): Promise<void> {
 const file = at('backups/shop.sqlite');
 const restored = at('restored');
 
-describe('a backup of a service under load', () => {
+describe('a backup of a service under load', { tags: 'short' }, () => {
   let ended: Awaited<Watched['ended']>;
   let load: Load;
   let boundBefore: number[];
@@ -313,9 +313,7 @@ function addAndDie(database: string): void {
 }
 
 describe('npm run restore', () => {
-  it('npm run restore keeps the previous database with all its changes, and removes what was cached of it', {
-    tags: 'short',
-  }, async () => {
+  it('npm run restore keeps the previous database with all its changes, and removes what was cached of it', async () => {
     const folder = newHome('replaced');
     const database = databaseIn(folder);
     addAndDie(database);
@@ -448,14 +446,14 @@ describe('npm run backup', () => {
     },
   );
 
-  it('npm run backup prints how to restore the same folder', { tags: 'short' }, async () => {
+  it('npm run backup prints how to restore the same folder', async () => {
     const copy = at('target/hint.sqlite');
     const { output } = await watch(launch('backup', copy, '--persist-to', folder)).ended;
     expect(output).toContain(`To restore it: npm run restore -- ${copy} --persist-to ${folder}\n`);
     rmSync(copy);
   });
 
-  it('npm run backup leaves a file that exists as it is', { tags: 'short' }, async () => {
+  it('npm run backup leaves a file that exists as it is', async () => {
     const existing = at('target/existing.sqlite');
     writeFileSync(existing, 'precious');
     expect(await failed(backUp(existing, folder))).toContain(`${existing} exists`);

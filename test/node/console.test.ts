@@ -387,7 +387,7 @@ describe.skipIf(!hasBrowser)('a session in a browser', { tags: 'long' }, () => {
   });
 });
 
-describe.skipIf(!hasFreezingBrowser)('a browser that freezes pages', { tags: 'long' }, () => {
+describe.skipIf(!hasFreezingBrowser)('a browser that freezes pages', () => {
   it('after a session, Back shows the log-in and not the licenses of a frozen page [4.5]', async () => {
     const { licenseKey } = await newLicense(new Licet({ url: address, token: rootToken() }));
     const { origin } = await consoleUrl(new URL(address), rootToken());

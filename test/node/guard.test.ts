@@ -265,9 +265,7 @@ describe.skipIf(!isRunnable).each(machines)('the guard on %s with Java %s', (kin
     return start(plugin, respond, place);
   }
 
-  it('a plugin is enabled at once, and runs with a valid license [1.8.44]', {
-    tags: 'short',
-  }, async () => {
+  it('a plugin is enabled at once, and runs with a valid license [1.8.44]', async () => {
     const { respond, release } = heldBack(valid);
     const server = start('Optional', respond);
     await until(() => server.asked.length === 1);
@@ -289,9 +287,7 @@ describe.skipIf(!isRunnable).each(machines)('the guard on %s with Java %s', (kin
     ]);
   });
 
-  it('a plugin that is refused is disabled on the main thread, and its log has the message for the buyer [1.8.44, 1.8.45]', {
-    tags: 'short',
-  }, async () => {
+  it('a plugin that is refused is disabled on the main thread, and its log has the message for the buyer [1.8.44, 1.8.45]', async () => {
     const server = start('Plain', refused);
     await server.seen('server|disabled');
     server.send('settle');

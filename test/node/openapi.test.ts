@@ -155,7 +155,7 @@ describe.skipIf(!hasBrowser)('the page /docs in a browser', { tags: 'long' }, ()
     await page.close();
   });
 
-  it('the page /docs shows all operations', { tags: 'short' }, async () => {
+  it('the page /docs shows all operations', async () => {
     const operations = source.match(/"operationId"/g);
     expect(await page.locator('.opblock').count()).toBe(operations?.length);
   });

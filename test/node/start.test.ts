@@ -13,7 +13,7 @@ import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { ensureRootToken, readRootToken, SECRETS_FILE } from '@licet/cli/root-token';
 import { CliError } from '@licet/cli/terminal';
-import { Licet } from '@licet/client';
+import { type License, Licet } from '@licet/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { databaseFile, findDatabase } from '../../scripts/local/database.ts';
 import { writePast } from '../../scripts/local/past.ts';
@@ -158,6 +158,7 @@ describe('npm start', () => {
   );
   it.skipIf(!hasScript)(
     'npm start prints on a terminal a link that logs in to the console once [4.9, 4.16]',
+    { tags: 'long' },
     async () => {
       const place = ['--port', String(await freePort()), '--persist-to', terminalFolder];
       const command = [process.execPath, ...startArgs(), ...place].join(' ');
@@ -257,14 +258,14 @@ describe('npm start', () => {
     for (const line of reports) expect(line.length).toBeLessThan(200);
   });
 
-  it('npm start says what to do when the port is taken', async () => {
+  it('npm start says what to do when the port is taken', { tags: 'long' }, async () => {
     const { code, output } = await start('--port', String(service.port));
     expect(code).toBe(1);
     expect(output).toContain(`Port ${service.port} is taken`);
     expect(output).toContain(`npm start -- --port ${service.port + 1}`);
   });
 
-  it('npm start keeps a second service from the same data', async () => {
+  it('npm start keeps a second service from the same data', { tags: 'long' }, async () => {
     const { code, output } = await start(
       '--persist-to',
       folder,
@@ -480,6 +481,7 @@ describe('npm run demo', { tags: 'long' }, () => {
 });
 
 describe('one service after the other, on the same data', () => {
+  let license: License;
   let before: unknown;
   let keysBefore: [unknown, string];
   let address: string;
@@ -491,6 +493,12 @@ describe('one service after the other, on the same data', () => {
   });
 
   it('a service ends with the npm that started it', async () => {
+    const licet = new Licet({ url: service.address, token: readRootToken() ?? '' });
+    const { id: productId } = await licet.products.create({
+      name: 'Machine',
+      productType: 'OTHER',
+    });
+    license = await licet.licenses.create({ productId, licenseType: 'PERMANENT', maxHWIDs: 1 });
     before = await api('/licenses');
     keysBefore = [await signingKeysOf(service.address), readFileSync(keysFile, 'utf8')];
     const files = hasSockets ? listeningFiles() : [];
@@ -514,10 +522,7 @@ describe('one service after the other, on the same data', () => {
   });
 
   it('a second service on the same data takes a variable with --var', async () => {
-    const active = JSON.stringify(await api('/licenses?licenseStatus=ACTIVE', address));
-    const licenses: { licenseKey: string; productId: number; maxHWIDs: number }[] =
-      JSON.parse(active);
-    const { licenseKey, productId } = licenses.find(({ maxHWIDs }) => maxHWIDs > 0) ?? {};
+    const { licenseKey, productId } = license;
     const response = await fetch(`${address}/api/v1/validate`, {
       method: 'POST',
       body: JSON.stringify({ licenseKey, productId, ip: '192.0.2.1' }),

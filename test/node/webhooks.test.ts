@@ -1,3 +1,5 @@
+/** @module-tag long */
+
 import { createHmac } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { hostname } from 'node:os';
@@ -133,9 +135,7 @@ describe('the outcome of an attempt', () => {
     expect(delivery).toMatchObject({ state: 'FAILED', status: null, error: CLOSED });
   });
 
-  it('the outcome of an attempt at a receiver that hangs is stored after ten seconds [8.4.3]', {
-    tags: 'long',
-  }, async () => {
+  it('the outcome of an attempt at a receiver that hangs is stored after ten seconds [8.4.3]', async () => {
     const { delivery } = await outcomeOf('/hangs');
     expect(delivery).toMatchObject({
       state: 'FAILED',
@@ -165,7 +165,9 @@ describe('the outcome of an attempt', () => {
   );
 });
 
-it('a change reaches the receivers that work at once, whatever the others do [8.3.1]', async () => {
+it('a change reaches the receivers that work at once, whatever the others do [8.3.1]', {
+  tags: 'short',
+}, async () => {
   const works = await create('/works', ['product.*']);
   const alsoWorks = await create('/also-works', ['product.*']);
   const others = await Promise.all(
@@ -296,9 +298,7 @@ describe('the network of outgoing requests', () => {
     },
   );
 
-  it('the network of outgoing requests tries a public address behind NAT64, which a machine without IPv4 needs [8.4.1]', {
-    tags: 'long',
-  }, async () => {
+  it('the network of outgoing requests tries a public address behind NAT64, which a machine without IPv4 needs [8.4.1]', async () => {
     // The runtime's word for an address that is denied.
     expect(await fetchBy(closed, '[64:ff9b::192.0.2.1]', '1')).not.toContain('internal error');
   });

@@ -136,6 +136,7 @@ it.each([
   ['.dev.vars', 'start', START, settings, 'REQUIRE_HWID=yes\nnonsense\n'],
 ])(
   'a wrong variable in %s is one line and status 2, before any file is made: npm run %s',
+  { tags: 'long' },
   (_, __, script, toml, secrets) => {
     writeFileSync('wrangler.toml', toml);
     if (secrets !== '') writeFileSync('.dev.vars', secrets);
@@ -185,6 +186,7 @@ it.each([
   ['dev', DEV, 'MAIL=cloudflare:\nMAIL_FROM=a@b.example', /✗ MAIL must .* at Cloudflare only/],
 ])(
   'npm run %s with wrong settings of mails is a line without the secret, and makes no file [13.1.4]',
+  { tags: 'long' },
   (_, script, secrets, message) => {
     writeFileSync('wrangler.toml', settings);
     writeFileSync('.dev.vars', secrets);

@@ -8,7 +8,7 @@ import { SEEDED_FAULTS } from './seeded-faults.ts';
 import { Simulation } from './simulation.ts';
 
 /** `SIMULATION_RUNS` and `SIMULATION_SEED` try more runs than all tests have the time for. */
-const RUNS = Number(process.env.SIMULATION_RUNS ?? (isLong ? 60 : 2));
+const RUNS = Number(process.env.SIMULATION_RUNS ?? (isLong ? 60 : 1));
 const SEED = Number(process.env.SIMULATION_SEED ?? 1);
 /** Runs in which a seeded fault must be caught. */
 const FAULT_RUNS = Number(process.env.SIMULATION_RUNS ?? (isLong ? 60 : 8));
@@ -42,7 +42,7 @@ it('the invariants hold with any commands and faults in any order', {
   await fc.assert(runs(await loadService(), commands), { numRuns: RUNS, seed: SEED });
 });
 
-it('a run repeats exactly with its seed', async () => {
+it('a run repeats exactly with its seed', { tags: 'long' }, async () => {
   const start = await loadService();
   const [all = []] = fc.sample(commands, { seed: SEED, numRuns: 1 });
   const chosen = isLong ? all : all.slice(0, 6);
@@ -57,7 +57,9 @@ it('a run repeats exactly with its seed', async () => {
 });
 
 // A $name would be cut.
-const faults = SEEDED_FAULTS.map((fault) => [fault.name, fault] as const);
+const faults = SEEDED_FAULTS.filter((_, index) => isLong || index % 3 === 0).map(
+  (fault) => [fault.name, fault] as const,
+);
 
 it.each(faults)('the invariants catch %s', { timeout: 600_000 }, async (_, fault) => {
   const { replacements, broken, seed = SEED, scene, revocation } = fault;
