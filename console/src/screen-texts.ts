@@ -936,7 +936,7 @@ export const screenTexts = {
     local: (host: string) => `a program on this computer (${host})`,
     intents: 'It may',
     days: 'Days until it ends',
-    ends: 'You can revoke it at any time under Tokens. It also ends with your own token.',
+    ends: 'It can be revoked at any time under Tokens. It also ends with your own token.',
     allow: 'Allow',
     unsettled: 'Wait a moment',
     decline: 'Decline',

@@ -711,6 +711,12 @@ describe('changes', () => {
     expect(latest?.actor).toMatchObject({ isMcp: false });
   });
 
+  it('no person is asked to create a license for a customer who does not exist [12.2.3]', async () => {
+    const input = { productId: license.productId, customerId: 999_999_999 };
+    const { isError, fields } = await callTool('create_license', input);
+    expect([isError, fields.status, fields.field]).toEqual([true, 400, 'customerId']);
+  });
+
   it('no person is asked to free the slots of a license that has none [12.2.1]', async () => {
     const empty = await create.license();
     const given = { licenseId: empty.id, etag: await etagOf(empty), all: true };

@@ -1,4 +1,4 @@
-import { type License, LicetError, type Product } from '@licet/client';
+import { type License, LicetError } from '@licet/client';
 import { canonicalAddress, canonicalNetwork } from '@licet/contract/addresses';
 import { moved } from '@licet/contract/expiries';
 import { INTENTS } from '@licet/contract/intents';
@@ -153,7 +153,8 @@ const extend = writeTool(
     description:
       'Moves the expiry of a license by days, or to the end of a day. A license without an expiry cannot be extended.',
     needs: [INTENTS.writeLicenses],
-    isDestructive: false,
+    // An earlier day ends it sooner.
+    isDestructive: true,
     isIdempotent: false,
   },
   async ({ days, until, ...input }, caller) => {
@@ -218,14 +219,12 @@ const setStatus = writeTool(
   },
 );
 
-/** The product of a new license; undefined for a token that may not read it. */
-async function productOf(productId: number, caller: Caller): Promise<Product | undefined> {
-  if (!may(caller, INTENTS.readProducts)) return undefined;
-  return caller.licet.products.get(productId).catch((error) => {
+/** What a new license names. @throws LicetError 400 that names the field, if it does not exist */
+const named = <Item>(field: string, id: number, read: Promise<Item>): Promise<Item> =>
+  read.catch((error) => {
     const isMissing = error instanceof LicetError && error.status === 404;
-    throw isMissing ? invalid('productId', `${productId} does not exist`) : error;
+    throw isMissing ? invalid(field, `${id} does not exist`) : error;
   });
-}
 
 const limit = (what: string) =>
   z
@@ -283,7 +282,13 @@ const createLicense = writeTool(
         ? { licenseType: 'PERMANENT' as const }
         : { licenseType: 'TEMPORARY' as const, expiresAfterDays }),
     };
-    const product = await productOf(productId, caller);
+    // Before a person is asked. v2 finds out the rest.
+    const product = may(caller, INTENTS.readProducts)
+      ? await named('productId', productId, licet.products.get(productId))
+      : undefined;
+    if (customerId !== undefined && may(caller, INTENTS.readCustomers)) {
+      await named('customerId', customerId, licet.customers.get(customerId));
+    }
     const owner =
       customerId === undefined ? (customerEmail ?? 'no owner') : `customer ${customerId}`;
     const life =
