@@ -175,7 +175,7 @@ async function fill(address: string, productId: number): Promise<void> {
 const file = at('backups/shop.sqlite');
 const restored = at('restored');
 
-describe('a backup of a service under load', { tags: 'short' }, () => {
+describe('a backup of a service under load', () => {
   let ended: Awaited<Watched['ended']>;
   let load: Load;
   let boundBefore: number[];

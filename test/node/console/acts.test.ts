@@ -245,9 +245,7 @@ describeInBrowser('large changes in the console', () => {
     expect((await licet.licenses.get(id)).ownerChatId).toBe('');
   });
 
-  it('a selection of all licenses ends where the filter changes before all are read', {
-    tags: 'short',
-  }, async () => {
+  it('a selection of all licenses ends where the filter changes before all are read', async () => {
     const { page } = await openListOf(51);
     const held = Promise.withResolvers<void>();
     await page.route(/\/licenses\?.*limit=250/, async (route) => {

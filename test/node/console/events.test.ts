@@ -92,9 +92,7 @@ describeInBrowser('the events in the console', () => {
     expect(await accessibilityFindings(page)).toEqual([]);
   });
 
-  it('older events are on further pages, and Back returns to the newer ones', {
-    tags: 'short',
-  }, async () => {
+  it('older events are on further pages, and Back returns to the newer ones', async () => {
     const { token, id } = await licet.tokens.create({ name: 'Many', intents: ['ALL_READ_WRITE'] });
     const own = new Licet({ url: await sharedService(), token });
     const { id: productId } = await own.products.create({ name: 'Many', productType: 'OTHER' });

@@ -201,7 +201,7 @@ describeInBrowser('the layout of the console', () => {
     await page.locator('input[role="combobox"][spellcheck="false"]').waitFor();
   });
 
-  it('a double click changes once', { tags: 'short' }, async () => {
+  it('a double click changes once', async () => {
     const [{ id }, refused] = await Promise.all([expiredLicense(), expiredLicense()]);
     await validate(refused.licenseKey);
     const changes = async (resourceId: number) =>

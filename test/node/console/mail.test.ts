@@ -229,9 +229,7 @@ describeInBrowser('mails in the console', () => {
     expect(mailTo('eve@shop.example')).toBeDefined();
   });
 
-  it('without MAIL there are a hint with the guide and no button, and with a fault its remedy', {
-    tags: 'short',
-  }, async () => {
+  it('without MAIL there are a hint with the guide and no button, and with a fault its remedy', async () => {
     const page = await openConsole('/settings/mail');
     await page.getByText('Not set up').waitFor();
     const guide = page.getByRole('link', { name: 'Set up e-mail' });

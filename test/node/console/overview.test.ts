@@ -103,9 +103,7 @@ describeInBrowser('the overview in a browser', () => {
     expect(Number(to) - Number(from)).toBe(3_599_999);
   });
 
-  it('a cell of the expiries links to the licenses that expire on its day', {
-    tags: 'short',
-  }, async () => {
+  it('a cell of the expiries links to the licenses that expire on its day', async () => {
     const page = await openConsole('/');
     await page.getByRole('region', { name: 'Expiries ahead' }).getByRole('link').first().click();
     await page.getByRole('button', { name: /^Expires on/ }).waitFor();
