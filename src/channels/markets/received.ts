@@ -20,6 +20,8 @@ export type ArrivedRequest = Omit<typeof marketDeliveries.$inferInsert, 'id'>;
 interface Arrival {
   arrived: ArrivedRequest;
   at: number;
+  /** Whether it was sent to the database already: one that waits for long is sent again, and is perhaps listed by then. */
+  isAgain: boolean;
 }
 
 /** The same columns in SQL, of a JSON list of them. */
@@ -33,11 +35,18 @@ const LISTED = rowValues(marketDeliveries, {
       and id < ${column('first')} + ${SLOTS}), ${column('first')}) + o.key`,
 });
 
+const IS_LISTED = sql`(${column('isAgain')} and exists (select 1 from market_deliveries d
+  where d.market_id = ${column('marketId')} and d.id >= ${column('first')} and d.id < ${column('first')} + ${SLOTS}
+    and d.event_id is ${column('eventId')} and d.result is ${column('result')} and d.body is ${column('body')}))`;
+
 async function insertDeliveries(db: Database, arrivals: readonly Arrival[]): Promise<void> {
   const list = JSON.stringify(
-    arrivals.map(({ arrived, at }) => ({ ...arrived, first: firstIdAt(at) })),
+    arrivals.map(({ arrived, at, isAgain }) => ({ ...arrived, isAgain, first: firstIdAt(at) })),
   );
-  await db.insert(marketDeliveries).select(sql`select ${LISTED} from json_each(${list}) o`);
+  for (const one of arrivals) one.isAgain = true;
+  await db
+    .insert(marketDeliveries)
+    .select(sql`select ${LISTED} from json_each(${list}) o where not ${IS_LISTED}`);
 }
 
 /** Requests that wait to be listed, at most. */
@@ -63,7 +72,7 @@ export class Arrivals {
 
   /** @param at when the request arrived, in milliseconds since 1970 */
   async list(arrived: ArrivedRequest, at: number, waitUntil: WaitUntil): Promise<void> {
-    const arrival = { arrived, at };
+    const arrival: Arrival = { arrived, at, isAgain: false };
     try {
       await (this.#together?.load(arrival, waitUntil) ?? insertDeliveries(this.#db, [arrival]));
     } catch (error) {
