@@ -113,7 +113,7 @@ describeInBrowser('the consent page in a browser', () => {
     await setFront(true);
     await page.clock.runFor(490);
     await click();
-    await page.getByLabel('Ends after days').press('Enter');
+    await page.getByLabel('Days until it ends').press('Enter');
     expect(await isOff()).toBe('true');
     expect(await grantOf(name)).toBeUndefined();
     await page.clock.runFor(10);
