@@ -219,7 +219,7 @@ const setStatus = writeTool(
   },
 );
 
-/** What a new license names. @throws LicetError 400 that names the field, if it does not exist */
+/** Reads an object that a new license names. @throws LicetError 400 that names the field, if there is none */
 const named = <Item>(field: string, id: number, read: Promise<Item>): Promise<Item> =>
   read.catch((error) => {
     const isMissing = error instanceof LicetError && error.status === 404;

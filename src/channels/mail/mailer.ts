@@ -23,7 +23,9 @@ import {
 const ROUND_QUERIES = 2 + LETTER_QUERIES + OUTCOME_QUERIES + 1;
 /** Mails of a run of the scheduled handler, and after a response, where the platform counts requests. */
 const AT_CLOUDFLARE = { inRun: 10, afterResponse: 5, isOnOneMachine: false };
-const ON_ONE_MACHINE = { inRun: 500, afterResponse: 500, isOnOneMachine: true };
+const ON_ONE_MACHINE = { inRun: 500, afterResponse: 25, isOnOneMachine: true };
+/** Rounds under way after responses of one machine, because mail servers limit the connections of a client. */
+const MAX_ROUNDS = 4;
 const MAX_IN_ROUND = 25;
 /** A run begins no attempt after this time. */
 const MAX_RUN_MS = 15_000;
@@ -117,8 +119,8 @@ export class Mailer {
   #underWay = 0;
   /** Responses after which mails were to be sent. */
   #bursts = 0;
-  /** Whether the sender after an earlier response goes on. */
-  #isGoingOn = false;
+  /** The end of the work after an earlier response, by `performance.now()`: until then it also sends new mails. */
+  #burstUntil = 0;
   #isStopping = false;
 
   constructor(
@@ -160,34 +162,28 @@ export class Mailer {
   /** Sends new mails after the response to their cause. It never rejects: the scheduled handler sends them otherwise. */
   async sendNew(newSender: () => Sender, ids: readonly number[]): Promise<void> {
     if (ids.length === 0 || this.#isStopping) return;
+    const until = performance.now() + MAX_AFTER_RESPONSE_MS;
+    const room = this.#limits.afterResponse;
     const sent = this.#limits.isOnOneMachine
-      ? this.#sendBurst(newSender)
-      : this.#sendDue(newSender, {
-          room: this.#limits.afterResponse,
-          until: performance.now() + MAX_AFTER_RESPONSE_MS,
-          ids,
-        });
+      ? this.#sendBurst(newSender, { room, until })
+      : this.#sendDue(newSender, { room, until, ids });
     await sent.catch((error) => logFailure('Mails were not sent, and are repeated', error));
   }
 
-  /**
-   * Sends mails that are due, and those of later responses meanwhile: mail servers limit the connections of a client, and
-   * many mails of a round need no more queries than one.
-   */
-  async #sendBurst(newSender: () => Sender): Promise<void> {
+  /** Sends mails that are due, and those of later responses meanwhile: many mails of a round need no more queries than one. */
+  async #sendBurst(
+    newSender: () => Sender,
+    { room, until }: { room: number; until: number },
+  ): Promise<void> {
     this.#bursts++;
-    if (this.#isGoingOn) return;
-    this.#isGoingOn = true;
-    try {
-      const until = performance.now() + MAX_RUN_MS;
-      for (let seen = 0, made = 0; seen !== this.#bursts || made > 0; ) {
-        if (performance.now() >= until || this.#isStopping) return;
-        seen = this.#bursts;
-        made = await this.#sendDue(newSender, { room: MAX_IN_ROUND, until });
-      }
-    } finally {
-      this.#isGoingOn = false;
+    if (performance.now() < this.#burstUntil || this.#underWay >= MAX_ROUNDS) return;
+    this.#burstUntil = until;
+    for (let seen = 0, made = 0; seen !== this.#bursts || made > 0; ) {
+      if (performance.now() >= until || this.#isStopping) return;
+      seen = this.#bursts;
+      made = await this.#sendDue(newSender, { room, until });
     }
+    this.#burstUntil = 0;
   }
 
   /**
