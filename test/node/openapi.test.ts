@@ -14,7 +14,7 @@ const source = readFileSync('docs/openapi.json', 'utf8');
 it('the OpenAPI document has only the eleven known findings of a linter', {
   tags: 'long',
 }, async () => {
-  const config = await createConfig({ extends: ['recommended-strict'] });
+  const config = await createConfig('extends: [recommended-strict]');
   const problems = await lintFromString({ source, absoluteRef: 'docs/openapi.json', config });
   expect(problems.map(({ ruleId, location }) => `${ruleId} ${location[0]?.pointer}`)).toEqual([
     // By their text, both match `/licenses/by-…/installations`; but an `{id}` is a number.

@@ -67,13 +67,16 @@ const areLabels: Check = (body) =>
   Array.isArray(body) &&
   body.every((each) => isObject(each) && 'label' in each && typeof each.label === 'string');
 
-/** A part of an operation's types; never for an unknown operation. */
-type Part<
-  Key extends string,
-  Name extends keyof Operations[keyof Operations],
-> = Key extends keyof Operations ? Operations[Key][Name] : never;
+/** The types of an operation; never for an unknown one. */
+type ResponseOf<Key extends string> = Key extends keyof Operations
+  ? Operations[Key]['response']
+  : never;
+type BodyOf<Key extends string> = Key extends keyof Operations ? Operations[Key]['body'] : never;
+type ParametersOf<Key extends string> = Key extends keyof Operations
+  ? Operations[Key]['query']
+  : never;
 
-type ItemOf<Key extends string> = Part<Key, 'response'> extends (infer Item)[] ? Item : never;
+type ItemOf<Key extends string> = ResponseOf<Key> extends (infer Item)[] ? Item : never;
 
 /** The `after` of the next page. The rest of the link is ignored: behind a proxy, its host may be wrong. */
 function nextAfter(link: string | null): number | undefined {
@@ -82,7 +85,7 @@ function nextAfter(link: string | null): number | undefined {
   return after === null ? undefined : Number(after);
 }
 
-type QueryOf<Key extends string> = Part<Key, 'query'> & { limit?: number | undefined };
+type QueryOf<Key extends string> = ParametersOf<Key> & { limit?: number | undefined };
 
 /** A resource with a list, by the key of its operation. */
 class List<Key extends string> {
@@ -146,12 +149,12 @@ function segmentOf(value: string | number): string {
 
 /** A resource whose items have ids. */
 class Collection<Path extends string> extends List<`GET ${Path}`> {
-  get(id: number, { signal }: CallOptions = {}): Promise<Part<`GET ${Path}/{id}`, 'response'>> {
+  get(id: number, { signal }: CallOptions = {}): Promise<ResponseOf<`GET ${Path}/{id}`>> {
     return this.connection.read('GET', `${this.path}/${segmentOf(id)}`, { signal });
   }
 }
 
-type ChangesOf<Path extends string> = Part<`PUT ${Path}/{id}`, 'body'>;
+type ChangesOf<Path extends string> = BodyOf<`PUT ${Path}/{id}`>;
 
 /** A resource whose items can be created, changed and deleted. */
 class Managed<Path extends string> extends Collection<Path> {
@@ -159,18 +162,18 @@ class Managed<Path extends string> extends Collection<Path> {
   async read(
     id: number,
     { signal }: CallOptions = {},
-  ): Promise<Tagged<Part<`GET ${Path}/{id}`, 'response'>>> {
+  ): Promise<Tagged<ResponseOf<`GET ${Path}/{id}`>>> {
     const response = await this.connection.send('GET', `${this.path}/${segmentOf(id)}`, { signal });
-    const item = this.connection.parse<Part<`GET ${Path}/{id}`, 'response'>>(response, hasId);
+    const item = this.connection.parse<ResponseOf<`GET ${Path}/{id}`>>(response, hasId);
     return { item, etag: response.headers.get('ETag') ?? undefined };
   }
 
   /** Changes the given fields. Use `change` if the new values depend on the current ones. */
   update(
     id: number,
-    changes: Part<`PUT ${Path}/{id}`, 'body'>,
+    changes: BodyOf<`PUT ${Path}/{id}`>,
     { signal, ifMatch }: UpdateOptions = {},
-  ): Promise<Part<`PUT ${Path}/{id}`, 'response'>> {
+  ): Promise<ResponseOf<`PUT ${Path}/{id}`>> {
     const call = { body: changes, ifMatch, signal };
     return this.connection.read('PUT', `${this.path}/${segmentOf(id)}`, call);
   }
@@ -185,10 +188,10 @@ class Managed<Path extends string> extends Collection<Path> {
   async change(
     id: number,
     changesOf: (
-      current: Part<`GET ${Path}/{id}`, 'response'>,
+      current: ResponseOf<`GET ${Path}/{id}`>,
     ) => ChangesOf<Path> | undefined | Promise<ChangesOf<Path> | undefined>,
     { signal }: CallOptions = {},
-  ): Promise<Part<`GET ${Path}/{id}` | `PUT ${Path}/{id}`, 'response'>> {
+  ): Promise<ResponseOf<`GET ${Path}/{id}` | `PUT ${Path}/{id}`>> {
     const path = `${this.path}/${segmentOf(id)}`;
     for (let attempt = 1; ; attempt++) {
       const { item, etag: ifMatch } = await this.read(id, { signal });
@@ -205,9 +208,9 @@ class Managed<Path extends string> extends Collection<Path> {
 
   /** Creates an item once, also if the request has to be sent again. */
   create(
-    body: Part<`POST ${Path}`, 'body'>,
+    body: BodyOf<`POST ${Path}`>,
     { signal, idempotencyKey }: CreateOptions = {},
-  ): Promise<Part<`POST ${Path}`, 'response'>> {
+  ): Promise<ResponseOf<`POST ${Path}`>> {
     return this.connection.create(this.path, { body, signal, idempotencyKey });
   }
 
@@ -228,7 +231,7 @@ class Products extends Managed<typeof PRODUCTS> {
   /** Deletes a product. One that a market sells is deleted only with `evenIfSold`. */
   override delete(
     id: number,
-    { signal, ...query }: CallOptions & Part<`DELETE ${typeof PRODUCTS}/{id}`, 'query'> = {},
+    { signal, ...query }: CallOptions & ParametersOf<`DELETE ${typeof PRODUCTS}/{id}`> = {},
   ): Promise<void> {
     return this.remove(id, { signal, query });
   }
@@ -238,7 +241,7 @@ const TOKENS = '/api/v2/tokens';
 
 class Tokens extends Managed<typeof TOKENS> {
   /** The token of this client: its name and permissions. */
-  self({ signal }: CallOptions = {}): Promise<Part<`GET ${typeof TOKENS}/self`, 'response'>> {
+  self({ signal }: CallOptions = {}): Promise<ResponseOf<`GET ${typeof TOKENS}/self`>> {
     return this.connection.read('GET', `${this.path}/self`, { signal }, hasList('intents'));
   }
 }
@@ -250,7 +253,7 @@ class Webhooks extends Managed<typeof WEBHOOKS> {
   rotateSecret(
     id: number,
     { signal, ifMatch }: UpdateOptions = {},
-  ): Promise<Part<`POST ${typeof WEBHOOKS}/{id}/rotate-secret`, 'response'>> {
+  ): Promise<ResponseOf<`POST ${typeof WEBHOOKS}/{id}/rotate-secret`>> {
     const path = `${this.path}/${segmentOf(id)}/rotate-secret`;
     return this.connection.read('POST', path, { body: {}, signal, ifMatch });
   }
@@ -259,7 +262,7 @@ class Webhooks extends Managed<typeof WEBHOOKS> {
   test(
     id: number,
     { signal }: CallOptions = {},
-  ): Promise<Part<`POST ${typeof WEBHOOKS}/{id}/test`, 'response'>> {
+  ): Promise<ResponseOf<`POST ${typeof WEBHOOKS}/{id}/test`>> {
     return this.connection.read('POST', `${this.path}/${segmentOf(id)}/test`, { body: {}, signal });
   }
 
@@ -276,7 +279,7 @@ class Webhooks extends Managed<typeof WEBHOOKS> {
     id: number,
     deliveryId: number,
     { signal }: CallOptions = {},
-  ): Promise<Part<`POST ${typeof WEBHOOKS}/{id}/deliveries/{deliveryId}/resend`, 'response'>> {
+  ): Promise<ResponseOf<`POST ${typeof WEBHOOKS}/{id}/deliveries/{deliveryId}/resend`>> {
     const path = `${this.path}/${segmentOf(id)}/deliveries/${segmentOf(deliveryId)}/resend`;
     return this.connection.read('POST', path, { body: {}, signal });
   }
@@ -299,27 +302,27 @@ const PURCHASES = '/api/v2/purchases';
 class Purchases extends Collection<typeof PURCHASES> {
   /** Enters a purchase from before, with its license. */
   create(
-    body: Part<`POST ${typeof PURCHASES}`, 'body'>,
+    body: BodyOf<`POST ${typeof PURCHASES}`>,
     { signal, idempotencyKey }: CreateOptions = {},
-  ): Promise<Part<`POST ${typeof PURCHASES}`, 'response'>> {
+  ): Promise<ResponseOf<`POST ${typeof PURCHASES}`>> {
     return this.connection.create(this.path, { body, signal, idempotencyKey });
   }
 
   /** Stores whether a purchase that waits for a product needs no license. */
   ignore(
     id: number,
-    body: Part<`POST ${typeof PURCHASES}/{id}/ignore`, 'body'> = {},
+    body: BodyOf<`POST ${typeof PURCHASES}/{id}/ignore`> = {},
     { signal, ifMatch }: UpdateOptions = {},
-  ): Promise<Part<`POST ${typeof PURCHASES}/{id}/ignore`, 'response'>> {
+  ): Promise<ResponseOf<`POST ${typeof PURCHASES}/{id}/ignore`>> {
     const path = `${this.path}/${segmentOf(id)}/ignore`;
     return this.connection.read('POST', path, { body, signal, ifMatch });
   }
 
   /** The sales of a period: the last 24 hours without one. */
   statistics(
-    query: Part<`GET ${typeof PURCHASES}/statistics`, 'query'> = {},
+    query: ParametersOf<`GET ${typeof PURCHASES}/statistics`> = {},
     { signal }: CallOptions = {},
-  ): Promise<Part<`GET ${typeof PURCHASES}/statistics`, 'response'>> {
+  ): Promise<ResponseOf<`GET ${typeof PURCHASES}/statistics`>> {
     const areSales: Check = (body) => isObject(body) && 'sold' in body;
     return this.connection.read('GET', `${this.path}/statistics`, { query, signal }, areSales);
   }
@@ -327,9 +330,9 @@ class Purchases extends Collection<typeof PURCHASES> {
   /** Gives a purchase a license: a new one of a product, or an existing one. */
   grant(
     id: number,
-    body: Part<`POST ${typeof PURCHASES}/{id}/grant`, 'body'>,
+    body: BodyOf<`POST ${typeof PURCHASES}/{id}/grant`>,
     { signal, ifMatch }: UpdateOptions = {},
-  ): Promise<Part<`POST ${typeof PURCHASES}/{id}/grant`, 'response'>> {
+  ): Promise<ResponseOf<`POST ${typeof PURCHASES}/{id}/grant`>> {
     const path = `${this.path}/${segmentOf(id)}/grant`;
     return this.connection.read('POST', path, { body, signal, ifMatch });
   }
@@ -351,25 +354,22 @@ class Settings<Path extends string> {
     this.#areSettings = (body) => isObject(body) && field in body;
   }
 
-  get({ signal }: CallOptions = {}): Promise<Part<`GET ${Path}`, 'response'>> {
+  get({ signal }: CallOptions = {}): Promise<ResponseOf<`GET ${Path}`>> {
     return this.connection.read('GET', this.path, { signal }, this.#areSettings);
   }
 
   /** Gets the settings with their tag, so that an `update` with `ifMatch` overwrites no other change. */
-  async read({ signal }: CallOptions = {}): Promise<Tagged<Part<`GET ${Path}`, 'response'>>> {
+  async read({ signal }: CallOptions = {}): Promise<Tagged<ResponseOf<`GET ${Path}`>>> {
     const response = await this.connection.send('GET', this.path, { signal });
-    const item = this.connection.parse<Part<`GET ${Path}`, 'response'>>(
-      response,
-      this.#areSettings,
-    );
+    const item = this.connection.parse<ResponseOf<`GET ${Path}`>>(response, this.#areSettings);
     return { item, etag: response.headers.get('ETag') ?? undefined };
   }
 
   /** Changes the given fields. */
   update(
-    body: Part<`PUT ${Path}`, 'body'>,
+    body: BodyOf<`PUT ${Path}`>,
     { signal, ifMatch }: UpdateOptions = {},
-  ): Promise<Part<`PUT ${Path}`, 'response'>> {
+  ): Promise<ResponseOf<`PUT ${Path}`>> {
     return this.connection.read('PUT', this.path, { body, ifMatch, signal }, this.#areSettings);
   }
 }
@@ -378,9 +378,7 @@ const DISCORD_SETTINGS = '/api/v2/settings/discord';
 
 class DiscordSettings extends Settings<typeof DISCORD_SETTINGS> {
   /** Tests whether the bot can give the roles of the products. */
-  test({
-    signal,
-  }: CallOptions = {}): Promise<Part<`POST ${typeof DISCORD_SETTINGS}/test`, 'response'>> {
+  test({ signal }: CallOptions = {}): Promise<ResponseOf<`POST ${typeof DISCORD_SETTINGS}/test`>> {
     const isTest: Check = (body) => isObject(body) && 'faults' in body;
     return this.connection.read('POST', `${DISCORD_SETTINGS}/test`, { signal }, isTest);
   }
@@ -391,9 +389,9 @@ const MAIL_SETTINGS = '/api/v2/settings/mail';
 class MailSettings extends Settings<typeof MAIL_SETTINGS> {
   /** Composes a mail with made-up values, and sends nothing. Without `text` it has the stored texts. */
   preview(
-    body: Part<`POST ${typeof MAIL_SETTINGS}/preview`, 'body'>,
+    body: BodyOf<`POST ${typeof MAIL_SETTINGS}/preview`>,
     { signal }: CallOptions = {},
-  ): Promise<Part<`POST ${typeof MAIL_SETTINGS}/preview`, 'response'>> {
+  ): Promise<ResponseOf<`POST ${typeof MAIL_SETTINGS}/preview`>> {
     const isPreview: Check = (preview) => isObject(preview) && 'html' in preview;
     return this.connection.read('POST', `${MAIL_SETTINGS}/preview`, { body, signal }, isPreview);
   }
@@ -404,9 +402,9 @@ const MAILS = '/api/v2/mails';
 class Mails extends List<`GET ${typeof MAILS}`> {
   /** Sends a test to an address, and returns its outcome. */
   test(
-    body: Part<`POST ${typeof MAILS}/test`, 'body'>,
+    body: BodyOf<`POST ${typeof MAILS}/test`>,
     { signal }: CallOptions = {},
-  ): Promise<Part<`POST ${typeof MAILS}/test`, 'response'>> {
+  ): Promise<ResponseOf<`POST ${typeof MAILS}/test`>> {
     return this.connection.read('POST', `${this.path}/test`, { body, signal });
   }
 
@@ -414,7 +412,7 @@ class Mails extends List<`GET ${typeof MAILS}`> {
   resend(
     id: number,
     { signal, idempotencyKey }: CreateOptions = {},
-  ): Promise<Part<`POST ${typeof MAILS}/{id}/resend`, 'response'>> {
+  ): Promise<ResponseOf<`POST ${typeof MAILS}/{id}/resend`>> {
     const path = `${this.path}/${segmentOf(id)}/resend`;
     return this.connection.create(path, { body: {}, signal, idempotencyKey });
   }
@@ -427,7 +425,7 @@ class Customers extends Managed<typeof CUSTOMERS> {
   export(
     id: number,
     { signal }: CallOptions = {},
-  ): Promise<Part<`GET ${typeof CUSTOMERS}/{id}/export`, 'response'>> {
+  ): Promise<ResponseOf<`GET ${typeof CUSTOMERS}/{id}/export`>> {
     const path = `${this.path}/${segmentOf(id)}/export`;
     return this.connection.read('GET', path, { signal }, hasList('cut'));
   }
@@ -440,9 +438,9 @@ const WITHOUT_TOTAL = { total: false };
 class Licenses extends Managed<typeof LICENSES> {
   /** Creates several licenses with the same fields, each with a key of its own: all of them or none. */
   createBatch(
-    body: Part<`POST ${typeof LICENSES}/batch`, 'body'>,
+    body: BodyOf<`POST ${typeof LICENSES}/batch`>,
     { signal, idempotencyKey }: CreateOptions = {},
-  ): Promise<Part<`POST ${typeof LICENSES}/batch`, 'response'>> {
+  ): Promise<ResponseOf<`POST ${typeof LICENSES}/batch`>> {
     return this.connection.create(`${this.path}/batch`, { body, signal, idempotencyKey }, isList);
   }
 
@@ -450,7 +448,7 @@ class Licenses extends Managed<typeof LICENSES> {
   rotate(
     id: number,
     { signal, idempotencyKey, ifMatch }: CreateOptions & UpdateOptions = {},
-  ): Promise<Part<`POST ${typeof LICENSES}/{id}/rotate`, 'response'>> {
+  ): Promise<ResponseOf<`POST ${typeof LICENSES}/{id}/rotate`>> {
     const call = { body: {}, signal, idempotencyKey, ifMatch };
     return this.connection.create(this.#pathOf(id, 'rotate'), call);
   }
@@ -458,9 +456,9 @@ class Licenses extends Managed<typeof LICENSES> {
   /** Gives a license another owner, free slots and a new key, once like `rotate`. */
   transfer(
     id: number,
-    owner: Part<`POST ${typeof LICENSES}/{id}/transfer`, 'body'>,
+    owner: BodyOf<`POST ${typeof LICENSES}/{id}/transfer`>,
     { signal, idempotencyKey, ifMatch }: CreateOptions & UpdateOptions = {},
-  ): Promise<Part<`POST ${typeof LICENSES}/{id}/transfer`, 'response'>> {
+  ): Promise<ResponseOf<`POST ${typeof LICENSES}/{id}/transfer`>> {
     const call = { body: owner, signal, idempotencyKey, ifMatch };
     return this.connection.create(this.#pathOf(id, 'transfer'), call);
   }
@@ -469,7 +467,7 @@ class Licenses extends Managed<typeof LICENSES> {
   sendKey(
     id: number,
     { signal, idempotencyKey }: CreateOptions = {},
-  ): Promise<Part<`POST ${typeof LICENSES}/{id}/send-key`, 'response'>> {
+  ): Promise<ResponseOf<`POST ${typeof LICENSES}/{id}/send-key`>> {
     return this.connection.create(this.#pathOf(id, 'send-key'), {
       body: {},
       signal,
@@ -481,7 +479,7 @@ class Licenses extends Managed<typeof LICENSES> {
   findByKey(
     licenseKey: string,
     { signal }: CallOptions = {},
-  ): Promise<Part<`GET ${typeof LICENSES}/by-license-key/{licenseKey}`, 'response'>> {
+  ): Promise<ResponseOf<`GET ${typeof LICENSES}/by-license-key/{licenseKey}`>> {
     return this.connection.read('GET', this.#pathOf('by-license-key', licenseKey), { signal });
   }
 
@@ -497,7 +495,7 @@ class Licenses extends Managed<typeof LICENSES> {
   slots(
     id: number,
     { signal }: CallOptions = {},
-  ): Promise<Part<`GET ${typeof LICENSES}/{id}/slots`, 'response'>> {
+  ): Promise<ResponseOf<`GET ${typeof LICENSES}/{id}/slots`>> {
     const areSlots: Check = (body) =>
       Array.isArray(body) && body.every((each) => isObject(each) && 'lastUsed' in each);
     return this.connection.read('GET', this.#pathOf(id, 'slots'), { signal }, areSlots);
@@ -591,9 +589,9 @@ export class Licet {
 
   /** Makes a link that opens the page of a customer once, within `validMinutes`: a day by default. */
   portalLink(
-    body: Part<'POST /api/v2/portal-links', 'body'>,
+    body: BodyOf<'POST /api/v2/portal-links'>,
     { signal }: CallOptions = {},
-  ): Promise<Part<'POST /api/v2/portal-links', 'response'>> {
+  ): Promise<ResponseOf<'POST /api/v2/portal-links'>> {
     const isLink: Check = (link) => isObject(link) && 'url' in link;
     return this.#connection.read('POST', '/api/v2/portal-links', { body, signal }, isLink);
   }
@@ -665,34 +663,30 @@ export class Licet {
 
   /** Counts validations, licenses and installations; without a query those of the last 24 hours. */
   statistics(
-    query?: Part<'GET /api/v2/statistics', 'query'>,
+    query?: ParametersOf<'GET /api/v2/statistics'>,
     { signal }: CallOptions = {},
-  ): Promise<Part<'GET /api/v2/statistics', 'response'>> {
+  ): Promise<ResponseOf<'GET /api/v2/statistics'>> {
     const call = { query, signal };
     return this.#connection.read('GET', '/api/v2/statistics', call, hasList('series'));
   }
 
   /** Imports up to 200 items of another service. Existing items are not overwritten. */
   importItems(
-    request: Part<'POST /api/v2/import', 'body'>,
+    request: BodyOf<'POST /api/v2/import'>,
     { signal }: CallOptions = {},
-  ): Promise<Part<'POST /api/v2/import', 'response'>> {
+  ): Promise<ResponseOf<'POST /api/v2/import'>> {
     const call = { body: request, signal };
     return this.#connection.read('POST', '/api/v2/import', call, hasList('results'));
   }
 
   /** The public keys of signed responses. Needs no token. A program has them built in instead. */
-  signingKeys({
-    signal,
-  }: CallOptions = {}): Promise<Part<'GET /.well-known/jwks.json', 'response'>> {
+  signingKeys({ signal }: CallOptions = {}): Promise<ResponseOf<'GET /.well-known/jwks.json'>> {
     const call = { isGuarded: false, signal };
     return this.#connection.read('GET', '/.well-known/jwks.json', call, hasList('keys'));
   }
 
   /** The number of installations that ask for each signing key. */
-  signingKeyUses({
-    signal,
-  }: CallOptions = {}): Promise<Part<'GET /api/v2/signing-keys', 'response'>> {
+  signingKeyUses({ signal }: CallOptions = {}): Promise<ResponseOf<'GET /api/v2/signing-keys'>> {
     const isUses: Check = (body) =>
       Array.isArray(body) && body.every((each) => isObject(each) && 'kid' in each);
     return this.#connection.read('GET', '/api/v2/signing-keys', { signal }, isUses);
@@ -716,12 +710,12 @@ export class Licet {
   }
 
   /** The platforms that can have a label for people (`PLATFORM_LABELS`), with it or with their name. */
-  platforms({ signal }: CallOptions = {}): Promise<Part<'GET /api/v2/platforms', 'response'>> {
+  platforms({ signal }: CallOptions = {}): Promise<ResponseOf<'GET /api/v2/platforms'>> {
     return this.#connection.read('GET', '/api/v2/platforms', { signal }, areLabels);
   }
 
   /** Gets the address of the service for others. `isPublic` is false if only its machine or network can open it. */
-  address({ signal }: CallOptions = {}): Promise<Part<'GET /api/v2/address', 'response'>> {
+  address({ signal }: CallOptions = {}): Promise<ResponseOf<'GET /api/v2/address'>> {
     const isAddress: Check = (body) => isObject(body) && 'url' in body;
     return this.#connection.read('GET', '/api/v2/address', { signal }, isAddress);
   }
