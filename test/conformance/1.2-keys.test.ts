@@ -14,6 +14,7 @@ import { ADA, ADMIN_ROLE, FakeDiscord } from '../support/fake-discord.ts';
 import { setNow } from '../support/history.ts';
 import { importItems, importOne } from '../support/import.ts';
 import { idsOf, licenses } from '../support/resources.ts';
+import { sampleOf } from '../support/sample.ts';
 import { KEY, SPOILT } from '../support/spoilt-keys.ts';
 
 /** Keys as people read them (decision 1.2), at every door but the command line, which `test/cli/keys.test.ts` tries. */
@@ -21,6 +22,7 @@ import { KEY, SPOILT } from '../support/spoilt-keys.ts';
 afterEach(settled);
 
 const FORMS = Object.entries(SPOILT);
+const TRIED = sampleOf(FORMS, 6);
 let productId: number;
 let id: number;
 let clients = 0;
@@ -57,7 +59,7 @@ it('the table has many forms, and none of them twice', () => {
   expect(new Set(Object.values(SPOILT)).size).toBe(FORMS.length);
 });
 
-it.each(FORMS)(
+it.each(TRIED)(
   'a key is read as a person reads it, at every door: %s [1.2.20, 1.2.21, 1.2.22, 1.2.27, 1.2.32]',
   async (_, sent) => {
     expect((await ask(sent)).status).toBe(200);
@@ -119,7 +121,7 @@ it('over the limit of refused validations, a key that memory knows is read, too 
   expect(status).toBe(200);
 });
 
-it.each(FORMS)('/redeem takes a key as a person reads it: %s [1.2.27]', async (_, sent) => {
+it.each(TRIED)('/redeem takes a key as a person reads it: %s [1.2.27]', async (_, sent) => {
   const discord = new FakeDiscord();
   await discord.setUp();
   await env.DB.prepare("update licenses set owner_chat_id = '' where id = ?").bind(id).run();

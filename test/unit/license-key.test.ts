@@ -1,7 +1,8 @@
 import { readKey } from '@licet/contract/license-key';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { normalizeLicenseKey } from '../../src/resources/licenses/rules.ts';
+import { keysMeantBy, normalizeLicenseKey } from '../../src/resources/licenses/rules.ts';
+import { KEY, SPOILT } from '../support/spoilt-keys.ts';
 
 /** Keys with the characters that a normalization changes: blanks, NUL, lone surrogates, and letters of two in upper case. */
 const key = fc
@@ -26,4 +27,8 @@ it('normalizing a license key twice changes nothing', () => {
 it('a text whose reading is longer than any key has none: NFKC makes 18 characters of one', () => {
   expect(readKey('\ufdfa'.repeat(70))).toEqual([]);
   expect(readKey('\ufdfa'.repeat(2))).toHaveLength(1);
+});
+
+it.each(Object.entries(SPOILT))('a key is read as a person reads it: %s [1.2.20]', (_, sent) => {
+  expect(keysMeantBy(sent)).toContain(KEY);
 });
