@@ -1,12 +1,12 @@
-import { type License, type LicenseRequest, LicetError } from '@licet/client';
+import type { LicenseRequest } from '@licet/client';
 import { DAY_MS } from '@licet/contract/durations';
 import { INTENTS } from '@licet/contract/intents';
-import { MAX_SEARCH_LENGTH, MAX_TEXT_LENGTH } from '@licet/contract/limits';
 import { objectOf } from '@licet/contract/objects';
 import { type Fix, RESPONSE_TYPES } from '@licet/contract/outcomes';
-import { keyOf, recognize } from '@licet/contract/recognize';
+import { keyOf } from '@licet/contract/recognize';
 import { countUnknownKeys, explainRefusal, type RefusedLicense } from '@licet/contract/refusals';
 import * as z from 'zod';
+import { find, licensesOfKey, soughtText } from './find.ts';
 import { searchGuides } from './guides.ts';
 import {
   endOfKey,
@@ -17,139 +17,21 @@ import {
   shownSlot,
   valuesOf,
 } from './shapes.ts';
-import { type Caller, type Fields, invalid, may, type ReadTool, readTool } from './tool.ts';
+import { type Fields, invalid, may, type ReadTool, readTool } from './tool.ts';
 
 /** The tools that read (12). */
 
-const FOUND = 10;
 const REFUSALS = 100;
 const VALUES = 5;
 const EVENTS = 10;
 const ALERTS = 20;
+const PURCHASES = 10;
 const MOST_LISTED = 50;
 const DEFAULT_LISTED = 20;
 const SECTIONS = 5;
 
 const id = (description: string) => z.int().min(1).describe(description);
 const licenseId = id('The id of the license, as find and list_licenses return it.');
-const soughtText = z
-  .string()
-  // An address takes no half of a character.
-  .overwrite((text) => text.toWellFormed().trim())
-  .min(3, 'must have at least 3 characters')
-  .max(MAX_TEXT_LENGTH);
-
-/** Waits for one object; a 404 or 400 means that there is none. */
-async function orNothing<Item>(found: Promise<Item>): Promise<Item[]> {
-  try {
-    return [await found];
-  } catch (error) {
-    if (error instanceof LicetError && [400, 404].includes(error.status)) return [];
-    throw error;
-  }
-}
-
-/** Whether lists can search for a text: hardware IDs can be longer. */
-const isSearchable = (text: string): boolean => text.length <= MAX_SEARCH_LENGTH;
-
-/** The licenses with a text in one of their fields; deleted ones if there are no others. */
-async function licensesWith(text: string, { licet }: Caller): Promise<License[]> {
-  if (!isSearchable(text)) return [];
-  const query = { q: text, limit: FOUND };
-  const found = await licet.licenses.list(query);
-  return found.length > 0 ? found : licet.licenses.list({ ...query, licenseStatus: 'DELETED' });
-}
-
-/** The license with a key, or those that had it before. */
-async function licensesOfKey(key: string, caller: Caller): Promise<License[]> {
-  const exact = await orNothing(caller.licet.licenses.findByKey(key));
-  return exact.length > 0 ? exact : licensesWith(key, caller);
-}
-
-/** The licenses with which programs asked with a hardware ID. */
-async function licensesOfHwid(hwid: string, caller: Caller): Promise<License[]> {
-  if (!may(caller, INTENTS.readRequests)) return [];
-  const requests = await caller.licet.requests.list({ hwid, limit: FOUND });
-  const ids = [...new Set(requests.flatMap(({ licenseId }) => licenseId ?? []))];
-  const found = await Promise.all(ids.map((one) => orNothing(caller.licet.licenses.get(one))));
-  return found.flat();
-}
-
-async function findLicenses(text: string, caller: Caller): Promise<License[]> {
-  const { licenses } = caller.licet;
-  const key = keyOf(text);
-  if (key !== undefined) {
-    const found = await licensesOfKey(key, caller);
-    // A hardware ID can look the same.
-    return found.length > 0 ? found : licensesOfHwid(text, caller);
-  }
-  const page = { limit: FOUND };
-  switch (recognize(text)) {
-    case 'email':
-      return licenses.byCustomerEmail(text).list(page);
-    case 'address':
-      return licenses.list({ ip: text, ...page });
-    case 'account':
-      return [...(await licenses.byChatId(text).list(page)), ...(await licensesWith(text, caller))];
-    case 'hardware':
-      return [...(await licensesOfHwid(text, caller)), ...(await licensesWith(text, caller))];
-    default:
-      return licensesWith(text, caller);
-  }
-}
-
-const FIND_NEEDS = [
-  ...new Set([
-    ...INTENTS.readLicenses,
-    ...INTENTS.readCustomers,
-    ...INTENTS.readProducts,
-    ...INTENTS.readPurchases,
-  ]),
-];
-
-const find = readTool(
-  z.strictObject({
-    text: soughtText.describe(
-      'A license key (whole, or its last group; any spelling, also an old one), an e-mail, a name, an IP address, a hardware ID, an account at Discord or a market, or an order.',
-    ),
-  }),
-  {
-    name: 'find',
-    title: 'Find',
-    description:
-      'Finds licenses, customers, purchases and products by one text. Begin here: other tools take the ids that it returns.',
-    needs: [FIND_NEEDS],
-  },
-  async ({ text }, caller) => {
-    const { licet } = caller;
-    const query = { q: text, limit: FOUND };
-    const kind = recognize(text);
-    const isName = kind !== 'key' && kind !== 'address' && isSearchable(text);
-    const [licenses, customers, purchases, products] = await Promise.all([
-      may(caller, INTENTS.readLicenses) ? findLicenses(text, caller) : [],
-      isName && may(caller, INTENTS.readCustomers) ? licet.customers.list(query) : [],
-      isName && may(caller, INTENTS.readPurchases)
-        ? licet.purchases.list({ ...query, sort: '-id' })
-        : [],
-      kind === 'text' && isName && may(caller, INTENTS.readProducts)
-        ? licet.products.list(query)
-        : [],
-    ]);
-    const unique = new Map(licenses.map((license) => [license.id, license]));
-    return {
-      licenses: [...unique.values()].slice(0, FOUND).map(shownLicense),
-      customers: customers.map(({ id, firstName, lastName, username, email }) => ({
-        id,
-        firstName,
-        lastName,
-        username,
-        email,
-      })),
-      purchases: purchases.map(shownPurchase),
-      products: products.map(({ id, name, description }) => ({ id, name, description })),
-    };
-  },
-);
 
 /** The tool that makes each fix; null for those that a person makes in the console. */
 const TOOLS: Readonly<Record<Fix, string | null>> = {
@@ -277,7 +159,7 @@ const showLicense = readTool(
     const { item, etag } = await licet.licenses.read(licenseId);
     const [slots, purchases, events] = await Promise.all([
       licet.licenses.slots(licenseId),
-      licet.purchases.list({ licenseId, limit: FOUND }),
+      licet.purchases.list({ licenseId, limit: PURCHASES }),
       may(caller, INTENTS.readEvents)
         ? licet.events.list({ resourceType: 'license', resourceId: licenseId, limit: EVENTS })
         : null,

@@ -120,3 +120,7 @@ export const valuesOf = (
   field: 'ip' | 'hwid' | 'productVersion' | 'remarks' | 'blockReason',
   most: number,
 ): string[] => [...new Set(requests.flatMap((request) => request[field] ?? []))].slice(0, most);
+
+/** A count with its noun, for a question to a person. */
+export const plural = (count: number, one: string, many = `${one}s`): string =>
+  `${count} ${count === 1 ? one : many}`;
