@@ -10,18 +10,14 @@ import { normalizeLicenseKey } from '../resources/licenses/rules.ts';
 import type { LicenseSnapshot } from '../resources/licenses/snapshot.ts';
 import { DEFAULT_PRODUCT_POLICY } from '../resources/products/product-policy.ts';
 import type { Services } from '../services.ts';
+import { confirmSlots, type Decision } from './confirm-slots.ts';
+import { type Circumstances, decideFrom, detailsOf, type Outcome } from './decide.ts';
 import {
-  type Circumstances,
-  confirmSlots,
-  type Decision,
-  decideFrom,
-  detailsOf,
   findSnapshots,
   findSnapshotsCachedOnly,
-  type Outcome,
   type Snapshots,
   withMeantKey,
-} from './decide.ts';
+} from './find-snapshots.ts';
 import {
   briefRequest,
   cutLoggedKey,
