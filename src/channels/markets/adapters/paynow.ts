@@ -39,7 +39,8 @@ interface Item {
   id: string;
   order: string | null;
   subscription: string | null;
-  line: string | null;
+  /** The order line, and the product for which a subscription is one purchase. */
+  part: Pick<Facts, 'line' | 'product'>;
 }
 
 /** @returns undefined for an item that names no product */
@@ -50,6 +51,7 @@ function itemOf(body: unknown): Item | undefined {
   if (id === null || item === null) return undefined;
   const order = textAt(body, 'order_id');
   const subscription = textAt(body, 'subscription_id');
+  const line = textAt(body, 'order_line_id');
   const isRenewed = subscription !== null && product !== null;
   return {
     identity: {
@@ -63,7 +65,7 @@ function itemOf(body: unknown): Item | undefined {
     id,
     order,
     subscription,
-    line: textAt(body, 'order_line_id'),
+    part: { ...(line !== null && { line }), ...(isRenewed && { product }) },
   };
 }
 
@@ -74,7 +76,7 @@ const orderOf = ({ order, subscription }: Item, facts: Facts = {}): Statement[] 
 function grantItem(body: unknown, at: number): Notice[] {
   const item = itemOf(body);
   if (!item) return [];
-  const { identity, subscription, order, line } = item;
+  const { identity, subscription, order, part } = item;
   const [addedAt, until] = [timeAt(body, 'added_at') ?? at, timeAt(body, 'expires_at')];
   const isPayment = subscription !== null && order !== null;
   const grant: Grant = {
@@ -87,7 +89,7 @@ function grantItem(body: unknown, at: number): Notice[] {
       boughtAt: addedAt,
       ...(isPayment && { continued: until ?? addedAt }),
       ...(!isPayment && until !== null && { paidUntil: until }),
-      ...(line !== null && { line }),
+      ...part,
     },
     about: isPayment ? orderOf(item, { paid: { at: addedAt, until, amount: null } }) : [],
   };
@@ -101,14 +103,17 @@ function aboutItem(body: unknown, facts: Facts): Notice[] {
   return [{ do: 'report', about: orderOf(item), purchase: { ...item.identity, facts } }];
 }
 
-/** An item that is taken back: that of a subscription, with what its order has paid for. */
+/** An item that is taken back: that of a subscription, with its order's period and the time that it was renewed to. */
 function removeItem(body: unknown, at: number): Notice[] {
   const item = itemOf(body);
   if (!item) return [];
-  const { id, order, subscription } = item;
+  const { id, order, subscription, part, identity } = item;
   if (subscription === null) return aboutItem(body, { removed: at });
   const parent = order ?? subscription;
-  return [{ do: 'report', about: [{ id, parent, facts: { removed: at } }, ...orderOf(item)] }];
+  const about = [{ id, parent, facts: { removed: at, ...part } }, ...orderOf(item)];
+  const removedUntil = timeAt(body, 'expires_at');
+  const purchase = removedUntil !== null && { ...identity, facts: { removedUntil } };
+  return [{ do: 'report', about, ...(purchase && { purchase }) }];
 }
 
 const aboutOrder = (order: string | null, facts: Facts): Notice[] =>
@@ -149,10 +154,12 @@ function orderCompleted(body: unknown, at: number): Notice[] {
   };
   const parts = lines.flatMap((line): Statement[] => {
     const [lineId, cost] = [textAt(line, 'id'), numberAt(line, 'total_amount')];
-    if (lineId === null || lines.length === 1) return [];
+    const product = subscription === null ? null : textAt(line, 'product_id');
+    if (lineId === null || (lines.length === 1 && product === null)) return [];
     const { price } = priceOf(body, line, at);
     const facts: Facts = {
       line: lineId,
+      ...(product !== null && { product }),
       ...(cost !== null && { total: cost }),
       ...(price && { price: { ...price, line: lineId } }),
     };
