@@ -874,6 +874,23 @@ describe('PayNow', () => {
     }
   });
 
+  it('the amount of a subscription with several products stays that of its first order [9.3.24]', async () => {
+    const world = new MarketWorld('paynow', [{ item: 'guard' }]);
+    for (const month of [1, 2]) {
+      const sold = ['guard', 'other'].map((product_id, index) => ({
+        id: `l${month}${index}`,
+        product_id,
+        total_amount: 1000 * month + index,
+      }));
+      const time = day((month - 1) * 30);
+      const fields = { subscription_id: 's1', order_id: `o${month}`, order_line_id: `l${month}0` };
+      await world.receive(added({ ...fields, id: `d${month}`, added_at: time }));
+      const paid = { subscription_id: 's1', currency: 'usd', lines: sold };
+      await world.receive(order(`o${month}`, (month - 1) * 30, paid));
+      expect(world.only().purchase).toMatchObject({ amount: '10.00', currency: 'USD' });
+    }
+  });
+
   it('an item says until when its order is paid, also if the order is completed later', async () => {
     const [, item] = monthly(1);
     const completed = order('o1', 1, { subscription_id: 's1' });

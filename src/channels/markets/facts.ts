@@ -72,9 +72,16 @@ function firstPrice(one: Price, other: Price): Price {
   return JSON.stringify(one) < JSON.stringify(other) ? one : other;
 }
 
-/** The amount paid for a purchase, by its facts and those of its subjects. */
-export function paidFor({ price, line }: Facts): Record<'amount' | 'currency', string | null> {
-  const isOwn = price && (price.line === undefined || price.line === line);
+/**
+ * The amount paid for a purchase, by its facts and those of its subjects.
+ *
+ * @param own the facts of the purchase itself: if they name its line, the price of no other line is among the facts
+ */
+export function paidFor(
+  { price }: Facts,
+  own: Facts,
+): Record<'amount' | 'currency', string | null> {
+  const isOwn = price && (price.line === undefined || own.line !== undefined);
   return isOwn
     ? { amount: price.amount, currency: price.currency }
     : { amount: null, currency: null };
