@@ -393,6 +393,26 @@ describe('Tebex', () => {
     expect(await states()).toEqual(['GRANTED', 'ACTIVE']);
   });
 
+  it.each(['first', 'last'])(
+    'a payment that does not name its subscription is no second purchase, if it comes %s [9.3.1]',
+    async (place) => {
+      await start('tebex');
+      const first = payment('tbx-1');
+      const subject = {
+        reference: 'tbx-r-1',
+        next_payment_at: first.products[0]?.expires_at,
+        initial_payment: first,
+      };
+      const unnamed = { ...first, recurring_payment_reference: null };
+      if (place === 'first') await tebex('payment.completed', unnamed);
+      await tebex('recurring-payment.started', subject);
+      if (place === 'last') await tebex('payment.completed', unnamed);
+      expect(await states()).toEqual(['GRANTED', 'ACTIVE']);
+      await tebex('payment.refunded', unnamed);
+      expect(await states()).toEqual(['REVOKED', 'DEACTIVATED']);
+    },
+  );
+
   it('a dispute that is closed gives the license back [9.3.6]', async () => {
     await start('tebex');
     for (const type of ['completed', 'dispute.opened', 'dispute.closed']) {
@@ -658,6 +678,39 @@ it('a purchase that is known is reported as known, also after a refund [9.3.13]'
   const { status, text } = await service.isolate.call('POST', '/api/v2/purchases', { body });
   expect(status).toBe(409);
   expect(text).toContain('The purchase is known');
+});
+
+describe('a purchase that was entered with its order', () => {
+  const enter = async (order: string) => {
+    const { id: licenseId } = await create.license({ productId });
+    const body = { marketId: market.id, item: 'guard', reference: 'by hand', order, licenseId };
+    expect((await service.isolate.call('POST', '/api/v2/purchases', { body })).status).toBe(201);
+  };
+
+  it('a later notice of an entered purchase makes no second license, at Tebex [9.3.13]', async () => {
+    await start('tebex');
+    await enter('tbx-r-1');
+    const renewal = {
+      transaction_id: 'tbx-2',
+      recurring_payment_reference: 'tbx-r-1',
+      created_at: new Date().toISOString(),
+      products: [{ id: 'guard', quantity: 1 }],
+    };
+    await tebex('payment.completed', renewal);
+    expect(await states()).toEqual(['GRANTED', 'ACTIVE']);
+    await tebex('payment.refunded', renewal);
+    expect(await states()).toEqual(['REVOKED', 'DEACTIVATED']);
+  });
+
+  it('a later notice of an entered purchase makes no second license, at PayNow [9.3.13]', async () => {
+    await start('paynow');
+    await enter('o1');
+    const item = { id: 'd1', product_id: 'guard', order_id: 'o1' };
+    await paynow('ON_DELIVERY_ITEM_USED', { ...item, added_at: new Date().toISOString() });
+    expect(await states()).toEqual(['GRANTED', 'ACTIVE']);
+    await paynow('ON_DELIVERY_ITEM_REVOKED', item);
+    expect(await states()).toEqual(['REVOKED', 'DEACTIVATED']);
+  });
 });
 
 it('a notice reads no more rows at a market with thousands of purchases', async () => {

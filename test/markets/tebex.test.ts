@@ -44,6 +44,7 @@ const grant = {
   item: '127',
   reference: `${TRANSACTION}:127`,
   order: TRANSACTION,
+  onlyOf: 'item',
   buyer: { id: '2535', name: 'Steve', email: 'a@b.c' },
   quantity: 1,
   isTest: false,

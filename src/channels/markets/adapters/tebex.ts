@@ -107,6 +107,8 @@ function grantsOf(payment: unknown, subscription: string | null, about: Statemen
       item,
       reference: `${order}:${item}${before === 0 ? '' : `:${before}`}`,
       order,
+      // A payment may not name its subscription.
+      ...(before === 0 && { onlyOf: 'item' as const }),
       buyer: buyerOf(payment, product),
       quantity: quantityAt(product, 'quantity'),
       isTest: textAt(payment, 'payment_method.name') === TEST_METHOD,
