@@ -251,6 +251,40 @@ describe('Stripe', () => {
     expect(new Set(after.map(({ state }) => state))).toEqual(new Set(['REVOKED']));
   });
 
+  it.each(['first', 'last'])(
+    'a subscription that names its product sells each line of its session once, if its invoice comes %s [9.3.21]',
+    async (place) => {
+      const products = ['prod_a', 'prod_b'].map((item) => ({ item, productId }));
+      await start('stripe', { products, apiToken: 'rk_1' });
+      stripeLines = ['a', 'b'].map((id) => ({
+        id: `li_${id}`,
+        quantity: 1,
+        price: { id: `price_${id}`, product: `prod_${id}` },
+      }));
+      const paid = () =>
+        stripe('invoice.paid', {
+          ...invoice(),
+          billing_reason: 'subscription_create',
+          parent: {
+            subscription_details: { subscription: 'sub_1', metadata: { licet_product: 'guard' } },
+          },
+          lines: {
+            data: ['prod_a', 'prod_b'].map((product) => ({
+              quantity: 1,
+              period: { end: seconds() + 2_592_000 },
+              pricing: { price_details: { product } },
+            })),
+          },
+        });
+      if (place === 'first') await paid();
+      await stripe('checkout.session.completed', subscribed);
+      if (place === 'last') await paid();
+      await stripe('checkout.session.completed', subscribed);
+      const sold = await service.purchases();
+      expect(sold.map(({ state }) => state)).toEqual(['GRANTED', 'GRANTED']);
+    },
+  );
+
   it('a session whose lines the key may not read waits with its reason, and a failure is repeated [9.3.21]', async () => {
     await start('stripe', { apiToken: 'rk_1' });
     stripeStatus = 500;
@@ -507,6 +541,15 @@ describe('Tebex', () => {
 });
 
 describe('what arrived', () => {
+  it('a refund without its amount, and an end without its subscription, need a person [9.2.9]', async () => {
+    await start('paynow');
+    await paynow('ON_REFUND', { id: 'r1', order_id: 'o1', status: 'completed' });
+    expect(await last()).toMatchObject({ effect: 'NEEDS_PERSON' });
+    await start('tebex');
+    await tebex('recurring-payment.ended', { next_payment_at: null });
+    expect(await last()).toMatchObject({ effect: 'NEEDS_PERSON' });
+  });
+
   it('the list of what arrived shows the body of each request from the market, and whether a person is needed [9.2.9]', async () => {
     market = await service.create({ products: [{ item: '62494', productId }] });
     await service.download(market, { user_id: '', note: `secret ${SECRET}` });

@@ -197,6 +197,11 @@ describe('Stripe', () => {
       expected: revoked('refunded'),
     },
     {
+      name: 'a refund in full of a charge that was captured in part takes the license',
+      given: [session(), refund(1, { amount: 900, amount_captured: 500, refunded: true })],
+      expected: revoked('refunded'),
+    },
+    {
       name: 'a refund of the only invoice of a subscription takes the license',
       given: [...first, refund(1)],
       expected: revoked('refunded'),

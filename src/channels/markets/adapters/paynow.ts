@@ -22,7 +22,7 @@ import { isRecent, isSigned, WRONG_SIGNATURE } from '../signature.ts';
  */
 
 const UNNAMED =
-  'The event names no delivery item or no order: look at the order, and change its license by hand';
+  'The event names no delivery item, no order or no amount: look at the order, and change its license by hand';
 
 function buyerOf(customer: unknown): Buyer {
   const name =
@@ -179,7 +179,7 @@ function refunded(body: unknown, at: number): Notice[] | string {
     return [{ do: 'report', about }];
   }
   const amount = numberAt(body, 'amount');
-  if (amount === null) return 'The refund names no amount';
+  if (amount === null) return [];
   return aboutOrder(order, { refunds: { [textAt(body, 'id') ?? '']: amount } });
 }
 

@@ -23,7 +23,7 @@ import { isSigned, WRONG_SIGNATURE } from '../signature.ts';
 /** Shops set up tests with this method. */
 const TEST_METHOD = 'Test Payments';
 const UNNAMED =
-  'The event names no transaction or no package: look at the payment, and change its license by hand';
+  'The event names no transaction, no package or no subscription: look at the payment, and change its license by hand';
 
 const subscriptionOf = (payment: unknown): string | null =>
   textAt(payment, 'recurring_payment_reference');
@@ -154,10 +154,11 @@ function aboutPayment(type: string, subject: unknown, at: number): Notice[] | un
 /** A subscription: the first payment grants it, another one goes on with it. */
 function aboutSubscription(type: string, subject: unknown, at: number): Notice[] | undefined {
   const id = textAt(subject, 'reference');
-  if (id === null) return undefined;
-  if (type === 'recurring-payment.ended') return report([{ id, facts: { ended: at } }]);
+  const isEnd = type === 'recurring-payment.ended';
   const isFirst = type === 'recurring-payment.started';
-  if (!isFirst && type !== 'recurring-payment.renewed') return undefined;
+  if (!isEnd && !isFirst && type !== 'recurring-payment.renewed') return undefined;
+  if (id === null) return [];
+  if (isEnd) return report([{ id, facts: { ended: at } }]);
   const payment = valueAt(subject, isFirst ? 'initial_payment' : 'last_payment');
   const until = timeAt(subject, 'next_payment_at');
   const paid = paymentOf(payment, id, {}, until);
