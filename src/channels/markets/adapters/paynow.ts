@@ -22,7 +22,7 @@ import { isRecent, isSigned, WRONG_SIGNATURE } from '../signature.ts';
  */
 
 const UNNAMED =
-  'The event names no delivery item, no order or no amount: look at the order, and change its license by hand';
+  'The event names no delivery item, no order, no subscription or no amount: look at the order, and change its license by hand';
 
 function buyerOf(customer: unknown): Buyer {
   const name =
@@ -116,8 +116,9 @@ function removeItem(body: unknown, at: number): Notice[] {
   return [{ do: 'report', about, ...(purchase && { purchase }) }];
 }
 
-const aboutOrder = (order: string | null, facts: Facts): Notice[] =>
-  order === null ? [] : [{ do: 'report', about: [{ id: order, facts }] }];
+/** Facts about an order or a subscription. */
+const aboutSubject = (id: string | null, facts: Facts): Notice[] =>
+  id === null ? [] : [{ do: 'report', about: [{ id, facts }] }];
 
 /** The amount paid for each delivery item of a line. PayNow writes cents. */
 function priceOf(order: unknown, line: unknown, at: number): { price?: Price } {
@@ -180,7 +181,7 @@ function refunded(body: unknown, at: number): Notice[] | string {
   }
   const amount = numberAt(body, 'amount');
   if (amount === null) return [];
-  return aboutOrder(order, { refunds: { [textAt(body, 'id') ?? '']: amount } });
+  return aboutSubject(order, { refunds: { [textAt(body, 'id') ?? '']: amount } });
 }
 
 /** A chargeback. One that closes as anything but lost takes nothing. */
@@ -188,11 +189,11 @@ function chargeback(type: string, body: unknown): Notice[] | string {
   const status = (textAt(body, 'chargeback_status') ?? textAt(body, 'status') ?? '').toLowerCase();
   const id = textAt(body, 'id') ?? '';
   const order = textAt(body, 'order_id');
-  if (/lost/.test(status)) return aboutOrder(order, { disputes: { [id]: 'lost' } });
+  if (/lost/.test(status)) return aboutSubject(order, { disputes: { [id]: 'lost' } });
   const isClosed = type === 'ON_CHARGEBACK_CLOSED';
   if (isClosed && status === 'pending') return 'The chargeback is not decided';
   const isWon = isClosed || /^(none|won)$/.test(status);
-  return aboutOrder(order, { disputes: { [id]: isWon ? 'won' : 'opened' } });
+  return aboutSubject(order, { disputes: { [id]: isWon ? 'won' : 'opened' } });
 }
 
 function noticesOf(type: string, body: unknown, at: number): readonly Notice[] | string {
@@ -215,6 +216,10 @@ function noticesOf(type: string, body: unknown, at: number): readonly Notice[] |
       return removeItem(body, at);
     case 'ON_ORDER_COMPLETED':
       return orderCompleted(body, at);
+    case 'ON_SUBSCRIPTION_CANCELED': {
+      const cancels = timeAt(body, 'current_period_end') ?? at;
+      return aboutSubject(textAt(body, 'id'), { cancels });
+    }
     case 'ON_REFUND':
       return refunded(body, at);
     case 'ON_CHARGEBACK':

@@ -151,14 +151,21 @@ function aboutPayment(type: string, subject: unknown, at: number): Notice[] | un
   return report(paymentOf(subject, subscription, { disputes }));
 }
 
+/** The facts of the events of a subscription that are no payments. */
+const STOPS: Readonly<Record<string, (at: number) => Facts>> = {
+  'recurring-payment.ended': (ended) => ({ ended }),
+  'recurring-payment.cancellation.requested': (cancels) => ({ cancels }),
+  'recurring-payment.cancellation.aborted': (continued) => ({ continued }),
+};
+
 /** A subscription: the first payment grants it, another one goes on with it. */
 function aboutSubscription(type: string, subject: unknown, at: number): Notice[] | undefined {
   const id = textAt(subject, 'reference');
-  const isEnd = type === 'recurring-payment.ended';
+  const stop = Object.hasOwn(STOPS, type) ? STOPS[type] : undefined;
   const isFirst = type === 'recurring-payment.started';
-  if (!isEnd && !isFirst && type !== 'recurring-payment.renewed') return undefined;
+  if (!stop && !isFirst && type !== 'recurring-payment.renewed') return undefined;
   if (id === null) return [];
-  if (isEnd) return report([{ id, facts: { ended: at } }]);
+  if (stop) return report([{ id, facts: stop(at) }]);
   const payment = valueAt(subject, isFirst ? 'initial_payment' : 'last_payment');
   const until = timeAt(subject, 'next_payment_at');
   const paid = paymentOf(payment, id, {}, until);
