@@ -7,7 +7,7 @@ import { openDatabase } from '../../src/db/client.ts';
 import { SERVICE } from '../../src/db/events.ts';
 import { licenses } from '../../src/resources/licenses/schema.ts';
 import { senderOf, servicesOf } from '../../src/services.ts';
-import { asStripe, asTebex } from '../markets/samples.ts';
+import { asPaynow, asStripe, asTebex } from '../markets/samples.ts';
 import { interceptDatabase } from '../support/d1-intercept.ts';
 import { spyOnDatabase } from '../support/d1-spy.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, setNow } from '../support/history.ts';
@@ -265,6 +265,71 @@ describe('markets', () => {
     });
     await passTime(6 * DAY_MS);
     expect((await service.mails()).filter(({ kind }) => kind === 'expiring')).toHaveLength(1);
+  });
+
+  it.each(['tebex', 'paynow'] as const)(
+    'a subscription that is canceled for its end has a reminder, at %s [13.3.1]',
+    async (kind) => {
+      const { shop, market } = await setUp({ kind, name: kind });
+      await service.isolate.runScheduled();
+      const send = async (type: string, about: object) => {
+        const request = await (kind === 'tebex' ? asTebex(type, about) : asPaynow(type, about));
+        expect((await shop.send(market, request.body, request)).status).toBe(200);
+      };
+      const end = inDays(12);
+      const payment = {
+        transaction_id: 'tbx-1',
+        recurring_payment_reference: 'tbx-r-1',
+        created_at: inDays(0),
+        customer: { email: buyer, username: { id: '25', username: 'Steve' } },
+        products: [{ id: 'guard', quantity: 1, expires_at: end }],
+      };
+      const item = {
+        id: 'd1',
+        product_id: 'guard',
+        order_id: 'o1',
+        subscription_id: 's1',
+        customer: { id: 'c1', name: 'Ada' },
+        added_at: inDays(0),
+        expires_at: end,
+      };
+      if (kind === 'tebex') await send('payment.completed', payment);
+      else {
+        await send('ON_ORDER_COMPLETED', { id: 'o1', subscription_id: 's1', billing_email: buyer });
+        await send('ON_DELIVERY_ITEM_ADDED', item);
+      }
+      await passTime(8.1 * DAY_MS);
+      const reminders = async () =>
+        (await service.mails()).filter(({ kind: sent }) => sent === 'expiring').length;
+      expect(await reminders()).toBe(0);
+      if (kind === 'tebex') {
+        await send('recurring-payment.cancellation.requested', { reference: 'tbx-r-1' });
+      } else await send('ON_SUBSCRIPTION_CANCELED', { id: 's1', current_period_end: end });
+      await passTime(6 * DAY_MS);
+      expect(await reminders()).toBe(1);
+    },
+  );
+
+  it('a cancellation at Tebex that the buyer takes back leaves no reminder [13.3.1]', async () => {
+    const { shop, market } = await setUp({ kind: 'tebex', name: 'Tebex' });
+    await service.isolate.runScheduled();
+    const send = async (type: string, about: object) => {
+      const request = await asTebex(type, about);
+      expect((await shop.send(market, request.body, request)).status).toBe(200);
+    };
+    await send('payment.completed', {
+      transaction_id: 'tbx-1',
+      recurring_payment_reference: 'tbx-r-1',
+      created_at: inDays(0),
+      customer: { email: buyer },
+      products: [{ id: 'guard', quantity: 1, expires_at: inDays(12) }],
+    });
+    await passTime(DAY_MS);
+    await send('recurring-payment.cancellation.requested', { reference: 'tbx-r-1' });
+    await passTime(DAY_MS);
+    await send('recurring-payment.cancellation.aborted', { reference: 'tbx-r-1' });
+    await passTime(12 * DAY_MS);
+    expect((await service.mails()).filter(({ kind }) => kind === 'expiring')).toEqual([]);
   });
 });
 

@@ -251,6 +251,40 @@ describe('Stripe', () => {
     expect(new Set(after.map(({ state }) => state))).toEqual(new Set(['REVOKED']));
   });
 
+  it.each(['first', 'last'])(
+    'a subscription that names its product sells each line of its session once, if its invoice comes %s [9.3.21]',
+    async (place) => {
+      const products = ['prod_a', 'prod_b'].map((item) => ({ item, productId }));
+      await start('stripe', { products, apiToken: 'rk_1' });
+      stripeLines = ['a', 'b'].map((id) => ({
+        id: `li_${id}`,
+        quantity: 1,
+        price: { id: `price_${id}`, product: `prod_${id}` },
+      }));
+      const paid = () =>
+        stripe('invoice.paid', {
+          ...invoice(),
+          billing_reason: 'subscription_create',
+          parent: {
+            subscription_details: { subscription: 'sub_1', metadata: { licet_product: 'guard' } },
+          },
+          lines: {
+            data: ['prod_a', 'prod_b'].map((product) => ({
+              quantity: 1,
+              period: { end: seconds() + 2_592_000 },
+              pricing: { price_details: { product } },
+            })),
+          },
+        });
+      if (place === 'first') await paid();
+      await stripe('checkout.session.completed', subscribed);
+      if (place === 'last') await paid();
+      await stripe('checkout.session.completed', subscribed);
+      const sold = await service.purchases();
+      expect(sold.map(({ state }) => state)).toEqual(['GRANTED', 'GRANTED']);
+    },
+  );
+
   it('a session whose lines the key may not read waits with its reason, and a failure is repeated [9.3.21]', async () => {
     await start('stripe', { apiToken: 'rk_1' });
     stripeStatus = 500;
@@ -393,6 +427,26 @@ describe('Tebex', () => {
     expect(await states()).toEqual(['GRANTED', 'ACTIVE']);
   });
 
+  it.each(['first', 'last'])(
+    'a payment that does not name its subscription is no second purchase, if it comes %s [9.3.1]',
+    async (place) => {
+      await start('tebex');
+      const first = payment('tbx-1');
+      const subject = {
+        reference: 'tbx-r-1',
+        next_payment_at: first.products[0]?.expires_at,
+        initial_payment: first,
+      };
+      const unnamed = { ...first, recurring_payment_reference: null };
+      if (place === 'first') await tebex('payment.completed', unnamed);
+      await tebex('recurring-payment.started', subject);
+      if (place === 'last') await tebex('payment.completed', unnamed);
+      expect(await states()).toEqual(['GRANTED', 'ACTIVE']);
+      await tebex('payment.refunded', unnamed);
+      expect(await states()).toEqual(['REVOKED', 'DEACTIVATED']);
+    },
+  );
+
   it('a dispute that is closed gives the license back [9.3.6]', async () => {
     await start('tebex');
     for (const type of ['completed', 'dispute.opened', 'dispute.closed']) {
@@ -487,6 +541,15 @@ describe('Tebex', () => {
 });
 
 describe('what arrived', () => {
+  it('a refund without its amount, and an end without its subscription, need a person [9.2.9]', async () => {
+    await start('paynow');
+    await paynow('ON_REFUND', { id: 'r1', order_id: 'o1', status: 'completed' });
+    expect(await last()).toMatchObject({ effect: 'NEEDS_PERSON' });
+    await start('tebex');
+    await tebex('recurring-payment.ended', { next_payment_at: null });
+    expect(await last()).toMatchObject({ effect: 'NEEDS_PERSON' });
+  });
+
   it('the list of what arrived shows the body of each request from the market, and whether a person is needed [9.2.9]', async () => {
     market = await service.create({ products: [{ item: '62494', productId }] });
     await service.download(market, { user_id: '', note: `secret ${SECRET}` });
@@ -658,6 +721,39 @@ it('a purchase that is known is reported as known, also after a refund [9.3.13]'
   const { status, text } = await service.isolate.call('POST', '/api/v2/purchases', { body });
   expect(status).toBe(409);
   expect(text).toContain('The purchase is known');
+});
+
+describe('a purchase that was entered with its order', () => {
+  const enter = async (order: string) => {
+    const { id: licenseId } = await create.license({ productId });
+    const body = { marketId: market.id, item: 'guard', reference: 'by hand', order, licenseId };
+    expect((await service.isolate.call('POST', '/api/v2/purchases', { body })).status).toBe(201);
+  };
+
+  it('a later notice of an entered purchase makes no second license, at Tebex [9.3.13]', async () => {
+    await start('tebex');
+    await enter('tbx-r-1');
+    const renewal = {
+      transaction_id: 'tbx-2',
+      recurring_payment_reference: 'tbx-r-1',
+      created_at: new Date().toISOString(),
+      products: [{ id: 'guard', quantity: 1 }],
+    };
+    await tebex('payment.completed', renewal);
+    expect(await states()).toEqual(['GRANTED', 'ACTIVE']);
+    await tebex('payment.refunded', renewal);
+    expect(await states()).toEqual(['REVOKED', 'DEACTIVATED']);
+  });
+
+  it('a later notice of an entered purchase makes no second license, at PayNow [9.3.13]', async () => {
+    await start('paynow');
+    await enter('o1');
+    const item = { id: 'd1', product_id: 'guard', order_id: 'o1' };
+    await paynow('ON_DELIVERY_ITEM_USED', { ...item, added_at: new Date().toISOString() });
+    expect(await states()).toEqual(['GRANTED', 'ACTIVE']);
+    await paynow('ON_DELIVERY_ITEM_REVOKED', item);
+    expect(await states()).toEqual(['REVOKED', 'DEACTIVATED']);
+  });
 });
 
 it('a notice reads no more rows at a market with thousands of purchases', async () => {

@@ -44,6 +44,7 @@ const grant = {
   item: '127',
   reference: `${TRANSACTION}:127`,
   order: TRANSACTION,
+  onlyOf: 'item',
   buyer: { id: '2535', name: 'Steve', email: 'a@b.c' },
   quantity: 1,
   isTest: false,
@@ -136,17 +137,18 @@ it('the payments of a subscription belong to it', async () => {
       ],
     },
   ]);
-  expect(await notices('recurring-payment.ended', subject)).toEqual([
-    { do: 'report', about: [{ id: reference, facts: { ended: AT } }] },
-  ]);
+  for (const [step, facts] of [
+    ['ended', { ended: AT }],
+    ['cancellation.requested', { cancels: AT }],
+    ['cancellation.aborted', { continued: AT }],
+  ] as const) {
+    expect(await notices(`recurring-payment.${step}`, subject)).toEqual([
+      { do: 'report', about: [{ id: reference, facts }] },
+    ]);
+  }
 });
 
-it.each([
-  'payment.declined',
-  'recurring-payment.cancellation.requested',
-  'recurring-payment.cancellation.aborted',
-  'basket.abandoned',
-])('%s changes nothing', async (type) => {
+it.each(['payment.declined', 'basket.abandoned'])('%s changes nothing', async (type) => {
   expect(await read(type, { ...payment, reference: 'tbx-r-1' })).toMatchObject({
     notices: [],
     ignored: 'This event changes no purchase',

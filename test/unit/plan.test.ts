@@ -197,6 +197,11 @@ describe('Stripe', () => {
       expected: revoked('refunded'),
     },
     {
+      name: 'a refund in full of a charge that was captured in part takes the license',
+      given: [session(), refund(1, { amount: 900, amount_captured: 500, refunded: true })],
+      expected: revoked('refunded'),
+    },
+    {
       name: 'a refund of the only invoice of a subscription takes the license',
       given: [...first, refund(1)],
       expected: revoked('refunded'),
@@ -788,6 +793,45 @@ describe('PayNow', () => {
       expected: GRANTED,
     },
     {
+      name: 'a refund of the renewal also takes the end that an item was renewed to',
+      given: [
+        ...monthly(1),
+        ...monthly(2),
+        paynow('ON_DELIVERY_ITEM_RENEWED', item({ subscription_id: 's1', expires_at: day(60) })),
+        back('r2', 7500, { order_id: 'o2' }),
+      ],
+      after: 40,
+      expected: revoked('refunded'),
+    },
+    {
+      name: 'an item that was renewed and is revoked takes the time that it was renewed to',
+      given: [
+        ...monthly(1),
+        order('o2', 30, { subscription_id: 's1' }),
+        paynow('ON_DELIVERY_ITEM_RENEWED', item({ subscription_id: 's1', expires_at: day(60) })),
+        paynow(
+          'ON_DELIVERY_ITEM_REVOKED',
+          item({ subscription_id: 's1', expires_at: day(60), revoked_at: day(35) }),
+        ),
+      ],
+      after: 40,
+      expected: revoked('removed'),
+    },
+    {
+      name: 'a refund of the line of a renewal takes its period',
+      given: [
+        ...monthly(1),
+        order('o2', 30, {
+          subscription_id: 's1',
+          lines: [{ id: 'l2', product_id: 'guard', total_amount: 7500 }],
+        }),
+        paynow('ON_DELIVERY_ITEM_RENEWED', item({ subscription_id: 's1', expires_at: day(60) })),
+        back('r2', 7500, { order_id: 'o2', order_line_id: 'l2' }),
+      ],
+      after: 40,
+      expected: revoked('refunded'),
+    },
+    {
       name: 'an end that is repeated after the renewal takes nothing',
       given: [
         added({ expires_at: day(1) }),
@@ -806,6 +850,51 @@ describe('PayNow', () => {
   ];
 
   it.each(cases)('$name [9.3.4, 9.3.5, 9.3.17]', (one) => expectState('paynow', one));
+
+  it('an item of a subscription that is revoked takes nothing of the other products in it [9.3.17]', async () => {
+    const both = [
+      added({ subscription_id: 's1', expires_at: day(30) }),
+      added({
+        id: 'd2',
+        order_line_id: 'l2',
+        product_id: 'other',
+        subscription_id: 's1',
+        expires_at: day(30),
+      }),
+    ];
+    const removed = paynow(
+      'ON_DELIVERY_ITEM_REVOKED',
+      item({ subscription_id: 's1', expires_at: day(30), revoked_at: day(1) }),
+    );
+    for (const events of [
+      [...both, removed],
+      [removed, ...both],
+    ]) {
+      const world = new MarketWorld('paynow', [{ item: 'guard' }, { item: 'other' }]);
+      for (const event of events) await world.receive(event);
+      expect(world.shown()).toMatchObject([
+        { reference: 'guard 0', state: 'REVOKED', reason: 'removed' },
+        { reference: 'other 0', state: 'GRANTED' },
+      ]);
+    }
+  });
+
+  it('the amount of a subscription with several products stays that of its first order [9.3.24]', async () => {
+    const world = new MarketWorld('paynow', [{ item: 'guard' }]);
+    for (const month of [1, 2]) {
+      const sold = ['guard', 'other'].map((product_id, index) => ({
+        id: `l${month}${index}`,
+        product_id,
+        total_amount: 1000 * month + index,
+      }));
+      const time = day((month - 1) * 30);
+      const fields = { subscription_id: 's1', order_id: `o${month}`, order_line_id: `l${month}0` };
+      await world.receive(added({ ...fields, id: `d${month}`, added_at: time }));
+      const paid = { subscription_id: 's1', currency: 'usd', lines: sold };
+      await world.receive(order(`o${month}`, (month - 1) * 30, paid));
+      expect(world.only().purchase).toMatchObject({ amount: '10.00', currency: 'USD' });
+    }
+  });
 
   it('an item says until when its order is paid, also if the order is completed later', async () => {
     const [, item] = monthly(1);

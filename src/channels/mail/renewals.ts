@@ -11,16 +11,18 @@ export const SELLS_BY_ITSELF = sql`exists (
   where p.license_id = l.id and not ifnull(k.mails_key,
     k.kind in (select value from json_each(${JSON.stringify(MAILING)}))))`;
 
-/** Whether facts say that a subscription goes on, and was not canceled for its end. A canceled one is still active. */
-function goesOn(facts: string): SQL {
-  const fact = (name: string): string => `ifnull(${facts} ->> '${name}', 0)`;
-  const runs = `max(${fact('active')}, ${fact('continued')})`;
-  return sql.raw(`(${runs} > 0 and ${fact('ended')} < ${runs} and ${fact('cancels')} < ${runs})`);
+/** A time among the facts of a purchase and its subjects. */
+const latest = (name: string): string =>
+  `max(max(ifnull(p.facts ->> '${name}', 0), ifnull(s.facts ->> '${name}', 0)))`;
+
+/** Whether a subscription goes on, and was not canceled for its end. A canceled one is still active. */
+function goesOn(): SQL {
+  const runs = `max(${latest('active')}, ${latest('continued')})`;
+  return sql.raw(`${runs} > max(0, ${latest('ended')}, ${latest('cancels')})`);
 }
 
-/** Whether a license `l` is of a subscription that renews it: by the facts of its purchase, its order, or what that is of. */
+/** Whether a license `l` is of a subscription that renews it: by the facts of its purchase, its order, and what that is of. */
 export const RENEWS = sql`exists (
-  select 1 from purchases p where p.license_id = l.id and p.state = 'GRANTED' and (${goesOn('p.facts')}
-    or exists (select 1 from market_orders s where s.market_id = p.market_id and s.order_id in (p.order_id,
-        (select o.parent from market_orders o where o.market_id = p.market_id and o.order_id = p.order_id))
-      and ${goesOn('s.facts')})))`;
+  select 1 from purchases p left join market_orders s on s.market_id = p.market_id and s.order_id in (p.order_id,
+      (select o.parent from market_orders o where o.market_id = p.market_id and o.order_id = p.order_id))
+    where p.license_id = l.id and p.state = 'GRANTED' group by p.id having ${goesOn()})`;

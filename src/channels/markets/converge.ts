@@ -87,7 +87,7 @@ export function converge(context: Context, known: KnownPurchase, stated: Stated)
     facts: stated.facts,
     state: after.reasons.length > 0 ? 'REVOKED' : isSold ? 'GRANTED' : 'UNMATCHED',
     reason,
-    ...(purchase.unit === 0 && paidFor(after.facts)),
+    ...(purchase.unit === 0 && paidFor(after.facts, stated.facts)),
   };
   const licenseChange = license && changeOf(context, known, { before, after, stated });
   const event = license && eventOf(context, { before: purchase, after: values }, licenseChange);

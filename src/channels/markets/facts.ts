@@ -9,6 +9,7 @@ const LARGEST = [
   'boughtAt',
   'refunded',
   'removed',
+  'removedUntil',
   'missing',
   'ended',
   'continued',
@@ -24,7 +25,7 @@ const LARGEST = [
   'stated',
   'entered',
 ] as const satisfies readonly (keyof Facts)[];
-const TEXTS = ['line', 'email'] as const satisfies readonly (keyof Facts)[];
+const TEXTS = ['line', 'product', 'email'] as const satisfies readonly (keyof Facts)[];
 const STEPS = { opened: 0, won: 1, lost: 2 } as const;
 
 /** Orders two payments by their time; the rest makes the order the same for all. */
@@ -71,9 +72,16 @@ function firstPrice(one: Price, other: Price): Price {
   return JSON.stringify(one) < JSON.stringify(other) ? one : other;
 }
 
-/** The amount paid for a purchase, by its facts and those of its subjects. */
-export function paidFor({ price, line }: Facts): Record<'amount' | 'currency', string | null> {
-  const isOwn = price && (price.line === undefined || price.line === line);
+/**
+ * The amount paid for a purchase, by its facts and those of its subjects.
+ *
+ * @param own the facts of the purchase itself: if they name its line, the price of no other line is among the facts
+ */
+export function paidFor(
+  { price }: Facts,
+  own: Facts,
+): Record<'amount' | 'currency', string | null> {
+  const isOwn = price && (price.line === undefined || own.line !== undefined);
   return isOwn
     ? { amount: price.amount, currency: price.currency }
     : { amount: null, currency: null };
@@ -278,15 +286,21 @@ function lastOf(payments: readonly Payment[]): Payment | undefined {
 
 const isKept = ({ reasons }: Payment): boolean => reasons.length === 0;
 
-/** The time until which the remaining payments pay; null if none does. */
-function paidUntilOf(facts: Facts, payments: readonly Payment[]): number | null {
+/** The time until which the remaining payments pay; null if none does. @param removedUntil what an item was renewed to */
+function paidUntilOf(
+  { paid, paidUntil = 0 }: Facts,
+  payments: readonly Payment[],
+  removedUntil = 0,
+): number | null {
   const named = lastOf(payments.filter((one) => isKept(one) && one.paid?.until))?.paid?.until ?? 0;
   // A time without a payment belongs to the last payment without a period. One kept payment of several is enough.
   const unnamed = payments.filter(({ paid }) => !paid?.until);
   const last = lastOf(unnamed);
   const isOpen = !last || unnamed.some((one) => isKept(one) && timeOf(one) === timeOf(last));
-  const own = isOpen ? (facts.paidUntil ?? 0) : 0;
-  return Math.max(own, named, facts.paid?.until ?? 0) || null;
+  // A payment that was taken back may have named it, too.
+  const isNamed = payments.some((one) => !isKept(one) && one.paid?.until === paidUntil);
+  const own = isOpen && !isNamed && paidUntil > removedUntil ? paidUntil : 0;
+  return Math.max(own, named, paid?.until ?? 0) || null;
 }
 
 /**
@@ -301,8 +315,11 @@ export function standingOf(
 ): Standing {
   const subject = orderId === null ? undefined : subjects.get(orderId);
   const whole = subject ? mergeFacts(own, subject.facts) : own;
-  const isPart = ({ line }: Facts): boolean =>
-    line === undefined || whole.line === undefined || line === whole.line;
+  const isPart = ({ line, product }: Facts): boolean =>
+    line === undefined ||
+    whole.line === undefined ||
+    line === whole.line ||
+    (product !== undefined && product === whole.product);
   const since = whole.boughtAt ?? 0;
   const above = orderId === null ? [] : subjects.above(orderId);
   const parts = (orderId === null ? [] : subjects.childrenOf(orderId))
@@ -312,7 +329,9 @@ export function standingOf(
     paid: facts.paid,
     reasons: takenBack(facts, policy, 0),
   }));
-  const left = paidUntilOf(whole, payments);
+  const { paidUntil = Number.POSITIVE_INFINITY } = whole;
+  const removedUntil = policy.onRefund === 'deactivate' ? whole.removedUntil : undefined;
+  const left = paidUntilOf(whole, payments, removedUntil);
   const isPaid = left !== null && left > now;
   // An invoice that was not reported as paid proves nothing.
   const last = lastOf(payments.filter((one) => isKept(one) && one.paid));
@@ -321,6 +340,7 @@ export function standingOf(
     ...takenBack(whole, policy, since),
     ...above.flatMap(({ facts }) => takenBack(facts, policy, since)),
     ...(isPaid ? [] : later.flatMap((one) => one.reasons)),
+    ...(!isPaid && (removedUntil ?? 0) >= paidUntil ? (['removed'] as const) : []),
     ...stopped(whole, isTemporary && isPaid),
   ]);
   return {

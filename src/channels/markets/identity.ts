@@ -16,21 +16,22 @@ export function purchaseOf(
   notice: Identity & { isTest?: boolean },
 ): readonly KnownPurchase[] {
   const { order, onlyOf, item, isLine, isTest = false } = notice;
+  // The order may be a payment of the subscription of the purchase, or the other way round.
   const isOfOrder = ({ orderId }: PurchaseValues): boolean =>
-    orderId !== null && order !== null && (orderId === order || after.isWithin(orderId, order));
+    orderId !== null &&
+    order !== null &&
+    (orderId === order || after.isWithin(orderId, order) || after.isWithin(order, orderId));
   const named = referencesOf(notice).map((reference) =>
     purchases.find(
       ({ purchase }) => purchase.reference === reference && (isLine || purchase.item === item),
     ),
   );
-  const only =
-    onlyOf &&
-    purchases.find(
-      ({ purchase }) =>
-        isOfOrder(purchase) &&
-        purchase.isTest === isTest &&
-        (onlyOf === 'order' || purchase.item === item),
-    );
+  // A person who enters a purchase may not know its line.
+  const isOnly = ({ facts, item: known }: PurchaseRow): boolean =>
+    onlyOf === 'order' || (known === item && (onlyOf === 'item' || facts.entered !== undefined));
+  const only = purchases.find(
+    ({ purchase }) => isOfOrder(purchase) && purchase.isTest === isTest && isOnly(purchase),
+  );
   const first = [...named, only].find((one) => one !== undefined);
   return purchases.filter(({ purchase }) => isSamePurchase(purchase, first?.purchase));
 }

@@ -95,6 +95,8 @@ export interface Facts {
   payments?: PaymentTimes;
   refunded?: number;
   removed?: number;
+  /** The end of an item of a subscription that was removed. */
+  removedUntil?: number;
   missing?: number;
   /** The last steps of disputes, by their ids. */
   disputes?: Record<string, 'opened' | 'won' | 'lost'>;
@@ -115,6 +117,8 @@ export interface Facts {
   refunds?: Record<string, number>;
   /** The order line of a purchase or a subject, where an order has several. */
   line?: string;
+  /** The product that a subscription has one purchase of: each order names another line of it. */
+  product?: string;
   /** The e-mail of the buyer, if another notice than the one of the purchase has it. */
   email?: string;
   /** The number of licenses that an invoice names. */

@@ -22,7 +22,7 @@ import { isRecent, isSigned, WRONG_SIGNATURE } from '../signature.ts';
  */
 
 const UNNAMED =
-  'The event names no delivery item or no order: look at the order, and change its license by hand';
+  'The event names no delivery item, no order, no subscription or no amount: look at the order, and change its license by hand';
 
 function buyerOf(customer: unknown): Buyer {
   const name =
@@ -39,7 +39,8 @@ interface Item {
   id: string;
   order: string | null;
   subscription: string | null;
-  line: string | null;
+  /** The order line, and the product for which a subscription is one purchase. */
+  part: Pick<Facts, 'line' | 'product'>;
 }
 
 /** @returns undefined for an item that names no product */
@@ -50,6 +51,7 @@ function itemOf(body: unknown): Item | undefined {
   if (id === null || item === null) return undefined;
   const order = textAt(body, 'order_id');
   const subscription = textAt(body, 'subscription_id');
+  const line = textAt(body, 'order_line_id');
   const isRenewed = subscription !== null && product !== null;
   return {
     identity: {
@@ -63,7 +65,7 @@ function itemOf(body: unknown): Item | undefined {
     id,
     order,
     subscription,
-    line: textAt(body, 'order_line_id'),
+    part: { ...(line !== null && { line }), ...(isRenewed && { product }) },
   };
 }
 
@@ -74,7 +76,7 @@ const orderOf = ({ order, subscription }: Item, facts: Facts = {}): Statement[] 
 function grantItem(body: unknown, at: number): Notice[] {
   const item = itemOf(body);
   if (!item) return [];
-  const { identity, subscription, order, line } = item;
+  const { identity, subscription, order, part } = item;
   const [addedAt, until] = [timeAt(body, 'added_at') ?? at, timeAt(body, 'expires_at')];
   const isPayment = subscription !== null && order !== null;
   const grant: Grant = {
@@ -87,7 +89,7 @@ function grantItem(body: unknown, at: number): Notice[] {
       boughtAt: addedAt,
       ...(isPayment && { continued: until ?? addedAt }),
       ...(!isPayment && until !== null && { paidUntil: until }),
-      ...(line !== null && { line }),
+      ...part,
     },
     about: isPayment ? orderOf(item, { paid: { at: addedAt, until, amount: null } }) : [],
   };
@@ -101,18 +103,22 @@ function aboutItem(body: unknown, facts: Facts): Notice[] {
   return [{ do: 'report', about: orderOf(item), purchase: { ...item.identity, facts } }];
 }
 
-/** An item that is taken back: that of a subscription, with what its order has paid for. */
+/** An item that is taken back: that of a subscription, with its order's period and the time that it was renewed to. */
 function removeItem(body: unknown, at: number): Notice[] {
   const item = itemOf(body);
   if (!item) return [];
-  const { id, order, subscription } = item;
+  const { id, order, subscription, part, identity } = item;
   if (subscription === null) return aboutItem(body, { removed: at });
   const parent = order ?? subscription;
-  return [{ do: 'report', about: [{ id, parent, facts: { removed: at } }, ...orderOf(item)] }];
+  const about = [{ id, parent, facts: { removed: at, ...part } }, ...orderOf(item)];
+  const removedUntil = timeAt(body, 'expires_at');
+  const purchase = removedUntil !== null && { ...identity, facts: { removedUntil } };
+  return [{ do: 'report', about, ...(purchase && { purchase }) }];
 }
 
-const aboutOrder = (order: string | null, facts: Facts): Notice[] =>
-  order === null ? [] : [{ do: 'report', about: [{ id: order, facts }] }];
+/** Facts about an order or a subscription. */
+const aboutSubject = (id: string | null, facts: Facts): Notice[] =>
+  id === null ? [] : [{ do: 'report', about: [{ id, facts }] }];
 
 /** The amount paid for each delivery item of a line. PayNow writes cents. */
 function priceOf(order: unknown, line: unknown, at: number): { price?: Price } {
@@ -149,10 +155,12 @@ function orderCompleted(body: unknown, at: number): Notice[] {
   };
   const parts = lines.flatMap((line): Statement[] => {
     const [lineId, cost] = [textAt(line, 'id'), numberAt(line, 'total_amount')];
-    if (lineId === null || lines.length === 1) return [];
+    const product = subscription === null ? null : textAt(line, 'product_id');
+    if (lineId === null || (lines.length === 1 && product === null)) return [];
     const { price } = priceOf(body, line, at);
     const facts: Facts = {
       line: lineId,
+      ...(product !== null && { product }),
       ...(cost !== null && { total: cost }),
       ...(price && { price: { ...price, line: lineId } }),
     };
@@ -172,8 +180,8 @@ function refunded(body: unknown, at: number): Notice[] | string {
     return [{ do: 'report', about }];
   }
   const amount = numberAt(body, 'amount');
-  if (amount === null) return 'The refund names no amount';
-  return aboutOrder(order, { refunds: { [textAt(body, 'id') ?? '']: amount } });
+  if (amount === null) return [];
+  return aboutSubject(order, { refunds: { [textAt(body, 'id') ?? '']: amount } });
 }
 
 /** A chargeback. One that closes as anything but lost takes nothing. */
@@ -181,11 +189,11 @@ function chargeback(type: string, body: unknown): Notice[] | string {
   const status = (textAt(body, 'chargeback_status') ?? textAt(body, 'status') ?? '').toLowerCase();
   const id = textAt(body, 'id') ?? '';
   const order = textAt(body, 'order_id');
-  if (/lost/.test(status)) return aboutOrder(order, { disputes: { [id]: 'lost' } });
+  if (/lost/.test(status)) return aboutSubject(order, { disputes: { [id]: 'lost' } });
   const isClosed = type === 'ON_CHARGEBACK_CLOSED';
   if (isClosed && status === 'pending') return 'The chargeback is not decided';
   const isWon = isClosed || /^(none|won)$/.test(status);
-  return aboutOrder(order, { disputes: { [id]: isWon ? 'won' : 'opened' } });
+  return aboutSubject(order, { disputes: { [id]: isWon ? 'won' : 'opened' } });
 }
 
 function noticesOf(type: string, body: unknown, at: number): readonly Notice[] | string {
@@ -208,6 +216,10 @@ function noticesOf(type: string, body: unknown, at: number): readonly Notice[] |
       return removeItem(body, at);
     case 'ON_ORDER_COMPLETED':
       return orderCompleted(body, at);
+    case 'ON_SUBSCRIPTION_CANCELED': {
+      const cancels = timeAt(body, 'current_period_end') ?? at;
+      return aboutSubject(textAt(body, 'id'), { cancels });
+    }
     case 'ON_REFUND':
       return refunded(body, at);
     case 'ON_CHARGEBACK':

@@ -155,6 +155,8 @@ function withLines(grant: Grant, lines: readonly unknown[]): Grant[] {
   const { stated: _stated, price: _price, ...facts } = counted.facts;
   return sold.map(({ id, quantity, paid, items: [item = UNNAMED, ...otherItems] }, index) => ({
     ...counted,
+    // The first invoice may have come before, and waits for the lines.
+    ...(index === 0 && onlyOf && { onlyOf }),
     facts: { ...facts, ...paid },
     item,
     otherItems,
@@ -312,8 +314,9 @@ function aboutPayment(object: unknown, facts: Facts): Read {
 function refund({ object, at }: Event): Read {
   const amount = numberAt(object, 'amount');
   const refunded = numberAt(object, 'amount_refunded');
-  // An amount of zero is no payment that could be refunded in full.
-  if (amount === null || refunded === null || amount <= 0 || refunded < amount) {
+  // An amount of zero is no payment that could be refunded in full. A charge can be captured in part.
+  const isFull = amount !== null && refunded !== null && amount > 0 && refunded >= amount;
+  if (!isFull && valueAt(object, 'refunded') !== true) {
     return { ignored: 'The charge is refunded in part, which changes nothing' };
   }
   return aboutPayment({ object: 'charge', ...Object(object) }, { refunded: at });

@@ -23,7 +23,7 @@ import { isSigned, WRONG_SIGNATURE } from '../signature.ts';
 /** Shops set up tests with this method. */
 const TEST_METHOD = 'Test Payments';
 const UNNAMED =
-  'The event names no transaction or no package: look at the payment, and change its license by hand';
+  'The event names no transaction, no package or no subscription: look at the payment, and change its license by hand';
 
 const subscriptionOf = (payment: unknown): string | null =>
   textAt(payment, 'recurring_payment_reference');
@@ -107,6 +107,8 @@ function grantsOf(payment: unknown, subscription: string | null, about: Statemen
       item,
       reference: `${order}:${item}${before === 0 ? '' : `:${before}`}`,
       order,
+      // A payment may not name its subscription.
+      ...(before === 0 && { onlyOf: 'item' as const }),
       buyer: buyerOf(payment, product),
       quantity: quantityAt(product, 'quantity'),
       isTest: textAt(payment, 'payment_method.name') === TEST_METHOD,
@@ -149,13 +151,21 @@ function aboutPayment(type: string, subject: unknown, at: number): Notice[] | un
   return report(paymentOf(subject, subscription, { disputes }));
 }
 
+/** The facts of the events of a subscription that are no payments. */
+const STOPS: Readonly<Record<string, (at: number) => Facts>> = {
+  'recurring-payment.ended': (ended) => ({ ended }),
+  'recurring-payment.cancellation.requested': (cancels) => ({ cancels }),
+  'recurring-payment.cancellation.aborted': (continued) => ({ continued }),
+};
+
 /** A subscription: the first payment grants it, another one goes on with it. */
 function aboutSubscription(type: string, subject: unknown, at: number): Notice[] | undefined {
   const id = textAt(subject, 'reference');
-  if (id === null) return undefined;
-  if (type === 'recurring-payment.ended') return report([{ id, facts: { ended: at } }]);
+  const stop = Object.hasOwn(STOPS, type) ? STOPS[type] : undefined;
   const isFirst = type === 'recurring-payment.started';
-  if (!isFirst && type !== 'recurring-payment.renewed') return undefined;
+  if (!stop && !isFirst && type !== 'recurring-payment.renewed') return undefined;
+  if (id === null) return [];
+  if (stop) return report([{ id, facts: stop(at) }]);
   const payment = valueAt(subject, isFirst ? 'initial_payment' : 'last_payment');
   const until = timeAt(subject, 'next_payment_at');
   const paid = paymentOf(payment, id, {}, until);
