@@ -1,11 +1,13 @@
+import { MINUTE_MS } from '@licet/contract/durations';
+import { sql } from 'drizzle-orm';
 import { REMOVE_GRANTS } from './auth/grants.ts';
 import { REMOVE_SESSIONS } from './auth/sessions.ts';
 import { storeReminders } from './channels/mail/causes.ts';
 import { LOOK_AFTER_MARKETS } from './channels/markets/scheduled.ts';
 import { LOOK_AFTER_CUSTOMERS } from './channels/self-service.ts';
-import { isOpen } from './channels/webhooks/outgoing.ts';
+import { isOpen, storeDeliveries } from './channels/webhooks/outgoing.ts';
 import { REMOVE_DELIVERIES } from './channels/webhooks/store.ts';
-import { openCounted } from './db/client.ts';
+import { type Database, openCounted } from './db/client.ts';
 import { SERVICE } from './db/events.ts';
 import { REMOVE_KEYS } from './db/expired-keys.ts';
 import type { Run, Task } from './db/task.ts';
@@ -23,9 +25,13 @@ import { type Bindings, type Services, senderOf, servicesOf } from './services.t
 /** The queries and requests of a run that the Free plan allows. */
 const MAX_REQUESTS = 50;
 
-/** The most urgent tasks come first. */
-export const tasksOf = ({ caches, mailer }: Services): readonly Task[] => [
+/** Work that is due for longer has waited for other tasks. */
+const MAX_WAIT_MS = 2 * MINUTE_MS;
+
+/** The most urgent tasks come first, and those that send what the others have made last: a receiver may take its time. */
+export const tasksOf = ({ caches, deliverer, mailer }: Services): readonly Task[] => [
   caches.publishTask,
+  raiseExpiriesTask(mailer.isSetUp ? storeReminders : null),
   ROLL_UP,
   AGGREGATE,
   REMOVE_RECORDS,
@@ -35,10 +41,25 @@ export const tasksOf = ({ caches, mailer }: Services): readonly Task[] => [
   KEEP_COUNTS,
   REMOVE_KEYS,
   REMOVE_DELIVERIES,
-  LOOK_AFTER_MARKETS,
   LOOK_AFTER_CUSTOMERS,
-  raiseExpiriesTask(mailer.isSetUp ? storeReminders : null),
+  LOOK_AFTER_MARKETS,
+  mailer.task,
+  deliverer.task,
 ];
+
+/** The tasks in an order in which no backlog starves another: each that has waited too long comes first in its turn. */
+async function inTurn(tasks: readonly Task[], db: Database, now: number): Promise<Task[]> {
+  const times = tasks.map(({ dueSince }) => (dueSince ? sql`(${dueSince(now)})` : sql`null`));
+  const read = await db
+    .get<{ list: string }>(sql`select json_array(${sql.join(times, sql`, `)}) as list`)
+    .catch((error) => logFailure('It is unknown which tasks have waited too long', error));
+  const dueSince: readonly (number | null)[] = read ? JSON.parse(read.list) : [];
+  const hasWaited = tasks.map((_, index) => (dueSince[index] ?? now) < now - MAX_WAIT_MS);
+  const others = tasks.filter((_, index) => !hasWaited[index]);
+  const groups = [others, ...tasks.filter((_, index) => hasWaited[index]).map((task) => [task])];
+  const first = Math.floor(now / MINUTE_MS) % groups.length;
+  return [...groups.slice(first), ...groups.slice(0, first)].flat();
+}
 
 /** Runs a task, unless its queries could be too many. A failure does not stop the other tasks. */
 async function attempt({ failure, most, run: task }: Task, run: Run): Promise<void> {
@@ -57,25 +78,40 @@ export async function runTasks(
   waitUntil: WaitUntil,
 ): Promise<void> {
   const services = servicesOf(env);
-  const { deliverer, mailer, outbound, isOnOneMachine } = services;
+  const { caches, outbound, isOnOneMachine } = services;
   const { db, queries } = openCounted(env.DB, services.db.ipv6SlotPrefix);
-  const due = [...tasksOf(services)];
+  const added: Task[] = [];
   let requests = 0;
   const run: Run = {
     db,
     now: scheduledTime,
     settings: env,
     outbound,
-    // Mails wait for the task below, which counts its queries.
-    newSender: () => ({ ...senderOf(services, SERVICE, waitUntil, async () => undefined), db }),
+    newSender() {
+      const sender = senderOf(services, SERVICE, waitUntil, async () => undefined);
+      return {
+        ...sender,
+        db,
+        // What follows waits for its task, which counts the queries and requests.
+        caches: {
+          invalidate: (changes) => caches.invalidate(changes),
+          publish: async () => undefined,
+        },
+        channels: {
+          ...sender.channels,
+          storeDeliveries: (database, now) => storeDeliveries(database, now, true),
+        },
+      };
+    },
     left: () => (isOnOneMachine ? Number.POSITIVE_INFINITY : MAX_REQUESTS - queries() - requests),
     spend(more) {
       requests += more;
     },
-    add: (task) => due.push(task),
+    add: (task) => added.push(task),
   };
-  for (const task of due) await attempt(task, run);
-  await attempt(mailer.task, run);
-  // The last one: a receiver may take its time.
-  await attempt(deliverer.task, run);
+  const tasks = tasksOf(services);
+  for (const task of isOnOneMachine ? tasks : await inTurn(tasks, db, scheduledTime)) {
+    await attempt(task, run);
+    for (const next of added.splice(0)) await attempt(next, run);
+  }
 }

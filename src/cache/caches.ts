@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import type { Database } from '../db/client.ts';
-import { type Change, findChanges, removeChanges } from '../db/outbox.ts';
+import { type Change, findChanges, oldestChange, removeChanges } from '../db/outbox.ts';
 import type { Task } from '../db/task.ts';
 import type { WaitUntil } from '../lib/async.ts';
 import type { LicenseSnapshot } from '../resources/licenses/snapshot.ts';
@@ -14,8 +14,10 @@ import {
   tokenSnapshot,
 } from './snapshots.ts';
 
-/** Changes that one run of the scheduled handler publishes: the queries of a run are limited. */
+/** Changes that one run of the scheduled handler, or one request, publishes: their queries are limited. */
 const MAX_PUBLISHED = 5;
+/** Each is read, put and confirmed. */
+const CHANGE_QUERIES = 4;
 
 type AnyCache = Pick<SnapshotCache<Snapshot>, 'invalidate' | 'publish' | 'canPublish' | 'repair'>;
 
@@ -76,8 +78,9 @@ export class Caches {
   get publishTask(): Task {
     return {
       failure: 'Changes were not published',
-      most: 1 + 4 * MAX_PUBLISHED,
-      run: async ({ spend }) => spend(await this.#publishDue()),
+      most: 1 + CHANGE_QUERIES,
+      dueSince: oldestChange,
+      run: async ({ left, spend }) => spend(await this.#publishDue(left())),
     };
   }
 
@@ -85,21 +88,24 @@ export class Caches {
    * Publishes the changes that are left in the outbox, the oldest first, up to the first put that KV rejects.
    * Without KV it only removes them. Safe to run twice at once.
    *
+   * @param left the number of queries and requests that remain
    * @returns the number of its queries and requests, at most
    */
-  async #publishDue(): Promise<number> {
+  async #publishDue(left: number): Promise<number> {
     if (!this.#hasKv) {
       await removeChanges(this.#db);
       return 1;
     }
-    const changes = await findChanges(this.#db, MAX_PUBLISHED);
+    const room = Math.floor((left - 1) / CHANGE_QUERIES);
+    const changes = await findChanges(this.#db, Math.min(room, MAX_PUBLISHED));
+    let published = 0;
     for (const { subject } of changes) {
       const [cache, key] = this.#cacheOf(subject);
+      published++;
       await cache?.publish(key, { retries: 0 });
       if (cache && !cache.canPublish()) break;
     }
-    // Each is read, put and confirmed.
-    return 1 + 4 * changes.length;
+    return 1 + CHANGE_QUERIES * published;
   }
 
   /** The cache and the key of a subject; undefined for a type of another version of the service. */

@@ -16,6 +16,7 @@ const KEPT_MAILS_MS = 30 * DAY_MS;
 export const LOOK_AFTER_CUSTOMERS: Task = {
   failure: 'Links, sessions, mails and interactions of customers were not looked after',
   most: 8,
+  dueSince: () => sql`select min(due_at) from ${discordRoles}`,
   async run({ db, now, add }) {
     const old = [
       { table: pageLinks, key: sql`code_hash`, isOld: sql`expires_at <= ${now - DAY_MS}` },

@@ -60,6 +60,9 @@ export function putIntoOutbox(db: Database, touches: readonly Touch[], now: numb
 export const findChanges = (db: Database, limit: number): Promise<Change[]> =>
   db.select().from(outbox).orderBy(asc(outbox.revision)).limit(limit);
 
+/** Selects the time of the oldest change that KV lacks. */
+export const oldestChange = (): SQL => sql`select min(revision) from ${outbox}`;
+
 /** Removes the change of a subject, if a condition holds. */
 export const removeChange = (db: Database, subject: string, condition: SQL) =>
   db.delete(outbox).where(and(eq(outbox.subject, subject), condition));

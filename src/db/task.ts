@@ -1,4 +1,5 @@
 import { DAY_MS } from '@licet/contract/durations';
+import type { SQL } from 'drizzle-orm';
 import { logFailure } from '../lib/log.ts';
 import type { Outbound } from '../lib/outbound.ts';
 import type { Sender } from './change.ts';
@@ -26,7 +27,7 @@ export interface Run {
   left: () => number;
   /** Counts requests to others. */
   spend: (requests: number) => void;
-  /** Adds a task that is due in this run, after all others. */
+  /** Adds a task that is due in this run, right after this one. */
   add: (task: Task) => void;
 }
 
@@ -36,6 +37,11 @@ export interface Task {
   failure: string;
   /** The number of its queries and requests, at most: with fewer left it waits for the next run. */
   most: number;
+  /**
+   * Selects since when its oldest work is due, in milliseconds since 1970; null for none. Only for work that customers or
+   * receivers wait for.
+   */
+  dueSince?: (now: number) => SQL;
   run: (run: Run) => Promise<void>;
 }
 

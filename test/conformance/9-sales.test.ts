@@ -316,6 +316,20 @@ describe('the sales of a period', () => {
   });
 });
 
+it('the statistics read the revoked purchases of their time, not all of the markets [9.3.26]', async () => {
+  const { spy, roundTrips } = spyOnDatabase(env.DB);
+  await newIsolate({ DB: spy }).call('GET', `${PURCHASES}/statistics`);
+  const revoked = roundTrips.flat().filter(({ sql }) => sql.includes('revoked_at between'));
+  expect(revoked).toHaveLength(1);
+  for (const { sql, params } of revoked) {
+    const plan = env.DB.prepare(`explain query plan ${sql}`).bind(...params);
+    const { results } = await plan.all<{ detail: string }>();
+    expect(results.map(({ detail }) => detail)).toContain(
+      'SEARCH purchases USING INDEX purchases_revoked (revoked_at>? AND revoked_at<?)',
+    );
+  }
+});
+
 describe('the state of a market', () => {
   const stateNow = async () => (await marketNow()).state;
 

@@ -785,3 +785,38 @@ it('a notice reads no more rows at a market with thousands of purchases', async 
   ).all();
   expect(results.map(({ state }) => state)).toEqual(['GRANTED', 'REVOKED']);
 });
+
+describe('a notice about many licenses', () => {
+  it('the name and the e-mail of a buyer of 60 licenses come later, by a request that makes few queries [9.3.3]', async () => {
+    market = await service.create({
+      kind: 'dynamic',
+      products: [{ item: 'guard', productId }] as never,
+      settings: {
+        signature: { kind: 'secret', header: 'X-Key' },
+        item: 'product',
+        line: 'id',
+        buyer: 'buyer',
+        buyerName: 'name',
+        email: 'email',
+        quantity: 'quantity',
+      } as never,
+    });
+    const { spy: DB, roundTrips } = spyOnDatabase(env.DB);
+    const isolate = service.newIsolate({ DB });
+    const queriesOf = async (fields: object) => {
+      roundTrips.length = 0;
+      const body = { product: 'guard', id: '1', buyer: 'b-60', quantity: 60, ...fields };
+      const headers = { 'Content-Type': 'application/json', 'X-Key': SECRET };
+      const sent = await service.send(market, JSON.stringify(body), { headers, isolate });
+      expect(sent.status, sent.text).toBe(200);
+      return roundTrips.flat().length;
+    };
+    expect(await queriesOf({})).toBeLessThanOrEqual(50);
+    expect(await queriesOf({ name: 'kas', email: 'buyer-of-60@shop.example' })).toBeLessThanOrEqual(
+      30,
+    );
+    const [{ licenseId } = { licenseId: 0 }] = await service.purchases();
+    const { customer } = await service.license(licenseId);
+    expect(customer).toMatchObject({ username: 'kas', email: 'buyer-of-60@shop.example' });
+  });
+});

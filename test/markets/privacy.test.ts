@@ -5,7 +5,7 @@ import { settled } from '../support/app.ts';
 import { create } from '../support/client.ts';
 import { captureConsole } from '../support/console.ts';
 import { type Market, MarketService, OLD_PATH, SECRET } from '../support/shop-market.ts';
-import { hmac } from './samples.ts';
+import { asStripe, hmac } from './samples.ts';
 
 /** The secrets of markets and the e-mails of buyers are shown nowhere, and floods of wrong signatures cost little. */
 
@@ -196,4 +196,77 @@ it('downloads at both addresses and the notice, all at once, make one license', 
   expect(new Set(sent.map(({ status }) => status))).toEqual(new Set([200]));
   expect(new Set(sent.filter(({ text }) => text !== 'OK').map(({ text }) => text)).size).toBe(1);
   expect(await service.purchases()).toHaveLength(1);
+});
+
+describe('the name of a buyer stands in no list of what arrived, wherever the shop writes it [9.2.9]', () => {
+  const settings = {
+    signature: { kind: 'secret' as const, header: 'X-Key' },
+    item: 'product',
+    line: 'id',
+    buyer: 'customer.ref',
+    buyerName: 'customer.nick',
+  };
+  const JSON_FIELDS = { product: '7', id: '1', customer: { ref: 'c-1', nick: NAME } };
+
+  it.each([
+    ['in the field of the settings', JSON_FIELDS],
+    ['in another field, too', { ...JSON_FIELDS, discord: NAME, note: `${NAME} bought it` }],
+    ['in a list', { ...JSON_FIELDS, players: [NAME, { ign: NAME }] }],
+    ['as the name of a field', { ...JSON_FIELDS, [NAME]: 1, [EMAIL]: 1, nested: { [EMAIL]: 2 } }],
+    [
+      'in JSON inside of JSON',
+      { ...JSON_FIELDS, raw: JSON.stringify({ name: 'Other', to: NAME }) },
+    ],
+  ])('%s', async (_, body) => {
+    const market = await service.create({
+      kind: 'dynamic',
+      products: [{ item: '7', productId }] as never,
+      settings: settings as never,
+    });
+    const sent = await service.send(market, JSON.stringify(body), {
+      headers: { ...JSON_TYPE, 'X-Key': SECRET },
+    });
+    expect(sent.status, sent.text).toBe(200);
+    const { text } = await service.isolate.call('GET', `/api/v2/markets/${market.id}/deliveries`);
+    expect(text).toContain('product');
+    expect(text).not.toContain(NAME);
+    expect(text).not.toContain(EMAIL);
+  });
+
+  it('cards, accounts at banks and tax numbers are hidden, too [9.2.9]', async () => {
+    const market = await marketOf('stripe');
+    const { body, headers } = await asStripe('charge.refunded', {
+      id: 'ch_1',
+      object: 'charge',
+      amount: 1,
+      amount_refunded: 1,
+      payment_intent: 'pi_1',
+      payment_method_details: {
+        card: {
+          brand: 'visa',
+          last4: 'LAST-A',
+          fingerprint: 'FINGER',
+          exp_month: 4,
+          exp_year: 'YEAR-D',
+          iin: 'IIN-E',
+        },
+        sepa_debit: { last4: 'LAST-B', bank_code: 'BANK-C' },
+      },
+      customer_details: { tax_ids: [{ type: 'eu_vat', value: 'DE123456789' }] },
+    });
+    expect((await service.send(market, body, { headers })).status).toBe(200);
+    const { text } = await service.isolate.call('GET', `/api/v2/markets/${market.id}/deliveries`);
+    expect(text).toContain('charge.refunded');
+    for (const hidden of [
+      'LAST-A',
+      'LAST-B',
+      'FINGER',
+      'BANK-C',
+      'YEAR-D',
+      'IIN-E',
+      'DE123456789',
+    ]) {
+      expect(text).not.toContain(hidden);
+    }
+  });
 });

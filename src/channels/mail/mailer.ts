@@ -10,6 +10,7 @@ import {
   claimMail,
   claimMails,
   type MailOutcome,
+  mailsDueSince,
   OUTCOME_QUERIES,
   PERHAPS_SENT,
   REPEAT_SAFE_MS,
@@ -144,6 +145,7 @@ export class Mailer {
     return {
       failure: 'Mails were not sent',
       most: 0,
+      dueSince: mailsDueSince,
       run: async ({ newSender, left, spend }) => {
         const until = performance.now() + MAX_RUN_MS;
         let made = 0;

@@ -41,6 +41,10 @@ const dueAt = (now: number) => sql`
   union all select id from (select id from mails where kind = 'expiring' and next_at <= ${now}
     order by next_at limit ${LOOKED_AT})`;
 
+/** Selects since when the oldest mail is due: a key or a link, for which somebody waits. */
+export const mailsDueSince = (): SQL =>
+  sql`select min(next_at) from mails where kind in ('key', 'link') and next_at is not null`;
+
 /** Named, because the index has them in the order of their kinds. */
 const ALL_KINDS = sql`'key', 'link', 'expiring', 'test'`;
 

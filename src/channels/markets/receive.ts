@@ -106,12 +106,17 @@ export async function receive(
       isAccepted: true,
       status: reply.status,
       result: failed ?? (cleaned(texts, market.secrets) || request.ignored || 'Nothing to do'),
-      body: redact(incoming.text, market.secrets),
+      body: redact(incoming.text, market.secrets, namesIn(request.notices)),
       effect: failed !== undefined ? null : effectOf(request, results),
       ...aboutOf(request.notices, clean),
     },
   };
 }
+
+/** The names of buyers. */
+const namesIn = (notices: readonly Notice[]): string[] => [
+  ...new Set(notices.flatMap((one) => (one.do === 'grant' ? (one.buyer.name ?? []) : []))),
+];
 
 /** The product and the purchase that the first notice is about. */
 function aboutOf(

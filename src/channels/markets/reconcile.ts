@@ -31,7 +31,7 @@ const MAX_CHANGED = 100;
 /** The queries of a comparison, beside those for pages and for purchases that change. */
 const OTHER_QUERIES = 8;
 /** The queries of one purchase that changes, at most. */
-const NOTICE_QUERIES = 20;
+const NOTICE_QUERIES = 14;
 /** The queries and requests of a comparison with a page and a change. */
 export const RECONCILE_QUERIES = OTHER_QUERIES + 1 + NOTICE_QUERIES;
 

@@ -128,6 +128,8 @@ const compare = (marketId: number): Task => ({
 export const LOOK_AFTER_MARKETS: Task = {
   failure: 'Markets were not looked after',
   most: 8,
+  dueSince: (now) =>
+    sql`select min(ifnull(m.comparison_due_at, m.created_at)) from ${markets} m where ${isReconcileDue(now)}`,
   async run({ db, now, add }) {
     const due = await findDue(db, now);
     if (due.failing) await reportFailing(db, isFailing(now), LAST_RESULT, now);

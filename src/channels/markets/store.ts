@@ -91,7 +91,7 @@ export async function store(
       ),
       purchases: changes.length === 0 ? [] : [updatePurchases(sender, changes)],
       changed: changed.length === 0 ? [] : [updateLicenses(sender, changed)],
-      customers: completions.flatMap((one) => completeCustomer(db, one)),
+      customers: completeCustomers(db, completions),
       row: isOfPerson
         ? [
             db
@@ -336,32 +336,41 @@ const nameCustomer = (db: Database, name: string, keys: string) =>
         where license_key_normalized = json_extract(${keys}, '$[0]')) and ${customers.username} is null`,
     );
 
-/** Stores the name and e-mail of a later notice. A customer with an e-mail keeps it: one that is typed proves nothing. */
-function completeCustomer(db: Database, { licenseId, name, email }: Completion) {
+/**
+ * The statements that store the names and e-mails of later notices, however many licenses a buyer has. A customer with an
+ * e-mail keeps it: one that is typed proves nothing.
+ */
+function completeCustomers(db: Database, completions: readonly Completion[]) {
+  if (completions.length === 0) return [];
+  const list = JSON.stringify(
+    completions.map((one) => ({
+      ...one,
+      emailNormalized: one.email === null ? null : normalizeEmail(one.email),
+    })),
+  );
+  // SQLite takes the other columns from the row of the minimum.
+  const firsts = (field: 'name' | 'email'): SQL => sql`
+    select l.customer_id as customer_id, min(o.key) as place, ${value('name')} as name,
+      ${value('email')} as email, ${value('emailNormalized')} as email_normalized
+    from json_each(${list}) o cross join licenses l on l.id = ${value('licenseId')}
+    where ${value(field)} is not null group by 1`;
   const revision = sql`${customers.revision} + 1`;
-  const isBuyer = sql`${customers.id} = (select customer_id from licenses where id = ${licenseId})
-    and ${customers.email} is null`;
-  const emailNormalized = email === null ? null : normalizeEmail(email);
+  const isBuyer = sql`${customers.id} = given.customer_id and ${customers.email} is null`;
   return [
-    ...(name === null
-      ? []
-      : [
-          db
-            .update(customers)
-            .set({ username: name, revision })
-            .where(sql`${isBuyer} and ${customers.username} is null`),
-        ]),
-    ...(email === null
-      ? []
-      : [
-          db
-            .update(customers)
-            .set({ email, emailNormalized, revision })
-            .where(
-              sql`${isBuyer} and not exists (
-                select 1 from customers where email_normalized = ${emailNormalized})`,
-            ),
-        ]),
+    db
+      .update(customers)
+      .set({ username: sql`given.name`, revision })
+      .from(sql`(${firsts('name')}) given`)
+      .where(sql`${isBuyer} and ${customers.username} is null`),
+    db
+      .update(customers)
+      .set({ email: sql`given.email`, emailNormalized: sql`given.email_normalized`, revision })
+      // Two customers cannot have the same.
+      .from(sql`(select *, min(place) from (${firsts('email')}) group by email_normalized) given`)
+      .where(
+        sql`${isBuyer} and not exists (
+          select 1 from customers other where other.email_normalized = given.email_normalized)`,
+      ),
   ];
 }
 

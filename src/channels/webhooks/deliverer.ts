@@ -15,6 +15,7 @@ import {
   type Attempted,
   claimDue,
   DISABLE_QUERIES,
+  deliveriesDueSince,
   disableWebhooks,
   findDisabled,
   releaseDeliveries,
@@ -84,7 +85,8 @@ export class Deliverer {
     return {
       failure: 'Events were not delivered',
       most: 0,
-      run: ({ db, left }) => this.#deliverDue(db, left),
+      dueSince: deliveriesDueSince,
+      run: async ({ db, left, spend }) => spend(await this.#deliverDue(db, left)),
     };
   }
 
@@ -135,8 +137,10 @@ export class Deliverer {
   /**
    * Attempts deliveries that are due, in rounds. A webhook gets more when its attempts have ended: a slow one leaves the
    * rounds to the others. One that fails gets no more in this run.
+   *
+   * @returns the number of attempts
    */
-  async #deliverDue(db: Database, left: () => number): Promise<void> {
+  async #deliverDue(db: Database, left: () => number): Promise<number> {
     const until = performance.now() + MAX_RUN_MS;
     const rounds = new Set<Promise<void>>();
     const underWay = new Set<number>();
@@ -171,6 +175,7 @@ export class Deliverer {
     } finally {
       await Promise.all(rounds);
     }
+    return made;
   }
 
   async #attemptAll(leased: readonly StoredDelivery[], { db, left, onEnd }: Round): Promise<void> {

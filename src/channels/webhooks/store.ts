@@ -1,6 +1,6 @@
 import { DAY_MS, MINUTE_MS } from '@licet/contract/durations';
 import { PING_TYPE } from '@licet/contract/enums';
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import type { StoredDelivery } from '../../db/change.ts';
 import { batch, type Database } from '../../db/client.ts';
 import { insertEvents, SERVICE } from '../../db/events.ts';
@@ -58,6 +58,12 @@ export const claimDue = (
         order by turn, next_at limit ${limit})`,
     )
     .returning(storedColumns);
+
+/** Selects since when the oldest delivery is due to a receiver that works. @param now milliseconds since 1970 */
+export const deliveriesDueSince = (now: number): SQL =>
+  sql`select min((select min(d.next_at) from deliveries d
+      where d.webhook_id = w.id and d.next_at is not null))
+    from webhooks w where w.is_enabled and w.failing_since is null and ifnull(w.paused_until, 0) <= ${now}`;
 
 /** Claims one delivery, whatever its state, unless an attempt is under way. @param now milliseconds since 1970 */
 export const claimDelivery = (
