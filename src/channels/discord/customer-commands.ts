@@ -38,7 +38,8 @@ import { discordClaims } from './schema.ts';
 
 /** A link at Discord is opened at once. */
 const LINK_MINUTES = 15;
-const SHOW_KEYS = 'keys';
+/** The id of a button, which runs as a command does. */
+export const SHOW_KEYS = 'keys';
 
 const NO_KEY = say(
   'There is no such license key. Copy the whole key as you got it, or ask the shop.',
