@@ -176,8 +176,12 @@ export const offerWaiting = (context: Context, changes: ConvergedAll): Offered[]
     return { sale, sold: offer(context, sale, mappedFor(context, itemsOf(after))) };
   });
 
-/** The licenses that a purchase lacks, because an invoice names a larger quantity. */
-export function more(context: Context, rows: readonly KnownPurchase[]): Sold | undefined {
+/**
+ * The licenses that a purchase lacks, because an invoice names a larger quantity.
+ *
+ * @param rows of one purchase: a row for each license that it has
+ */
+export function sellMissing(context: Context, rows: readonly KnownPurchase[]): Sold | undefined {
   const { after, mapping, now } = context;
   const [first] = rows;
   if (!first?.license || first.purchase.facts.boughtAt === undefined) return undefined;
@@ -203,11 +207,12 @@ export function more(context: Context, rows: readonly KnownPurchase[]): Sold | u
   return typeof sold === 'string' ? undefined : sold;
 }
 
-export function moreOf(context: Context): Sold | undefined {
+/** The licenses that the first of all purchases lacks: a plan makes those of one. */
+export function sellFirstMissing(context: Context): Sold | undefined {
   const { purchases } = context.state;
   for (const { purchase } of purchases) {
     if (purchase.unit > 0) continue;
-    const sold = more(
+    const sold = sellMissing(
       context,
       purchases.filter((one) => isSamePurchase(one.purchase, purchase)),
     );
