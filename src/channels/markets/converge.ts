@@ -3,7 +3,7 @@ import { MAX_EXPIRES_AFTER_DAYS, MAX_QUANTITY } from '@licet/contract/limits';
 import { toTimestamp } from '@licet/contract/time';
 import { nextRevision } from '../../db/outbox.ts';
 import { EXPIRES_LATER } from '../../resources/licenses/rules.ts';
-import { paidFor, type Standing, standingOf } from './facts.ts';
+import { paidFor, type Standing } from './facts.ts';
 import { isForgotten } from './identity.ts';
 import { isSameJson } from './json.ts';
 import type { PurchaseRow } from './list.ts';
@@ -20,6 +20,7 @@ import type {
   PurchaseChange,
   PurchaseValues,
 } from './state.ts';
+import { standingAfter, standingBefore } from './subjects.ts';
 import { isEndChanged, noteOf, shownChanges, withNote } from './words.ts';
 
 /** Brings a purchase and its license to the state that follows from all facts (9). */
@@ -67,13 +68,11 @@ function isUnsold(context: Context, purchase: PurchaseRow, facts: Facts): boolea
 /** @param stated the part of the notice about this purchase; its own facts if there is none */
 export function converge(context: Context, known: KnownPurchase, stated: Stated): Converged {
   const { purchase, license } = known;
-  const { before: subjectsBefore, after: subjectsAfter, mapping, now } = context;
-  const { market } = mapping.source;
   const { facts, link } = stated;
   const orderId = orderOf(context, purchase, link);
   const isTemporary = license?.licenseType === 'TEMPORARY';
-  const before = standingOf({ ...purchase, isTemporary }, subjectsBefore, market, now);
-  const after = standingOf({ orderId, facts, isTemporary }, subjectsAfter, market, now);
+  const before = standingBefore(context, { ...purchase, isTemporary });
+  const after = standingAfter(context, { orderId, facts, isTemporary });
   const values = valuesAfter(known, stated, orderId, after);
   const licenseChange = license && changeOf(context, known, { before, after, stated });
   const event = license && eventOf(context, { before: purchase, after: values }, licenseChange);
