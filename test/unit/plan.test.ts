@@ -913,6 +913,7 @@ describe('PayNow', () => {
           ...monthly(month),
           ...['USED', 'RENEWED', 'EXPIRED', 'REVOKED'].map((type) => about(type, month)),
           back(`r${month}`, 7500, { order_id: `o${month}` }),
+          back(`l${month}`, 5000, { order_id: `o${month}`, order_line_id: 'l1' }),
         ]),
         chargeback(false, 'pending'),
         chargeback(true, 'won'),
