@@ -13,12 +13,10 @@ import {
   mailFault,
   readMailSettings,
 } from '../src/channels/mail/settings.ts';
-import { parseBoolean } from '../src/lib/boolean-setting.ts';
-import { parseLogSetting } from '../src/lib/log-setting.ts';
 import { nearestName } from '../src/lib/nearest-name.ts';
 import { publicUrlFault } from '../src/lib/public-url.ts';
+import { parseBoolean, parseLogSetting, parseSlotPrefix } from '../src/lib/settings.ts';
 import { NO_KEY, parseKey } from '../src/lib/signing-keys.ts';
-import { parseSlotPrefix } from '../src/lib/slot-prefix.ts';
 
 /** The variables of the service (docs/configuration.md), and the values that each takes. */
 

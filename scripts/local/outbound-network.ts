@@ -1,4 +1,4 @@
-import { parseBoolean } from '../../src/lib/boolean-setting.ts';
+import { parseBoolean } from '../../src/lib/settings.ts';
 
 /** Networks of IPv4 that are not public, although workerd takes them for public. */
 const UNUSABLE = ['0.0.0.0/8', '198.18.0.0/15'];

@@ -33,9 +33,9 @@ export interface StoredDelivery {
 /** The statement that stores the deliveries of the events of a millisecond, after those events. */
 export type StoringDeliveries = RunnableQuery<StoredDelivery[], 'sqlite'>;
 
-/** The statements of a channel for events of some types. */
+/** The statements of a channel for events of some types. A new object has nothing that could follow, and no id yet. */
 export interface FollowUp {
-  types: readonly EventType[];
+  types: readonly Exclude<EventType, `${string}.created`>[];
   /**
    * The statements of the same transaction, before those of the change: they find the rows as they were.
    *
@@ -182,9 +182,8 @@ export function deliverFirst(
 }
 
 function followUp(db: Database, { types, statements }: FollowUp, events: readonly NewEvent[]) {
-  // A new object has nothing that could follow, and its id is not known yet.
   const ids = events.flatMap(({ type, id }) =>
-    types.includes(type) && typeof id === 'number' ? id : [],
+    types.some((one) => one === type) && typeof id === 'number' ? id : [],
   );
   return ids.length > 0 ? statements(db, ids) : [];
 }

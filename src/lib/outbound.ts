@@ -2,7 +2,7 @@ import { parseAddress } from '@licet/contract/addresses';
 import { atDiscord, discordUrlFault } from '@licet/contract/discord-url';
 import { isOwnHost } from '@licet/contract/hosts';
 import { MAX_WEB_ADDRESS_LENGTH } from '@licet/contract/limits';
-import { parseBoolean } from './boolean-setting.ts';
+import { parseBoolean } from './settings.ts';
 
 const TIMEOUT_MS = 10_000;
 const MAX_RESPONSE_BYTES = 4 * 1024;

@@ -32,7 +32,9 @@ export class MonotonicClock {
 
 /** A request that writes. After its cancellation it has no more ticks. */
 type Writer = { startedAt: number; tickedAt: number };
+
 const isCancelled = ({ tickedAt }: Writer, now: number) => now - tickedAt > CANCELLED_AFTER_MS;
+
 interface BatchWriterOptions<Item> {
   clock: MonotonicClock;
   maxBatch: number;
@@ -56,12 +58,14 @@ export class BatchWriter<Item> {
   #timeoutMs = DATABASE_TIMEOUT_MS;
   /** When a batch was written last, or the first item came. */
   #progressAt = Number.NEGATIVE_INFINITY;
+
   constructor(options: BatchWriterOptions<Item>) {
     this.#options = options;
   }
 
   /** The number of items that are not written yet. */
   size = (): number => this.#pending.size;
+
   /** Whether the database has written nothing for five seconds, or twice the time of a slow batch. */
   isStuck = (): boolean => this.size() > 0 && this.#now() - this.#progressAt > this.#timeoutMs;
 
@@ -89,6 +93,7 @@ export class BatchWriter<Item> {
   }
 
   #now = (): number => this.#options.clock.now();
+
   async #writeAll(waitUntil: WaitUntil): Promise<void> {
     const startedAt = this.#now();
     const writer: Writer = { startedAt, tickedAt: startedAt };

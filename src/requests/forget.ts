@@ -3,7 +3,8 @@ import { change, isUnchanged, type Sender } from '../db/change.ts';
 import { type CustomerRow, isForgotten, KEPT_COLUMNS } from '../resources/customers/row.ts';
 import { customers } from '../resources/customers/schema.ts';
 import { touchLicenses } from '../resources/licenses/touch.ts';
-import { PERSONAL_DATA, repeatsFieldsOf } from './person.ts';
+import { PERSONAL_DATA } from './person.ts';
+import { repeatsFieldsOf } from './person-rows.ts';
 
 const NOTHING = Object.fromEntries(
   Object.keys(getTableColumns(customers)).flatMap((name) =>

@@ -198,9 +198,9 @@ const idOf = (c: Context): number => {
 async function reset(c: Context<PortalEnv>): Promise<Response> {
   const { machine } = await readBody(c, resetBody);
   const choose = machine === null ? () => 'all' as const : withId(machine, secretOf(c));
-  const outcome = await resetSlots(newSender(c), c.get('person'), idOf(c), choose);
-  if (!outcome) throw notFound('License');
-  return jsonResponse(c, outcome);
+  const made = await resetSlots(newSender(c), c.get('person'), idOf(c), choose);
+  if (!made) throw notFound('License');
+  return jsonResponse(c, made.outcome);
 }
 
 async function replaceKey(c: Context<PortalEnv>): Promise<Response> {

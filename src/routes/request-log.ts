@@ -1,9 +1,9 @@
 import type { Context, MiddlewareHandler } from 'hono';
 import { routePath } from 'hono/route';
 import { connectingAddressOf, drainBody } from '../http/connection.ts';
-import { parseLogSetting } from '../lib/log-setting.ts';
 import { clientOf } from '../lib/networks.ts';
 import { RequestTimings } from '../lib/request-timings.ts';
+import { parseLogSetting } from '../lib/settings.ts';
 import type { RequestKind } from '../requests/metrics.ts';
 import { type AppEnv, servicesOf } from '../services.ts';
 

@@ -14,8 +14,8 @@ import {
 } from '../http/connection.ts';
 import { ApiError, BUSY } from '../http/errors.ts';
 import type { Operation } from '../http/operation.ts';
-import { parseBoolean } from '../lib/boolean-setting.ts';
 import { WINDOW_SECONDS } from '../lib/rate-limiter.ts';
+import { parseBoolean } from '../lib/settings.ts';
 import { type AppEnv, servicesOf } from '../services.ts';
 import { type SentBody, type ValidationResult, validate } from '../validation/validate.ts';
 import { clientError } from './error-response.ts';

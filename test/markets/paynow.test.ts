@@ -99,7 +99,12 @@ it('a refund is of the order, with its amount, or of a line', async () => {
     { do: 'report', about: [{ id: '9001', facts: { refunds: { 1: 7500 } } }] },
   ]);
   expect(await notices('ON_REFUND', { ...refund, order_line_id: '2' })).toMatchObject([
-    { about: [{ id: '2', parent: '9001', facts: { line: '2' } }] },
+    {
+      about: [
+        { id: '2', parent: '9001', facts: { line: '2' } },
+        { id: '9001', facts: { refunds: { 1: 7500 } } },
+      ],
+    },
   ]);
   expect(await notices('ON_REFUND', { ...refund, status: 'failed' })).toEqual([]);
 });

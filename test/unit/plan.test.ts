@@ -896,6 +896,45 @@ describe('PayNow', () => {
     }
   });
 
+  describe('an order of two lines', () => {
+    const sold = [
+      order('o1', 0, lines),
+      added(),
+      added({ id: 'd2', order_line_id: 'l2', product_id: 'other' }),
+    ];
+    const ofLine = back('r1', 5000, { order_line_id: 'l1' });
+    const statesAfter = async (events: readonly object[]) => {
+      const world = new MarketWorld('paynow', [PERMANENT, { item: 'other' }]);
+      for (const event of events) await world.receive(event);
+      return world.shown().map(({ reference, state, license }) => [reference, state, license]);
+    };
+    const expectInAnyOrder = async (events: readonly object[], expected: readonly string[][]) => {
+      for (const [index] of events.entries()) {
+        const turned = [...events.slice(index), ...events.slice(0, index)];
+        expect(await statesAfter(turned)).toEqual(expected);
+        expect(await statesAfter(turned.toReversed())).toEqual(expected);
+      }
+    };
+
+    it('loses the license of the line that is refunded, also before its sale arrives [9.3.4, 9.3.5]', () =>
+      expectInAnyOrder(
+        [...sold, ofLine, ofLine],
+        [
+          ['guard 0', 'REVOKED', 'DEACTIVATED'],
+          ['other 0', 'GRANTED', 'ACTIVE'],
+        ],
+      ));
+
+    it('is refunded in full by the refund of a line and one of the rest [9.3.5]', () =>
+      expectInAnyOrder(
+        [...sold, ofLine, back('r2', 2500)],
+        [
+          ['guard 0', 'REVOKED', 'DEACTIVATED'],
+          ['other 0', 'REVOKED', 'DEACTIVATED'],
+        ],
+      ));
+  });
+
   it('an item says until when its order is paid, also if the order is completed later', async () => {
     const [, item] = monthly(1);
     const completed = order('o1', 1, { subscription_id: 's1' });
@@ -963,6 +1002,7 @@ describe('PayNow', () => {
           ...monthly(month),
           ...['USED', 'RENEWED', 'EXPIRED', 'REVOKED'].map((type) => about(type, month)),
           back(`r${month}`, 7500, { order_id: `o${month}` }),
+          back(`l${month}`, 5000, { order_id: `o${month}`, order_line_id: 'l1' }),
         ]),
         chargeback(false, 'pending'),
         chargeback(true, 'won'),

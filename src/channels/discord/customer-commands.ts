@@ -4,11 +4,7 @@ import { isOvertaken, stillHolds, untilNotOvertaken } from '../../db/change.ts';
 import { escapeMarkdown } from '../../lib/discord.ts';
 import { customers } from '../../resources/customers/schema.ts';
 import { insertLicenses } from '../../resources/licenses/create.ts';
-import {
-  findLicenseByKey,
-  findOwnLicense,
-  redeemLicense,
-} from '../../resources/licenses/queries.ts';
+import { findLicenseByKey, redeemLicense } from '../../resources/licenses/queries.ts';
 import type { LicenseRow } from '../../resources/licenses/row.ts';
 import { statusAt } from '../../resources/licenses/rules.ts';
 import { licenses } from '../../resources/licenses/schema.ts';
@@ -38,7 +34,8 @@ import { discordClaims } from './schema.ts';
 
 /** A link at Discord is opened at once. */
 const LINK_MINUTES = 15;
-const SHOW_KEYS = 'keys';
+/** The id of a button, which runs as a command does. */
+export const SHOW_KEYS = 'keys';
 
 const NO_KEY = say(
   'There is no such license key. Copy the whole key as you got it, or ask the shop.',
@@ -208,17 +205,16 @@ async function resetLicense(context: CommandContext): Promise<Message> {
   const { db, interaction, newSender, secret } = context;
   const what = interaction.options.get('what') ?? 'all';
   const person = { chatId: interaction.user.id };
-  const licenseId = licenseIdIn(interaction);
-  const outcome = await resetSlots(
+  const reset = await resetSlots(
     () => newSender({ actor: 'customer' }),
     person,
-    licenseId,
+    licenseIdIn(interaction),
     chosenBy(what, secret),
   );
-  if (!outcome) return NOT_YOURS;
-  const row = await findOwnLicense(db, licenseId, person);
+  if (!reset) return NOT_YOURS;
+  const { outcome, row } = reset;
   const now = Date.now();
-  if (!row || statusAt(row, now) !== 'EXPIRED') return say(outcomeText(outcome));
+  if (statusAt(row, now) !== 'EXPIRED') return say(outcomeText(outcome));
   const next = nextStep(row, await findProduct(db, row.productId), now);
   return say(`${outcomeText(outcome)} This license has ${endText(row, now)}.${next}`);
 }

@@ -5,7 +5,7 @@ import { and, eq, isNotNull, lte, min, type SQL, sql } from 'drizzle-orm';
 import type { FollowUp } from '../../db/change.ts';
 import type { Database } from '../../db/client.ts';
 import { isOneOf } from '../../db/predicates.ts';
-import type { Task } from '../../db/task.ts';
+import type { Run, Task } from '../../db/task.ts';
 import { limitMs } from '../../lib/discord.ts';
 import type { Outbound } from '../../lib/outbound.ts';
 import { isOwnedBy } from '../../resources/licenses/own.ts';
@@ -242,23 +242,56 @@ export const ROLES_FOLLOW: FollowUp = {
 };
 
 /**
- * Takes the roles that no license gives any more, and gives those that could not be given.
+ * Gives a role that is due, takes it, or keeps it.
  *
- * @param left the number of queries and requests that remain
- * @returns the number of requests
+ * @param spend counts a request to Discord
+ * @returns whether the other roles may be tried now
  */
-async function lookAfterRoles(
-  { db, outbound, now }: Omit<Roles, 'settings'>,
-  left: () => number,
-): Promise<number> {
+async function lookAfterRole(
+  roles: Roles,
+  { chatId, roleId, dueAt, isGiven }: typeof discordRoles.$inferSelect,
+  spend: Run['spend'],
+): Promise<boolean> {
+  const { db, now } = roles;
+  // As it was read: a change of a license in the meantime makes it due again.
+  const isRole = and(
+    eq(discordRoles.chatId, chatId),
+    eq(discordRoles.roleId, roleId),
+    eq(discordRoles.dueAt, dueAt),
+  );
+  const set = (values: Partial<typeof discordRoles.$inferInsert>) =>
+    db.update(discordRoles).set(values).where(isRole);
+  const [given] = await db
+    .select({ count: sql<number>`count(*)`, endsAt: min(licenses.expiresAt) })
+    .from(licenses)
+    .innerJoin(products, eq(products.id, licenses.productId))
+    .where(gives(chatId, roleId, now));
+  const isDue = given !== undefined && given.count > 0;
+  const kept = { dueAt: nextLook(given?.endsAt, now), isGiven: true };
+  if (isDue && isGiven) {
+    await set(kept);
+    return true;
+  }
+  spend(1);
+  const sent = await sendRole(roles, isDue ? 'PUT' : 'DELETE', chatId, roleId);
+  const againAt = await note(roles, roleId, sent);
+  if (againAt !== undefined) await set({ dueAt: againAt });
+  else if (sent.outcome === 'failed') await set({ dueAt: now + RETRY_MS });
+  else if (isDue && sent.outcome === 'done') await set(kept);
+  else await db.delete(discordRoles).where(isRole);
+  return againAt === undefined;
+}
+
+/** Takes the roles that no license gives any more, and gives those that could not be given. */
+async function lookAfterRoles({ db, outbound, now, left, spend }: Run): Promise<void> {
   const { value: settings } = await readSettings(db, 'discord', NO_DISCORD);
   const roles = { db, outbound, settings, now };
   if (settings.botToken === null) {
     // Roles cannot be taken without a bot, and nothing about the accounts is kept.
     await db.delete(discordRoles).where(lte(discordRoles.dueAt, now));
-    return 0;
+    return;
   }
-  if (isPaused(roles)) return 0;
+  if (isPaused(roles)) return;
   const due = await db
     .select()
     .from(discordRoles)
@@ -266,51 +299,13 @@ async function lookAfterRoles(
     // A refusal keeps the other roles waiting, so the roles that had one come last.
     .orderBy(isOneOf(discordRoles.roleId, Object.keys(settings.roleFaults)), discordRoles.dueAt)
     .limit(MAX_CHECKED);
-  let requests = 0;
-  for (const { chatId, roleId, dueAt, isGiven } of due) {
-    if (left() - requests < ROLE_QUERIES) return requests;
-    // As it was read: a change of a license in the meantime makes it due again.
-    const isRole = and(
-      eq(discordRoles.chatId, chatId),
-      eq(discordRoles.roleId, roleId),
-      eq(discordRoles.dueAt, dueAt),
-    );
-    const [given] = await db
-      .select({ count: sql<number>`count(*)`, endsAt: min(licenses.expiresAt) })
-      .from(licenses)
-      .innerJoin(products, eq(products.id, licenses.productId))
-      .where(gives(chatId, roleId, now));
-    const isDue = given !== undefined && given.count > 0;
-    const kept = { dueAt: nextLook(given?.endsAt, now), isGiven: true };
-    if (isDue && isGiven) {
-      await db.update(discordRoles).set(kept).where(isRole);
-      continue;
-    }
-    requests++;
-    const sent = await sendRole(roles, isDue ? 'PUT' : 'DELETE', chatId, roleId);
-    const againAt = await note(roles, roleId, sent);
-    if (againAt !== undefined) {
-      await db.update(discordRoles).set({ dueAt: againAt }).where(isRole);
-      return requests;
-    }
-    if (sent.outcome === 'failed') {
-      await db
-        .update(discordRoles)
-        .set({ dueAt: now + RETRY_MS })
-        .where(isRole);
-      continue;
-    }
-    await (isDue && sent.outcome === 'done'
-      ? db.update(discordRoles).set(kept).where(isRole)
-      : db.delete(discordRoles).where(isRole));
+  for (const role of due) {
+    if (left() < ROLE_QUERIES || !(await lookAfterRole(roles, role, spend))) return;
   }
-  return requests;
 }
 
 export const LOOK_AFTER_ROLES: Task = {
   failure: 'Roles at Discord were not looked after',
   most: 2 + ROLE_QUERIES,
-  async run({ spend, left, ...run }) {
-    spend(await lookAfterRoles(run, left));
-  },
+  run: lookAfterRoles,
 };

@@ -138,13 +138,120 @@ function overBecause(
   return one.state === 'ACTIVE' || isByHand(mail) ? undefined : 'The license is deactivated';
 }
 
-/** Why an address gets no such mail; undefined if it does. */
-function blockOf(blocks: readonly Block[], mail: MailRow, hash: string | null): string | undefined {
-  const found = blocks.filter((one) => one.hash === hash);
-  const reminders = found.find(({ scope }) => scope === 'reminders');
+/** Why an address gets no such mail; undefined if it does. @param blocks of the address */
+function blockOf(blocks: readonly Block[], mail: MailRow): string | undefined {
+  const reminders = blocks.find(({ scope }) => scope === 'reminders');
   if (reminders && mail.kind === 'expiring') return REASONS[reminders.reason];
-  const all = found.find(({ scope }) => scope === 'all');
+  const all = blocks.find(({ scope }) => scope === 'all');
   return all && !isByHand(mail) && mail.kind !== 'test' ? REASONS[all.reason] : undefined;
+}
+
+/** A mail with its address, and whether it is sent there. */
+interface Addressed extends Pick<Letter, 'mail' | 'addressHash' | 'isBlocked'> {
+  to: string | null;
+  /** Why it is not sent; undefined for one that is. */
+  skipped: string | undefined;
+}
+
+/** Finds the addresses of mails, and those that are blocked. @param testAddress see {@link readLetters} */
+async function addressed(
+  { db, now }: Pick<Sender, 'db' | 'now'>,
+  secret: string,
+  state: Read,
+  claimed: readonly MailRow[],
+  testAddress: string | undefined,
+): Promise<Addressed[]> {
+  const known = await Promise.all(
+    claimed.map(async (mail) => {
+      const to = testAddress ?? state.found.get(mail.id)?.email ?? null;
+      return { mail, to, addressHash: to === null ? null : await hashOfAddress(secret, to) };
+    }),
+  );
+  const hashes = JSON.stringify(known.flatMap(({ addressHash }) => addressHash ?? []));
+  const blocks = await db.all<Block>(
+    sql`select address_hash as hash, scope, reason from mail_blocks
+      where address_hash in (select value from json_each(${hashes}))`,
+  );
+  return known.map((one) => {
+    const own = blocks.filter(({ hash }) => hash === one.addressHash);
+    return {
+      ...one,
+      isBlocked: own.some(({ scope }) => scope === 'all'),
+      skipped: overBecause(state, one.mail, now) ?? blockOf(own, one.mail),
+    };
+  });
+}
+
+/** Makes the links that mails send. @returns the code of each, by the id of its mail */
+async function makeLinks(
+  sender: Sender,
+  secret: string,
+  mails: readonly Addressed[],
+): Promise<ReadonlyMap<number, string>> {
+  const links = await Promise.all(
+    mails.flatMap(({ mail, skipped }) => {
+      const { id, kind, customerId } = mail;
+      if (kind !== 'link' || customerId === null || skipped !== undefined) return [];
+      return linkCodeOf(secret, mail).then((code) => ({ id, customerId, code }));
+    }),
+  );
+  if (links.length > 0) await change(sender, await linksByMail(sender, links));
+  return new Map(links.map(({ id, code }) => [id, code]));
+}
+
+/** The places of the service to which mails lead. */
+interface Places {
+  origin: string;
+  /** The customer's page; null if others cannot open it. */
+  page: string | null;
+}
+
+/** Composes a message. @param code of the link that the mail sends, if it does */
+async function messageOf(
+  state: Read,
+  secret: string,
+  { origin, page }: Places,
+  { mail, to, code }: { mail: MailRow; to: string; code: string | undefined },
+  now: number,
+): Promise<OutgoingMail> {
+  const found = state.found.get(mail.id);
+  const language = mail.language ?? found?.language ?? state.settings.language;
+  const licenses = (state.expiring.get(mail.id) ?? []).map((one) => ({
+    product: one.product,
+    keyEnd: keyEnd(one.licenseKey),
+    expiry: one.expiresAt,
+    days: daysUntil(one.expiresAt, now),
+    renewUrl: one.url,
+  }));
+  const [first] = licenses;
+  const isReminder = mail.kind === 'expiring' && mail.customerId !== null;
+  const token = isReminder ? await unsubscribeTokenOf(secret, mail.customerId ?? 0) : '';
+  // RFC 8058 wants https.
+  const unsubscribing = isReminder &&
+    origin.startsWith('https:') && {
+      unsubscribeUrl: `${origin}${UNSUBSCRIBE_PATH}/${token}?language=${language}`,
+    };
+  const expiresAfterDays = found?.expiresAfterDays ?? null;
+  const composed = composeMail({
+    kind: mail.kind,
+    language,
+    texts: mail.kind === 'test' ? {} : (state.settings.texts[language]?.[mail.kind] ?? {}),
+    values: {
+      name: found?.name ?? '',
+      product: found?.product ?? '',
+      key: mail.kind === 'key' ? (found?.licenseKey ?? '') : '',
+      // The expiry of a license that waits for its first use is far away.
+      expiry: first?.expiry ?? (expiresAfterDays === null ? (found?.expiresAt ?? null) : null),
+      expiresAfterDays,
+      days: first?.days ?? null,
+      link: code === undefined ? page : linkAddress(origin, code),
+    },
+    licenses,
+    seller: state.seller,
+    ...unsubscribing,
+  });
+  const id = `licet-${mail.id}-${await markOf(secret, mail)}`;
+  return { id, to, language, ...composed, ...unsubscribing };
 }
 
 /**
@@ -162,87 +269,18 @@ export async function readLetters(
   const { db, now } = sender;
   const secret = settings.ROOT_TOKEN ?? '';
   const state = await read(db, claimed, now);
-  const known = await Promise.all(
-    claimed.map(async (mail) => {
-      const to = testAddress ?? state.found.get(mail.id)?.email ?? null;
-      return { mail, to, hash: to === null ? null : await hashOfAddress(secret, to) };
-    }),
-  );
-  const hashes = JSON.stringify(known.flatMap(({ hash }) => hash ?? []));
-  const blocks = await db.all<Block>(
-    sql`select address_hash as hash, scope, reason from mail_blocks
-      where address_hash in (select value from json_each(${hashes}))`,
-  );
+  const mails = await addressed(sender, secret, state, claimed, testAddress);
+  const codes = await makeLinks(sender, secret, mails);
   const { origin, isPublic } = publicUrlOf(settings, state.settings.origin ?? 'http://localhost');
   // Others cannot open an address of this machine.
-  const page = isPublic ? `${origin}${PORTAL_PATH}` : null;
-  const skipped = (mail: MailRow, hash: string | null): string | undefined =>
-    overBecause(state, mail, now) ?? blockOf(blocks, mail, hash);
-  const links = await Promise.all(
-    known.flatMap(async ({ mail, hash }) =>
-      mail.kind !== 'link' || mail.customerId === null || skipped(mail, hash) !== undefined
-        ? []
-        : { id: mail.id, customerId: mail.customerId, code: await linkCodeOf(secret, mail) },
-    ),
-  ).then((all) => all.flat());
-  if (links.length > 0) await change(sender, await linksByMail(sender, links));
-  const codes = new Map(links.map(({ id, code }) => [id, code]));
+  const places = { origin, page: isPublic ? `${origin}${PORTAL_PATH}` : null };
   return Promise.all(
-    known.map(async ({ mail, to, hash }): Promise<Letter> => {
-      const isBlocked = blocks.some((one) => one.hash === hash && one.scope === 'all');
-      const why = skipped(mail, hash);
-      if (why !== undefined || to === null) {
-        return {
-          mail,
-          message: { skipped: why ?? 'There is no address' },
-          addressHash: hash,
-          isBlocked,
-        };
+    mails.map(async ({ to, skipped, ...letter }): Promise<Letter> => {
+      if (to === null || skipped !== undefined) {
+        return { ...letter, message: { skipped: skipped ?? 'There is no address' } };
       }
-      const found = state.found.get(mail.id);
-      const language = mail.language ?? found?.language ?? state.settings.language;
-      const code = codes.get(mail.id);
-      const licenses = (state.expiring.get(mail.id) ?? []).map((one) => ({
-        product: one.product,
-        keyEnd: keyEnd(one.licenseKey),
-        expiry: one.expiresAt,
-        days: daysUntil(one.expiresAt, now),
-        renewUrl: one.url,
-      }));
-      const [first] = licenses;
-      const isReminder = mail.kind === 'expiring' && mail.customerId !== null;
-      const token = isReminder ? await unsubscribeTokenOf(secret, mail.customerId ?? 0) : '';
-      // RFC 8058 wants https.
-      const unsubscribing = isReminder &&
-        origin.startsWith('https:') && {
-          unsubscribeUrl: `${origin}${UNSUBSCRIBE_PATH}/${token}?language=${language}`,
-        };
-      const expiresAfterDays = found?.expiresAfterDays ?? null;
-      const composed = composeMail({
-        kind: mail.kind,
-        language,
-        texts: mail.kind === 'test' ? {} : (state.settings.texts[language]?.[mail.kind] ?? {}),
-        values: {
-          name: found?.name ?? '',
-          product: found?.product ?? '',
-          key: mail.kind === 'key' ? (found?.licenseKey ?? '') : '',
-          // The expiry of a license that waits for its first use is far away.
-          expiry: first?.expiry ?? (expiresAfterDays === null ? (found?.expiresAt ?? null) : null),
-          expiresAfterDays,
-          days: first?.days ?? null,
-          link: code === undefined ? page : linkAddress(origin, code),
-        },
-        licenses,
-        seller: state.seller,
-        ...unsubscribing,
-      });
-      const id = `licet-${mail.id}-${await markOf(secret, mail)}`;
-      return {
-        mail,
-        addressHash: hash,
-        isBlocked,
-        message: { id, to, language, ...composed, ...unsubscribing },
-      };
+      const sent = { mail: letter.mail, to, code: codes.get(letter.mail.id) };
+      return { ...letter, message: await messageOf(state, secret, places, sent, now) };
     }),
   );
 }

@@ -1,13 +1,12 @@
 import { DomainError } from '../../lib/errors.ts';
 import { type ConvergedAll, convergeAll, planOf } from './compose.ts';
-import { standingOf } from './facts.ts';
 import { isSamePurchase } from './identity.ts';
 import type { PurchaseRow } from './list.ts';
 import type { Binding, Choice, Entry } from './notice.ts';
 import { placeholderOf, quantityOf, saleOf } from './offer.ts';
 import { sell } from './sell.ts';
 import type { Context, Plan, PurchaseValues } from './state.ts';
-import { changedSubjects } from './subjects.ts';
+import { changedSubjects, standingAfter } from './subjects.ts';
 import { shownChanges } from './words.ts';
 
 /** The choices of a person: a product, a license, and a purchase of before (9). */
@@ -91,14 +90,14 @@ export function planBinding(context: Context, { purchaseId, licenseId }: Binding
 }
 
 export function planEntry(context: Context, notice: Entry): Plan {
-  const { state, after, mapping, now } = context;
+  const { state, mapping, now } = context;
   const { item, reference, order, buyerId, buyerName, licenseId } = notice;
   const { market } = mapping.source;
   if (state.purchases.some(({ purchase }) => isSamePurchase(purchase, notice))) {
     throw new DomainError('conflict', 'The purchase is known: change its license', 'reference');
   }
   checkLicense(context, licenseId);
-  const { reasons } = standingOf({ orderId: order, facts: {} }, after, market, now);
+  const { reasons } = standingAfter(context, { orderId: order, facts: {} });
   if (reasons.length > 0) {
     throw new DomainError(
       'conflict',

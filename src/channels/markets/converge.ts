@@ -3,7 +3,7 @@ import { MAX_EXPIRES_AFTER_DAYS, MAX_QUANTITY } from '@licet/contract/limits';
 import { toTimestamp } from '@licet/contract/time';
 import { nextRevision } from '../../db/outbox.ts';
 import { EXPIRES_LATER } from '../../resources/licenses/rules.ts';
-import { paidFor, type Standing, standingOf } from './facts.ts';
+import { paidFor, type Standing } from './facts.ts';
 import { isForgotten } from './identity.ts';
 import { isSameJson } from './json.ts';
 import type { PurchaseRow } from './list.ts';
@@ -20,6 +20,7 @@ import type {
   PurchaseChange,
   PurchaseValues,
 } from './state.ts';
+import { standingAfter, standingBefore } from './subjects.ts';
 import { isEndChanged, noteOf, shownChanges, withNote } from './words.ts';
 
 /** Brings a purchase and its license to the state that follows from all facts (9). */
@@ -64,35 +65,19 @@ function isUnsold(context: Context, purchase: PurchaseRow, facts: Facts): boolea
   return isMore && (mapped?.quantity !== 'licenses' || invoiced > MAX_QUANTITY);
 }
 
+/** @param stated the part of the notice about this purchase; its own facts if there is none */
 export function converge(context: Context, known: KnownPurchase, stated: Stated): Converged {
   const { purchase, license } = known;
-  const { before: subjectsBefore, after: subjectsAfter, mapping, now } = context;
-  const { market } = mapping.source;
-  const orderId = orderOf(context, purchase, stated.link);
-  // A forgotten buyer stays so, although the market names them again.
-  const buyer = isForgotten(purchase) ? undefined : stated.link;
+  const { facts, link } = stated;
+  const orderId = orderOf(context, purchase, link);
   const isTemporary = license?.licenseType === 'TEMPORARY';
-  const before = standingOf({ ...purchase, isTemporary }, subjectsBefore, market, now);
-  const bought = { orderId, facts: stated.facts, isTemporary };
-  const after = standingOf(bought, subjectsAfter, market, now);
-  const waits = appliedReasons(purchase).length === 0 ? purchase.reason : waitingFor(stated.facts);
-  // A license that was deleted with its product stays the one that was sold.
-  const isSold = license !== null || purchase.licenseId !== null;
-  const reason = after.reasons.join(', ') || (isSold ? null : waits);
-  const values: PurchaseValues = {
-    ...purchase,
-    orderId,
-    buyerId: purchase.buyerId ?? buyer?.buyerId ?? null,
-    buyerName: purchase.buyerName ?? buyer?.buyerName ?? null,
-    facts: stated.facts,
-    state: after.reasons.length > 0 ? 'REVOKED' : isSold ? 'GRANTED' : 'UNMATCHED',
-    reason,
-    ...(purchase.unit === 0 && paidFor(after.facts, stated.facts)),
-  };
+  const before = standingBefore(context, { ...purchase, isTemporary });
+  const after = standingAfter(context, { orderId, facts, isTemporary });
+  const values = valuesAfter(known, stated, orderId, after);
   const licenseChange = license && changeOf(context, known, { before, after, stated });
   const event = license && eventOf(context, { before: purchase, after: values }, licenseChange);
-  const isMore = ({ facts }: Standing): boolean =>
-    isUnclear(facts) || isUnsold(context, purchase, facts);
+  const isMore = (standing: Standing): boolean =>
+    isUnclear(standing.facts) || isUnsold(context, purchase, standing.facts);
   const becomesUnclear = license !== null && isMore(after) && !isMore(before) && !purchase.isTest;
   // One event for the licenses of a quantity.
   const isFirst = purchase.unit === 0;
@@ -100,9 +85,33 @@ export function converge(context: Context, known: KnownPurchase, stated: Stated)
     purchase: isSameJson(values, { ...purchase }) ? null : { before: purchase, after: values },
     license: licenseChange,
     event: !isFirst ? null : becomesUnclear ? alertOf(context, purchase) : (event?.planned ?? null),
-    completion: isForgotten(purchase) ? null : completionOf(known, stated.link, { before, after }),
+    completion: isForgotten(purchase) ? null : completionOf(known, link, { before, after }),
     text: becomesUnclear ? STILL_ONE : (event?.text ?? null),
     needsPerson: becomesUnclear,
+  };
+}
+
+/** The columns of a purchase, as they follow from its standing. */
+function valuesAfter(
+  { purchase, license }: KnownPurchase,
+  { facts, link }: Stated,
+  orderId: string | null,
+  after: Standing,
+): PurchaseValues {
+  // A forgotten buyer stays so, although the market names them again.
+  const buyer = isForgotten(purchase) ? undefined : link;
+  // A license that was deleted with its product stays the one that was sold.
+  const isSold = license !== null || purchase.licenseId !== null;
+  const waits = appliedReasons(purchase).length === 0 ? purchase.reason : waitingFor(facts);
+  return {
+    ...purchase,
+    orderId,
+    buyerId: purchase.buyerId ?? buyer?.buyerId ?? null,
+    buyerName: purchase.buyerName ?? buyer?.buyerName ?? null,
+    facts,
+    state: after.reasons.length > 0 ? 'REVOKED' : isSold ? 'GRANTED' : 'UNMATCHED',
+    reason: after.reasons.join(', ') || (isSold ? null : waits),
+    ...(purchase.unit === 0 && paidFor(after.facts, facts)),
   };
 }
 

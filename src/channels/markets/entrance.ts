@@ -135,7 +135,7 @@ async function findSource(
 ): Promise<{ source: MarketSource; rejection?: Rejection } | undefined> {
   let first: { source: MarketSource; rejection: Rejection } | undefined;
   for (const source of sources) {
-    const rejection = await authenticate(source, incoming);
+    const rejection = await rejectionOf(source, incoming);
     if (!rejection) return { source };
     first ??= { source, rejection };
   }
@@ -149,7 +149,7 @@ const SWITCHED_OFF: Rejection = {
 };
 
 /** Checks that a request comes from the market, and that the market is on. @returns undefined if both hold */
-async function authenticate(
+async function rejectionOf(
   { market }: MarketSource,
   incoming: Incoming,
 ): Promise<Rejection | undefined> {

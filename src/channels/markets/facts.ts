@@ -154,7 +154,7 @@ export interface Subject {
 }
 
 /** A purchase whose state is sought. */
-interface Bought {
+export interface Bought {
   orderId: string | null;
   facts: Facts;
   /** Whether its license ends by itself. */

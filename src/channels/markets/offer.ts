@@ -2,7 +2,7 @@ import { MAX_QUANTITY } from '@licet/contract/limits';
 import type { MarketProduct } from '@licet/contract/markets';
 import type { ConvergedAll } from './compose.ts';
 import { isUnclear } from './converge.ts';
-import { paidFor, standingOf } from './facts.ts';
+import { paidFor } from './facts.ts';
 import { isForgotten, isSamePurchase, referencesOf } from './identity.ts';
 import { isSameJson } from './json.ts';
 import type { PurchaseRow } from './list.ts';
@@ -12,6 +12,7 @@ import { NOT_ARRIVED } from './placeholders.ts';
 import type { Facts } from './schema.ts';
 import { type Sale, type Sold, sell } from './sell.ts';
 import type { Context, KnownPurchase, Plan, PurchaseValues } from './state.ts';
+import { standingAfter } from './subjects.ts';
 import { shownChanges } from './words.ts';
 
 /** Offers purchases their licenses, or keeps them until a person chooses (9). */
@@ -21,10 +22,10 @@ const UNCLEAR =
 
 /** How many were bought: as somebody has counted them, else what the first invoice says. */
 export function quantityOf(
-  { after, mapping, now }: Context,
+  context: Context,
   { quantity, ...bought }: Pick<PurchaseValues, 'orderId' | 'facts' | 'quantity'>,
 ): number {
-  const { facts } = standingOf(bought, after, mapping.source.market, now);
+  const { facts } = standingAfter(context, bought);
   const invoiced = facts.counted === undefined ? (facts.quantity ?? 1) : 1;
   return Math.min(Math.max(quantity, invoiced), Number.MAX_SAFE_INTEGER);
 }
@@ -38,8 +39,7 @@ export function newSale(
 ): Sale {
   const [reference = identity.reference] = referencesOf({ ...identity, item, order, isTest });
   const orderId = known?.orderId ?? order;
-  const { after, mapping, now } = context;
-  const paid = standingOf({ orderId, facts }, after, mapping.source.market, now).facts;
+  const paid = standingAfter(context, { orderId, facts }).facts;
   return {
     purchase: {
       item: known?.item ?? item,
@@ -109,10 +109,9 @@ export function offer(
   sale: Sale,
   mapped: MarketProduct | undefined,
 ): Sold | string {
-  const { after, mapping, now } = context;
   if (!mapped)
     return `No product is chosen for ${sale.purchase.item}: add it to the products of the market`;
-  if (isUnclear(standingOf(sale.purchase, after, mapping.source.market, now).facts)) return UNCLEAR;
+  if (isUnclear(standingAfter(context, sale.purchase).facts)) return UNCLEAR;
   return sell(context, sale, mapped);
 }
 
@@ -125,12 +124,11 @@ const IGNORED =
  * @param why it has no license
  */
 export function keep(
-  { after, mapping, now }: Context,
+  context: Context,
   { purchase, known }: Sale,
   why: string,
 ): Pick<Plan, 'newPurchases' | 'purchases' | 'events' | 'result'> {
-  const { market } = mapping.source;
-  const { reasons } = standingOf(purchase, after, market, now);
+  const { reasons } = standingAfter(context, purchase);
   const isRevoked = reasons.length > 0;
   const state = isRevoked ? 'REVOKED' : 'UNMATCHED';
   const values: PurchaseValues = { ...purchase, state, reason: reasons.join(', ') || why };
@@ -148,7 +146,7 @@ export function keep(
           {
             type: 'purchase.unmatched',
             purchase: target,
-            changes: shownChanges(market, values, { reason: why }),
+            changes: shownChanges(context.mapping.source.market, values, { reason: why }),
           },
         ],
     result: {
@@ -176,15 +174,18 @@ export const offerWaiting = (context: Context, changes: ConvergedAll): Offered[]
     return { sale, sold: offer(context, sale, mappedFor(context, itemsOf(after))) };
   });
 
-/** The licenses that a purchase lacks, because an invoice names a larger quantity. */
-export function more(context: Context, rows: readonly KnownPurchase[]): Sold | undefined {
-  const { after, mapping, now } = context;
+/**
+ * The licenses that a purchase lacks, because an invoice names a larger quantity.
+ *
+ * @param rows of one purchase: a row for each license that it has
+ */
+export function sellMissing(context: Context, rows: readonly KnownPurchase[]): Sold | undefined {
   const [first] = rows;
   if (!first?.license || first.purchase.facts.boughtAt === undefined) return undefined;
   if (isForgotten(first.purchase)) return undefined;
   const isTemporary = first.license.licenseType === 'TEMPORARY';
   const bought = { ...first.purchase, isTemporary };
-  const { facts, reasons } = standingOf(bought, after, mapping.source.market, now);
+  const { facts, reasons } = standingAfter(context, bought);
   const { quantity = 1 } = facts;
   const mapped = mappedFor(context, itemsOf(first.purchase));
   const isMore =
@@ -203,11 +204,12 @@ export function more(context: Context, rows: readonly KnownPurchase[]): Sold | u
   return typeof sold === 'string' ? undefined : sold;
 }
 
-export function moreOf(context: Context): Sold | undefined {
+/** The licenses that the first of all purchases lacks: a plan makes those of one. */
+export function sellFirstMissing(context: Context): Sold | undefined {
   const { purchases } = context.state;
   for (const { purchase } of purchases) {
     if (purchase.unit > 0) continue;
-    const sold = more(
+    const sold = sellMissing(
       context,
       purchases.filter((one) => isSamePurchase(one.purchase, purchase)),
     );

@@ -8,7 +8,15 @@ import { purchaseOf } from './identity.ts';
 import type { PurchaseRow } from './list.ts';
 import { itemsOf, mappedFor } from './mapped.ts';
 import type { AnyNotice, Grant, Report, Result } from './notice.ts';
-import { keep, more, moreOf, newSale, offer, offerWaiting, placeholderOf } from './offer.ts';
+import {
+  keep,
+  newSale,
+  offer,
+  offerWaiting,
+  placeholderOf,
+  sellFirstMissing,
+  sellMissing,
+} from './offer.ts';
 import { NOT_ARRIVED } from './placeholders.ts';
 import type { Facts } from './schema.ts';
 import type { Context, KnownPurchase, Mapping, Plan, State } from './state.ts';
@@ -99,7 +107,7 @@ function planAgain(
   const changes = convergeAll(context, context.state.purchases, (one) =>
     found.includes(one) ? { facts, link, renewalDays: renewalDays(context, notice, one) } : {},
   );
-  const sold = more(context, found);
+  const sold = sellMissing(context, found);
   const subjects = changedSubjects(context, orderId);
   const state = stateAfter(found, changes);
   const delivered = found.flatMap(({ license }) =>
@@ -173,8 +181,10 @@ function planReport(context: Context, { purchase: about }: Report): Plan {
   const facts = mergeFacts(found[0]?.purchase.facts ?? {}, about?.facts ?? {});
   const changes = convergeAll(context, purchases, (one) => (found.includes(one) ? { facts } : {}));
   const waiting = offerWaiting(context, changes);
+  // A plan makes the licenses of one purchase. The same notice is planned again for the next one (`isPartial`).
   const sold =
-    waiting.map((one) => one.sold).find((one) => typeof one !== 'string') ?? moreOf(context);
+    waiting.map((one) => one.sold).find((one) => typeof one !== 'string') ??
+    sellFirstMissing(context);
   // A purchase that was revoked while it had no license waits for a person from now on.
   const kept = waiting.flatMap(({ sale, sold: why }) =>
     typeof why === 'string' && sale.known?.state === 'REVOKED' ? keep(context, sale, why) : [],

@@ -80,16 +80,16 @@ export async function receive(
   incoming: Incoming,
 ): Promise<Received> {
   const { market } = source;
-  const request = await ADAPTERS[market.kind].read(incoming, market);
-  if (isRejection(request)) return reject(market, request, incoming);
+  const read = await ADAPTERS[market.kind].read(incoming, market);
+  if (isRejection(read)) return reject(market, read, incoming);
   const clean = (text: string | null): string | null => text && cleaned(text, market.secrets);
   let results: readonly Result[] = [];
   let reply: Reply;
   let failed: string | undefined;
   try {
-    const notices = await wholeNotices(receiver, source, request.notices);
+    const notices = await wholeNotices(receiver, source, read.notices);
     results = await applyNotices(receiver.newSender, source, notices, receiver.apply);
-    reply = replyTo(request, results);
+    reply = replyWith(read, results);
   } catch (error) {
     // The market repeats the request. Notices that were applied already stay.
     receiver.onFailure(error);
@@ -101,14 +101,14 @@ export async function receive(
     reply,
     arrived: {
       marketId: market.id,
-      type: clean(request.type),
-      eventId: clean(request.eventId),
+      type: clean(read.type),
+      eventId: clean(read.eventId),
       isAccepted: true,
       status: reply.status,
-      result: failed ?? (cleaned(texts, market.secrets) || request.ignored || 'Nothing to do'),
-      body: redact(incoming.text, market.secrets, namesIn(request.notices)),
-      effect: failed !== undefined ? null : effectOf(request, results),
-      ...aboutOf(request.notices, clean),
+      result: failed ?? (cleaned(texts, market.secrets) || read.ignored || 'Nothing to do'),
+      body: redact(incoming.text, market.secrets, namesIn(read.notices)),
+      effect: failed !== undefined ? null : effectOf(read, results),
+      ...aboutOf(read.notices, clean),
     },
   };
 }
@@ -149,7 +149,7 @@ function effectOf({ needsPerson }: Accepted, results: readonly Result[]): Notice
   return effects.includes('CHANGED') ? 'CHANGED' : 'NOTHING';
 }
 
-function replyTo({ needsKey, respond }: Accepted, results: readonly Result[]): Reply {
+function replyWith({ needsKey, respond }: Accepted, results: readonly Result[]): Reply {
   const keys = results.flatMap((one) => one.keys);
   const withoutKey = results.find((one) => one.keys.length === 0);
   if (needsKey && (keys.length === 0 || withoutKey)) {

@@ -12,7 +12,7 @@ import { firstIdAt, SLOTS, timeOfId } from '../../lib/time-id.ts';
 import { storeDeliveries } from '../webhooks/outgoing.ts';
 import { marketDeliveries } from './schema.ts';
 
-/** The requests that were received from markets (9). */
+/** The requests that were received from markets (9): *deliveries* in the API and the tables, as those of webhooks are. */
 
 export type ArrivedRequest = Omit<typeof marketDeliveries.$inferInsert, 'id'>;
 
@@ -39,7 +39,7 @@ const IS_LISTED = sql`(${column('isAgain')} and exists (select 1 from market_del
   where d.market_id = ${column('marketId')} and d.id >= ${column('first')} and d.id < ${column('first')} + ${SLOTS}
     and d.event_id is ${column('eventId')} and d.result is ${column('result')} and d.body is ${column('body')}))`;
 
-async function insertDeliveries(db: Database, arrivals: readonly Arrival[]): Promise<void> {
+async function insertArrivals(db: Database, arrivals: readonly Arrival[]): Promise<void> {
   const list = JSON.stringify(
     arrivals.map(({ arrived, at, isAgain }) => ({ ...arrived, isAgain, first: firstIdAt(at) })),
   );
@@ -64,7 +64,7 @@ export class Arrivals {
   constructor(db: Database, isOnOneMachine: boolean) {
     this.#db = db;
     const insert = async (arrivals: readonly Arrival[]): Promise<ReadonlyMap<Arrival, true>> => {
-      await insertDeliveries(db, arrivals);
+      await insertArrivals(db, arrivals);
       return new Map();
     };
     this.#together = isOnOneMachine ? new BatchLoader(insert, MAX_TOGETHER) : undefined;
@@ -74,7 +74,7 @@ export class Arrivals {
   async list(arrived: ArrivedRequest, at: number, waitUntil: WaitUntil): Promise<void> {
     const arrival: Arrival = { arrived, at, isAgain: false };
     try {
-      await (this.#together?.load(arrival, waitUntil) ?? insertDeliveries(this.#db, [arrival]));
+      await (this.#together?.load(arrival, waitUntil) ?? insertArrivals(this.#db, [arrival]));
     } catch (error) {
       if (this.#waiting.length < MAX_WAITING) this.#waiting.push(arrival);
       throw error;

@@ -3,8 +3,8 @@ import { MAX_LIMIT, MAX_QUANTITY } from '@licet/contract/limits';
 import type { MarketProduct } from '@licet/contract/markets';
 import { NEVER, storedExpiryOf } from '../../resources/licenses/rules.ts';
 import { GRACE_MS } from './converge.ts';
-import { standingOf } from './facts.ts';
 import type { Context, NewLicenses, PlannedEvent, PurchaseValues } from './state.ts';
+import { standingAfter } from './subjects.ts';
 import { noteOf, shownChanges } from './words.ts';
 
 /** The new licenses of a purchase: their number, their limits and their end (9). */
@@ -25,11 +25,8 @@ type Terms = Pick<NewLicenses, 'count'> & {
 };
 
 /** @returns why the purchase gets no license, for people */
-function termsOf(
-  { mapping, after, now }: Context,
-  { purchase }: Sale,
-  mapped: MarketProduct,
-): Terms | string {
+function termsOf(context: Context, { purchase }: Sale, mapped: MarketProduct): Terms | string {
+  const { mapping, now } = context;
   const product = mapping.products.find(({ id }) => id === mapped.productId);
   if (!product) return `The chosen product ${mapped.productId} does not exist: choose another one`;
   const { quantity, isTest } = purchase;
@@ -38,7 +35,7 @@ function termsOf(
   const isOne = mapped.quantity === 'limits';
   const times = (limit: number): number =>
     isOne && limit > 0 ? Math.min(limit * quantity, MAX_LIMIT) : limit;
-  const { paidUntil } = standingOf(purchase, after, mapping.source.market, now);
+  const { paidUntil } = standingAfter(context, purchase);
   const days = mapped.expiresAfterDays ?? product.defaultExpiresAfterDays;
   const expiryDate = isTest ? now + TEST_DAYS_MS : paidUntil && paidUntil + GRACE_MS;
   const isTemporary = mapped.licenseType === 'TEMPORARY' || isTest;
@@ -65,13 +62,13 @@ function termsOf(
  * @returns why it gets none, for people
  */
 export function sell(context: Context, sale: Sale, mapped: MarketProduct): Sold | string {
-  const { mapping, after, now } = context;
+  const { mapping, now } = context;
   const { market } = mapping.source;
   const terms = termsOf(context, sale, mapped);
   if (typeof terms === 'string') return terms;
   const isTemporary = terms.values.licenseType === 'TEMPORARY';
   const bought = { ...sale.purchase, isTemporary };
-  const { reasons, facts } = standingOf(bought, after, market, now);
+  const { reasons, facts } = standingAfter(context, bought);
   const isRevoked = reasons.length > 0;
   const reason = reasons.join(', ') || null;
   const { isTest } = sale.purchase;

@@ -227,40 +227,47 @@ function putSubjects(db: Database, marketId: number, changed: readonly SubjectAf
     });
 }
 
-/** The columns of a new purchase. A purchase that is known has an id, which its further licenses do not get. */
-const rowOf = (
-  marketId: number,
-  {
-    item,
-    reference,
-    orderId,
-    buyerId,
-    buyerName,
-    email,
-    quantity,
-    isTest,
-    state,
-    reason,
-    licenseId,
-    facts,
-    amount,
-    currency,
-    ignoredAt,
-  }: PurchaseValues,
-  now: number,
-) => ({
-  ...{ marketId, item, reference, unit: 0, orderId, buyerId, buyerName, email, quantity },
-  ...{ isTest: Number(isTest), state, reason, licenseId, facts: JSON.stringify(facts) },
+/** The columns of a purchase that a plan sets. It may have others: one that is known has an id. */
+const columnsOf = ({
+  item,
+  reference,
+  orderId,
+  buyerId,
+  buyerName,
+  email,
+  quantity,
+  isTest,
+  state,
+  reason,
+  licenseId,
+  facts,
+  amount,
+  currency,
+  ignoredAt,
+}: PurchaseValues) =>
+  ({
+    ...{ item, reference, orderId, buyerId, buyerName, email, quantity, isTest: Number(isTest) },
+    ...{ state, reason, licenseId, facts: JSON.stringify(facts), amount, currency, ignoredAt },
+  }) satisfies Record<keyof PurchaseValues, unknown>;
+
+/** The columns of a new purchase. Further licenses of one that is known do not get its id. */
+const rowOf = (marketId: number, values: PurchaseValues, now: number) => ({
+  ...columnsOf(values),
+  marketId,
+  unit: 0,
   misses: 0,
   deactivatedRevision: null,
   createdAt: now,
   updatedAt: now,
   revision: 1,
-  ...{ amount, currency, ignoredAt, revokedAt: state === 'REVOKED' ? now : null },
+  revokedAt: values.state === 'REVOKED' ? now : null,
 });
 
 const insertPurchase = ({ db, now }: Sender, marketId: number, values: PurchaseValues) =>
   db.insert(purchases).select(sql`select ${rowValues(purchases, rowOf(marketId, values, now))}`);
+
+/** The columns that a purchase can change: all but its identity. */
+type Changing = Exclude<keyof PurchaseValues, 'item' | 'reference' | 'isTest'>;
 
 /** The columns of a purchase that waited. */
 const REPLACED = {
@@ -280,7 +287,7 @@ const REPLACED = {
   misses: 0,
   updatedAt: sql`excluded.updated_at`,
   revision: sql`${purchases.revision} + 1`,
-};
+} satisfies Record<Changing | 'revokedAt' | 'misses' | 'updatedAt' | 'revision', unknown>;
 
 /** Purchases with their new licenses: a row for each. */
 function grantPurchases({ db, now }: Sender, marketId: number, made: readonly Made[]) {
@@ -376,37 +383,27 @@ function completeCustomers(db: Database, completions: readonly Completion[]) {
 
 const value = (name: string): SQL => sql.raw(`o.value ->> '$.${name}'`);
 
+const CHANGED: Record<Changing, SQL> = {
+  orderId: value('orderId'),
+  buyerId: value('buyerId'),
+  buyerName: value('buyerName'),
+  email: value('email'),
+  quantity: value('quantity'),
+  facts: value('facts'),
+  state: value('state'),
+  reason: value('reason'),
+  licenseId: value('licenseId'),
+  amount: value('amount'),
+  currency: value('currency'),
+  ignoredAt: value('ignoredAt'),
+};
+
 function updatePurchases({ db, now }: Sender, changed: readonly PurchaseChange[]) {
-  const list = changed.map(({ before, after }) => ({
-    id: before.id,
-    orderId: after.orderId,
-    buyerId: after.buyerId,
-    buyerName: after.buyerName,
-    email: after.email,
-    quantity: after.quantity,
-    facts: JSON.stringify(after.facts),
-    state: after.state,
-    reason: after.reason,
-    licenseId: after.licenseId,
-    amount: after.amount,
-    currency: after.currency,
-    ignoredAt: after.ignoredAt,
-  }));
+  const list = changed.map(({ before, after }) => ({ ...columnsOf(after), id: before.id }));
   return db
     .update(purchases)
     .set({
-      orderId: value('orderId'),
-      buyerId: value('buyerId'),
-      buyerName: value('buyerName'),
-      email: value('email'),
-      quantity: value('quantity'),
-      facts: value('facts'),
-      state: value('state'),
-      reason: value('reason'),
-      licenseId: value('licenseId'),
-      amount: value('amount'),
-      currency: value('currency'),
-      ignoredAt: value('ignoredAt'),
+      ...CHANGED,
       revokedAt: sql`iif(${value('state')} = 'REVOKED', ifnull(${purchases.revokedAt}, ${now}), null)`,
       misses: 0,
       updatedAt: now,

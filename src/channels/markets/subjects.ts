@@ -1,11 +1,11 @@
 import { DAY_MS } from '@licet/contract/durations';
-import { mergeFacts } from './facts.ts';
+import { type Bought, mergeFacts, type Standing, standingOf } from './facts.ts';
 import { isSameJson } from './json.ts';
 import type { Statement } from './notice.ts';
 import { isPlaceholder } from './placeholders.ts';
 import type { Context, SubjectAfter, SubjectRow } from './state.ts';
 
-/** The subjects of a notice, and those that it changes (9). */
+/** The subjects of a notice, those that it changes, and the standing of purchases before and after it (9). */
 
 /** The facts about subjects without a purchase are kept for this time: Stripe reports all orders of an account. */
 const KEPT_MS = 30 * DAY_MS;
@@ -26,6 +26,14 @@ export function withStatements(known: readonly SubjectRow[], about: readonly Sta
   }
   return subjects.values();
 }
+
+/** The state of a purchase before the notice, under the settings of now. */
+export const standingBefore = ({ before, mapping, now }: Context, bought: Bought): Standing =>
+  standingOf(bought, before, mapping.source.market, now);
+
+/** The state of a purchase that follows from all facts, with those of the notice. */
+export const standingAfter = ({ after, mapping, now }: Context, bought: Bought): Standing =>
+  standingOf(bought, after, mapping.source.market, now);
 
 /** The subjects that a notice changes. Those of a purchase stay, others for 30 days. @param order of a new purchase */
 export function changedSubjects(

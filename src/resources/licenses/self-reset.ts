@@ -121,6 +121,12 @@ export function blockedBy(rows: readonly { type: LicenseDataType; data: string }
       : addresses.includes(value) || isInNetworks(networks, value);
 }
 
+/** A reset, with the license as it was before. */
+interface Reset {
+  outcome: ResetOutcome;
+  row: LicenseRow;
+}
+
 /**
  * Frees slots of a license for its owner: at most as often as the product allows, however many ask at once.
  *
@@ -133,8 +139,11 @@ export const resetSlots = (
   person: Person,
   licenseId: number,
   choose: Choose,
-): Promise<ResetOutcome | undefined> =>
-  changeOwnLicense(newSender, person, licenseId, (sender, row) => resetOnce(sender, row, choose));
+): Promise<Reset | undefined> =>
+  changeOwnLicense(newSender, person, licenseId, async (sender, row) => ({
+    outcome: await resetOnce(sender, row, choose),
+    row,
+  }));
 
 /** The statements that count a reset, beside the change of the license that makes it. */
 export function countReset({ db, now }: Sender, { id, revision }: LicenseRow): Statement[] {

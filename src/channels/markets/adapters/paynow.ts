@@ -174,14 +174,17 @@ function refunded(body: unknown, at: number): Notice[] | string {
   const status = textAt(body, 'status')?.toLowerCase() ?? 'completed';
   if (status !== 'completed') return 'The refund is not completed';
   const [order, line] = [textAt(body, 'order_id'), textAt(body, 'order_line_id')];
+  const amount = numberAt(body, 'amount');
+  const refunds = amount !== null && { refunds: { [textAt(body, 'id') ?? '']: amount } };
   if (line !== null && order !== null) {
-    // PayNow refunds lines in full.
-    const about = [{ id: line, parent: order, facts: { line, refunded: at } }];
+    // PayNow refunds lines in full. The amount counts for the order as well: all of it may be paid back by now.
+    const about = [
+      { id: line, parent: order, facts: { line, refunded: at } },
+      { id: order, facts: { ...refunds } },
+    ];
     return [{ do: 'report', about }];
   }
-  const amount = numberAt(body, 'amount');
-  if (amount === null) return [];
-  return aboutSubject(order, { refunds: { [textAt(body, 'id') ?? '']: amount } });
+  return refunds ? aboutSubject(order, refunds) : 'The refund names no amount';
 }
 
 /** A chargeback. One that closes as anything but lost takes nothing. */
