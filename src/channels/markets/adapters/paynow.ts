@@ -184,7 +184,7 @@ function refunded(body: unknown, at: number): Notice[] | string {
     ];
     return [{ do: 'report', about }];
   }
-  return refunds ? aboutSubject(order, refunds) : 'The refund names no amount';
+  return refunds ? aboutSubject(order, refunds) : [];
 }
 
 /** A chargeback. One that closes as anything but lost takes nothing. */
