@@ -1,10 +1,12 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, globSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
+import { MARKET_KINDS } from '@licet/contract/enums';
 import { OUTCOMES, RESPONSE_TYPES } from '@licet/contract/outcomes';
 import { load } from 'js-yaml';
 import { describe, expect, it } from 'vitest';
 import { BUILD_LINES } from '../../console/src/screens/program/packages.ts';
+import { SUBJECTS } from '../../scripts/console/documents.ts';
 import { zip } from '../../scripts/packages/archive.ts';
 import { ownFolder } from '../node/own.ts';
 
@@ -252,6 +254,11 @@ it('docs/configuration.md has each variable of wrangler.toml', () => {
   const rows = [...read('docs/configuration.md').matchAll(/^\| (\w+)/gm)].map(([, name]) => name);
   expect(names.length).toBeGreaterThan(5);
   expect(rows).toEqual(expect.arrayContaining(names));
+});
+
+it('each market has a guide, which the service shows', () => {
+  const guides = MARKET_KINDS.map((kind) => `docs/markets/${kind}.md`);
+  expect(Object.values(SUBJECTS).flat()).toEqual(expect.arrayContaining(guides));
 });
 
 it('docs/decisions.md has each outcome of a validation with its message, in the order of the decision', () => {

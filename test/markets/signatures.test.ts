@@ -1,6 +1,6 @@
 import { dynamicSettings } from '@licet/contract/dynamic-market';
 import { DYNAMIC_PRESETS } from '@licet/contract/dynamic-presets';
-import type { MarketKind } from '@licet/contract/enums';
+import { MARKET_KINDS, type MarketKind } from '@licet/contract/enums';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ADAPTERS } from '../../src/channels/markets/adapters.ts';
@@ -173,6 +173,11 @@ describe.each(SIGNED)('$name', (one) => {
       { numRuns: 50 },
     );
   });
+});
+
+it('each market has a vector, but for BuiltByBit, which sends its secret', () => {
+  const signed = SIGNED.map(({ kind }) => kind);
+  expect(MARKET_KINDS.filter((kind) => !signed.includes(kind))).toEqual(['builtbybit']);
 });
 
 it('one of several signatures is enough', async () => {
