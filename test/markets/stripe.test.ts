@@ -158,9 +158,9 @@ it.each([
   [0, 0, 0],
   [undefined, 1000, 0],
 ])('a refund of a charge of %s with %s back gives %d notices', async (amount, back, count) => {
-  const charge = { payment_intent: 'pi_1', amount, amount_refunded: back };
+  const charge = { id: 'ch_1', payment_intent: 'pi_1', amount, amount_refunded: back };
   const { notices } = await read('charge.refunded', charge);
-  const about = [{ id: 'pi_1', facts: { refunded: AT } }];
+  const about = [{ id: 'pi_1', facts: { total: back, refunds: { ch_1: back } } }];
   expect(notices).toEqual(Array(count).fill({ do: 'report', about }));
 });
 

@@ -190,6 +190,12 @@ const PERMANENT = { item: 'guard' };
 describe('Stripe', () => {
   const first = [subscribed(), invoice(1), payment(1)];
   const second = [...first, invoice(2), payment(2)];
+  const shared = [
+    subscribed(),
+    invoice(1, { amount_paid: 900 }),
+    payment(1),
+    stripe('invoice_payment.paid', { invoice: 'in_1', payment: { payment_intent: 'pi_9' } }),
+  ];
   const cases: Case[] = [
     {
       name: 'a refund of a payment takes what it bought',
@@ -199,6 +205,16 @@ describe('Stripe', () => {
     {
       name: 'a refund in full of a charge that was captured in part takes the license',
       given: [session(), refund(1, { amount: 900, amount_captured: 500, refunded: true })],
+      expected: revoked('refunded'),
+    },
+    {
+      name: 'a refund of one of two payments of an invoice takes nothing',
+      given: [...shared, refund(1)],
+      expected: GRANTED,
+    },
+    {
+      name: 'the refunds of both payments of an invoice take the license',
+      given: [...shared, refund(1), refund(9, { amount: 400, amount_refunded: 400 })],
       expected: revoked('refunded'),
     },
     {

@@ -112,7 +112,7 @@ export interface Facts {
   active?: number;
   /** When the market reported that a subscription, which is still active, is not to be renewed. */
   cancels?: number;
-  /** The amount of an order or a line, and what was paid back of it, by the ids of the refunds. */
+  /** The amount of an order, a line or a payment, and what was paid back of it, by the ids of the refunds. */
   total?: number;
   refunds?: Record<string, number>;
   /** The order line of a purchase or a subject, where an order has several. */

@@ -206,7 +206,8 @@ function invoicePaid({ object, at, isTest }: Event): Read {
   const isUnclear = products.size > 1 || quantity > MAX_QUANTITY;
   const reason = textAt(object, 'billing_reason');
   const isFirst = reason === 'subscription_create';
-  const amount = numberAt(object, 'total') ?? numberAt(object, 'amount_paid');
+  const collected = numberAt(object, 'amount_paid');
+  const amount = numberAt(object, 'total') ?? collected;
   // The last invoice of a canceled subscription, of which time is left.
   const isCredit = amount !== null && amount < 0;
   const facts: Facts = {
@@ -216,6 +217,7 @@ function invoicePaid({ object, at, isTest }: Event): Read {
       // A coupon can make a month free, which is no trial.
       amount: reason === 'subscription_cycle' && amount === 0 ? null : amount,
     },
+    ...(collected !== null && { total: collected }),
     ...(isFirst && !isUnclear && quantity > 1 && { quantity }),
     ...(isFirst && isUnclear && { unclear: 1 }),
   };
@@ -311,15 +313,17 @@ function aboutPayment(object: unknown, facts: Facts): Read {
   ];
 }
 
-function refund({ object, at }: Event): Read {
+function refund({ object }: Event): Read {
   const amount = numberAt(object, 'amount');
-  const refunded = numberAt(object, 'amount_refunded');
-  // An amount of zero is no payment that could be refunded in full. A charge can be captured in part.
-  const isFull = amount !== null && refunded !== null && amount > 0 && refunded >= amount;
-  if (!isFull && valueAt(object, 'refunded') !== true) {
+  const total = numberAt(object, 'amount_refunded') ?? 0;
+  // A charge can be captured in part.
+  const isFull = valueAt(object, 'refunded') === true || (amount !== null && total >= amount);
+  if (total <= 0 || !isFull) {
     return { ignored: 'The charge is refunded in part, which changes nothing' };
   }
-  return aboutPayment({ object: 'charge', ...Object(object) }, { refunded: at });
+  // An invoice can have several payments: its own amount is larger than this one.
+  const facts = { total, refunds: { [textAt(object, 'id') ?? '']: total } };
+  return aboutPayment({ object: 'charge', ...Object(object) }, facts);
 }
 
 /** The step of a dispute; undefined for an inquiry, which moves no money. */
