@@ -820,3 +820,27 @@ describe('a notice about many licenses', () => {
     expect(customer).toMatchObject({ username: 'kas', email: 'buyer-of-60@shop.example' });
   });
 });
+
+describe('a text in the place of an e-mail', () => {
+  it.each(['none', 'n/a', '\u200b', 'x\r\nBcc: eve@shop.example', '@', 'Not given'])(
+    "joins no two buyers, and becomes nobody's e-mail: %j [9.3.3]",
+    async (email) => {
+      await start('tebex');
+      for (const id of ['1', '2']) {
+        await tebex('payment.completed', {
+          transaction_id: `tbx-${id}`,
+          created_at: new Date().toISOString(),
+          customer: { email, username: { id: crypto.randomUUID(), username: `buyer-${id}` } },
+          products: [{ id: 'guard', quantity: 1 }],
+        });
+      }
+      const sold = await service.purchases();
+      const customers = await Promise.all(
+        sold.map(async ({ licenseId }) => (await service.license(licenseId)).customer),
+      );
+      expect(sold).toHaveLength(2);
+      expect(new Set(customers.map((one) => one?.id)).size).toBe(2);
+      expect(customers.map((one) => one?.email)).toEqual([null, null]);
+    },
+  );
+});

@@ -1,3 +1,5 @@
+import { emailAddress } from '@licet/contract/customers';
+
 /** Values in the bodies of markets, read tolerantly: ids come as text or as numbers, and fields can be missing. */
 
 export type Json = Readonly<Record<string, unknown>>;
@@ -42,6 +44,14 @@ export function textOf(value: unknown): string | null {
 
 /** {@link textOf} by a path. */
 export const textAt = (value: unknown, path: string): string | null => textOf(valueAt(value, path));
+
+/** An e-mail; null for any other text: buyers who write the same, such as `none`, would become one customer. */
+export const emailOf = (value: unknown): string | null =>
+  emailAddress.safeParse(textOf(value)).data ?? null;
+
+/** {@link emailOf} by a path. */
+export const emailAt = (value: unknown, path: string): string | null =>
+  emailOf(valueAt(value, path));
 
 /** A number by its path, also as text; null if it is missing or none. */
 export function numberAt(value: unknown, path: string): number | null {

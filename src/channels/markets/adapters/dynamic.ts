@@ -1,6 +1,6 @@
 import type { DynamicSettings } from '@licet/contract/dynamic-market';
 import type { Incoming } from '../incoming.ts';
-import { quantityAt, textOf, valueAt } from '../json.ts';
+import { emailOf, quantityAt, textOf, valueAt } from '../json.ts';
 import type { Accepted, Adapter, Grant, MarketSettings, Rejection } from '../notice.ts';
 import { isRecent, isSecret, isSigned, WRONG_SECRET, WRONG_SIGNATURE } from '../signature.ts';
 
@@ -140,7 +140,7 @@ async function read(
         buyer: {
           id: textOf(firstAt(body, settings.buyer)),
           name: textOf(firstAt(body, settings.buyerName)),
-          email: textOf(firstAt(body, settings.email)),
+          email: emailOf(firstAt(body, settings.email)),
         },
         quantity: quantityAt({ value: firstAt(body, settings.quantity) }, 'value'),
         isTest: false,

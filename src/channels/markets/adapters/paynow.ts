@@ -1,6 +1,6 @@
 import { decimalsOf } from '@licet/contract/currencies';
 import type { Incoming } from '../incoming.ts';
-import { listAt, numberAt, quantityAt, textAt, timeAt, valueAt } from '../json.ts';
+import { emailAt, listAt, numberAt, quantityAt, textAt, timeAt, valueAt } from '../json.ts';
 import type {
   Accepted,
   Adapter,
@@ -141,7 +141,7 @@ function orderCompleted(body: unknown, at: number): Notice[] {
     textAt(body, 'subscription_id') ??
     lines.map((line) => textAt(line, 'subscription_id')).find((one) => one !== null) ??
     null;
-  const [total, email] = [numberAt(body, 'total_amount'), textAt(body, 'billing_email')];
+  const [total, email] = [numberAt(body, 'total_amount'), emailAt(body, 'billing_email')];
   const order: Statement = {
     id,
     ...(subscription !== null && { parent: subscription }),

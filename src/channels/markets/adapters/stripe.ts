@@ -1,7 +1,16 @@
 import { MAX_QUANTITY } from '@licet/contract/limits';
 import { mergeFacts } from '../facts.ts';
 import type { Incoming } from '../incoming.ts';
-import { listAt, numberAt, quantityAt, secondsAt, textAt, textOf, valueAt } from '../json.ts';
+import {
+  emailAt,
+  listAt,
+  numberAt,
+  quantityAt,
+  secondsAt,
+  textAt,
+  textOf,
+  valueAt,
+} from '../json.ts';
 import type {
   Accepted,
   Adapter,
@@ -93,7 +102,7 @@ function session({ object, at, isTest }: Event): Read {
     buyer: {
       id: idAt(object, 'customer') ?? textAt(object, 'client_reference_id'),
       name: textAt(object, 'customer_details.name'),
-      email: textAt(object, 'customer_details.email') ?? textAt(object, 'customer_email'),
+      email: emailAt(object, 'customer_details.email') ?? emailAt(object, 'customer_email'),
     },
     quantity: counted ?? 1,
     isTest,
@@ -246,7 +255,7 @@ function invoicePaid({ object, at, isTest }: Event): Read {
       buyer: {
         id: idAt(object, 'customer'),
         name: textAt(object, 'customer_name'),
-        email: textAt(object, 'customer_email'),
+        email: emailAt(object, 'customer_email'),
       },
       quantity: counted ?? 1,
       isTest,

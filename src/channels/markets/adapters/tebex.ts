@@ -1,6 +1,6 @@
 import { sha256Bytes } from '../../../lib/sha256.ts';
 import type { Incoming } from '../incoming.ts';
-import { listAt, numberAt, quantityAt, textAt, timeAt, valueAt } from '../json.ts';
+import { emailAt, listAt, numberAt, quantityAt, textAt, timeAt, valueAt } from '../json.ts';
 import type {
   Accepted,
   Adapter,
@@ -34,7 +34,7 @@ function buyerOf(payment: unknown, product: unknown): Buyer {
   );
   const [id = null, name = null] = username;
   const plain = textAt(product, 'username') ?? textAt(payment, 'customer.username');
-  return { id, name: name ?? plain, email: textAt(payment, 'customer.email') };
+  return { id, name: name ?? plain, email: emailAt(payment, 'customer.email') };
 }
 
 /** A package; a line without one can name it in its own data. */
