@@ -92,7 +92,7 @@ export async function runTasks(
       return {
         ...sender,
         db,
-        // What follows waits for its task, which counts the queries and requests.
+        // Each follow-up waits for its task, which counts the queries and requests.
         caches: {
           invalidate: (changes) => caches.invalidate(changes),
           publish: async () => undefined,

@@ -129,7 +129,7 @@ it('no backlog of the scheduled handler holds up another, and no run makes more 
   const atLast = await readBacklog();
   expect(atFirst).toMatchObject({ deliveries: 100, mails: 20, roles: 20, missing: 15 });
   expect(atLast).toMatchObject({ deliveries: 0, mails: 0, roles: 0, missing: 8 });
-  // Of each queue that is longer a part.
+  // A part of each longer queue.
   expect(atLast.changes).toBeLessThan(atFirst.changes - 60);
   expect(atLast.records).toBeLessThan(atFirst.records - 15);
   expect(Math.max(...requests)).toBeLessThanOrEqual(50);
