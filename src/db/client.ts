@@ -65,7 +65,7 @@ export async function batch(db: Database, statements: Statements) {
  * The message of SQLite in an error. Drizzle's message around it contains the SQL and its values, which could
  * look like an error and must not be logged.
  */
-export function databaseMessage(error: unknown): string {
+function databaseMessage(error: unknown): string {
   if (!(error instanceof Error)) return '';
   return error.cause instanceof Error ? databaseMessage(error.cause) : error.message;
 }

@@ -9,6 +9,7 @@ import {
   PLACEHOLDERS_OF,
 } from '@licet/contract/mail-kinds';
 import type { PortalSettings } from '@licet/contract/portal';
+import { escapeHtml } from '../../lib/html.ts';
 import { oneLine } from './mime.ts';
 import type { OutgoingMail } from './sender.ts';
 import { WORDS } from './texts.ts';
@@ -99,12 +100,10 @@ export function textFaultOf(kind: MailTextKind, text: MailText): string | undefi
 type Part = [text: string, html: string];
 
 const MAX_LISTED = 3;
-const DEFAULT_COLOUR = '#2f4fbf';
+/** The colour of a seller who has chosen none. */
+export const DEFAULT_COLOUR = '#2f4fbf';
 /** Something that programs of mail make a link of: a name is a stranger's. */
 const LINK_LIKE = /[/@]|\w\.\w{2}/;
-
-const escapeHtml = (text: string): string =>
-  text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
 
 const paragraph = (text: string): Part => [
   text,

@@ -60,8 +60,8 @@ export const mails = sqliteTable(
 
 export type MailRow = typeof mails.$inferSelect;
 
-export const BLOCK_SCOPES = ['all', 'reminders'] as const;
-export const BLOCK_REASONS = ['BOUNCED', 'COMPLAINED', 'REFUSED', 'UNSUBSCRIBED'] as const;
+const BLOCK_SCOPES = ['all', 'reminders'] as const;
+const BLOCK_REASONS = ['BOUNCED', 'COMPLAINED', 'REFUSED', 'UNSUBSCRIBED'] as const;
 export type BlockReason = (typeof BLOCK_REASONS)[number];
 
 /** Addresses that get no mail, or no reminders (13). Without a rowid. */

@@ -112,7 +112,7 @@ export function parseMailbox(value: unknown): Parsed<Mailbox> {
 }
 
 /** Reads `MAIL_DAILY_LIMIT`, which is not empty. */
-export function parseDailyLimit(value: unknown): Parsed<number> {
+function parseDailyLimit(value: unknown): Parsed<number> {
   const text = textOf(value);
   return /^[1-9]\d{0,8}$/.test(text)
     ? { value: Number(text) }

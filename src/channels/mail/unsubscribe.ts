@@ -2,7 +2,9 @@ import { textColourOn } from '@licet/contract/contrast';
 import { MAIL_LANGUAGES, type MailLanguage } from '@licet/contract/mail-kinds';
 import type { PortalSettings } from '@licet/contract/portal';
 import type { Database } from '../../db/client.ts';
+import { escapeHtml } from '../../lib/html.ts';
 import { findCustomer } from '../../resources/customers/queries.ts';
+import { DEFAULT_COLOUR } from './compose.ts';
 import { hashOfAddress } from './hashes.ts';
 import { block } from './store.ts';
 
@@ -54,17 +56,12 @@ const TEXTS: Readonly<Record<MailLanguage, Texts>> = {
   },
 };
 
-const DEFAULT_COLOUR = '#2f4fbf';
-
 /** The policy of the page, which loads nothing, and sends its form to the service alone. */
 export const UNSUBSCRIBE_CSP =
   "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 export const unsubscribeLanguage = (sent: string | undefined): MailLanguage =>
   MAIL_LANGUAGES.find((one) => one === sent) ?? 'en';
-
-const escapeHtml = (text: string): string =>
-  text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
 
 /** The page that asks, and those that say the outcome. A form sends itself to the address of its page. */
 export function unsubscribePage(
