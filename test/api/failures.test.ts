@@ -67,7 +67,9 @@ it('the scheduled handler without the database throws nothing, tries all its tas
   const bindings = { ...env, DB: unreachable(env.DB) };
   await worker.scheduled(controller, bindings, createExecutionContext());
   expectBareLines(
+    'It is unknown which tasks have waited too long',
     'Changes were not published',
+    'Events about expiries were not made',
     'Records were not rolled up',
     'Records were not aggregated',
     'Old records were not removed',
@@ -77,9 +79,8 @@ it('the scheduled handler without the database throws nothing, tries all its tas
     'The licenses were not counted',
     'Idempotency keys were not removed',
     'Old deliveries were not removed',
-    'Markets were not looked after',
     'Links, sessions, mails and interactions of customers were not looked after',
-    'Events about expiries were not made',
+    'Markets were not looked after',
     'Events were not delivered',
   );
 });
