@@ -286,7 +286,11 @@ function lastOf(payments: readonly Payment[]): Payment | undefined {
 
 const isKept = ({ reasons }: Payment): boolean => reasons.length === 0;
 
-/** The time until which the remaining payments pay; null if none does. @param removedUntil what an item was renewed to */
+/**
+ * The time until which the remaining payments pay; null if none does.
+ *
+ * @param removedUntil the end that a removed item had
+ */
 function paidUntilOf(
   { paid, paidUntil = 0 }: Facts,
   payments: readonly Payment[],
