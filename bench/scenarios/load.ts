@@ -24,7 +24,7 @@ const P99_CONNECTIONS = 256;
 const MAX_P99_MS = 150;
 const MAX_STORED_AFTER_MS = 2_000;
 const MEMORY_CONNECTIONS = 1_024;
-const MAX_MEGABYTES = 500;
+const MAX_MEGABYTES = 450;
 const MEMORY_INTERVAL_MS = 250;
 
 /** A round, and the most memory of node and workerd during it. */
