@@ -102,3 +102,6 @@ export function rowValues(table: SQLiteTable, row: object): SQL {
     sql`, `,
   );
 }
+
+/** A field of an object in a JSON list, in a statement that selects from `json_each(list) o`. */
+export const ofEach = (name: string): SQL => sql.raw(`o.value ->> '$.${name}'`);

@@ -18,16 +18,16 @@ import type { CustomerRow } from '../resources/customers/row.ts';
 import { type LicenseRow, toLicense } from '../resources/licenses/row.ts';
 import {
   keysMeantBy,
+  type LicenseDefaults,
   normalizeLicenseKey,
   sentExpiryOf,
   stateOf,
-  storedExpiryOf,
   whyNoKey,
+  withDefaults,
 } from '../resources/licenses/rules.ts';
 import { bindings, licenses, replacedKeys } from '../resources/licenses/schema.ts';
 import { slotValues } from '../resources/licenses/snapshot.ts';
 import { subtractRequestsHere } from '../resources/licenses/totals.ts';
-import type { ProductRow } from '../resources/products/queries.ts';
 import { unknownProduct } from '../resources/products/rules.ts';
 import { products } from '../resources/products/schema.ts';
 import { accountsOf, emailsOfAccounts, namedByAccount } from './accounts.ts';
@@ -105,10 +105,7 @@ function leftOutAddresses({ sent }: Item<LicenseItem>, ipv6SlotPrefix: number): 
 
 const SAME_KEY = 'the same licenseKey, apart from case, but other values';
 
-/** The values of licenses that have none of their own. */
-type Defaults = Pick<ProductRow, 'defaultMaxIPs' | 'defaultMaxHWIDs' | 'defaultExpiresAfterDays'>;
-
-const UNLIMITED: Defaults = {
+const UNLIMITED: LicenseDefaults = {
   defaultMaxIPs: -1,
   defaultMaxHWIDs: -1,
   defaultExpiresAfterDays: null,
@@ -121,16 +118,11 @@ const UNLIMITED: Defaults = {
  */
 function toRow(
   item: LicenseItem,
-  defaults: Defaults,
+  defaults: LicenseDefaults,
   { db, now }: Pick<Context, 'db' | 'now'>,
 ): NewLicense {
-  const { licenseType, expiryDate, licenseStatus, createdDate, updatedDate } = item;
-  const needsDefault = licenseType === 'TEMPORARY' && expiryDate === null;
-  const defaultDays = needsDefault ? defaults.defaultExpiresAfterDays : null;
-  const stored = storedExpiryOf(licenseType, {
-    expiryDate,
-    expiresAfterDays: item.expiresAfterDays ?? defaultDays,
-  });
+  const { licenseType, licenseStatus, createdDate, updatedDate } = item;
+  const stored = withDefaults(item, defaults);
   const isExpired = stored.expiresAt !== null && stored.expiresAt <= now;
   if (licenseStatus === 'EXPIRED' && !isExpired) {
     const { expiryDate: end } = sentExpiryOf(stored);
@@ -151,8 +143,6 @@ function toRow(
     ownerChatId: item.ownerChatId,
     ownerChatUsername: item.ownerChatUsername,
     ...stored,
-    maxIPs: item.maxIPs ?? defaults.defaultMaxIPs,
-    maxHWIDs: item.maxHWIDs ?? defaults.defaultMaxHWIDs,
     pastRequests: item.totalRequests,
     state: stateOf(licenseStatus),
     notes: item.notes,
@@ -280,7 +270,7 @@ export const planLicenses: Planner<LicenseItem> = async ({ db, now, assumedProdu
   });
   const owners = new Customers(named, now);
   const accounts = await emailsOfAccounts(db, items);
-  const limits = new Map<number, Defaults>(assumedProductIds.map((id) => [id, UNLIMITED]));
+  const limits = new Map<number, LicenseDefaults>(assumedProductIds.map((id) => [id, UNLIMITED]));
   for (const product of referenced) limits.set(product.id, product);
   const firstOfKey = new Map<string, NewLicense>();
   const { news, take } = planRows<LicenseItem, NewLicense>({

@@ -2,7 +2,7 @@ import { DAY_MS, HOUR_MS } from '@licet/contract/durations';
 import { type SQL, sql } from 'drizzle-orm';
 import { change, type Sender } from '../../db/change.ts';
 import { batch, type Database } from '../../db/client.ts';
-import { rowValues } from '../../db/predicates.ts';
+import { ofEach, rowValues } from '../../db/predicates.ts';
 import { MAILED_LINK_MS } from '../portal/sessions.ts';
 import { DAY_OF_REMINDER } from './causes.ts';
 import { type BlockReason, type MailRow, mailBlocks, mails } from './schema.ts';
@@ -211,7 +211,6 @@ export async function storeMailOutcomes(
     id: mail.id,
     attempts: mail.attempts,
   }));
-  const value = (name: string) => sql.raw(`o.value ->> '$.${name}'`);
   const failed = outcomes.filter(({ mail, state }) => state === 'FAILED' && mail.kind !== 'test');
   const blocked = outcomes.flatMap(({ blocked: hash }) => hash ?? []);
   const unblocked = outcomes.flatMap(({ unblocked: hash }) => hash ?? []);
@@ -222,18 +221,18 @@ export async function storeMailOutcomes(
       outcomes: db
         .update(mails)
         .set({
-          state: value('state'),
-          error: value('error'),
-          step: value('step'),
-          nextAt: value('nextAt'),
-          providerId: value('providerId'),
-          losses: sql`${mails.losses} + (${value('isHandedOver')} and ${value('state')} <> 'SENT')`,
-          sentAt: sql`iif(${value('isHandedOver')}, ${now}, ${mails.sentAt})`,
+          state: ofEach('state'),
+          error: ofEach('error'),
+          step: ofEach('step'),
+          nextAt: ofEach('nextAt'),
+          providerId: ofEach('providerId'),
+          losses: sql`${mails.losses} + (${ofEach('isHandedOver')} and ${ofEach('state')} <> 'SENT')`,
+          sentAt: sql`iif(${ofEach('isHandedOver')}, ${now}, ${mails.sentAt})`,
           leaseUntil: null,
         })
         .from(sql`json_each(${JSON.stringify(rows)}) o`)
         .where(
-          sql`${mails.id} = ${value('id')} and ${mails.attempts} = ${value('attempts')} and ${mails.state} = 'WAITING'`,
+          sql`${mails.id} = ${ofEach('id')} and ${mails.attempts} = ${ofEach('attempts')} and ${mails.state} = 'WAITING'`,
         ),
       blocked: blocked.length === 0 ? [] : [block(db, blocked, 'all', 'REFUSED', now)],
       unblocked:

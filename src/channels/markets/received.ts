@@ -1,11 +1,11 @@
 import { DAY_MS } from '@licet/contract/durations';
 import type { MarketDelivery } from '@licet/contract/markets';
 import { toTimestamp } from '@licet/contract/time';
-import { and, desc, eq, getTableColumns, lt, type SQL, sql } from 'drizzle-orm';
+import { and, desc, eq, getTableColumns, lt, sql } from 'drizzle-orm';
 import { BatchLoader } from '../../cache/batch-loader.ts';
 import { batch, type Database } from '../../db/client.ts';
 import { insertEvents, SERVICE } from '../../db/events.ts';
-import { rowValues } from '../../db/predicates.ts';
+import { ofEach, rowValues } from '../../db/predicates.ts';
 import { events } from '../../db/schema.ts';
 import type { WaitUntil } from '../../lib/async.ts';
 import { firstIdAt, SLOTS, timeOfId } from '../../lib/time-id.ts';
@@ -25,19 +25,18 @@ interface Arrival {
 }
 
 /** The same columns in SQL, of a JSON list of them. */
-const column = (name: string): SQL => sql.raw(`o.value ->> '$.${name}'`);
 const LISTED = rowValues(marketDeliveries, {
   ...Object.fromEntries(
-    Object.keys(getTableColumns(marketDeliveries)).map((name) => [name, column(name)]),
+    Object.keys(getTableColumns(marketDeliveries)).map((name) => [name, ofEach(name)]),
   ),
   id: sql`ifnull((select max(id) + 1 from market_deliveries
-    where market_id = ${column('marketId')} and id >= ${column('first')}
-      and id < ${column('first')} + ${SLOTS}), ${column('first')}) + o.key`,
+    where market_id = ${ofEach('marketId')} and id >= ${ofEach('first')}
+      and id < ${ofEach('first')} + ${SLOTS}), ${ofEach('first')}) + o.key`,
 });
 
-const IS_LISTED = sql`(${column('isAgain')} and exists (select 1 from market_deliveries d
-  where d.market_id = ${column('marketId')} and d.id >= ${column('first')} and d.id < ${column('first')} + ${SLOTS}
-    and d.event_id is ${column('eventId')} and d.result is ${column('result')} and d.body is ${column('body')}))`;
+const IS_LISTED = sql`(${ofEach('isAgain')} and exists (select 1 from market_deliveries d
+  where d.market_id = ${ofEach('marketId')} and d.id >= ${ofEach('first')} and d.id < ${ofEach('first')} + ${SLOTS}
+    and d.event_id is ${ofEach('eventId')} and d.result is ${ofEach('result')} and d.body is ${ofEach('body')}))`;
 
 async function insertArrivals(db: Database, arrivals: readonly Arrival[]): Promise<void> {
   const list = JSON.stringify(

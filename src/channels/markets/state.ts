@@ -1,5 +1,6 @@
 import type { EventType } from '@licet/contract/enums';
 import type { EventChanges } from '../../db/events.ts';
+import type { LicenseDefaults } from '../../resources/licenses/rules.ts';
 import type { licenses } from '../../resources/licenses/schema.ts';
 import type { ProductRow } from '../../resources/products/queries.ts';
 import type { Forest } from './facts.ts';
@@ -30,10 +31,7 @@ export interface State {
 }
 
 /** A product of ours, as far as a plan needs it. */
-export type PlannedProduct = Pick<
-  ProductRow,
-  'id' | 'defaultMaxIPs' | 'defaultMaxHWIDs' | 'defaultExpiresAfterDays'
->;
+export type PlannedProduct = Pick<ProductRow, 'id'> & LicenseDefaults;
 
 /** The products of a market, as the seller has chosen them. */
 export interface Mapping {

@@ -2,13 +2,12 @@ import { getTableColumns, type SQL, sql } from 'drizzle-orm';
 import { areUnchanged, type Condition, change, type Sender, stillHolds } from '../../db/change.ts';
 import type { Database } from '../../db/client.ts';
 import { idOfNewest } from '../../db/idempotency.ts';
-import { isOneOf, rowValues } from '../../db/predicates.ts';
+import { isOneOf, ofEach, rowValues } from '../../db/predicates.ts';
 import { DomainError } from '../../lib/errors.ts';
-import { normalizeEmail } from '../../resources/customers/row.ts';
-import { customers } from '../../resources/customers/schema.ts';
 import { newLicenses } from '../../resources/licenses/create.ts';
 import { licenses } from '../../resources/licenses/schema.ts';
 import { touchLicenses, touchNewLicenses } from '../../resources/licenses/touch.ts';
+import { completeCustomers, nameCustomer } from './buyers.ts';
 import { type ListedPurchase, purchaseColumns } from './list.ts';
 import { type Loaded, namedPurchases } from './load.ts';
 import { purchases, subjects } from './schema.ts';
@@ -300,7 +299,7 @@ function grantPurchases({ db, now }: Sender, marketId: number, made: readonly Ma
     }),
   );
   const row = Object.fromEntries(
-    Object.keys(getTableColumns(purchases)).map((name) => [name, value(name)]),
+    Object.keys(getTableColumns(purchases)).map((name) => [name, ofEach(name)]),
   );
   const revoked = made.flatMap(({ make, licenseKeys }) =>
     make.values.state === 'ACTIVE' ? [] : licenseKeys,
@@ -311,7 +310,7 @@ function grantPurchases({ db, now }: Sender, marketId: number, made: readonly Ma
       .select(
         sql`select ${rowValues(purchases, { ...row, licenseId: sql`l.id` })}
           from json_each(${JSON.stringify(rows)}) o
-          cross join licenses l on l.license_key_normalized = ${value('licenseKey')} where true`,
+          cross join licenses l on l.license_key_normalized = ${ofEach('licenseKey')} where true`,
       )
       .onConflictDoUpdate({
         target: [purchases.marketId, purchases.item, purchases.reference, purchases.unit],
@@ -333,69 +332,19 @@ function grantPurchases({ db, now }: Sender, marketId: number, made: readonly Ma
   ];
 }
 
-/** Stores the market's user name for a customer who has none. */
-const nameCustomer = (db: Database, name: string, keys: string) =>
-  db
-    .update(customers)
-    .set({ username: name, revision: sql`${customers.revision} + 1` })
-    .where(
-      sql`${customers.id} = (select customer_id from licenses
-        where license_key_normalized = json_extract(${keys}, '$[0]')) and ${customers.username} is null`,
-    );
-
-/**
- * The statements that store the names and e-mails of later notices, however many licenses a buyer has. A customer with an
- * e-mail keeps it: one that is typed proves nothing.
- */
-function completeCustomers(db: Database, completions: readonly Completion[]) {
-  if (completions.length === 0) return [];
-  const list = JSON.stringify(
-    completions.map((one) => ({
-      ...one,
-      emailNormalized: one.email === null ? null : normalizeEmail(one.email),
-    })),
-  );
-  // SQLite takes the other columns from the row of the minimum.
-  const firsts = (field: 'name' | 'email'): SQL => sql`
-    select l.customer_id as customer_id, min(o.key) as place, ${value('name')} as name,
-      ${value('email')} as email, ${value('emailNormalized')} as email_normalized
-    from json_each(${list}) o cross join licenses l on l.id = ${value('licenseId')}
-    where ${value(field)} is not null group by 1`;
-  const revision = sql`${customers.revision} + 1`;
-  const isBuyer = sql`${customers.id} = given.customer_id and ${customers.email} is null`;
-  return [
-    db
-      .update(customers)
-      .set({ username: sql`given.name`, revision })
-      .from(sql`(${firsts('name')}) given`)
-      .where(sql`${isBuyer} and ${customers.username} is null`),
-    db
-      .update(customers)
-      .set({ email: sql`given.email`, emailNormalized: sql`given.email_normalized`, revision })
-      // Two customers cannot have the same.
-      .from(sql`(select *, min(place) from (${firsts('email')}) group by email_normalized) given`)
-      .where(
-        sql`${isBuyer} and not exists (
-          select 1 from customers other where other.email_normalized = given.email_normalized)`,
-      ),
-  ];
-}
-
-const value = (name: string): SQL => sql.raw(`o.value ->> '$.${name}'`);
-
 const CHANGED: Record<Changing, SQL> = {
-  orderId: value('orderId'),
-  buyerId: value('buyerId'),
-  buyerName: value('buyerName'),
-  email: value('email'),
-  quantity: value('quantity'),
-  facts: value('facts'),
-  state: value('state'),
-  reason: value('reason'),
-  licenseId: value('licenseId'),
-  amount: value('amount'),
-  currency: value('currency'),
-  ignoredAt: value('ignoredAt'),
+  orderId: ofEach('orderId'),
+  buyerId: ofEach('buyerId'),
+  buyerName: ofEach('buyerName'),
+  email: ofEach('email'),
+  quantity: ofEach('quantity'),
+  facts: ofEach('facts'),
+  state: ofEach('state'),
+  reason: ofEach('reason'),
+  licenseId: ofEach('licenseId'),
+  amount: ofEach('amount'),
+  currency: ofEach('currency'),
+  ignoredAt: ofEach('ignoredAt'),
 };
 
 function updatePurchases({ db, now }: Sender, changed: readonly PurchaseChange[]) {
@@ -404,13 +353,13 @@ function updatePurchases({ db, now }: Sender, changed: readonly PurchaseChange[]
     .update(purchases)
     .set({
       ...CHANGED,
-      revokedAt: sql`iif(${value('state')} = 'REVOKED', ifnull(${purchases.revokedAt}, ${now}), null)`,
+      revokedAt: sql`iif(${ofEach('state')} = 'REVOKED', ifnull(${purchases.revokedAt}, ${now}), null)`,
       misses: 0,
       updatedAt: now,
       revision: sql`${purchases.revision} + 1`,
     })
     .from(sql`json_each(${JSON.stringify(list)}) o`)
-    .where(sql`${purchases.id} = ${value('id')}`);
+    .where(sql`${purchases.id} = ${ofEach('id')}`);
 }
 
 function updateLicenses({ db, now }: Sender, changed: readonly LicenseChange[]) {
@@ -426,14 +375,14 @@ function updateLicenses({ db, now }: Sender, changed: readonly LicenseChange[]) 
   return db
     .update(licenses)
     .set({
-      state: value('state'),
-      expiresAt: value('expiresAt'),
-      expiresAfterDays: value('expiresAfterDays'),
-      notes: value('notes'),
-      deactivatedBy: value('deactivatedBy'),
-      revision: value('revision'),
+      state: ofEach('state'),
+      expiresAt: ofEach('expiresAt'),
+      expiresAfterDays: ofEach('expiresAfterDays'),
+      notes: ofEach('notes'),
+      deactivatedBy: ofEach('deactivatedBy'),
+      revision: ofEach('revision'),
       updatedAt: now,
     })
     .from(sql`json_each(${JSON.stringify(list)}) o`)
-    .where(sql`${licenses.id} = ${value('id')}`);
+    .where(sql`${licenses.id} = ${ofEach('id')}`);
 }

@@ -17,6 +17,7 @@ import {
 } from '@licet/contract/license-key';
 import { type SQL, sql } from 'drizzle-orm';
 import { DomainError } from '../../lib/errors.ts';
+import type { ProductRow } from '../products/queries.ts';
 
 /** The rules of a license: its key, its status, and those for more than one field. */
 
@@ -176,6 +177,31 @@ export function storedExpiryOf(
     'expiryDate or expiresAfterDays is required for a TEMPORARY license',
     'expiryDate',
   );
+}
+
+/** The values of a product for licenses that name none of their own. */
+export type LicenseDefaults = Pick<
+  ProductRow,
+  'defaultMaxIPs' | 'defaultMaxHWIDs' | 'defaultExpiresAfterDays'
+>;
+
+/**
+ * The limits and the end of a new license, of its own or of its product. The days count where a TEMPORARY one has no date.
+ *
+ * @throws DomainError like {@link storedExpiryOf}
+ */
+export function withDefaults(
+  given: SentExpiry & { licenseType: LicenseType; maxIPs: number | null; maxHWIDs: number | null },
+  defaults: LicenseDefaults,
+) {
+  const { licenseType, expiryDate, expiresAfterDays, maxIPs, maxHWIDs } = given;
+  const needsDays = licenseType === 'TEMPORARY' && expiryDate === null;
+  const days = expiresAfterDays ?? (needsDays ? defaults.defaultExpiresAfterDays : null);
+  return {
+    ...storedExpiryOf(licenseType, { expiryDate, expiresAfterDays: days }),
+    maxIPs: maxIPs ?? defaults.defaultMaxIPs,
+    maxHWIDs: maxHWIDs ?? defaults.defaultMaxHWIDs,
+  };
 }
 
 /**

@@ -63,8 +63,8 @@ import {
   checkLimits,
   normalizeLicenseKey,
   stateOf,
-  storedExpiryOf,
   updatedExpiryOf,
+  withDefaults,
 } from '../../resources/licenses/rules.ts';
 import { listSlots } from '../../resources/licenses/slots.ts';
 import { findProduct } from '../../resources/products/queries.ts';
@@ -122,22 +122,14 @@ async function createLicenses(
   body: z.output<typeof licenseCreate>,
   count: number,
 ): Promise<LicenseRow[]> {
-  const { customerId, customerEmail, ...named } = body;
-  const { expiryDate, expiresAfterDays, licenseStatus, maxIPs, maxHWIDs, ...rest } = named;
+  const { customerId, customerEmail, expiryDate: _, licenseStatus, ...rest } = body;
   const product = await findProduct(sender.db, rest.productId);
   if (!product) throw unknownProduct(rest.productId);
   const owner = namedOwnerIn(c, customerId ?? undefined, customerEmail ?? undefined);
-  const needsDefault = rest.licenseType === 'TEMPORARY' && expiryDate === null;
-  const defaultDays = needsDefault ? product.defaultExpiresAfterDays : null;
   const values = {
     ...rest,
-    ...storedExpiryOf(rest.licenseType, {
-      expiryDate,
-      expiresAfterDays: expiresAfterDays ?? defaultDays,
-    }),
+    ...withDefaults(body, product),
     state: stateOf(licenseStatus),
-    maxIPs: maxIPs ?? product.defaultMaxIPs,
-    maxHWIDs: maxHWIDs ?? product.defaultMaxHWIDs,
     ips: addressesToBind(rest.ips, [], sender.db.ipv6SlotPrefix),
   };
   checkLimits(values, { ips: [], hwids: [] }, sender.db.ipv6SlotPrefix);
@@ -402,10 +394,6 @@ export const licenseRoutes = new Hono<AuthEnv>()
     return oneLicense(c, row);
   })
   .delete('/:id', canWrite(remove), pathId, ifMatch, async (c) => {
-    await optimisticUpdate(c, {
-      name: 'License',
-      find: findLicense,
-      write: markLicenseDeleted,
-    });
+    await optimisticUpdate(c, { name: 'License', find: findLicense, write: markLicenseDeleted });
     return c.body(null, 204);
   });

@@ -11,21 +11,12 @@ import {
   textOf,
   valueAt,
 } from '../json.ts';
-import type {
-  Accepted,
-  Adapter,
-  Grant,
-  MarketInterface,
-  MarketSettings,
-  Notice,
-  Rejection,
-  Report,
-  Statement,
-} from '../notice.ts';
-import { fetchJson, isRefusedBy } from '../outgoing.ts';
+import type { Accepted, Adapter, MarketSettings, Rejection, Report, Statement } from '../notice.ts';
 import { minorPrice } from '../price.ts';
 import type { Facts } from '../schema.ts';
 import { isSigned, WRONG_SIGNATURE } from '../signature.ts';
+import { readLines, readSession } from './stripe-checkout.ts';
+import { countIn, type Event, idAt, link, type Read, subscriptionOf } from './stripe-event.ts';
 
 /**
  * Stripe: Checkout and Payment Links with the product in the metadata `licet_product`, subscriptions, refunds and
@@ -34,24 +25,6 @@ import { isSigned, WRONG_SIGNATURE } from '../signature.ts';
  */
 
 const TOLERANCE_SECONDS = 300;
-/** The name of a product that neither the metadata nor a Payment Link names. */
-const UNNAMED = 'checkout';
-const MAX_LINES = 100;
-const UNCOUNTED =
-  'Stripe does not say how many were bought: store a restricted key as API token, or look at the order';
-
-/** The notices of an event, or the reason for none. */
-type Read = readonly Notice[] | { ignored: string; needsPerson?: boolean };
-
-/** An event with its object. */
-interface Event {
-  type: string;
-  object: unknown;
-  /** When it was made, in milliseconds since 1970. */
-  at: number;
-  isTest: boolean;
-}
-
 /** The parts of a header such as `t=1,v1=ab,v1=cd`. */
 function partsOf(header: string): { time: string; signatures: string[] } {
   const parts = header.split(',').map((part) => part.trim().split('='));
@@ -60,137 +33,7 @@ function partsOf(header: string): { time: string; signatures: string[] } {
   return { time: values('t')[0] ?? '', signatures: values('v1') };
 }
 
-/** An id, also of an object that was put in the place of its id. */
-const idAt = (value: unknown, path: string): string | null =>
-  textAt(value, path) ?? textAt(value, `${path}.id`);
-
 const report = (about: readonly Statement[]): Report => ({ do: 'report', about });
-
-/** A link between two subjects, if both are named. */
-const link = (id: string | null, parent: string | null): Statement[] =>
-  id === null || parent === null ? [] : [{ id, parent }];
-
-/** The subscription of an invoice, which newer versions of the interface hold elsewhere. */
-const subscriptionOf = (invoice: unknown): string | null =>
-  idAt(invoice, 'subscription') ?? idAt(invoice, 'parent.subscription_details.subscription');
-
-/** The number that the seller has put into the metadata; null without one. */
-const countIn = (metadata: unknown): number | null =>
-  numberAt(metadata, 'licet_quantity') === null ? null : quantityAt(metadata, 'licet_quantity');
-
-function session({ object, at, isTest }: Event): Read {
-  if (textAt(object, 'mode') === 'setup')
-    return { ignored: 'The session saves a card, and sells nothing' };
-  const status = textAt(object, 'payment_status');
-  if (status !== 'paid' && status !== 'no_payment_required') {
-    return { ignored: 'The session is not paid yet: the license comes with the payment' };
-  }
-  const id = textAt(object, 'id');
-  if (id === null)
-    return { ignored: 'The session has no id: make the license by hand', needsPerson: true };
-  const [subscription, invoice] = [idAt(object, 'subscription'), idAt(object, 'invoice')];
-  const paymentLink = idAt(object, 'payment_link');
-  const counted = countIn(valueAt(object, 'metadata'));
-  const grant: Grant = {
-    do: 'grant',
-    item: textAt(object, 'metadata.licet_product') ?? paymentLink ?? UNNAMED,
-    ...(paymentLink !== null && { otherItems: [paymentLink] }),
-    reference: id,
-    isLine: true,
-    order: subscription ?? idAt(object, 'payment_intent') ?? invoice ?? id,
-    onlyOf: 'order',
-    buyer: {
-      id: idAt(object, 'customer') ?? textAt(object, 'client_reference_id'),
-      name: textAt(object, 'customer_details.name'),
-      email: emailAt(object, 'customer_details.email') ?? emailAt(object, 'customer_email'),
-    },
-    quantity: counted ?? 1,
-    isTest,
-    facts: {
-      boughtAt: at,
-      ...(counted !== null && { counted: 1, stated: counted }),
-      // A buyer may have added them. The event has no lines.
-      ...(listAt(object, 'optional_items').length > 0 && { unclear: 1 }),
-      ...minorPrice(object, { amount: 'amount_total', currency: 'currency' }, at),
-    },
-    about: link(invoice, subscription),
-    // The first invoice of a subscription has the quantity.
-    ...(counted === null && subscription === null && { caveat: UNCOUNTED }),
-  };
-  return withLines(grant, listAt(object, 'line_items.data'));
-}
-
-/** The purchases of the lines of a session: as the event names it, or one for each of several products. */
-function withLines(grant: Grant, lines: readonly unknown[]): Grant[] {
-  const sold = lines
-    .map((line) => ({
-      id: textAt(line, 'id') ?? '',
-      quantity: quantityAt(line, 'quantity'),
-      paid: minorPrice(
-        line,
-        { amount: 'amount_total', currency: 'currency' },
-        grant.facts.boughtAt ?? 0,
-      ),
-      items: [
-        textAt(line, 'price.metadata.licet_product'),
-        textAt(line, 'price.product.metadata.licet_product'),
-        idAt(line, 'price.product'),
-        idAt(line, 'price'),
-      ].filter((item) => item !== null),
-    }))
-    .sort((one, other) => (one.id < other.id ? -1 : 1));
-  const [first, ...others] = sold;
-  if (!first) return [grant];
-  const {
-    onlyOf,
-    caveat: _,
-    ...counted
-  } = {
-    ...grant,
-    facts: { ...grant.facts, counted: 1 },
-  };
-  if (others.length === 0) {
-    const { stated = first.quantity } = grant.facts;
-    return [
-      {
-        ...counted,
-        ...(onlyOf && { onlyOf }),
-        facts: { ...counted.facts, quantity: first.quantity },
-        otherItems: [...(grant.otherItems ?? []), ...first.items],
-        quantity: stated,
-      },
-    ];
-  }
-  const { stated: _stated, price: _price, ...facts } = counted.facts;
-  return sold.map(({ id, quantity, paid, items: [item = UNNAMED, ...otherItems] }, index) => ({
-    ...counted,
-    // The first invoice may have come before, and waits for the lines.
-    ...(index === 0 && onlyOf && { onlyOf }),
-    facts: { ...facts, ...paid },
-    item,
-    otherItems,
-    reference: index === 0 ? grant.reference : `${grant.reference}:${id}`,
-    quantity,
-  }));
-}
-
-/** Reads the lines of a session, with a restricted key. */
-async function lines(grant: Grant, { outbound, token }: MarketInterface): Promise<Grant[]> {
-  if (!grant.reference.startsWith('cs_') || grant.onlyOf !== 'order') return [grant];
-  const id = encodeURIComponent(grant.reference);
-  try {
-    const json = await fetchJson(
-      outbound,
-      `https://api.stripe.com/v1/checkout/sessions/${id}/line_items?limit=${MAX_LINES}`,
-      { method: 'GET', headers: { Authorization: `Bearer ${token}` } },
-    );
-    return withLines(grant, listAt(json, 'data'));
-  } catch (error) {
-    // Stripe repeats the event; a wrong key stays wrong.
-    if (!isRefusedBy(error)) throw error;
-    return [{ ...grant, facts: { ...grant.facts, unclear: 1 } }];
-  }
-}
 
 /** The lines of an invoice that were bought: a change of the plan only moves money. */
 function boughtLines(invoice: unknown) {
@@ -358,8 +201,8 @@ function paymentOfInvoice({ object }: Event): Read {
 }
 
 const READERS: Readonly<Record<string, (event: Event) => Read>> = {
-  'checkout.session.completed': session,
-  'checkout.session.async_payment_succeeded': session,
+  'checkout.session.completed': readSession,
+  'checkout.session.async_payment_succeeded': readSession,
   'invoice.paid': invoicePaid,
   'invoice_payment.paid': paymentOfInvoice,
   'customer.subscription.updated': subscriptionChanged,
@@ -419,5 +262,5 @@ export const stripe: Adapter = {
   authenticate,
   currentFacts,
   read,
-  lines,
+  lines: readLines,
 };
