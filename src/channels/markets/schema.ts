@@ -24,6 +24,7 @@ export const markets = sqliteTable(
   'markets',
   {
     id: id(),
+    /** Not checked by the database, because a check can only be changed by another table. */
     kind: text('kind', { enum: MARKET_KINDS }).notNull(),
     name: text('name').notNull(),
     isEnabled: integer('is_enabled', { mode: 'boolean' }).notNull(),
@@ -50,7 +51,6 @@ export const markets = sqliteTable(
   },
   (t) => [
     uniqueIndex('markets_path').on(t.path),
-    check('markets_kind', oneOf(t.kind, MARKET_KINDS)),
     check('markets_products', sql`json_valid(${t.products})`),
   ],
 );
