@@ -17,7 +17,7 @@ import {
 } from '@licet/contract/license-key';
 import { type SQL, sql } from 'drizzle-orm';
 import { DomainError } from '../../lib/errors.ts';
-import type { ProductRow } from '../products/queries.ts';
+import type { products } from '../products/schema.ts';
 
 /** The rules of a license: its key, its status, and those for more than one field. */
 
@@ -181,7 +181,7 @@ export function storedExpiryOf(
 
 /** The values of a product for licenses that name none of their own. */
 export type LicenseDefaults = Pick<
-  ProductRow,
+  typeof products.$inferSelect,
   'defaultMaxIPs' | 'defaultMaxHWIDs' | 'defaultExpiresAfterDays'
 >;
 
