@@ -307,33 +307,51 @@ function paidUntilOf(
   return Math.max(own, named, paid?.until ?? 0) || null;
 }
 
-/**
- * The state of a purchase: a function of its facts, those of the subjects on its tree, the policy and the time. A refund
- * takes back what its payment bought: all, or the period of a subscription.
- */
-export function standingOf(
-  { orderId, facts: own, isTemporary = false }: Bought,
-  subjects: Forest,
-  policy: Policy,
-  now: number,
-): Standing {
-  const subject = orderId === null ? undefined : subjects.get(orderId);
+/** The facts that a purchase depends on. */
+interface Surroundings {
+  /** Those of the purchase and of its order or subscription. */
+  whole: Facts;
+  /** Those of each subject above. */
+  above: readonly Facts[];
+  /** Those of each payment below, with all that belongs to it. Payments of other lines and products are left out. */
+  parts: readonly Facts[];
+}
+
+function surroundingsOf({ orderId, facts: own }: Bought, subjects: Forest): Surroundings {
+  if (orderId === null) return { whole: own, above: [], parts: [] };
+  const subject = subjects.get(orderId);
   const whole = subject ? mergeFacts(own, subject.facts) : own;
   const isPart = ({ line, product }: Facts): boolean =>
     line === undefined ||
     whole.line === undefined ||
     line === whole.line ||
     (product !== undefined && product === whole.product);
-  const since = whole.boughtAt ?? 0;
-  const above = orderId === null ? [] : subjects.above(orderId);
-  const parts = (orderId === null ? [] : subjects.childrenOf(orderId))
-    .filter(({ facts }) => isPart(facts))
-    .map((child) => subjects.within(child, isPart));
+  return {
+    whole,
+    above: subjects.above(orderId).map(({ facts }) => facts),
+    parts: subjects
+      .childrenOf(orderId)
+      .filter(({ facts }) => isPart(facts))
+      .map((child) => subjects.within(child, isPart)),
+  };
+}
+
+/**
+ * The state of a purchase: a function of its facts, those of the subjects on its tree, the policy and the time. A refund
+ * takes back what its payment bought: all, or the period of a subscription.
+ */
+export function standingOf(
+  bought: Bought,
+  subjects: Forest,
+  policy: Policy,
+  now: number,
+): Standing {
+  const { whole, above, parts } = surroundingsOf(bought, subjects);
   const payments = parts.map((facts) => ({
     paid: facts.paid,
     reasons: takenBack(facts, policy, 0),
   }));
-  const { paidUntil = Number.POSITIVE_INFINITY } = whole;
+  const { boughtAt = 0, paidUntil = Number.POSITIVE_INFINITY } = whole;
   const removedUntil = policy.onRefund === 'deactivate' ? whole.removedUntil : undefined;
   const left = paidUntilOf(whole, payments, removedUntil);
   const isPaid = left !== null && left > now;
@@ -341,11 +359,10 @@ export function standingOf(
   const last = lastOf(payments.filter((one) => isKept(one) && one.paid));
   const later = payments.filter((one) => !last || timeOf(one) > timeOf(last));
   const reasons = new Set([
-    ...takenBack(whole, policy, since),
-    ...above.flatMap(({ facts }) => takenBack(facts, policy, since)),
+    ...[whole, ...above].flatMap((facts) => takenBack(facts, policy, boughtAt)),
     ...(isPaid ? [] : later.flatMap((one) => one.reasons)),
     ...(!isPaid && (removedUntil ?? 0) >= paidUntil ? (['removed'] as const) : []),
-    ...stopped(whole, isTemporary && isPaid),
+    ...stopped(whole, bought.isTemporary === true && isPaid),
   ]);
   return {
     reasons: REASONS.filter((reason) => reasons.has(reason)),
@@ -359,6 +376,6 @@ export function standingOf(
     ends: [whole, ...parts]
       .flatMap(({ paid, paidUntil }) => [paid?.until, paidUntil])
       .filter((end) => end != null),
-    facts: [...above.map(({ facts }) => facts), ...parts].reduce(mergeFacts, whole),
+    facts: [...above, ...parts].reduce(mergeFacts, whole),
   };
 }
