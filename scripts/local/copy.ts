@@ -33,20 +33,33 @@ function reasonOf(error: unknown): string {
   return code === SQLITE_FULL ? 'no space is left on the device' : systemReason(error);
 }
 
-/** The tables that migrations create. */
-function tablesOf(migrations: readonly string[]): string[] {
-  const sql = migrations.map((name) => readFileSync(join(MIGRATIONS_FOLDER, name), 'utf8'));
-  return [...sql.join('\n').matchAll(/^CREATE TABLE `(\w+)`/gm)].map(([, name = '']) => name);
+const namesIn = (database: DatabaseSync, sql: string): string[] =>
+  database
+    .prepare(sql)
+    .all()
+    .map(({ name }) => String(name));
+
+const tablesIn = (database: DatabaseSync): string[] =>
+  namesIn(database, "select name from sqlite_schema where type = 'table'");
+
+/** The tables after migrations. */
+export function tablesOf(migrations: readonly string[]): string[] {
+  const database = new DatabaseSync(':memory:');
+  try {
+    for (const name of migrations) {
+      database.exec(readFileSync(join(MIGRATIONS_FOLDER, name), 'utf8'));
+    }
+    return tablesIn(database).filter((name) => !name.startsWith('sqlite_'));
+  } finally {
+    database.close();
+  }
 }
 
 function misfitOf(database: DatabaseSync): string | undefined {
-  const names = (sql: string): string[] =>
-    database
-      .prepare(sql)
-      .all()
-      .map(({ name }) => String(name));
-  const tables = new Set(names("select name from sqlite_schema where type = 'table'"));
-  const applied = tables.has('d1_migrations') ? names('select name from d1_migrations') : [];
+  const tables = new Set(tablesIn(database));
+  const applied = tables.has('d1_migrations')
+    ? namesIn(database, 'select name from d1_migrations order by id')
+    : [];
   if (applied.length === 0) return 'it has no tables of Licet';
   const known = new Set(readdirSync(MIGRATIONS_FOLDER));
   const unknown = applied.find((name) => !known.has(name));

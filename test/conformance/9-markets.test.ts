@@ -8,7 +8,7 @@ import { takeClock } from '../support/clock.ts';
 import { interceptDatabase } from '../support/d1-intercept.ts';
 import { spyOnDatabase, sumRows } from '../support/d1-spy.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, setNow } from '../support/history.ts';
-import { type Market, MarketService, SECRET } from '../support/shop-market.ts';
+import { type Market, MarketService, OLD_PATH, SECRET } from '../support/shop-market.ts';
 
 /** Markets and purchases (9), by the requests of BuiltByBit. The tests of other markets are in test/markets. */
 
@@ -329,6 +329,29 @@ describe('a market whose last requests were all rejected', () => {
 });
 
 describe('the resource', () => {
+  it('a market of a later version is unknown to this one, and all others work [9.1.1]', async () => {
+    const later = await service.create({ products: [{ item: 1, productId }] });
+    await env.DB.prepare(`update markets set kind = 'later', api_token = 'token' where id = ?`)
+      .bind(later.id)
+      .run();
+    // The service holds markets for a moment.
+    service = new MarketService();
+    const { json, headers } = await service.isolate.call('GET', `${PATH}?limit=10`);
+    expect(Array.from(Object(json), ({ id }) => id)).toEqual([market.id]);
+    expect(headers.get('X-Total-Count')).toBe('1');
+    for (const [method, body] of [['GET'], ['PUT', { name: 'Shop' }], ['DELETE']] as const) {
+      const { status } = await service.isolate.call(method, `${PATH}/${later.id}`, { body });
+      expect(status, method).toBe(404);
+    }
+    expect(await service.download(later)).toMatchObject({ status: 404 });
+    expect(await service.download(`${OLD_PATH}/${productId}`)).toMatchObject({ status: 200 });
+    await service.isolate.runScheduled();
+    const stored = await env.DB.prepare('select comparison_due_at as due from markets where id = ?')
+      .bind(later.id)
+      .first();
+    expect(stored).toEqual({ due: null });
+  });
+
   it('a market has these fields unless they are set [9.1.1]', async () => {
     const body = { kind: 'tebex', name: 'Shop' };
     const { status, json } = await service.isolate.call('POST', PATH, { body });

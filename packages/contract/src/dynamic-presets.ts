@@ -1,6 +1,10 @@
 import type { SentSettings } from './dynamic-market.ts';
+import type { MarketKind } from './enums.ts';
 
-/** The settings of known shops. This module imports no code: pages need it without zod. */
+/**
+ * The settings of known shops. Pages offer them beside the kinds of markets, so no name is that of a kind. This module
+ * imports no code: pages need it without zod.
+ */
 
 export const DYNAMIC_PRESETS = {
   sellauth: {
@@ -50,4 +54,6 @@ export const DYNAMIC_PRESETS = {
         '{"data":{"service_text":"{keys}","dynamic_response":{"key":"{keys}"},"deliveryType":"DYNAMIC","count":"{count}"}}',
     },
   },
-} as const satisfies Record<string, { label: string; settings: SentSettings }>;
+} as const satisfies Record<string, { label: string; settings: SentSettings }> & {
+  readonly [Kind in MarketKind]?: never;
+};

@@ -5,7 +5,7 @@ import { normalizeEmail } from '../../resources/customers/row.ts';
 import { customers } from '../../resources/customers/schema.ts';
 import type { Completion } from './state.ts';
 
-/** What a market knows about a buyer, stored with the customer. */
+/** The names and e-mails of buyers, stored with their customers. */
 
 /** Stores the market's user name for a customer who has none. */
 export const nameCustomer = (db: Database, name: string, keys: string) =>

@@ -4,7 +4,7 @@ import { MAX_MARKETS, MIN_CHOSEN_SECRET_LENGTH } from '@licet/contract/limits';
 import { type MarketProduct, marketFields, pickMarket } from '@licet/contract/markets';
 import { settable } from '@licet/contract/resource';
 import { toOptionalTimestamp, toTimestamp } from '@licet/contract/time';
-import { eq, sql } from 'drizzle-orm';
+import { and, eq, sql } from 'drizzle-orm';
 import { change, isUnchanged, only, type Sender } from '../../db/change.ts';
 import { type Database, isMissingValue } from '../../db/client.ts';
 import { differ, newestId } from '../../db/events.ts';
@@ -16,7 +16,7 @@ import type { PublicUrl } from '../../lib/public-url.ts';
 import { products } from '../../resources/products/schema.ts';
 import { ADAPTERS } from './adapters.ts';
 import { isSameJson } from './json.ts';
-import { markets, subjects } from './schema.ts';
+import { isOfKnownKind, markets, subjects } from './schema.ts';
 import type { MarketRow } from './source.ts';
 import { type MarketUse, stateOf, type UsedMarket, usedColumns } from './use.ts';
 
@@ -75,7 +75,11 @@ export const toMarket = (row: MarketRow, use: MarketUse, { origin, isPublic }: P
 const diff = differ(Object.keys(settable(marketFields)));
 
 export const findMarket = (db: Database, id: number): Promise<MarketRow | undefined> =>
-  db.select().from(markets).where(eq(markets.id, id)).get();
+  db
+    .select()
+    .from(markets)
+    .where(and(isOfKnownKind, eq(markets.id, id)))
+    .get();
 
 /** @throws DomainError for settings that the kind of market needs, or has no use for */
 function checkSettings(kind: MarketKind, settings: DynamicSettings | null): void {

@@ -35,9 +35,12 @@ const NOTICE_QUERIES = 14;
 /** The queries and requests of a comparison with a page and a change. */
 export const RECONCILE_QUERIES = OTHER_QUERIES + 1 + NOTICE_QUERIES;
 
-/** Markets `m` with a token whose comparison is due. @param now milliseconds since 1970 */
+const LISTING = Object.entries(ADAPTERS).flatMap(([kind, { list }]) => (list ? kind : []));
+
+/** Markets `m` with a list and a token whose comparison is due. @param now milliseconds since 1970 */
 export const isReconcileDue = (now: number): SQL =>
-  sql`m.is_enabled and m.api_token is not null and ifnull(m.comparison_due_at, 0) <= ${now}`;
+  sql`m.kind in (select value from json_each(${JSON.stringify(LISTING)}))
+    and m.is_enabled and m.api_token is not null and ifnull(m.comparison_due_at, 0) <= ${now}`;
 
 export interface Reconciling {
   db: Database;

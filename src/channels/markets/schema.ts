@@ -24,7 +24,6 @@ export const markets = sqliteTable(
   'markets',
   {
     id: id(),
-    /** Not checked by the database, because a check can only be changed by another table. */
     kind: text('kind', { enum: MARKET_KINDS }).notNull(),
     name: text('name').notNull(),
     isEnabled: integer('is_enabled', { mode: 'boolean' }).notNull(),
@@ -54,6 +53,12 @@ export const markets = sqliteTable(
     check('markets_products', sql`json_valid(${t.products})`),
   ],
 );
+
+/**
+ * Whether this version knows the kind of a market. The database takes any kind: a later version may have stored one, before
+ * an operator went back to this version.
+ */
+export const isOfKnownKind = oneOf(markets.kind, MARKET_KINDS);
 
 /** A payment of a subscription: an invoice, or the order of a renewal. */
 export interface PaidPeriod {

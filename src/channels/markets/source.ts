@@ -1,10 +1,10 @@
 import type { LicensePlatform } from '@licet/contract/enums';
 import type { MarketProduct } from '@licet/contract/markets';
-import { eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
+import { and, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
 import type { Database } from '../../db/client.ts';
 import { parsePlatformLabels } from '../../lib/platform-labels.ts';
 import { ADAPTERS } from './adapters.ts';
-import { markets } from './schema.ts';
+import { isOfKnownKind, markets } from './schema.ts';
 
 export type MarketRow = typeof markets.$inferSelect;
 
@@ -27,7 +27,7 @@ export const findSellingMarkets = (db: Database, where?: SQL): Promise<SellingMa
   db
     .select({ ...getTableColumns(markets), accountName })
     .from(markets)
-    .where(where);
+    .where(and(isOfKnownKind, where));
 
 export const findSellingMarket = async (
   db: Database,

@@ -1,11 +1,11 @@
 import { DAY_MS } from '@licet/contract/durations';
 import type { MarketState } from '@licet/contract/enums';
-import { asc, eq, getTableColumns, gt, sql } from 'drizzle-orm';
+import { and, asc, eq, getTableColumns, gt, sql } from 'drizzle-orm';
 import type { Database } from '../../db/client.ts';
 import type { Page } from '../../db/predicates.ts';
 import { isPlaceholderSql } from './placeholders.ts';
 import { hasLicense } from './sales.ts';
-import { markets } from './schema.ts';
+import { isOfKnownKind, markets } from './schema.ts';
 import type { MarketRow } from './source.ts';
 
 /** The state of markets, and their sales, as administrators see them (9.1). */
@@ -80,10 +80,10 @@ export const listMarkets = (db: Database, now: number) => ({
     db
       .select(usedColumns(now))
       .from(markets)
-      .where(gt(markets.id, after))
+      .where(and(isOfKnownKind, gt(markets.id, after)))
       .orderBy(asc(markets.id))
       .limit(limit),
-  count: () => db.$count(markets),
+  count: () => db.$count(markets, isOfKnownKind),
 });
 
 export const findUsedMarket = (
@@ -91,4 +91,8 @@ export const findUsedMarket = (
   id: number,
   now: number,
 ): Promise<UsedMarket | undefined> =>
-  db.select(usedColumns(now)).from(markets).where(eq(markets.id, id)).get();
+  db
+    .select(usedColumns(now))
+    .from(markets)
+    .where(and(isOfKnownKind, eq(markets.id, id)))
+    .get();

@@ -25,6 +25,7 @@ import { countIn, type Event, idAt, link, type Read, subscriptionOf } from './st
  */
 
 const TOLERANCE_SECONDS = 300;
+
 /** The parts of a header such as `t=1,v1=ab,v1=cd`. */
 function partsOf(header: string): { time: string; signatures: string[] } {
   const parts = header.split(',').map((part) => part.trim().split('='));
