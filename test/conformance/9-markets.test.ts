@@ -329,7 +329,7 @@ describe('a market whose last requests were all rejected', () => {
 });
 
 describe('the resource', () => {
-  it('a market of a later version is unknown to this one, and all others work [9.1.1]', async () => {
+  it('a market of a later version is unknown to this one, and all others work [9.1.12]', async () => {
     const later = await service.create({ products: [{ item: 1, productId }] });
     await env.DB.prepare(`update markets set kind = 'later', api_token = 'token' where id = ?`)
       .bind(later.id)
