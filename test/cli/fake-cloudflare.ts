@@ -139,6 +139,7 @@ export async function startFakeCloudflare(): Promise<FakeCloudflare> {
       return { title, id };
     }
     if (route === 'GET /workers/subdomain') return { subdomain: 'shop' };
+    if (kind === 'workers') return { subdomain: { enabled: true, previews_enabled: true } };
     if (kind === 'scripts' && action === 'assets-upload-session')
       return { jwt: 'jwt', buckets: [] };
     if (route.startsWith('PUT /workers/scripts/') && action === undefined) {

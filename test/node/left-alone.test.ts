@@ -377,7 +377,9 @@ describe('a full disk', () => {
     async () => {
       mount();
       await start(disk);
-      const license = await createLicense();
+      // Longer than the pages that the migrations have left free in the file.
+      const notes = '€'.repeat(10_000);
+      const license = await newLicense(licet(), { maxIPs: 5, notes });
       expect(await validate(license, '192.0.2.1')).toBe(200);
       const filler = join(disk, 'filler');
       try {
