@@ -135,7 +135,7 @@ async function bundle(entryPoint: string, define: WorkerOptions['define']): Prom
     write: false,
     format: 'esm',
     target: 'es2024',
-    // The bundle is half as large: the start is half a second shorter, and takes 10 MB less.
+    // A bundle of half the size: the start is half a second shorter, and takes 10 MB less.
     minify: true,
     conditions: ['workerd', 'worker', 'browser'],
     external: ['cloudflare:*', 'node:*'],

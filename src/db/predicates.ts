@@ -103,5 +103,9 @@ export function rowValues(table: SQLiteTable, row: object): SQL {
   );
 }
 
-/** A field of an object in a JSON list, in a statement that selects from `json_each(list) o`. @param name no client's */
+/**
+ * A field of an object in a JSON list, in a statement that selects from `json_each(list) o`.
+ *
+ * @param name a name of the code, because it becomes part of the SQL
+ */
 export const ofEach = (name: string): SQL => sql.raw(`o.value ->> '$.${name}'`);
